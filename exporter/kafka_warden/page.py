@@ -53,4 +53,4 @@ class PageHolder:
     ready: bool = False
     """True from the first good poll on."""
     wanted: bool = False
-    """A client waits for rows: those of the next page are made at once, as the time until the next poll may be short."""
+    """A client waits for rows: those of the next page are made at once, as the next poll may start soon."""

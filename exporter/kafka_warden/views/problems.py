@@ -108,7 +108,7 @@ def _moves(views: Views) -> Iterator[Problem]:
     for cause, stuck in causes.items():
         text = f"{_count(len(stuck), 'move')} stuck. {stuck[0].sentence}"
         if len({move.sentence for move in stuck}) > 1:
-            targets = _listed(dict.fromkeys(str(move.broker) for move in stuck))
+            targets = _listed(map(str, sorted({move.broker for move in stuck})))
             text = f"{_count(len(stuck), 'move')} to broker {targets} stuck: {cause.replace('_', ' ')}."
         longest = max(move.stalled or 0.0 for move in stuck)
         yield _problem(CRITICAL, f"stuck_{cause}", text, longest, "moves", "KafkaReassignmentStuck")
