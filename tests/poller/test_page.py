@@ -64,7 +64,7 @@ def test_a_source_that_fails_leaves_the_rest_of_the_page(polled: Polling, cycle:
 
 
 def test_rows_are_given_up_before_the_next_evaluation(polled: Polling, cycle: Cycle) -> None:
-    """Two snapshots are never in memory at once: rows that nobody asked for are not made later."""
+    """Two snapshots are never in memory at once: rows that no client asked for are not made later."""
     asked, unasked = cycle.holder.page, None
     assert asked is not None
     assert asked.views is not None

@@ -8,7 +8,6 @@ import pytest
 
 from kafka_warden.model import BrokerConfig, Limit, Origin, Side, Snapshot
 from kafka_warden.views import Recent
-from kafka_warden.views.recent import MOST_BYTES
 from tests.building import Partition, judge, snapshot
 
 
@@ -60,7 +59,7 @@ def test_it_never_takes_more_than_four_megabytes(brokers: int) -> None:
         recent.add(_at(derived, 10.0 * number))
     ring = recent._ring
 
-    assert ring.values.nbytes + ring.times.nbytes <= MOST_BYTES
+    assert ring.values.nbytes + ring.times.nbytes <= 4 * 1024 * 1024
     times = recent.read().history(()).times
     assert times[-1] - times[0] > 3000
 

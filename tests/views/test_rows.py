@@ -20,7 +20,7 @@ from tests import scene
 from tests.building import known
 from tests.poller.polling import INTERVAL, polling
 from tests.support import status_rows
-from tests.support.row_values import differences, series_of
+from tests.support.row_values import differences, rows_of, series_of
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 
@@ -89,15 +89,14 @@ def test_numbers_of_a_polled_cluster_are_those_of_metrics(brokers: ScriptedClust
     assert len(views.history.times) == 8
 
 
-def test_denied_topics_have_no_row() -> None:
-    """`hidden` is denied, is out of sync, and is in no table."""
-    views = views_of(status_rows.troubled())
+@pytest.mark.parametrize("denied", ["hidden", "orders", "payments", "quiet"])
+def test_denied_topics_have_no_row(denied: str) -> None:
+    """A topic that is out of sync, moving, in remote storage or without a leader is in no table when it is denied."""
+    page = status_rows.page(scene.poll, scene.PARAMETERS, deny=denied)
+    named = {row.topic for row in rows_of(views_of(page)) if hasattr(row, "topic")}
 
-    named = [
-        row.topic for table in (views.moves, views.replicas, views.topics, views.tiered_topics) for row in table.rows
-    ]
-    assert "hidden" not in named
-    assert "payments" in named
+    assert named == {"hidden", "orders", "payments", "quiet"} - {denied}
+    assert differences(views_of(page), page.text)[0] == []
 
 
 def test_the_worst_come_first() -> None:

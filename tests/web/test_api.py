@@ -205,7 +205,7 @@ def test_a_response_of_a_second_ago_is_served_while_the_next_is_made(served: Ser
 
     served.holder.page = page(lambda: views_of(status_rows.blind()), age=-60.0)
     assert not kind()
-    served.holder.page = page(slow)
+    served.holder.page = page(slow, age=60.0)
     assert not kind()
     go_on.set()
     wait_for(kind, 30)
