@@ -14,6 +14,7 @@ from kafka_warden.web.api import answers
 from kafka_warden.web.api.openapi import make
 from kafka_warden.web.api.tables import TABLES
 from kafka_warden.web.reply import Response
+from kafka_warden.web.rows import MOST_MAKING
 from sandbox import wait_for
 from tests.building import known
 from tests.support import status_rows
@@ -214,6 +215,26 @@ def test_a_response_of_a_second_ago_is_served_while_the_next_is_made(served: Ser
     assert not kind()
     served.holder.page = page(lambda: views_of(status_rows.quiet()))
     assert kind()
+
+
+def test_very_many_different_requests_are_refused(served: Served) -> None:
+    """Clients that ask and hang up cannot fill the memory; `/metrics` is served meanwhile, and the rest afterwards."""
+    go_on = threading.Event()
+
+    def slow() -> Views:
+        assert go_on.wait(60)
+        return views_of(status_rows.blind())
+
+    served.holder.page = Page(PAGE.text, b"", b"", b"", views=OnDemand(slow))
+    for number in range(MOST_MAKING + 10):
+        connection = served.connect()
+        connection.sendall(f"GET /api/v1/sources?offset={number} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        connection.close()
+    wait_for(lambda: served.get("/api/v1/sources?offset=999").status == 503, 30)
+    assert served.get("/metrics").status == 200
+
+    go_on.set()
+    wait_for(lambda: served.get("/api/v1/sources?offset=999").status == 200, 30)
 
 
 def _closed(schema: Any) -> Any:

@@ -24,6 +24,9 @@ WAIT_SECONDS: Final = 5.0
 FRESH_SECONDS: Final = 1.0
 """Age of a page up to which what was made from it is served while the rows of the next one are made."""
 
+MOST_MAKING: Final = 32
+"""Responses that wait for the thread. What a client asked for is made even when it has hung up, and kept for others."""
+
 _AGAIN: Final = 0.02
 """Seconds between two looks for the next page."""
 _MOST_KEPT: Final = 64
@@ -58,6 +61,8 @@ class RowSite:
             since, kept = self._kept.get(key, (0.0, None))
             if kept is not None and since == page.views.since:
                 return kept
+            if key not in self._making and len(self._making) >= MOST_MAKING:
+                return plain(503, "too many different requests at once; try again", headers={"Retry-After": "1"})
             made = self._start(key, page.views)
             # With polls back to back, no client waits for rows that are replaced at once.
             if kept is not None and time.monotonic() - since < FRESH_SECONDS:
