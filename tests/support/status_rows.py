@@ -76,7 +76,7 @@ def quiet() -> Page:
 
 
 @cache
-def moving(moves: int = MANY) -> Page:
+def moving(moves: int = MANY, polls: int = 6) -> Page:
     """Six brokers, and a throttled reassignment of so many partitions to three new ones, which advance differently."""
 
     def poll(clock: float) -> Snapshot:
@@ -98,4 +98,4 @@ def moving(moves: int = MANY) -> Page:
             kafka_version="4.1.1",
         )
 
-    return page(poll, Parameters())
+    return page(poll, Parameters(), polls=polls)

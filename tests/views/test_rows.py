@@ -113,11 +113,10 @@ def test_the_worst_come_first() -> None:
 def test_only_the_worst_of_very_many_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The total says how many there are."""
     monkeypatch.setattr("kafka_warden.views.followers.MOST", 7)
-    views = views_of(status_rows.moving(40))
+    views = views_of(status_rows.moving(40, polls=10))
 
     assert (len(views.moves.rows), views.moves.total) == (7, 40)
-    stuck = [row.cause is not None for row in views.moves.rows]
-    assert stuck == sorted(stuck, reverse=True)
+    assert all(row.cause is not None for row in views.moves.rows)
 
 
 def test_every_cause_and_problem_has_a_sentence() -> None:
