@@ -102,9 +102,15 @@ def test_page_refreshes_itself_and_keeps_the_focus(browser: Page, served: Served
     assert browser.ask("document.title").startswith("(6) ")
     assert browser.ask(VIOLATIONS) == []
 
+    served.holder.page = status_rows.blind()
+    wait_for(lambda: "No fresh data." in browser.ask("document.getElementById('freshness').textContent"), 90)
+    assert browser.ask("document.getElementById('moves')") is None
+    served.holder.page = status_rows.troubled()
+    wait_for(lambda: browser.ask("document.getElementById('moves') !== null"), 90)
+
     served.holder.page = None
     wait_for(lambda: "does not answer" in browser.ask("document.getElementById('connection').textContent"), 90)
-    assert "stuck" in browser.ask("document.getElementById('moves').innerText")
+    assert "■ stuck" in browser.ask("document.getElementById('moves').innerText")
 
 
 def test_a_script_that_is_not_the_pages_own_is_refused(browser: Page, served: Served, address: str) -> None:

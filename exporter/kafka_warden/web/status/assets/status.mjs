@@ -20,6 +20,10 @@ function showAge() {
 // Keeps elements that did not change, so that focus, selection and scroll positions stay.
 function replaceParts(fresh) {
   const focused = document.activeElement?.id;
+  const names = (page) => [...page.querySelectorAll("main [data-part]")].map((part) => part.id).join();
+  if (names(document) !== names(fresh)) {
+    document.querySelector("main").replaceWith(document.adoptNode(fresh.querySelector("main")));
+  }
   for (const part of fresh.querySelectorAll("[data-part]")) {
     const old = document.getElementById(part.id);
     if (old && old.outerHTML !== part.outerHTML && !old.contains(document.activeElement?.closest("input"))) {
