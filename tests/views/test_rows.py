@@ -1,7 +1,9 @@
 """Rows have the numbers of `/metrics` of the same poll, and the order of what matters."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,10 @@ from tests.poller.polling import INTERVAL, polling
 from tests.support import status_rows
 from tests.support.row_values import differences, rows_of, series_of
 from tests.support.scripted import ScriptedCluster, VirtualClock
+
+
+ROOT = Path(__file__).parents[2]
+SOURCES = tuple((ROOT / "exporter" / "kafka_warden" / "views").glob("*.py"))
 
 
 def views_of(page: Page) -> Views:
@@ -127,6 +133,9 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
     assert set(notes.TIERED) == set(TieredProblem)
     for cause in Cause:
         assert "{" not in notes.cause_of(cause, 1, None)
+    named = {alert for file in SOURCES for alert in re.findall(r'"(Kafka[A-Z]\w+)"', file.read_text())}
+    assert len(named) > 15
+    assert [alert for alert in named if not (ROOT / "alerts" / "runbooks" / f"{alert}.md").exists()] == []
 
 
 def test_fields_name_metrics_and_labels_that_exist() -> None:
