@@ -25,7 +25,6 @@ from tests.support import status_rows
 from tests.support.row_values import differences, rows_of, series_of
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
-
 ROOT = Path(__file__).parents[2]
 SOURCES = tuple((ROOT / "exporter" / "kafka_warden" / "views").glob("*.py"))
 
