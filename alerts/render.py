@@ -24,6 +24,8 @@ FRAGMENT: Final = HERE / "alertmanager-fragment.yml"
 DEPLOY: Final = HERE.parent / "deploy"
 MANIFEST: Final = DEPLOY / "prometheusrule.yaml"
 ROUTING: Final = DEPLOY / "alertmanagerconfig.yaml"
+RUNBOOKS: Final = HERE.parent / "exporter" / "kafka_warden" / "views" / "runbooks.txt"
+"""The address of the runbooks for the status page, which has no other access to `addresses.yml`."""
 DASHBOARDS: Final = {
     "brokers": "replicas",
     "cluster": "fleet",
@@ -132,7 +134,7 @@ def outputs() -> dict[Path, str]:
     alerts = [rule for template in templates() for rule in re.findall(r"- alert: (\S+)", template.read_text("utf-8"))]
     made[FRAGMENT] = routing.FRAGMENT_HEADER + _yaml(routing.fragment(alerts))
     made[ROUTING] = routing.MANIFEST_HEADER + _yaml(routing.manifest(alerts))
-    return {**made, README: readme, MANIFEST: manifest()}
+    return {**made, README: readme, MANIFEST: manifest(), RUNBOOKS: f"{addresses().runbooks}\n"}
 
 
 def _yaml(document: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ full. With `--polls` it measures whole polls of scripted brokers instead (`scale
 
 import argparse
 import gc
+import math
 import resource
 import sys
 import time
@@ -36,6 +37,8 @@ from kafka_warden.model import (
     SourceStatus,
     TopicConfig,
 )
+from kafka_warden.views import Recent, make_views
+from kafka_warden.web.status import render
 
 SIZES = (10_005, 25_000, 50_000, 100_000, 200_000)
 FITTED = 25_000
@@ -69,6 +72,10 @@ class Cost:
     render: float
     memory: float
     series: int
+    rows: float
+    """CPU seconds for the rows of the status page, NaN where they were not made."""
+    page: float
+    """CPU seconds for the page from the rows."""
 
     @property
     def together(self) -> float:
@@ -81,6 +88,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.scale", description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="PARTITIONS")
     parser.add_argument("--polls", type=int, metavar="N", help="N whole polls of scripted brokers, of the last size")
+    parser.add_argument("--status", action="store_true", help="in each poll a client looks at the status page")
     options = parser.parse_args()
     sizes = options.sizes
     if options.polls:
@@ -88,7 +96,7 @@ def main() -> int:
     tune_interpreter()
     costs = []
     for size in sizes:
-        costs.append(measure(size))
+        costs.append(measure(size, status=options.status))
         print(_row(costs[-1]), file=sys.stderr, flush=True)
     exponent = growth([cost for cost in costs if cost.partitions >= FITTED])
     print("\n".join(_table(costs, exponent)))
@@ -97,17 +105,21 @@ def main() -> int:
     return 0 if large and not exponent > EXPONENT and (small is None or 1000 * small.together <= SMALL_MS) else 1
 
 
-def measure(partitions: int) -> Cost:
+def measure(partitions: int, *, status: bool = False) -> Cost:
     """Evaluate and render polls of a cluster of that size until a full minute is remembered, then measure some more."""
     parameters = Parameters(poll_interval=INTERVAL, network_bytes_per_second=125e6)
-    exposition, memory = Exposition(parameters.series_budget), None
+    exposition, recent, memory = Exposition(parameters.series_budget), Recent(), None
     evaluated, rendered, series = [], [], 0
+    looked: list[tuple[float, float]] = []
     for number, snapshot in enumerate(snapshots(partitions, FULL + MEASURED)):
         started = time.process_time()
         memory, view = evaluate(snapshot, memory, parameters)
         halfway = time.process_time()
+        recent.add(view.derived)
         page = exposition.render(view.sidecar, view)
         ended = time.process_time()
+        if status:
+            looked.append(look(view, recent))
         del view  # as the sidecar does before it evaluates again
         if number >= FULL:
             evaluated.append(halfway - started)
@@ -115,7 +127,17 @@ def measure(partitions: int) -> Cost:
             series = page.text.count(b"\n")
     gc.collect()
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Cost(partitions, median(evaluated), median(rendered), used, series)
+    rows, html = (median(list(each)[FULL:]) for each in zip(*looked, strict=True)) if looked else (math.nan, math.nan)
+    return Cost(partitions, median(evaluated), median(rendered), used, series, rows, html)
+
+
+def look(view: View, recent: Recent) -> tuple[float, float]:
+    """Make the rows and the status page; return the CPU seconds of each."""
+    started = time.process_time()
+    views = make_views(view, view.sidecar, recent.read())
+    halfway = time.process_time()
+    render.status(views, b"", "0")
+    return halfway - started, time.process_time() - halfway
 
 
 def evaluate(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
@@ -223,6 +245,10 @@ def _table(costs: Sequence[Cost], exponent: float) -> Iterator[str]:
     yield "| Partitions x 3 | Evaluation | Rendering | Together | Lines of `/metrics` | Memory |"
     yield "|---|---|---|---|---|---|"
     yield from map(_row, costs)
+    for cost in costs:
+        if not math.isnan(cost.rows):
+            rows, page = 1000 * cost.rows, 1000 * cost.page
+            yield f"\nStatus page of {cost.partitions:,} partitions: rows {rows:.0f} ms, page {page:.0f} ms"
     yield f"\nGrowth from {FITTED:,} partitions on: exponent {exponent:.2f} (at most {EXPONENT})"
 
 

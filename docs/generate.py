@@ -1,8 +1,10 @@
 """Makes docs/metrics.md from the catalogue, the list of beans and the golden page: `make docs`.
 
-Also docs/history-schema.md and docs/pipeline-marts.md, by `history_schema.py` and `pipeline_marts.py`.
+Also docs/history-schema.md and docs/pipeline-marts.md, by `history_schema.py` and `pipeline_marts.py`, and
+docs/openapi.json.
 """
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -24,6 +26,7 @@ from kafka_warden.exposition import LONGEST_LABEL
 from kafka_warden.sources.bean_list import BEANS, MILLISECONDS
 from kafka_warden.sources.bean_list import MUTATIONS as CLIENT_MUTATIONS
 from kafka_warden.sources.bean_list import REQUESTS as CLIENT_REQUESTS
+from kafka_warden.web.api import openapi
 
 HERE: Final = Path(__file__).parent
 GOLDEN: Final = HERE.parent / "tests" / "golden" / "metrics.txt"
@@ -154,6 +157,11 @@ def render() -> str:
     return "\n".join([*parts, BEANS_INTRODUCTION.format(count=len(BEANS)), _beans(), BEANS_NOTES])
 
 
+def api() -> str:
+    """Render the OpenAPI document of `/api/v1`."""
+    return json.dumps(openapi.make(), indent=1) + "\n"
+
+
 def _samples(page: str) -> dict[str, str]:
     """Take the first series of every family."""
     found: dict[str, str] = {}
@@ -195,3 +203,4 @@ if __name__ == "__main__":
     (HERE / "metrics.md").write_text(render())
     (HERE / "history-schema.md").write_text(history_schema.render())
     (HERE / "pipeline-marts.md").write_text(pipeline_marts.render())
+    (HERE / "openapi.json").write_text(api())

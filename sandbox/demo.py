@@ -220,6 +220,7 @@ class Demo:
         sidecar = self._programs[0]
         self._say(
             "Everything is up:",
+            f"Status page   {sidecar.url}/",
             f"Kafka         {self.cluster.bootstrap}",
             f"kafka-warden  {sidecar.url}/metrics",
             f"Prometheus    {self.prometheus.url}",

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from docs import history_schema, pipeline_marts
-from docs.generate import render
+from docs.generate import api, render
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
@@ -34,6 +34,11 @@ documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(
 def test_document_is_current(name: str, text: str) -> None:
     """A document is what `make docs` makes of the code as it stands."""
     assert (ROOT / "docs" / f"{name}.md").read_text() == text, "run make docs"
+
+
+def test_openapi_document_is_current() -> None:
+    """The document of `/api/v1` is what the types of the rows are now."""
+    assert (ROOT / "docs" / "openapi.json").read_text() == api(), "run make docs"
 
 
 def test_metrics_document_has_every_family() -> None:

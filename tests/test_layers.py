@@ -31,11 +31,15 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.derive": OPEN,
     "kafka_warden.planning": OPEN,
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
-    "kafka_warden.page": set(),
+    "kafka_warden.views": OPEN | {"kafka_warden.derive", "kafka_warden.catalogue"},
+    "kafka_warden.page": {"kafka_warden.views"},
     "kafka_warden.budget": OPEN | {"kafka_warden.catalogue"},
     "kafka_warden.exposition": OPEN | {"kafka_warden.budget", "kafka_warden.catalogue", "kafka_warden.page"},
     "kafka_warden.history": OPEN | CLOCK | {"kafka_warden.derive"},
-    "kafka_warden.web": OPEN | SETTINGS | THREADS | {"kafka_warden.page"},
+    "kafka_warden.web": OPEN
+    | SETTINGS
+    | THREADS
+    | {f"kafka_warden.{room}" for room in ("page", "planning.formatting", "views")},
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN
     | SETTINGS
@@ -61,6 +65,7 @@ ROOMS: dict[str, set[str]] = {
             "pace",
             "state",
             "page",
+            "views",
         )
     },
     "kafka_warden.pipeline": OPEN
@@ -116,9 +121,11 @@ LIBRARIES: dict[str, set[str]] = {
     },
     "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
+    "jinja2": {"kafka_warden.web.status"},
     "jmxquery": {"kafka_warden.check.jmxquery_beans"},
     "jpype": {"kafka_warden.clients.jmx"},
     "kafka": {"kafka_warden.clients.kafka"},
+    "markupsafe": {"kafka_warden.web.status"},
     "matplotlib": {"kafka_warden.pipeline.report"},
     "numpy": {"kafka_warden"},
     "pandas": {"kafka_warden.pipeline"},
@@ -143,6 +150,7 @@ PURE = (
     "kafka_warden.derive",
     "kafka_warden.planning",
     "kafka_warden.catalogue",
+    "kafka_warden.views",
     *(
         f"kafka_warden.history.{part}"
         for part in ("column", "column_types", "messages", "poll", "replay", "restore", "schema", "tables")
@@ -254,8 +262,8 @@ def test_rules_name_what_exists() -> None:
 
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
-    """Importing all of the sidecar starts no JVM bridge, no Spark, no Arrow and no librdkafka, which extras bring."""
-    extras = {"confluent_kafka", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark"}
+    """Importing all of the sidecar starts no JVM bridge, no Spark, no Arrow, no librdkafka and no template engine."""
+    extras = {"confluent_kafka", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark"}
     rooms = "kafka_warden.app, kafka_warden.check.command, kafka_warden.cli, kafka_warden.history.schema"
     code = f"import sys, {rooms}; print(*sorted({extras} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)

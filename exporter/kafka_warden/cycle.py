@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -20,9 +21,10 @@ from kafka_warden.history.recorder import Recorder
 from kafka_warden.memory import FreeMemory
 from kafka_warden.model import Bools, Parameters, Snapshot
 from kafka_warden.pace import Pace
-from kafka_warden.page import PageHolder
+from kafka_warden.page import OnDemand, PageHolder
 from kafka_warden.poller import SHOWN_FOR, Poller
 from kafka_warden.state import StateFile
+from kafka_warden.views import Recent, make_views
 
 log = structlog.get_logger(__name__)
 
@@ -73,6 +75,7 @@ class Cycle:
         self._saved_at = -math.inf
         self._restarted = False
         self._shown = _Shown()
+        self._recent = Recent()
         self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
         self._rendering = threading.RLock()
         self._pace = Pace(parameters.poll_interval)
@@ -147,6 +150,8 @@ class Cycle:
         if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
             # The page stays. Two evaluations of a large cluster at once would add a fifth to the memory in use.
             self._shown.view = None
+            if self.holder.page is not None and self.holder.page.views is not None:
+                self.holder.page.views.release()
             parameters = replace(self._parameters, poll_interval=self.interval)
             view = View(
                 derived=self._evaluate(snapshot, parameters),
@@ -154,6 +159,7 @@ class Cycle:
                 topics=self._allowed(snapshot.topics),
                 parameters=parameters,
             )
+            self._recent.add(view.derived)
             with self._rendering:
                 self._shown = _Shown(snapshot, view, self.interval)
                 self._publish(view)
@@ -190,7 +196,15 @@ class Cycle:
 
     def _publish(self, view: View | None) -> None:
         with self._rendering:
-            self.holder.page = self._exposition.render(self._sidecar(self._shown.snapshot), view)
+            sidecar = self._sidecar(self._shown.snapshot)
+            page = self._exposition.render(sidecar, view)
+            sidecar = replace(sidecar, dropped=self._exposition.dropped)
+            rows = OnDemand(lambda: make_views(view, sidecar, self._recent.read()))
+            self.holder.page = replace(page, views=rows)
+            if self.holder.wanted:
+                self.holder.wanted = False
+                with suppress(Exception):  # the request makes them again, and reports it
+                    rows.get()
             if view is None:
                 self._shown.view = None
 

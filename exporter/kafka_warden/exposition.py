@@ -8,7 +8,7 @@ import gzip
 import hashlib
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -65,6 +65,8 @@ class Exposition:
         self._budget = Budget(series_budget)
         self._registry = registry
         self._labels: dict[tuple[str, ...], dict[Labels, str]] = defaultdict(dict)
+        self.dropped: Mapping[tuple[str, Rank], int] = {}
+        """What the last page left out, by family and rank."""
 
     def render(self, sidecar: Sidecar, view: View | None) -> Page:
         """Render all known values; without a fresh `view` those of the sidecar only."""
@@ -86,7 +88,7 @@ class Exposition:
             lines[metric.name] += self._lines(metric, chosen, labels[metric.labels])
             if left_out:
                 dropped[metric.full_name, rank] += left_out
-        self._labels = labels
+        self._labels, self.dropped = labels, dropped
         families = [(metric, lines[metric.name]) for metric in CATALOGUE if lines[metric.name]]
         text = _page(families, openmetrics=False) + generate_latest(self._registry)
         process = openmetrics_exposition.generate_latest(self._registry)

@@ -63,6 +63,39 @@ def test_a_source_that_fails_leaves_the_rest_of_the_page(polled: Polling, cycle:
     assert logs == [{"event": "source answers again", "source": "reassignments", "broker": "", "log_level": "info"}]
 
 
+def test_rows_are_given_up_before_the_next_evaluation(polled: Polling, cycle: Cycle) -> None:
+    """Two snapshots are never in memory at once: rows that no client asked for are not made later."""
+    asked, unasked = cycle.holder.page, None
+    assert asked is not None
+    assert asked.views is not None
+    rows = asked.views.get()
+    polled.clock.advance(INTERVAL)
+    cycle.once()
+    unasked = cycle.holder.page
+    polled.clock.advance(INTERVAL)
+    cycle.once()
+
+    assert rows is not None
+    assert asked.views.get() is rows
+    assert unasked is not None
+    assert unasked.views is not None
+    assert unasked.views.get() is None
+
+
+def test_rows_that_a_client_waits_for_are_made_with_the_next_page(polled: Polling, cycle: Cycle) -> None:
+    """However soon the next evaluation starts."""
+    cycle.holder.wanted = True
+    polled.clock.advance(INTERVAL)
+    cycle.once()
+    page = cycle.holder.page
+    assert page is not None
+    assert page.views is not None
+    page.views.release()
+
+    assert page.views.get() is not None
+    assert not cycle.holder.wanted
+
+
 def test_a_broker_that_hangs_leaves_the_numbers_of_the_others(polled: Polling, cycle: Cycle) -> None:
     """Lag behind a leader on it is unknown, and so is each sum with such a part. Its own lag is the last known."""
     polled.brokers.rule(2, hang=True)

@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 20
 class Page:
     """One page in one browser."""
 
-    def __init__(self, to_browser: int, from_browser: int) -> None:
+    def __init__(self, to_browser: int, from_browser: int, *, offline: bool) -> None:
         """Open an empty page; the two ends of the browser's pipes are given."""
         self._to, self._from = to_browser, from_browser
         self._sent = 0
@@ -33,8 +33,8 @@ class Page:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
-        offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-        self.call("Network.emulateNetworkConditions", **offline)
+        network = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        self.call("Network.emulateNetworkConditions", **network)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Call a method of the protocol and return its result."""
@@ -52,8 +52,12 @@ class Page:
 
     def open(self, file: Path) -> None:
         """Open a file and wait until it is loaded; what happens from now on is in `events`."""
+        self.visit(file.as_uri())
+
+    def visit(self, address: str) -> None:
+        """Open an address and wait until it is loaded; what happens from now on is in `events`."""
         self.events.clear()
-        self.call("Page.navigate", url=file.as_uri())
+        self.call("Page.navigate", url=address)
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self._next()
 
@@ -118,8 +122,8 @@ def program() -> str:
 
 
 @contextmanager
-def opened(profile: Path) -> Iterator[Page]:
-    """Start a browser with a profile of its own in a new folder, and end it."""
+def opened(profile: Path, *, offline: bool = True) -> Iterator[Page]:
+    """Start a browser with a profile of its own in a new folder, and end it. Offline it does not reach loopback."""
     to_browser, from_browser = os.pipe(), os.pipe()
     # The browser takes the pipes as its files 3 and 4, whatever their numbers are here.
     shell = f'exec "$0" "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}'
@@ -133,7 +137,7 @@ def opened(profile: Path) -> Iterator[Page]:
     os.close(to_browser[0])
     os.close(from_browser[1])
     try:
-        yield Page(to_browser[1], from_browser[0])
+        yield Page(to_browser[1], from_browser[0], offline=offline)
     finally:
         process.terminate()
         process.wait()

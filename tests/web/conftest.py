@@ -16,9 +16,14 @@ from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
 from sandbox.certificates import HERE, Authority
+from tests.support import status_rows
 
 PAGE = Page(
-    text=b"text 1\n" * 1000, text_gzip=b"text gzip", openmetrics=b"openmetrics\n# EOF\n", openmetrics_gzip=b"om gzip"
+    text=b"text 1\n" * 1000,
+    text_gzip=b"text gzip",
+    openmetrics=b"openmetrics\n# EOF\n",
+    openmetrics_gzip=b"om gzip",
+    views=status_rows.blind().views,
 )
 TIMEOUT = 60.0
 

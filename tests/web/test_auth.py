@@ -9,7 +9,7 @@ import bcrypt
 import pytest
 
 from kafka_warden.web import auth
-from tests.web.conftest import PAGE, Served
+from tests.web.conftest import PAGE, Served, parse, read_all
 
 PASSWORD = "canary-Tr0ub4dor"
 
@@ -149,3 +149,18 @@ def test_a_rate_limit_answers_429(serve: Callable[..., Served], tmp_path: Path) 
     served = serve(path)
 
     assert [served.get().status for _ in range(5)] == [200, 200, 200, 429, 429]
+
+
+def test_a_rate_limit_is_per_client(serve: Callable[..., Served], tmp_path: Path) -> None:
+    """A status page that refreshes on one machine does not take the requests of Prometheus on another."""
+    path = tmp_path / "web.yml"
+    path.write_text("rate_limit: {interval: 1h, burst: 2}")
+    served = serve(path)
+
+    def ask(source: str) -> int:
+        connection = served.connect(source=source)
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        return parse(read_all(connection)).status
+
+    assert [ask("127.0.0.2") for _ in range(3)] == [200, 200, 429]
+    assert [ask("127.0.0.3") for _ in range(3)] == [200, 200, 429]

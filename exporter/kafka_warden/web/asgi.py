@@ -12,13 +12,16 @@ from kafka_warden.web.auth import CHALLENGE, Authenticator
 from kafka_warden.web.connections import Connections, Peer, client_of
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.file import RateLimit
-from kafka_warden.web.responses import SECURITY_HEADERS, Response, Site, plain
+from kafka_warden.web.reply import SECURITY_HEADERS, Response, plain
+from kafka_warden.web.responses import Site
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 _VERSIONS: Final = ("1.0", "1.1")
 _PIECE: Final = 256 * 1024
+_MOST_CLIENTS: Final = 10_000
+"""Clients whose rate is remembered; the one that was silent longest is forgotten first."""
 _ORIGIN: Final = re.compile(r"\Ahttps?://[^/]+", re.IGNORECASE)
 """Start of a request target in absolute form, which RFC 9112 3.2.2 makes servers accept."""
 
@@ -30,7 +33,7 @@ class Application:
         self._site = site
         self._current = current
         self._connections = connections
-        self._bucket = _TokenBucket()
+        self._buckets: dict[str, _TokenBucket] = {}
         self.authenticator = Authenticator()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -54,9 +57,9 @@ class Application:
         headers = _headers(scope["headers"])
         if scope["http_version"] not in _VERSIONS:
             return plain(505, "HTTP/1.1 only")
-        if file.rate_limit is not None and not self._bucket.takes(file.rate_limit):
-            return plain(429, "too many requests")
         client = client_of(peer[0]) if peer else ""
+        if file.rate_limit is not None and not self._bucket(client).takes(file.rate_limit):
+            return plain(429, "too many requests")
         check = self.authenticator.allows(client, headers.get("authorization", ""), file.users)
         allowed = await _while_connected(check, receive)
         if allowed is None:
@@ -66,16 +69,25 @@ class Application:
         if file.users or file.requires_certificates:
             self._connections.trust(client)
         try:
-            return self._site.respond(scope["method"], _ORIGIN.sub("", scope["path"]) or "/", headers)
+            path = _ORIGIN.sub("", scope["path"]) or "/"
+            return await self._site.respond(scope["method"], path, scope["query_string"], headers)
         except Exception:  # noqa: BLE001  # it is logged, and the next request may work
             structlog.get_logger(__name__).exception("a request failed", path=scope["path"][:100])
             return plain(500, "internal error; see the log")
 
+    def _bucket(self, client: str) -> "_TokenBucket":
+        """Return the bucket of a client: a status page that refreshes must not take the requests of Prometheus."""
+        bucket = self._buckets.pop(client) if client in self._buckets else _TokenBucket()
+        self._buckets[client] = bucket
+        if len(self._buckets) > _MOST_CLIENTS:
+            del self._buckets[next(iter(self._buckets))]
+        return bucket
+
     async def _send(self, response: Response, peer: Peer | None, send: Send) -> None:
         headers = {
             **SECURITY_HEADERS,
-            **self._current.file().headers,
             **response.headers,
+            **self._current.file().headers,
             "Content-Length": str(len(response.body)),
         }
         fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]

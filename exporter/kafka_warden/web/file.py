@@ -59,7 +59,7 @@ class TlsServer:
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """`rate_limit`: a token bucket over all requests."""
+    """`rate_limit`: a token bucket over all requests of a client."""
 
     interval: float
     """Seconds between two requests."""

@@ -24,6 +24,7 @@ from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.health import Health
 from kafka_warden.web.http1 import stay_on_http_1
 from kafka_warden.web.responses import Site
+from kafka_warden.web.rows import RowSite
 
 _REAP_EVERY: Final = 1.0
 LATE: Final = 30.0
@@ -87,7 +88,7 @@ class WebServer:
         self.connections = Connections(settings.connections, idle=settings.idle_timeout, answer=settings.answer_timeout)
         # Open ones were accepted as the settings before said.
         self.current.clients_changed = self.connections.close_all
-        site = Site(holder, health, settings.version, lambda: self.current.problem)
+        site = Site(holder, health, RowSite(holder, settings.version), lambda: self.current.problem)
         self._app = Application(site, self.current, self.connections)
         self.checks = self._app.authenticator.checks
         self._thread: threading.Thread | None = None

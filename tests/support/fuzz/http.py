@@ -18,6 +18,7 @@ from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
+from tests.support import status_rows
 from tests.support.fuzz.wire import mutated
 
 USER: Final = base64.b64encode(b"scraper:canary").decode()
@@ -34,6 +35,8 @@ REQUESTS: Final = (
     f"GET /metrics HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {USER}\r\n\r\n",
     "GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: application/openmetrics-text;q=0.5\r\nAccept-Encoding: gzip\r\n\r\n",
     "HEAD / HTTP/1.0\r\n\r\n",
+    f"GET /?topic=a&moves=2 HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {USER}\r\n\r\n",
+    f"GET /api/v1/sources?limit=1&broker=2 HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {USER}\r\n\r\n",
     "GET /-/healthy HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
     "POST /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n",
@@ -53,7 +56,8 @@ class Web:
         file = Path(self._folder.name, "web.yml")
         file.write_text(f"basic_auth_users: {{scraper: {bcrypt.hashpw(b'canary', bcrypt.gensalt(4)).decode()}}}\n")
         settings = WebSettings(Address("127.0.0.1", 0), file)
-        self._server = WebServer(settings, PageHolder(Page(SECRET, SECRET, SECRET, SECRET), ready=True), health=Health)
+        page = Page(SECRET, SECRET, SECRET, SECRET, views=status_rows.blind().views)
+        self._server = WebServer(settings, PageHolder(page, ready=True), health=Health)
         self._port = self._server.start()
         self._count = 0
         self._logged = self._logs.enter_context(structlog.testing.capture_logs())

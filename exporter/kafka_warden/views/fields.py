@@ -1,0 +1,64 @@
+"""What a field of a view row is: the value of a metric, the value of a label, or a value with its own description."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+
+from kafka_warden.catalogue import CATALOGUE
+
+FAMILIES: Final = {metric.name: metric for metric in CATALOGUE}
+"""Name without prefix to family."""
+
+
+@dataclass(frozen=True, slots=True)
+class Of:
+    """The value of a metric's series with the labels of the row."""
+
+    metric: str
+    """Name without the prefix."""
+
+    @property
+    def about(self) -> str:
+        """The help of the metric."""
+        return FAMILIES[self.metric].help
+
+
+@dataclass(frozen=True, slots=True)
+class LabelOf:
+    """The value of a label of the metric's series that has the value 1."""
+
+    metric: str
+    label: str
+
+    @property
+    def about(self) -> str:
+        """The help of the metric."""
+        return f"Label {self.label} of {FAMILIES[self.metric].full_name}. {FAMILIES[self.metric].help}"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A field that is no metric."""
+
+    about: str
+
+
+About = Of | LabelOf | Text
+Name = Annotated[str, Text("Name of the topic")]
+Broker = Annotated[int, Text("Id of the broker")]
+
+
+_KNOWN: Final[dict[type, dict[str, tuple[Any, About]]]] = {}
+
+
+def fields_of(row: type) -> dict[str, tuple[Any, About]]:
+    """Return name, type and description of every field of a row type."""
+    if row in _KNOWN:
+        return _KNOWN[row]
+    found: dict[str, tuple[Any, About]] = {}
+    for name, hint in get_type_hints(row, include_extras=True).items():
+        if get_origin(hint) is not Annotated:
+            raise TypeError(f"{row.__name__}.{name} has no description")
+        kind, about = get_args(hint)
+        found[name] = kind, about
+    _KNOWN[row] = found
+    return found

@@ -1,0 +1,99 @@
+"""Rows by partition and replica: moves, and followers that are out of sync. Made of columns, as there may be many."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from kafka_warden.catalogue import View
+from kafka_warden.catalogue.followers import ROUTINE
+from kafka_warden.derive.moves.moves import Move as DerivedMove
+from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.model import UNKNOWN
+from kafka_warden.views.notes import cause_of, why_no_eta
+from kafka_warden.views.rows import Move, Replica, Table
+from kafka_warden.views.runbooks import runbook
+from kafka_warden.views.tables import MOST
+
+
+def moves(view: View) -> Table[Move]:
+    """Return the moves: stuck ones first, then those that never end, then the latest ETA."""
+    allowed = {name for name, may in zip(view.snapshot.topics, view.topics.tolist(), strict=True) if may}
+    shown = sorted((move for move in view.derived.moves if move.topic in allowed), key=_worst_move)
+    return Table(tuple(_move(move) for move in shown[:MOST]), len(shown))
+
+
+def replicas(view: View) -> Table[Replica]:
+    """Return followers out of sync or with a problem, the longest out of sync first."""
+    derived = view.derived
+    table, partitions = view.snapshot.replicas, view.snapshot.partitions
+    out, times, state = derived.ages.out_seconds, derived.replicas.times, derived.replicas.state
+    chosen = (times.shown & ~np.isin(state, ROUTINE)) | ~np.isnan(out)
+    rows = np.flatnonzero(chosen & view.topics[partitions.topic[table.partition]])
+    order = np.lexsort((-np.nan_to_num(times.behind_seconds[rows]), -np.nan_to_num(out[rows], nan=-1.0)))
+    return Table(tuple(_replicas(view, rows[order][:MOST])), len(rows))
+
+
+def _worst_move(move: DerivedMove) -> tuple[bool, bool, float]:
+    latest = -math.inf if move.eta is None else -move.eta
+    return move.stuck is None, not move.never_ends, latest
+
+
+def _move(move: DerivedMove) -> Move:
+    stuck = move.stuck
+    if stuck is not None:
+        sentence: str | None = cause_of(stuck, move.broker, move.leader)
+    else:
+        sentence = why_no_eta(known=move.eta is not None, never=move.never_ends)
+    return Move(
+        topic=move.topic,
+        partition=move.partition,
+        broker=move.broker,
+        leader=move.leader,
+        remaining_bytes=move.remaining_bytes,
+        remaining_messages=move.remaining_messages,
+        progress=move.progress,
+        bytes_per_second=move.bytes_per_second,
+        eta=move.eta,
+        never_ends=move.never_ends,
+        stalled=move.stalled,
+        cause=None if stuck is None else str(stuck),
+        sentence=sentence,
+        runbook=None if stuck is None else runbook("KafkaReassignmentStuck"),
+    )
+
+
+def _replicas(view: View, rows: np.ndarray) -> Iterator[Replica]:
+    derived, names = view.derived, view.snapshot.topics
+    table, partitions = view.snapshot.replicas, view.snapshot.partitions
+    partition = table.partition[rows]
+    times, shown = derived.replicas.times, derived.replicas.times.shown[rows]
+    columns = (
+        partitions.topic[partition].tolist(),
+        partitions.number[partition].tolist(),
+        table.broker[rows].tolist(),
+        partitions.leader[partition].tolist(),
+        np.where(shown, derived.replicas.state[rows], UNKNOWN).tolist(),
+        _known(derived.ages.out_seconds[rows]),
+        _known(np.where(shown, times.behind_seconds[rows], np.nan)),
+        np.where(shown, derived.lag.messages[rows], UNKNOWN).tolist(),
+        _known(np.where(shown, derived.lag.bytes[rows], np.nan)),
+        _known(np.where(shown, times.lag_seconds[rows], np.nan)),
+    )
+    for topic, number, broker, leader, state, out, behind, messages, size, seconds in zip(*columns, strict=True):
+        yield Replica(
+            topic=names[topic],
+            partition=number,
+            broker=broker,
+            leader=None if leader == UNKNOWN else leader,
+            state=None if state == UNKNOWN else str(STATES[state]),
+            out_of_sync_seconds=out,
+            behind_seconds=behind,
+            lag_messages=None if messages == UNKNOWN else messages,
+            lag_bytes=size,
+            lag_seconds=seconds,
+        )
+
+
+def _known(column: np.ndarray) -> list[float | None]:
+    return [None if math.isnan(value) else value for value in column.tolist()]

@@ -1,0 +1,291 @@
+"""The rows that the status page and `/api/v1` show: immutable, plain values, each with a description.
+
+Bytes, seconds, ratios from 0 to 1. `None` is unknown, infinity is unlimited or never, as in `/metrics`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Generic, TypeVar
+
+from kafka_warden.views.fields import Broker, LabelOf, Name, Of, Text
+
+Row = TypeVar("Row")
+Partition = Annotated[int, Text("Number of the partition")]
+Side = Annotated[str, Text("leader, follower, or log_dirs for copies between log directories")]
+Runbook = Annotated[str | None, Text("Address of the runbook, or its path in the project; null where there is none")]
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[Row]):
+    """Rows, worst first, and how many there are: of very many only the first are kept."""
+
+    rows: tuple[Row, ...] = ()
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that needs a look, as a sentence."""
+
+    severity: Annotated[str, Text("critical or warning")]
+    kind: Annotated[str, Text("Stable name of the kind of problem")]
+    sentence: Annotated[str, Text("What is wrong, for people")]
+    seconds: Annotated[float | None, Text("For how long it is known, the longest where the sentence counts several")]
+    section: Annotated[str, Text("Section of the status page with the details")]
+    runbook: Runbook
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The cluster in numbers."""
+
+    cluster_id: Annotated[str | None, LabelOf("cluster_info", "cluster_id")]
+    kafka_version: Annotated[str | None, LabelOf("cluster_info", "kafka_version")]
+    controller: Annotated[str | None, LabelOf("controller_info", "node")]
+    brokers: Annotated[Mapping[str, int], Text("Number of brokers by state")]
+    topics: Annotated[int, Text("Topics, internal ones included")]
+    partitions: Annotated[float | None, Of("cluster_partitions")]
+    partition_limit: Annotated[float | None, Of("cluster_partition_limit")]
+    partition_headroom: Annotated[float | None, Of("cluster_partition_headroom")]
+    replicas: Annotated[float | None, Of("cluster_replicas")]
+    offline_partitions: Annotated[float | None, Of("offline_partitions")]
+    under_min_isr_partitions: Annotated[float | None, Of("under_min_isr_partitions")]
+    known_under_min_isr_partitions: Annotated[float | None, Of("known_under_min_isr_partitions")]
+    at_min_isr_partitions: Annotated[float | None, Of("at_min_isr_partitions")]
+    under_replicated_partitions: Annotated[float | None, Of("under_replicated_partitions")]
+    out_of_sync: Annotated[Mapping[str, int], Text("Followers outside the ISR by state, those above 0")]
+    reassigning_partitions: Annotated[float | None, Of("reassigning_partitions")]
+    move_ratio: Annotated[float | None, Of("reassignment_move_ratio")]
+    remaining_bytes: Annotated[float | None, Of("reassignment_total_bytes_remaining")]
+    eta: Annotated[float | None, Of("reassignment_total_eta_seconds")]
+    deadline: Annotated[float | None, Of("reassignment_deadline_seconds")]
+    predicted: Annotated[float | None, Of("reassignment_predicted_seconds")]
+    predicted_bottleneck: Annotated[float | None, Of("reassignment_predicted_bottleneck_seconds")]
+    bottleneck_broker: Annotated[str | None, LabelOf("reassignment_bottleneck_info", "broker")]
+    bottleneck_side: Annotated[str | None, LabelOf("reassignment_bottleneck_info", "side")]
+    recommended_throttle: Annotated[float | None, Of("replication_throttle_recommended_bytes_per_second")]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRow:
+    """A broker."""
+
+    broker: Broker
+    host: Annotated[str | None, LabelOf("broker_info", "host")]
+    rack: Annotated[str | None, LabelOf("broker_info", "rack")]
+    state: Annotated[str | None, LabelOf("broker_state", "state")]
+    replicas: Annotated[float | None, Of("broker_replicas")]
+    leaders: Annotated[float | None, Of("broker_leaders")]
+    partitions: Annotated[float | None, Of("broker_partitions")]
+    partition_limit: Annotated[float | None, Of("broker_partition_limit")]
+    partition_headroom: Annotated[float | None, Of("broker_partition_headroom")]
+    under_replicated_partitions: Annotated[float | None, Of("broker_under_replicated_partitions")]
+    under_min_isr_partitions: Annotated[float | None, Of("broker_under_min_isr_partitions")]
+    lag_messages: Annotated[float | None, Of("broker_sum_replica_lag_messages")]
+    lag_bytes: Annotated[float | None, Of("broker_sum_replica_lag_bytes")]
+    lag_unknown_replicas: Annotated[float | None, Of("broker_replica_lag_unknown_replicas")]
+    replicas_without_log: Annotated[float | None, Of("broker_replicas_without_log")]
+    stray_replicas: Annotated[float | None, Of("broker_stray_replicas")]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A replica that a reassignment adds."""
+
+    topic: Name
+    partition: Partition
+    broker: Broker
+    leader: Annotated[int | None, Text("Id of the broker that it copies from; null without a leader")]
+    remaining_bytes: Annotated[float | None, Of("reassignment_bytes_remaining")]
+    remaining_messages: Annotated[int | None, Of("reassignment_messages_remaining")]
+    progress: Annotated[float | None, Of("reassignment_progress_ratio")]
+    bytes_per_second: Annotated[float | None, Of("reassignment_bytes_per_second")]
+    eta: Annotated[float | None, Of("reassignment_eta_seconds")]
+    never_ends: Annotated[bool | None, Of("reassignment_never_ends")]
+    stalled: Annotated[float | None, Of("reassignment_stalled_seconds")]
+    cause: Annotated[str | None, LabelOf("reassignment_stuck", "cause")]
+    sentence: Annotated[str | None, Text("Why it is stuck, or why there is no ETA; null while it advances")]
+    runbook: Runbook
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirMove:
+    """A replica that moves to another log directory of its broker."""
+
+    topic: Name
+    partition: Partition
+    broker: Broker
+    remaining_bytes: Annotated[float | None, Of("log_dir_move_bytes_remaining")]
+    eta: Annotated[float | None, Of("log_dir_move_eta_seconds")]
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle:
+    """The replication throttle of one broker and side."""
+
+    broker: Broker
+    side: Side
+    limit: Annotated[float | None, Of("replication_throttle_bytes_per_second")]
+    origin: Annotated[str | None, LabelOf("replication_throttle_origin_info", "origin")]
+    throttled_replicas: Annotated[float | None, Of("replication_throttled_replicas")]
+    throttled_rate: Annotated[
+        float | None,
+        Text(
+            "kafka_warden_leader_replication_throttled_bytes_per_second, or that of the follower side. Needs JMX. It "
+            "counts in-sync traffic, so it may be above the limit"
+        ),
+    ]
+    use: Annotated[float | None, Text("throttled_rate divided by limit; null without JMX or without a limit")]
+    catch_up: Annotated[float | None, Of("broker_catch_up_bytes_per_second")]
+    floor: Annotated[float | None, Of("replication_throttle_floor_bytes_per_second")]
+    headroom: Annotated[float | None, Of("replication_throttle_headroom_bytes_per_second")]
+    lower_bound: Annotated[float | None, Of("replication_throttle_lower_bound_bytes_per_second")]
+    upper_bound: Annotated[float | None, Of("replication_throttle_upper_bound_bytes_per_second")]
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottleProblem:
+    """A problem of a throttle."""
+
+    broker: Broker
+    side: Side
+    problem: Annotated[str, Text("Label problem of kafka_warden_replication_throttle_problem_seconds")]
+    seconds: Annotated[float | None, Of("replication_throttle_problem_seconds")]
+    sentence: Annotated[str, Text("What it means, for people")]
+    runbook: Runbook
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A follower that is out of sync, or has a state with a problem."""
+
+    topic: Name
+    partition: Partition
+    broker: Broker
+    leader: Annotated[int | None, Text("Id of the broker that leads the partition; null without a leader")]
+    state: Annotated[str | None, Text("Label state of kafka_warden_replica_state; null without such a series")]
+    out_of_sync_seconds: Annotated[float | None, Of("replica_out_of_sync_seconds")]
+    behind_seconds: Annotated[float | None, Of("replica_behind_seconds")]
+    lag_messages: Annotated[int | None, Of("replica_lag_messages")]
+    lag_bytes: Annotated[float | None, Of("replica_lag_bytes")]
+    lag_seconds: Annotated[float | None, Of("replica_lag_seconds")]
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic with partitions that are offline or under min.insync.replicas."""
+
+    topic: Name
+    offline_partitions: Annotated[float | None, Of("topic_offline_partitions")]
+    under_min_isr_partitions: Annotated[float | None, Of("topic_under_min_isr_partitions")]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client with a bucket of controller mutations."""
+
+    user: Annotated[str, Text("User, empty where the bucket has none")]
+    client_id: Annotated[str, Text("Client id, empty where the bucket has none")]
+    tokens: Annotated[float | None, Of("controller_mutation_tokens")]
+    burst: Annotated[float | None, Of("controller_mutation_burst")]
+    quota: Annotated[float | None, Of("controller_mutation_quota_per_second")]
+    mutations_per_second: Annotated[float | None, Of("controller_mutations_per_second")]
+    admission_delay: Annotated[float | None, Of("controller_mutation_admission_delay_seconds")]
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """A log directory of a broker."""
+
+    broker: Broker
+    log_dir: Annotated[str, Text("Path on the broker")]
+    online: Annotated[float | None, Of("log_dir_online")]
+    bytes: Annotated[float | None, Of("log_dir_bytes")]
+    usable_bytes: Annotated[float | None, Of("log_dir_usable_bytes")]
+    total_bytes: Annotated[float | None, Of("log_dir_total_bytes")]
+
+
+@dataclass(frozen=True, slots=True)
+class TieredBroker:
+    """Remote copies and reads of a broker."""
+
+    broker: Broker
+    copy_rate: Annotated[float | None, Of("remote_copy_bytes_per_second")]
+    copy_quota: Annotated[float | None, Of("remote_copy_quota_bytes_per_second")]
+    fetch_rate: Annotated[float | None, Of("remote_fetch_bytes_per_second")]
+    fetch_quota: Annotated[float | None, Of("remote_fetch_quota_bytes_per_second")]
+    copy_lag_bytes: Annotated[float | None, Of("remote_copy_lag_bytes")]
+    copy_errors: Annotated[float | None, Of("remote_copy_errors_total")]
+    fetch_errors: Annotated[float | None, Of("remote_fetch_errors_total")]
+
+
+@dataclass(frozen=True, slots=True)
+class TieredTopic:
+    """A topic with remote storage."""
+
+    topic: Name
+    overdue_bytes: Annotated[float | None, Of("topic_remote_copy_overdue_bytes")]
+    stalled_seconds: Annotated[float | None, Of("topic_remote_copy_stalled_seconds")]
+
+
+@dataclass(frozen=True, slots=True)
+class TieredProblem:
+    """A problem of a quota of tiered storage."""
+
+    broker: Broker
+    problem: Annotated[str, Text("Label problem of kafka_warden_tiered_storage_problem_seconds")]
+    seconds: Annotated[float | None, Of("tiered_storage_problem_seconds")]
+    sentence: Annotated[str, Text("What it means, for people")]
+    runbook: Runbook
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """The requests of one kind to one broker, or to the cluster."""
+
+    source: Annotated[str, Text("Kind of request")]
+    broker: Annotated[str, Text("Id of the broker; empty for requests to any broker")]
+    up: Annotated[float | None, Of("up")]
+    duration: Annotated[float | None, Of("source_duration_seconds")]
+    last_success: Annotated[float | None, Of("source_last_success_timestamp_seconds")]
+    errors: Annotated[Mapping[str, int], Text("Reason to polls in which a request was not answered")]
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarRow:
+    """The sidecar itself."""
+
+    version: Annotated[str, Text("Version of the program")]
+    revision: Annotated[str, Text("Commit that it was built from")]
+    snapshot_time: Annotated[float | None, Of("snapshot_timestamp_seconds")]
+    poll_interval: Annotated[float | None, Of("poll_interval_seconds")]
+    cluster_reachable: Annotated[float | None, Of("cluster_reachable")]
+    controller_reachable: Annotated[float | None, Of("controller_reachable")]
+    config_last_reload_successful: Annotated[float | None, Of("config_last_reload_successful")]
+    web_config_in_use: Annotated[float | None, Of("web_config_in_use")]
+    jmx: Annotated[bool, Text("Whether beans are read")]
+    dropped_series: Annotated[Mapping[str, int], Text("Family to series that are left out of /metrics")]
+    history: Annotated[Mapping[str, bool], Text("Destination of history to whether it can be written")]
+
+
+@dataclass(frozen=True, slots=True)
+class SideHistory:
+    """Rate and limit of one broker and side, at the times of the history."""
+
+    broker: Broker
+    side: Side
+    catch_up: Annotated[tuple[float | None, ...], Of("broker_catch_up_bytes_per_second")]
+    limit: Annotated[tuple[float | None, ...], Of("replication_throttle_bytes_per_second")]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The last hour: single-precision numbers, at most one poll every five seconds."""
+
+    times: Annotated[tuple[float, ...], Text("Unix times of the polls, ascending")]
+    remaining_bytes: Annotated[tuple[float | None, ...], Of("reassignment_total_bytes_remaining")]
+    reassigning_partitions: Annotated[tuple[float | None, ...], Of("reassigning_partitions")]
+    under_replicated_partitions: Annotated[tuple[float | None, ...], Of("under_replicated_partitions")]
+    offline_partitions: Annotated[tuple[float | None, ...], Of("offline_partitions")]
+    out_of_sync: Annotated[tuple[float | None, ...], Text("Followers outside the ISR")]
+    sides: Annotated[tuple[SideHistory, ...], Text("By broker and side: those that had a limit or copied")]

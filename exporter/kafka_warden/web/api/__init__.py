@@ -1,0 +1,1 @@
+"""`/api/v1`: the rows of the status page as JSON."""

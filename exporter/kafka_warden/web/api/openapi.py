@@ -1,0 +1,135 @@
+"""The OpenAPI document of `/api/v1`, made from the types of the rows. docs/openapi.json is the same."""
+
+import types
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from typing import Annotated, Any, Final, get_args, get_origin
+
+from kafka_warden.views import rows
+from kafka_warden.views.fields import Of, fields_of
+from kafka_warden.web.api.encode import INFINITE
+from kafka_warden.web.api.tables import TABLES, Resource
+
+Schema = dict[str, Any]
+
+ABOUT: Final = """\
+What /metrics and the status page show, as JSON, of the same poll. Read only. Bytes, seconds, ratios from 0 to 1. null \
+is unknown; the text "+Inf" is unlimited, or never. Fields keep their names and meanings within v1; new ones may be \
+added. The login and the rate limit of the web configuration file apply."""
+
+_SIMPLE: Final[Mapping[Any, Schema]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    bool: {"type": "boolean"},
+    float: {"anyOf": [{"type": "number"}, {"const": INFINITE}]},
+}
+
+
+def schema(kind: Any) -> Schema:
+    """Return the JSON schema of a type that rows have."""
+    if kind in _SIMPLE:
+        return dict(_SIMPLE[kind])
+    if is_dataclass(kind):
+        return {"$ref": f"#/components/schemas/{kind.__name__}"}  # type: ignore[union-attr]  # it is a class
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return schema(parts[0])
+    if origin is types.UnionType:
+        return {"anyOf": [{"type": "null"} if part is type(None) else schema(part) for part in parts]}
+    if origin is tuple:
+        return {"type": "array", "items": schema(parts[0])}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": schema(parts[1])}
+    raise TypeError(f"no schema for {kind}")
+
+
+def _row(row: type) -> Schema:
+    fields = fields_of(row)
+    properties = {}
+    for name, (kind, about) in fields.items():
+        properties[name] = {**schema(kind), "description": about.about}
+        if isinstance(about, Of):
+            properties[name]["x-metric"] = f"kafka_warden_{about.metric}"
+    return {
+        "type": "object",
+        "description": (row.__doc__ or "").strip(),
+        "required": list(fields),
+        "properties": properties,
+    }
+
+
+def _answer(about: str, extra: Schema) -> Schema:
+    fields = {
+        "time": {
+            "anyOf": [{"type": "number"}, {"type": "null"}],
+            "description": "Unix time of the poll that is shown, or was shown last",
+        },
+        "fresh": {"type": "boolean", "description": "False without a fresh poll"},
+        **extra,
+    }
+    content = {"type": "object", "required": list(fields), "properties": fields}
+    return {
+        "summary": about,
+        "responses": {
+            "200": {"description": about, "content": {"application/json": {"schema": content}}},
+            "400": {"$ref": "#/components/responses/Error"},
+            "503": {"$ref": "#/components/responses/Error"},
+        },
+    }
+
+
+def _parameter(name: str, kind: Schema, about: str) -> Schema:
+    return {"name": name, "in": "query", "schema": kind, "description": about}
+
+
+def _table(resource: Resource) -> Schema:
+    count = {"type": "integer", "minimum": 0}
+    extra = {
+        "total": {**count, "description": "Rows that there are; of more than 10,000 only the first are served"},
+        "offset": count,
+        "limit": count,
+        "data": {"type": "array", "items": schema(resource.row)},
+    }
+    kinds = {name: kind for name, (kind, _) in fields_of(resource.row).items()}
+    parameters = [
+        _parameter("limit", {**count, "maximum": 1000, "default": 100}, "Most rows to return"),
+        _parameter("offset", {**count, "default": 0}, "Rows to leave out before"),
+    ]
+    for name in resource.filters:
+        about = "Part of the value" if name in {"topic", "user", "client_id"} else "The whole value"
+        parameters.append(_parameter(name, schema(int if int in (kinds[name], *get_args(kinds[name])) else str), about))
+    return {"get": {**_answer(resource.about, extra), "operationId": resource.name, "parameters": parameters}}
+
+
+def _single(name: str, row: type, about: str, *parameters: Schema) -> Schema:
+    return {"get": {**_answer(about, {"data": schema(row)}), "operationId": name, "parameters": list(parameters)}}
+
+
+def make() -> Schema:
+    """Make the document."""
+    paths = {
+        "/cluster": _single("cluster", rows.Cluster, "The cluster in numbers"),
+        "/sidecar": _single("sidecar", rows.SidecarRow, "The sidecar itself"),
+        "/history": _single(
+            "history",
+            rows.History,
+            "The last hour, of at most 100 brokers and sides",
+            _parameter("broker", {"type": "integer"}, "Id of a broker"),
+            _parameter("side", {"enum": ["leader", "follower"]}, "A side"),
+        ),
+        **{f"/{resource.name}": _table(resource) for resource in TABLES},
+    }
+    kinds = [rows.Cluster, rows.SidecarRow, rows.SideHistory, rows.History, *(resource.row for resource in TABLES)]
+    failure = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "kafka-warden", "version": "v1", "description": ABOUT},
+        "servers": [{"url": "."}],
+        "paths": paths,
+        "components": {
+            "schemas": {kind.__name__: _row(kind) for kind in kinds},
+            "responses": {
+                "Error": {"description": "What is wrong", "content": {"application/json": {"schema": failure}}}
+            },
+        },
+    }

@@ -1,0 +1,1 @@
+"""The status page: templates, assets, and how rows become text."""

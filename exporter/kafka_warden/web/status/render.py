@@ -1,0 +1,124 @@
+"""Renders the status page: (Views, query) -> HTML."""
+
+from functools import cache
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from kafka_warden.model import UNLIMITED, Side
+from kafka_warden.views import Views
+from kafka_warden.views.notes import STATES
+from kafka_warden.views.rows import History, Table
+from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
+from kafka_warden.web.reply import Response, plain
+from kafka_warden.web.status import plots
+from kafka_warden.web.status.assets import address
+from kafka_warden.web.status.text import FILTERS
+
+ROWS: Final = 20
+"""Rows of one table on one page."""
+FARTHEST: Final = 99_999
+FILTERED: Final = ("topic", "broker")
+
+HEADERS: Final = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+}
+
+TABLES: Final = {
+    "problems": (),
+    "moves": ("topic", "broker"),
+    "log_dir_moves": ("topic", "broker"),
+    "throttles": ("broker",),
+    "throttle_problems": ("broker",),
+    "replicas": ("topic", "broker"),
+    "topics": ("topic",),
+    "brokers": ("broker",),
+    "log_dirs": ("broker",),
+    "clients": (),
+    "tiered_brokers": ("broker",),
+    "tiered_topics": ("topic",),
+    "tiered_problems": ("broker",),
+    "sources": (),
+}
+"""Tables, and the filters that apply to each."""
+
+
+class Shown:
+    """The part of a table that the page shows."""
+
+    def __init__(self, name: str, table: Table[Any], values: dict[str, str]) -> None:
+        self.name = name
+        self.filters = {key: values[key] for key in TABLES[name] if key in values}
+        rows = matching(table.rows, self.filters)
+        self.total = len(rows) if self.filters else table.total
+        self.kept = len(rows)
+        pages = max(-(-self.kept // ROWS), 1)
+        self.page = min(max(number(values, name, 1, FARTHEST), 1), pages)
+        self.pages = pages
+        self.rows = Slice((self.page - 1) * ROWS, ROWS).of(rows)
+        self.first = (self.page - 1) * ROWS + 1
+        self._values = values
+
+    def to(self, page: int) -> str:
+        """Return the address of another part, with all other parameters as they are."""
+        return f"?{urlencode({**self._values, self.name: page})}#{self.name.replace('_', '-')}"
+
+
+@cache
+def _template() -> Template:
+    loader = PackageLoader("kafka_warden.web.status")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters.update(FILTERS)
+    return environment.get_template("status.html")
+
+
+def status(views: Views, query: bytes, version: str) -> Response:
+    """Render the page; parameters that it does not know are left out."""
+    try:
+        values = {name: text for name, text in parameters(query).items() if name in TABLES or name in FILTERED}
+        tables = {name: Shown(name, _table(views, name), values) for name in TABLES}
+    except QueryError as problem:
+        return plain(400, str(problem))
+    history = views.history.history(())
+    page = _template().render(
+        views=views,
+        cluster=views.cluster,
+        tables=tables,
+        wanted={name: values.get(name, "") for name in FILTERED},
+        version=version,
+        severities={
+            level: sum(row.severity == level for row in views.problems.rows) for level in ("critical", "warning")
+        },
+        states={str(state): text for state, text in STATES.items()},
+        remaining=plots.remaining_plot(history),
+        out_of_sync=plots.count_plot(history, history.out_of_sync, "Replicas out of sync"),
+        sides=_side_plots(views, history, tables["throttles"]),
+        size=(plots.WIDTH, plots.HEIGHT),
+        address=address,
+    )
+    # A name from the cluster that is no valid Unicode was made visible before.
+    return Response(200, page.encode(), HEADERS)
+
+
+def _table(views: Views, name: str) -> Table[Any]:
+    """Return a table; of throttles those that limit, copy or list something."""
+    table: Table[Any] = getattr(views, name)
+    if name != "throttles":
+        return table
+    rows = tuple(
+        row for row in table.rows if row.limit not in (None, UNLIMITED) or row.catch_up or row.throttled_replicas
+    )
+    return Table(rows, len(rows))
+
+
+def _side_plots(views: Views, history: History, shown: Shown) -> dict[tuple[int, str], plots.Plot]:
+    known = {(broker, str(side)) for broker, side in views.history.shown_sides()}
+    keys = [(row.broker, row.side) for row in shown.rows if (row.broker, row.side) in known]
+    return {key: plots.side_plot(history, views.history.side(key[0], Side(key[1]))) for key in keys}

@@ -1,0 +1,90 @@
+"""The ring of the last hour: bounded, in order, and the same numbers as `/metrics` in single precision."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kafka_warden.model import BrokerConfig, Limit, Origin, Side, Snapshot
+from kafka_warden.views import Recent
+from tests.building import Partition, judge, snapshot
+
+
+def poll(clock: float, brokers: int = 3, limit: float = 1e6) -> Snapshot:
+    """A cluster with a limit on each broker."""
+    limits = {side: Limit(limit, Origin.BROKER) for side in (Side.LEADER, Side.FOLLOWER)}
+    replicas = tuple(range(1, brokers + 1))
+    return snapshot(
+        {"t": [Partition(replicas=replicas, out=(2,))]},
+        clock=clock,
+        broker_configs={broker: BrokerConfig(limits=limits) for broker in replicas},
+    )
+
+
+def test_samples_come_back_in_order() -> None:
+    """With the limit and what is out of sync; a rate that is not known is null."""
+    recent = Recent()
+    for number in range(5):
+        recent.add(judge(poll(10.0 * number, limit=1e6 + number)))
+    samples = recent.read()
+    history = samples.history([(1, Side.LEADER)])
+
+    assert np.diff(history.times).tolist() == [10.0] * 4
+    assert history.out_of_sync == (1.0,) * 5
+    assert history.sides[0].limit == (1e6, 1e6 + 1, 1e6 + 2, 1e6 + 3, 1e6 + 4)
+    assert history.sides[0].catch_up == (None,) * 5
+    assert samples.shown_sides() == [(broker, side) for broker in (1, 2, 3) for side in (Side.LEADER, Side.FOLLOWER)]
+
+
+def test_it_holds_an_hour_and_no_more() -> None:
+    """Older samples are overwritten or left out, and polls that are closer than five seconds are thinned."""
+    derived = judge(poll(0.0))
+    recent = Recent()
+    for number in range(5000):
+        recent.add(_at(derived, 2.0 * number))
+    times = recent.read().history(()).times
+
+    assert times[-1] - times[0] <= 3600
+    assert times[-1] - times[0] > 3500
+    assert np.diff(times).min() >= 4.5
+
+
+@pytest.mark.parametrize("brokers", [1, 50, 400, 3000])
+def test_it_never_takes_more_than_four_megabytes(brokers: int) -> None:
+    """With many brokers it has fewer samples, and still covers the hour."""
+    recent = Recent()
+    derived = judge(poll(0.0, brokers))
+    for number in range(800):
+        recent.add(_at(derived, 10.0 * number))
+    ring = recent._ring
+
+    assert ring.values.nbytes + ring.times.nbytes <= 4 * 1024 * 1024
+    times = recent.read().history(()).times
+    assert times[-1] - times[0] > 3000
+
+
+def test_brokers_that_come_and_go_keep_their_samples() -> None:
+    """A broker's samples stay in its own series."""
+    recent = Recent()
+    recent.add(judge(poll(0.0, 2)))
+    recent.add(judge(poll(10.0, 4)))
+    history = recent.read().history([(2, Side.LEADER), (4, Side.LEADER)])
+
+    assert history.sides[0].limit == (1e6, 1e6)
+    assert history.sides[1].limit == (None, 1e6)
+
+
+def test_a_clock_that_is_set_back_leaves_no_gap() -> None:
+    """Samples from the future are not shown, and new ones are."""
+    derived, recent = judge(poll(0.0)), Recent()
+    for time in (0.0, 10.0, 7200.0, 20.0, 30.0):
+        recent.add(_at(derived, time))
+    times = recent.read().history(()).times
+
+    assert [time - derived.indexed.snapshot.time for time in times] == [0.0, 10.0, 20.0, 30.0]
+
+
+def _at(derived: Any, seconds: float) -> Any:
+    seen = derived.indexed.snapshot
+    return replace(derived, indexed=replace(derived.indexed, snapshot=replace(seen, time=seen.time + seconds)))

@@ -1,0 +1,200 @@
+"""Rows have the numbers of `/metrics` of the same poll, and the order of what matters."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_warden.catalogue import CATALOGUE
+from kafka_warden.cycle import Cycle
+from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.formulas.stuck import Cause
+from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
+from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
+from kafka_warden.model import Parameters, QuotaEntity, Snapshot, TopicConfig
+from kafka_warden.page import Page
+from kafka_warden.views import Views, notes, rows
+from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
+from tests import scene
+from tests.building import known
+from tests.poller.polling import INTERVAL, polling
+from tests.support import status_rows
+from tests.support.row_values import differences, rows_of, series_of
+from tests.support.scripted import ScriptedCluster, VirtualClock
+
+ROOT = Path(__file__).parents[2]
+SOURCES = tuple((ROOT / "exporter" / "kafka_warden" / "views").glob("*.py"))
+
+
+def views_of(page: Page) -> Views:
+    """Make the rows of a page."""
+    return known(known(page.views).get())
+
+
+@pytest.mark.parametrize(
+    "make", [status_rows.troubled, status_rows.blind, status_rows.quiet], ids=lambda each: each.__name__
+)
+def test_every_number_is_that_of_metrics(make: Callable[[], Page]) -> None:
+    """In every kind of trouble, without a fresh snapshot, and in a healthy cluster."""
+    page = make()
+    wrong, compared = differences(views_of(page), page.text)
+
+    assert wrong == []
+    assert compared >= (200 if make is status_rows.troubled else 20)
+
+
+def test_numbers_of_a_polled_cluster_are_those_of_metrics(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """Scripted brokers with a stuck move, throttles, a follower out of sync and a broker that stops answering."""
+    brokers.controller()
+    listed = {"leader.replication.throttled.replicas": "0:1,0:2", "follower.replication.throttled.replicas": "0:3"}
+    brokers.topic(
+        "moving",
+        [[1, 2, 3]],
+        isr=[[1, 2]],
+        end=100_000,
+        rate=100.0,
+        lag={3: 50_000},
+        config=listed,
+        moves={0: {"adding": [3], "removing": [2]}},
+    )
+    brokers.topic(
+        "late",
+        [[2, 1], [3, 2]],
+        isr=[[2], [3, 2]],
+        end=1000,
+        rate=10.0,
+        lag={1: 400},
+        config={"min.insync.replicas": "2"},
+    )
+    rates = {"leader.replication.throttled.rate": "0", "follower.replication.throttled.rate": "1000000"}
+    brokers.brokers(*({"id": broker, "config": rates} for broker in (1, 2, 3)))
+    with polling(brokers, clock) as polled:
+        cycle = Cycle(
+            polled.poller, Parameters(poll_interval=INTERVAL), lambda _: True, scene.sidecar().build, clock=clock
+        )
+        for poll in range(8):
+            if poll == 6:
+                brokers.rule(2, hang=True)
+            clock.advance(INTERVAL)
+            cycle.once()
+            page = known(cycle.holder.page)
+            views = views_of(page)
+            wrong, compared = differences(views, page.text)
+            assert wrong == []
+            assert compared > 50
+    assert views.moves.total == 1
+    assert known(views.moves.rows[0].cause) in set(Cause)
+    assert {row.problem for row in views.throttle_problems.rows} >= {"blocked"}
+    assert {row.topic for row in views.replicas.rows} == {"late"}
+    assert {row.broker for row in views.brokers.rows if row.state == "unanswering"} == {2}
+    assert "broker_unanswering" in {row.kind for row in views.problems.rows}
+    assert len(views.history.times) == 8
+
+
+@pytest.mark.parametrize("denied", ["hidden", "orders", "payments", "quiet"])
+def test_denied_topics_have_no_row(denied: str) -> None:
+    """A topic that is out of sync, moving, in remote storage or without a leader is in no table when it is denied."""
+    page = status_rows.page(scene.poll, scene.PARAMETERS, deny=denied)
+    named = {row.topic for row in rows_of(views_of(page)) if hasattr(row, "topic")}
+
+    assert named == {"hidden", "orders", "payments", "quiet"} - {denied}
+    assert differences(views_of(page), page.text)[0] == []
+
+
+def test_the_worst_come_first() -> None:
+    """Stuck moves first, brokers that do not answer before active ones, critical problems before warnings."""
+    views = views_of(status_rows.troubled())
+
+    assert [row.cause is None for row in views.moves.rows] == [False, True]
+    assert [row.state == "active" for row in views.brokers.rows] == [False, False, True, True]
+    assert [row.severity for row in views.problems.rows] == sorted(row.severity for row in views.problems.rows)
+    ages = [row.out_of_sync_seconds or 0.0 for row in views.replicas.rows]
+    assert ages == sorted(ages, reverse=True)
+
+
+def test_only_the_worst_of_very_many_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The total says how many there are."""
+    monkeypatch.setattr("kafka_warden.views.followers.MOST", 7)
+    views = views_of(status_rows.moving(40, polls=10))
+
+    assert (len(views.moves.rows), views.moves.total) == (7, 40)
+    assert all(row.cause is not None for row in views.moves.rows)
+
+
+def test_every_cause_and_problem_has_a_sentence() -> None:
+    """And each runbook that is named exists."""
+    assert set(notes.CAUSES) == set(Cause)
+    assert set(notes.STATES) == set(ReplicaState)
+    assert set(notes.THROTTLES) == set(ThrottleProblem)
+    assert set(notes.TIERED) == set(TieredProblem)
+    for cause in Cause:
+        assert "{" not in notes.cause_of(cause, 1, None)
+    named = {alert for file in SOURCES for alert in re.findall(r'"(Kafka[A-Z]\w+)"', file.read_text())}
+    assert len(named) > 15
+    assert [alert for alert in named if not (ROOT / "alerts" / "runbooks" / f"{alert}.md").exists()] == []
+
+
+def test_fields_name_metrics_and_labels_that_exist() -> None:
+    """A row is identified by the labels of its metrics, or has no labels at all."""
+    kinds = [kind for kind in vars(rows).values() if isinstance(kind, type) and kind.__module__ == rows.__name__]
+    for kind in kinds:
+        if kind is rows.Table:
+            continue
+        for name, (_, about) in fields_of(kind).items():
+            assert isinstance(about, Of | LabelOf | Text), name
+            if not isinstance(about, Text):
+                family = FAMILIES[about.metric]
+                assert family in CATALOGUE
+                rest = {about.label} if isinstance(about, LabelOf) else set()
+                assert set(family.labels) - rest <= set(fields_of(kind)) or isinstance(about, LabelOf), name
+
+
+def test_dropped_series_are_those_of_metrics(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """What `limits.series` leaves out is named by the sidecar's row."""
+    brokers.topic("many", [[1, 2, 3] for _ in range(40)], end=100, rate=10.0)
+    with polling(brokers, clock) as polled:
+        parameters = Parameters(poll_interval=INTERVAL, series_budget=10)
+        cycle = Cycle(polled.poller, parameters, lambda _: True, scene.sidecar().build, clock=clock)
+        for _ in range(3):
+            clock.advance(INTERVAL)
+            cycle.once()
+        page = known(cycle.holder.page)
+        left_out = {
+            dict(labels)["family"]: value
+            for (name, labels), value in series_of(page.text).items()
+            if name == "kafka_warden_dropped_series"
+        }
+        assert left_out
+        assert views_of(page).sidecar.dropped_series == left_out
+
+
+def test_clients_with_the_fewest_tokens_come_first() -> None:
+    """By their share of the burst, clients without a quota last."""
+
+    def poll(clock: float) -> Snapshot:
+        seen = scene.poll(clock)
+        beans = seen.controller_beans["101"]
+        clients = tuple(
+            replace(beans.mutations[0], user=user, values={"tokens": tokens, "mutation_rate": 1.0})
+            for user, tokens in (("free", 1e20), ("rich", 50.0), ("ada", -45.0), ("half", 25.0))
+        )
+        quotas = tuple(QuotaEntity(user, None, {"controller_mutation_rate": 5.0}) for user in ("rich", "ada", "half"))
+        return replace(seen, controller_beans={"101": replace(beans, mutations=clients)}, quotas=quotas)
+
+    views = views_of(status_rows.page(poll, scene.PARAMETERS))
+    assert [row.user for row in views.clients.rows] == ["ada", "half", "rich", "free"]
+
+
+def test_hostile_names_are_kept_as_they_are() -> None:
+    """Rows have names as the cluster has them; escaping is the renderer's."""
+    evil = 'a"<script>\n\x1b[31m'
+
+    def poll(clock: float) -> Snapshot:
+        seen: Any = scene.poll(clock)
+        renamed = tuple(evil if name == "orders" else name for name in seen.topics)
+        return replace(seen, topics=renamed, topic_configs={**seen.topic_configs, evil: TopicConfig()})
+
+    assert evil in {row.topic for row in views_of(status_rows.page(poll, scene.PARAMETERS)).moves.rows}

@@ -1,0 +1,260 @@
+"""The status page as HTML: the numbers of the API and of `/metrics`, escaped, in parts, with every state explained."""
+
+import html.parser
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kafka_warden.model import Snapshot, TopicConfig
+from kafka_warden.page import Page
+from kafka_warden.views import Views
+from kafka_warden.web.status import render
+from kafka_warden.web.status.render import TABLES, status
+from kafka_warden.web.status.text import visible
+from tests import scene
+from tests.building import known
+from tests.support import status_rows
+from tests.web.conftest import Served
+
+EVIL = "x\"'><script>alert(1)</script>\u202e\x1b[31m{{7*7}}&amp;"
+FIELD = re.compile(r'data-field="([\w.]+)"[^>]*?(?:value="([^"]*)"|>(?:<data value="([^"]*)"|<span class="unknown"))')
+
+
+def views_of(page: Page) -> Views:
+    """Make the rows of a page."""
+    return known(known(page.views).get())
+
+
+def text_of(views: Views, query: bytes = b"") -> str:
+    """Render the page."""
+    answer = status(views, query, "1.2")
+    assert answer.status == 200
+    return answer.body.decode()
+
+
+class Tags(html.parser.HTMLParser):
+    """Every tag with its attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        self.found.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "input"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag that is closed at once."""
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close a tag, which must be the last that was opened."""
+        assert self.open.pop() == tag
+
+
+def test_numbers_on_the_page_are_those_of_the_rows() -> None:
+    """Each number is in the page as it is in the API; the API's are compared with `/metrics` in tests/views."""
+    views = views_of(status_rows.troubled())
+    page, compared = text_of(views), 0
+    for name in TABLES:
+        for row in getattr(views, name).rows:
+            keys = [str(getattr(row, key)) for key in _keys(row)]
+            # Several tables may have a row of this name: one of them has all its numbers.
+            parts = re.findall(rf'<tr role="row"[^>]*data-row="{re.escape("/".join(keys))}".*?</tr>', page, re.DOTALL)
+            if not parts:
+                assert name in ("problems", "throttles"), (name, keys)
+                continue
+            found = [_fields(part) for part in parts]
+            fitting = [each for each in found if each and all(hasattr(row, field) for field in each)]
+            assert any(all(_same(getattr(row, field), value) for field, value in each.items()) for each in fitting) or (
+                not fitting
+            ), (row, found)
+            compared += sum(map(len, fitting))
+    cluster = {**_fields(_section(page, "moves")), **_fields(_section(page, "cluster"))}
+    for field in ("partitions", "offline_partitions", "under_replicated_partitions", "reassigning_partitions"):
+        assert cluster[field] == getattr(views.cluster, field), field
+    assert compared > 40
+
+
+def test_a_wrong_number_on_the_page_is_found() -> None:
+    """The comparison reads what is shown: another value in the row is noticed."""
+    views = views_of(status_rows.troubled())
+    part = re.search(r'<tr role="row"[^>]*data-row="orders/0/3".*?</tr>', text_of(views), re.DOTALL)
+    shown = _fields(known(part)[0])
+
+    assert _same(views.moves.rows[1].remaining_bytes, shown["remaining_bytes"])
+    assert not _same(views.moves.rows[0].remaining_bytes, shown["remaining_bytes"])
+
+
+def test_hostile_names_are_text() -> None:
+    """Names of topics, users, clients and directories become no markup, and control characters are visible."""
+
+    def poll(clock: float) -> Snapshot:
+        seen: Any = scene.poll(clock)
+        renamed = tuple(EVIL if name == "orders" else name for name in seen.topics)
+        beans = seen.controller_beans["101"]
+        clients = (replace(beans.mutations[0], user=EVIL, client_id="\ud800"),)
+        return replace(
+            seen,
+            topics=renamed,
+            topic_configs={**seen.topic_configs, EVIL: TopicConfig()},
+            controller_beans={"101": replace(beans, mutations=clients)},
+            log_dirs=tuple(replace(each, path=EVIL) for each in seen.log_dirs[:1]),
+            cluster_id=EVIL,
+            kafka_version=EVIL,
+        )
+
+    page = text_of(views_of(status_rows.page(poll, scene.PARAMETERS)))
+
+    assert page.count("<script") == 1
+    assert "alert(1)&lt;/script&gt;" in page
+    assert "\\x1b[31m" in page
+    assert "\\u202e" in page
+    assert "{{7*7}}" in page
+    assert not set(page) & {"\x1b", "\u202e", "\ud800"}
+    tags = Tags(page)
+    assert tags.open == []
+    assert not any(name.startswith("on") or name == "style" for _, attrs in tags.found for name in attrs)
+
+
+@pytest.mark.parametrize(
+    "make", [status_rows.troubled, status_rows.quiet, status_rows.blind], ids=lambda each: each.__name__
+)
+def test_page_is_well_formed_and_can_be_read_aloud(make: Callable[[], Page]) -> None:
+    """Tags close in order, ids are unique, and pictures, regions, tables and bars have a name."""
+    tags = Tags(text_of(views_of(make())))
+
+    assert tags.open == []
+    ids = [attrs["id"] for _, attrs in tags.found if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [attrs["href"] or "" for tag, attrs in tags.found if tag == "a"]
+    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+    assert not [link for link in links if link.startswith("/")], "a prefix of a proxy would be lost"
+    for tag, attrs in tags.found:
+        if tag in ("svg", "progress", "table") or attrs.get("tabindex") == "0":
+            assert attrs.get("aria-label") or attrs.get("aria-labelledby"), (tag, attrs)
+
+
+def test_three_thousand_moves_are_served_in_parts() -> None:
+    """Every move is on exactly one part, links lead from part to part, and the answer stays small."""
+    views = views_of(status_rows.moving())
+    seen: list[str] = []
+    for number in range(1, 151):
+        text = text_of(views, f"moves={number}".encode())
+        rows = re.findall(r'data-row="([^"]*/\d+/\d+)"', text)
+        assert len(rows) == render.ROWS
+        assert len(text) < 150_000
+        seen += rows
+    assert len(set(seen)) == len(seen) == status_rows.MANY
+    assert 'href="?moves=2#moves"' in text_of(views)
+    assert 'rel="next"' not in _section(text_of(views, b"moves=150"), "moves")
+    assert re.findall(r'data-row="([^"]*/\d+/\d+)"', text_of(views, b"moves=9999")) == seen[-render.ROWS :]
+
+
+def test_filters_choose_rows_and_stay_in_the_links() -> None:
+    """A part of a topic's name, and a broker."""
+    views = views_of(status_rows.moving(400))
+    text = text_of(views, b"topic=placed&broker=5")
+    rows = re.findall(r'data-row="([^"]*)/\d+/(\d+)"', text)
+
+    assert set(rows) == {("orders.placed", "5")}
+    assert 'href="?topic=placed&amp;broker=5&amp;moves=2#moves"' in text
+    assert 'value="placed"' in text
+    assert "Nothing matches the filter" in text_of(views, b"topic=%3Cnothing%3E")
+    assert "<nothing>" not in text_of(views, b"topic=%3Cnothing%3E")
+
+
+@pytest.mark.parametrize(
+    "query", [b"moves=x", b"moves=-1", b"moves=" + b"9" * 50, b"a" * 3000, b"&".join(b"a=1" for _ in range(50))]
+)
+def test_a_query_that_cannot_be_answered_is_a_400(query: bytes) -> None:
+    """It names the parameter, not its value."""
+    answer = status(views_of(status_rows.quiet()), query, "1")
+
+    assert answer.status == 400
+    assert b"999999" not in answer.body
+
+
+def test_empty_states_say_what_would_appear() -> None:
+    """A healthy cluster has a sentence in each section, and no problem."""
+    text = text_of(views_of(status_rows.quiet()))
+
+    assert "All quiet" in text
+    for sentence in (
+        "Stuck moves, throttles",
+        "No reassignment is in progress",
+        "No throttle is set",
+        "Every follower is in sync",
+        "No topic has remote storage",
+    ):
+        assert sentence in text
+
+
+def test_without_a_fresh_snapshot_the_page_says_so() -> None:
+    """The last time is shown, and the cluster's sections are left out: old numbers would look like present ones."""
+    text = text_of(views_of(status_rows.blind()))
+
+    assert "No fresh data." in text
+    assert '<time datetime="2023-11-14T22:14:50Z">' in text
+    assert 'id="moves"' not in text
+    assert "not answered" in text
+
+
+def test_denied_topics_are_nowhere() -> None:
+    """`topics.deny` holds for every table."""
+    assert ">hidden<" not in text_of(views_of(status_rows.troubled()))
+    assert ">hidden<" in text_of(views_of(status_rows.page(scene.poll, scene.PARAMETERS, deny="")))
+
+
+def test_invisible_characters_become_visible() -> None:
+    """Letters of all languages stay."""
+    assert visible("a\x00b\u200bc\u202ed\ud800é日本") == "a\\x00b\\u200bc\\u202ed\\ud800é日本"
+
+
+def test_the_page_is_served_with_its_policy_and_assets(served: Served) -> None:
+    """Assets have their hash in the name and may be kept; nothing else may."""
+    answer = served.get("/", "Accept-Encoding: gzip")
+    assert answer.headers["content-encoding"] == "gzip"
+    answer = served.get("/")
+
+    assert (answer.status, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert answer.headers["cache-control"] == "no-store"
+    policy = answer.headers["content-security-policy"]
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert b"kafka-warden 1.2&lt;3&gt;" in answer.body
+    for link in re.findall(r'(?:href|src)="(assets/[^"]+)"', answer.body.decode()):
+        asset = served.get(f"/{link}")
+        assert asset.status == 200
+        assert "immutable" in asset.headers["cache-control"]
+        assert re.search(r"\.[0-9a-f]{12}\.(css|mjs|svg)$", link)
+    assert served.get("/assets/status.css").status == 404
+    assert served.get("/assets/../page.py").status == 404
+
+
+def _section(page: str, name: str) -> str:
+    return known(re.search(rf'<section id="{name}".*?</section>', page, re.DOTALL))[0]
+
+
+def _keys(row: Any) -> tuple[str, ...]:
+    names = ("source", "topic", "user", "client_id", "partition", "broker", "side", "log_dir", "problem")
+    return tuple(name for name in names if hasattr(row, name)) if not hasattr(row, "source") else ("source", "broker")
+
+
+def _fields(part: str) -> dict[str, float | None]:
+    """Read the exact numbers; of a field that is shown several times the first."""
+    found: dict[str, float | None] = {}
+    for name, own, inner in FIELD.findall(part):
+        found.setdefault(name, float(own or inner) if own or inner else None)
+    return found
+
+
+def _same(value: float | None, shown: float | None) -> bool:
+    return (None if value is None else float(value)) == shown
