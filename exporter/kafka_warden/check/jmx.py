@@ -33,7 +33,7 @@ FIXES: Final[Mapping[type[SourceError], str]] = {
     AnswerTimeoutError: "look whether that process hangs, and whether the RMI port can be reached",
     AuthenticationError: "correct jmx.user, and the password in jmx.password_file",
     AuthorizationError: "give the user readonly in jmxremote.access of that process",
-    TlsError: "correct jmx.tls, or name the address in jmx.brokers",
+    TlsError: "correct jmx.tls.ca_file, or name the address in jmx.brokers",
     ProtocolError: "correct jmx.port or jmx.brokers: it is the port of com.sun.management.jmxremote.port",
 }
 
