@@ -5,10 +5,13 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 from kafka_warden.history.parquet.reader import polls
 from tests.alerts.stage import Fired, fired
+from tests.cluster.page import Page
 from tests.faults.faults_brokers import VICTIM, without
 from tests.faults.witness import Witness
 from tests.support.small_disks import need_mount
@@ -16,6 +19,7 @@ from tests.support.small_disks import need_mount
 DISK: Final = "4m"
 STOPS_WITHIN: Final = 5.0
 KILLS: Final = 5
+FILES_OF_POLLS: Final = "polls/**/*.parquet"
 LIMIT: Final = 12_345
 
 
@@ -63,12 +67,17 @@ def ended_while_hung(witness: Witness) -> Iterator[set[Fired]]:
     witness.cluster.wait_in_sync()
 
 
+def _has_more(folder: Path, files: int, _: Page) -> bool:
+    return len(list(folder.glob(FILES_OF_POLLS))) > files
+
+
 def killed_while_writing(witness: Witness) -> Iterator[set[Fired]]:
     """F23: after SIGKILL at any time every visible file of history is complete, and the next sidecar goes on."""
     folder = witness.stage.sidecar.directory / "killed"
     for number in range(KILLS):
         witness.restart(history={"parquet": {"path": str(folder), "roll": "1s"}})
-        witness.until(lambda page: page.get("sink_rows_total", sink="parquet"), "rows are written")
+        before = len(list(folder.glob(FILES_OF_POLLS)))
+        witness.until(partial(_has_more, folder, before), "a file of polls is written")
         time.sleep(number / KILLS)  # at another point of a poll each time
         with witness.unwatched():
             witness.stage.sidecar.kill()
