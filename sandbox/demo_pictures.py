@@ -182,20 +182,27 @@ def draw_rows(axes: Axes, panel: Mapping[str, Any], data: Data) -> None:
         for number, row in enumerate(rows[: panel["gridPos"]["h"] - 3]):
             absent = overrides.get(title, {}).get("noValue", "-")
             text, colour = row.get(name, (absent, PALETTE["text"]))
+            text = text or absent
             axes.text(place, 1 - (3.5 + 1.05 * number) * height, text, color=colour, fontsize=8.5, va="center")
 
 
 def _merged(
     rows: Mapping[tuple[str, ...], dict[str, tuple[str, str]]], labels: list[str]
 ) -> Iterator[dict[str, tuple[str, str]]]:
-    """Rows as Grafana merges them: one without some of the labels completes those that agree with it."""
+    """Rows as Grafana merges them: one without some of the labels completes those that agree, or stands alone."""
     for key, row in rows.items():
-        if all(key):
-            whole = dict(row)
-            for other, part in rows.items():
-                if not all(other) and all(not text or text == mine for text, mine in zip(other, key, strict=True)):
-                    whole |= {name: cell for name, cell in part.items() if name not in labels}
-            yield whole
+        if any(_agrees(key, other) for other in rows):
+            continue
+        whole = dict(row)
+        for other, part in rows.items():
+            if _agrees(other, key):
+                whole |= {name: cell for name, cell in part.items() if name not in labels}
+        yield whole
+
+
+def _agrees(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    """Whether a row has fewer labels than another one, all with the same text."""
+    return part != whole and all(not text or text == other for text, other in zip(part, whole, strict=True))
 
 
 def draw(page: Mapping[str, Any], data: Data) -> Figure:

@@ -80,7 +80,16 @@ def topic_filling(stage: Stage) -> Iterator[set[Fired]]:
         yield brought
 
 
+@fault("topic-too-many", "A cluster has a topic, and more partitions than it shall have")
+def topic_too_many(stage: Stage) -> Iterator[set[Fired]]:
+    """A topic that can be looked at before it is deleted."""
+    stage.cluster.admin.create_topic("unused", assignment={0: [1], 1: [2]})
+    with sidecar.cluster_full.happen(stage):
+        yield {fired("KafkaClusterPartitionLimit", topic="unused")}
+
+
 OWN: Final[Mapping[str, Fault]] = {
+    "KafkaClusterPartitionLimit": topic_too_many,
     "KafkaLogDirFilling": topic_filling,
     "KafkaPartitionOffline": stale_replica,
     "KafkaPartitionUnderMinIsr": starved,

@@ -36,7 +36,7 @@ def test_values_have_the_text_and_colour_of_the_panel(value: float, text: str, c
 
 
 def test_rows_are_merged() -> None:
-    """A row without a cause completes the row of the same replica with one; another replica's does not."""
+    """A row without a cause completes the row of the same replica with one; another replica's is a row of its own."""
     cell = ("1", "#000")
     rows: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {
         ("a", "1", "throttle"): {"cause": ("throttle", ""), "Value #B": cell},
@@ -44,5 +44,6 @@ def test_rows_are_merged() -> None:
         ("b", "1", ""): {"cause": ("", ""), "Value #C": cell},
     }
     assert list(demo_pictures._merged(rows, ["topic", "partition", "cause"])) == [
-        {"cause": ("throttle", ""), "Value #B": cell, "Value #A": cell}
+        {"cause": ("throttle", ""), "Value #B": cell, "Value #A": cell},
+        {"cause": ("", ""), "Value #C": cell},
     ]
