@@ -12,7 +12,7 @@ def run(
     given: str | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-    timeout: float | None = 120,
+    timeout: float | None = 280,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program, with `given` on its standard input, and keep what it printed."""
     return subprocess.run(
