@@ -65,7 +65,7 @@ test: export FLAKY := $(CURDIR)/.flaky
 test: tools setup ## style, types, the core of all tests, the wheel: 23 minutes on two cores
 	@rm -f $(FLAKY)
 	@scripts/step make lint
-	@scripts/step make -j 3 -O YIELD=nice cluster unit spark
+	@scripts/step make -j 2 -O YIELD=nice cluster unit spark
 	@scripts/step make wheel
 
 # What `make test` leaves out, in shards of at most an hour. Property tests take other examples each time there.

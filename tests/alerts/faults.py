@@ -38,7 +38,8 @@ ROUNDS: Final = (
         "broker wiped, remote storage",
         (followers.wiped, tiered.copy_held_back, tiered.fetch_held_back, tiered.remote_fails),
     ),
-    Round("history lost", (history.topic_refuses, history.folder_unwritable)),
+    Round("history refused", (history.topic_refuses,)),
+    Round("history not written", (history.folder_unwritable,)),
 )
 SMALL_ROUNDS: Final = (Round("broker hangs", (followers.hangs,)), Round("follower slow", (followers.slow,)))
 """Those on `followers.SMALL`."""
