@@ -33,13 +33,13 @@ lint: setup ## style, types and words
 	$(VENV)/python -m scripts.words
 
 unit: setup ## the tests without Kafka and Spark
-	$(YIELD) $(PYTEST) -m '$(CORE) and not cluster and not spark' $(ARGS)
+	$(PYTEST) -m '$(CORE) and not cluster and not spark' $(ARGS)
 
 cluster: tools setup ## the core of the tests on real Kafka clusters
 	$(PYTEST) -m '$(CORE) and cluster' $(ARGS)
 
 spark: setup ## the core of the tests that start Spark
-	$(YIELD) $(PYTEST) -m '$(CORE) and spark and not cluster' $(ARGS)
+	$(PYTEST) -m '$(CORE) and spark and not cluster' $(ARGS)
 
 wheel: setup ## install the wheel as the README says, with each supported Python on this machine, and run it
 	scripts/try-wheel
@@ -60,12 +60,13 @@ sbom: $(RELEASE) ## the wheel with its SBOM, and the SBOM alone, in dist/
 audit: $(RELEASE) ## known vulnerabilities of everything in constraints.txt. Needs a registry that serves them
 	$(RELEASE)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
 
-# The tests of clusters mostly wait, and have limits of time: the others run beside them and give way.
 test: export FLAKY := $(CURDIR)/.flaky
 test: tools setup ## style, types, the core of all tests, the wheel: 23 minutes on two cores
 	@rm -f $(FLAKY)
 	@scripts/step make lint
-	@scripts/step make -j 2 -O YIELD=nice cluster unit spark
+	@scripts/step make unit
+	@scripts/step make cluster
+	@scripts/step make spark
 	@scripts/step make wheel
 
 # What `make test` leaves out, in shards of at most an hour. Property tests take other examples each time there.

@@ -41,8 +41,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Py
 def targets(name: str) -> list[str]:
     """Marker expressions of the pytest commands of a target of the Makefile and of the targets that it calls."""
     done = subprocess.run(["make", "-n", name], cwd=ROOT, capture_output=True, text=True, check=True)
-    lines = re.findall(r"^scripts/step make (?:-j 2 -O YIELD=nice )?(.+)$", done.stdout, re.MULTILINE)
-    called = " ".join(lines).split()
+    called = re.findall(r"^scripts/step make (\w+)", done.stdout, re.MULTILINE)
     found = re.findall(r"-m pytest .*-m '?([^'\n]+?)'?\s*$", done.stdout, re.MULTILINE)
     return [*found, *(expression for target in called for expression in targets(target))]
 

@@ -40,29 +40,26 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Count retries where the reports come together."""
-    config.pluginmanager.register(Retries(reports=not hasattr(config, "workerinput")), "retries")
+    config.pluginmanager.register(Retries(), "retries")
 
 
 class Retries:
     """Print every test that was retried as FLAKY, and fail a run that has more than `MOST_FLAKY`."""
 
-    def __init__(self, *, reports: bool) -> None:
-        self.reports = reports
+    def __init__(self) -> None:
         self.file = Path(os.environ.get("FLAKY") or os.devnull)
-        self.tests: list[str] = []
+        self.tests = self.file.read_text().splitlines() if self.file.exists() else []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember what is run again. Runs beside this one add to the file, too."""
-        if self.reports and str(report.outcome) == "rerun":
+        """Remember what is run again."""
+        if str(report.outcome) == "rerun":
             self.tests.append(report.nodeid)
-            with self.file.open("a") as file:
-                file.write(f"{report.nodeid}\n")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         """Fail the run after more retries than allowed."""
-        if self.file.is_file():
-            self.tests = self.file.read_text().splitlines()
+        if not hasattr(session.config, "workerinput"):
+            self.file.write_text("".join(f"{test}\n" for test in self.tests))
         if len(self.tests) > MOST_FLAKY and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)

@@ -22,7 +22,7 @@ HALF = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "
 
 def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> None:
     """300 half headers, 20 of them growing by a byte per second: every scrape is answered, and all are closed."""
-    served = serve(idle_timeout=2.0)
+    served = serve()
     before = descriptors()
     slow = [served.connect() for _ in range(300)]
     for connection in slow:
