@@ -181,7 +181,7 @@ def test_file_that_vanishes_is_reported(
 def test_second_writer_commits_nothing(
     spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that planned the same batch later stops with the name of the first, and so does a second roll-up."""
+    """A process whose claim comes second stops with the name of the first, of ingest as of a roll-up."""
     append = Store.append
 
     def overtaken(self: Store, *given: Any) -> None:
@@ -190,10 +190,10 @@ def test_second_writer_commits_nothing(
         append(self, *given)
 
     monkeypatch.setattr(Store, "append", overtaken)
-    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} is writing batch 1; run one ingest at a time"):
+    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} runs ingest; .* run one at a time"):
         take(spark, tmp_path, fleet)
     monkeypatch.setattr(Store, "append", overtaken)
-    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} runs rollup; run one at a time"):
+    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} runs rollup; .* run one at a time"):
         roll_up(spark, tmp_path)
     assert rows(spark, tmp_path) == landed(spark, fleet)
 

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters
-from kafka_warden.pipeline.ingest.ingest import ingest
+from kafka_warden.pipeline.claims import holding
+from kafka_warden.pipeline.ingest.ingest import NAME, fenced, ingest
 from kafka_warden.pipeline.jobs import backtest, moves, plan, report
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
@@ -47,7 +48,8 @@ def take(spark: SparkSession, place: Path, landing: Path) -> None:
     """Ingest, without compaction."""
     store = Store(spark, place)
     store.create(())
-    ingest(store, inventory(landing), Progress(spark.sparkContext))
+    with holding(store, NAME, fenced) as claim:
+        ingest(claim, inventory(landing), Progress(spark.sparkContext))
 
 
 def computed(spark: SparkSession, place: Path) -> dict[str, list[Any]]:

@@ -15,6 +15,7 @@ from typing import Final
 from xml.sax.saxutils import escape
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline import put_if_absent
 
 COMMAND: Final = "jars"
 ABOUT: Final = "fetch the jars of tables, of the topic and of S3 by Maven"
@@ -62,9 +63,11 @@ def run(parsed: Namespace) -> int:
     """Fetch what is missing; return the exit code.
 
     Raises:
-        ConfigError: Maven is missing or failed, or a jar is not the one of the list.
+        ConfigError: Maven or Java is missing or failed, or a jar is not the one of the list.
     """
     fetch([jar for jar in listed() if jar.of != S3 or parsed.s3], parsed.to)
+    if parsed.s3:
+        put_if_absent.build(parsed.to)
     return 0
 
 

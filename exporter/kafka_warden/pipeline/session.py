@@ -11,6 +11,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline import put_if_absent
 
 LOCAL: Final = "local[*]"
 """All cores of this machine."""
@@ -47,6 +48,8 @@ _DELTA: Final[Mapping[str, str]] = {
     # Delta reads its own log with 50 tasks, VACUUM lists with 10,000.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
+    # Without it two drivers could commit the same version of a table on S3; `Store` refuses that.
+    put_if_absent.SETTING: put_if_absent.CLASS,
 }
 """Settings of sessions with a store, besides its jars."""
 

@@ -137,12 +137,12 @@ def inventory(folder: Path | str) -> Inventory:
         ConfigError: the address cannot be used.
         EmptyHistoryError: there are no history files.
     """
-    system, path, prefix = _system(folder)
+    system, path, start = _system(folder)
     try:
         entries = system.get_file_info(pafs.FileSelector(path, recursive=True))
     except OSError as problem:
         raise EmptyHistoryError(f"{folder}: cannot be listed ({problem}); give the folder of the history") from problem
-    files = sorted(_found(entries, prefix), key=lambda file: (file.hour, file.path))
+    files = sorted(_found(entries, path, start), key=lambda file: (file.hour, file.path))
     if not files:
         raise EmptyHistoryError(
             f"{folder}: no file of history in it; give the folder of history.parquet.path, or a parent folder"
@@ -150,28 +150,35 @@ def inventory(folder: Path | str) -> Inventory:
     return Inventory(str(folder), system, tuple(files))
 
 
-def _found(entries: list[Any], prefix: str) -> Iterator[Found]:
+def _found(entries: list[Any], folder: str, start: str) -> Iterator[Found]:
     for entry in entries:
         place = _PLACE.search(entry.path) if entry.is_file else None
         if place and place[1] in BY_NAME and (hour := hour_of(place[2], place[3])) is not None:
-            yield Found(f"{prefix}{entry.path}", entry.path, place[1], hour, entry.size)
+            yield Found(f"{start}{entry.path.removeprefix(folder)}", entry.path, place[1], hour, entry.size)
 
 
 def _system(folder: Path | str) -> tuple[Any, str, str]:
-    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark."""
+    """Return the file system of a folder, the path on it, and its address for Spark."""
     # Spark writes `file:/tmp`, users write `file:///tmp`.
     text = re.sub(r"^file:/+", "/", str(folder))
     if _SCHEME.match(text) is None:
-        return pafs.LocalFileSystem(), str(Path(text).absolute()), "file://"
+        path = str(Path(text).absolute())
+        return pafs.LocalFileSystem(), path, f"file://{path}"
     try:
-        # Hadoop's s3a is s3 in Arrow.
-        system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", text))
+        system, path = _from_uri(text)
     except (pa.ArrowInvalid, OSError) as problem:
         raise ConfigError(
             f"{folder}: files cannot be listed at this address ({problem}); give a folder, or an address such as"
             " s3a://bucket/history. Only the job rollup reads a topic, kafka://..."
         ) from problem
-    return system, path, text[: text.rfind(path)]
+    # The path need not be a part of the address: that of an ABFS account begins with the container.
+    return system, path.rstrip("/"), text.rstrip("/")
+
+
+def _from_uri(text: str) -> tuple[Any, str]:
+    # Hadoop's s3a is s3 in Arrow.
+    system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", text))
+    return system, path
 
 
 def check_file(uri: str, table: str) -> None:

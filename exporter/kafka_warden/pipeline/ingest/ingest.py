@@ -1,14 +1,14 @@
 """One batch: landing files to rows of the raw tables, each exactly once.
 
 1. The plan is committed to `landing`: which files, and what is done with each.
-2. Each raw table gets the rows of its files in one commit, with the batch as its transaction's version.
+2. Each raw table gets the rows of its files in one commit. A column has the number of the batch.
 3. The batch is marked as complete.
 
-After a kill, the next call first completes the batch with the same files; Delta ignores what is committed already.
+After a kill, the next call first completes the batch with the same files: the tables that have no row of it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -20,15 +20,15 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.errors import HistoryFileError
 from kafka_warden.history.parquet.footers import Found, Inventory, Range
 from kafka_warden.history.schema import BY_NAME, TABLES, ddl
+from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import Gap, How, Known, Planned, gaps, planned
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.storage import literal
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, raw
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, day_of, in_list, raw
 from kafka_warden.pipeline.timeline import DAY
 
-APP: Final = "ingest"
-"""Delta's application id of the commits of batches."""
+NAME: Final = "ingest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +49,29 @@ class Summary:
     gaps: Sequence[Gap]
 
 
-def ingest(store: Store, landing: Inventory, progress: Progress) -> Summary:
-    """Take all new files of a landing zone in one batch. `store` exists.
+def fenced(store: Store) -> Iterator[StoredTable]:
+    """Yield the tables to which an earlier run may still commit: `claims.holding`."""
+    yield LANDING
+    # With its fence, no plan can follow.
+    last, done = _batches(store)
+    if last > done:
+        names: list[Any] = store.read(LANDING).where(F.col("batch") == last).select("table").distinct().collect()
+        yield from (raw(name) for (name,) in names)
+
+
+def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
+    """Take all new files of a landing zone in one batch. The store exists.
 
     Raises:
-        StoreInUseError: another process ingests.
+        StoreInUseError: another process has taken over.
     """
+    store = claim.store
     last, done = _batches(store)
     listed = {file.place for file in landing.files}
     vanished = []
     if last > done:
         with progress.step(f"batch {last}, which was interrupted"):
-            vanished = _write(store, last, listed, progress, again=True)
+            vanished = _write(claim, last, listed, progress, again=True)
     new = _unknown(store, landing)
     with progress.step(f"{len(new)} new files: footers"):
         found, problems = _opened(landing, new)
@@ -68,8 +79,8 @@ def ingest(store: Store, landing: Inventory, progress: Progress) -> Summary:
     decided = planned(found, known)
     if decided:
         last += 1
-        _plan(store, last, decided)
-        vanished += _write(store, last, listed, progress)
+        _plan(claim, last, decided)
+        vanished += _write(claim, last, listed, progress)
     taken = [each for each in decided if each.how is not How.DUPLICATE]
     rows = sum(part.rows for each in taken for part in each.ranges)
     return Summary(last, len(taken), rows, len(decided) - len(taken), vanished, problems, gaps(decided, known))
@@ -121,19 +132,19 @@ def _known(store: Store, runs: Iterable[str]) -> Known:
     return known
 
 
-def _plan(store: Store, batch: int, decided: Sequence[Planned]) -> None:
+def _plan(claim: Claim, batch: int, decided: Sequence[Planned]) -> None:
     rows = []
     for each in decided:
         for part in each.ranges:
             span = (part.cluster_id, part.run, part.first, part.last, part.since, part.until, part.rows)
-            file = (each.file.place, each.file.size, store.writer, day_of(part.since))
+            file = (each.file.place, each.file.size, claim.store.writer, day_of(part.since))
             rows.append((batch, str(each.how), each.file.table, *span, *file))
-    plan, work = store.spark.createDataFrame(rows, LANDING.ddl), f"is writing batch {batch}; run one ingest at a time"
-    store.claim(LANDING, plan, F.col("batch") == batch, f"{APP} plan", batch, work)
+    claim.append(LANDING, claim.store.spark.createDataFrame(rows, LANDING.ddl))
 
 
-def _write(store: Store, batch: int, listed: set[str], progress: Progress, *, again: bool = False) -> list[str]:
+def _write(claim: Claim, batch: int, listed: set[str], progress: Progress, *, again: bool = False) -> list[str]:
     """Write the rows of a planned batch, and return the files that have vanished."""
+    store = claim.store
     plan: list[Any] = (
         store.read(LANDING).where((F.col("batch") == batch) & F.col("how").isin(How.NEW, How.MERGE)).collect()
     )
@@ -146,11 +157,10 @@ def _write(store: Store, batch: int, listed: set[str], progress: Progress, *, ag
         left = [row for row in mine if row["place"] in listed]
         if left:
             with progress.step(f"{name}: {sum(row['rows'] for row in left)} rows"):
-                store.append(
-                    raw(name), _rows(store, name, left).withColumn("batch", F.lit(batch).cast("bigint")), APP, batch
-                )
+                claim.append(raw(name), _rows(store, name, left).withColumn("batch", F.lit(batch).cast("bigint")))
     done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.ddl)
-    store.replace(LANDING, done, f"date = '{DONE_DAY}'", f"{APP} done", batch)
+    claim.replace(LANDING, done, f"date = '{DONE_DAY}'")
+    claim.check()
     return vanished
 
 

@@ -84,12 +84,12 @@ def _of_store(
             history = StoredHistory(store, only=again.raw, done=work.done)
             found = labelled(fired(history, asked, trial_frame), trial_frame, happened)
             with request.progress.step("backtest: alarms"):
-                again.replace(store, work, ALARMS, _shown(found, trial_frame), "what_if")
+                again.replace(work, ALARMS, _shown(found, trial_frame), "what_if")
             mine = in_list("cluster_id", work.hours)
             with request.progress.step("backtest: rules"):
                 marked = _stored(store.read(of_mart(ALARMS)).where(mine), trial_frame)
                 rules = scores(marked, trial_frame, _clusters(history), happened)
-                marks.replace(store, work, RULES, rules, mine)
+                marks.replace(work, RULES, rules, mine)
     request.progress.say(f"backtest: of {len(work.hours)} clusters, up to batch {work.done}")
 
 

@@ -10,7 +10,8 @@ from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES
-from kafka_warden.pipeline.ingest.ingest import Summary, compact, ingest
+from kafka_warden.pipeline.claims import holding
+from kafka_warden.pipeline.ingest.ingest import NAME, Summary, compact, fenced, ingest
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import backtest, forecast, moves, plan, rollup
 from kafka_warden.pipeline.marts.rollup import MINUTES
@@ -37,7 +38,7 @@ def run(request: Request[Options]) -> None:
     """Take all new files, compact what they touched, and delete what is too old.
 
     Raises:
-        StoreError: the store cannot be used.
+        StoreError: the store cannot be used, or another process ingests.
         EmptyHistoryError: the landing zone has no file of history.
     """
     store, options = request.store, request.options
@@ -47,15 +48,16 @@ def run(request: Request[Options]) -> None:
     oldest = today - timedelta(days=options.keep_raw)
     listed = inventory(request.input)
     kept = tuple(file for file in listed.files if file.hour * HOUR >= unix_time(oldest))
-    done = ingest(store, replace(listed, files=kept), request.progress)
-    for line in lines(done, len(listed.files) - len(kept), options.keep_raw):
-        request.progress.say(line)
-    if done.files:
-        compact(store, done.batch, request.progress)
-    for table in (LANDING, *(raw(table.name) for table in TABLES)):
-        store.expire(table, oldest)
-    for mart in MINUTES:
-        store.expire(of_mart(mart), today - timedelta(days=options.keep_minutes))
+    with holding(store, NAME, fenced) as claim:
+        done = ingest(claim, replace(listed, files=kept), request.progress)
+        for line in lines(done, len(listed.files) - len(kept), options.keep_raw):
+            request.progress.say(line)
+        if done.files:
+            compact(store, done.batch, request.progress)
+        for table in (LANDING, *(raw(table.name) for table in TABLES)):
+            store.expire(table, oldest)
+        for mart in MINUTES:
+            store.expire(of_mart(mart), today - timedelta(days=options.keep_minutes))
 
 
 def lines(done: Summary, old: int, days: int) -> Iterator[str]:
@@ -85,7 +87,7 @@ def _read_flags(parsed: Namespace) -> Options:
 
 
 JOB: Final = Job(
-    "ingest",
+    NAME,
     "landing files to the raw tables of a store, each row once",
     _add_flags,
     _read_flags,

@@ -35,7 +35,7 @@ def run(request: Request[None]) -> None:
         if work.hours:
             again = marks.unended(store, MOVES, work)
             history = StoredHistory(store, only=again.raw, done=work.done)
-            _moves(history, lambda mart, frame: again.replace(store, work, mart, frame), request.progress)
+            _moves(history, lambda mart, frame: again.replace(work, mart, frame), request.progress)
     request.progress.say(f"moves: of {len(work.hours)} clusters, up to batch {work.done}")
 
 

@@ -124,7 +124,7 @@ def of_store(request: Request[Options], store: Store) -> None:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             target = Target(
-                lambda mart, frame: marks.replace(store, work, mart, frame, work.windows()),
+                lambda mart, frame: marks.replace(work, mart, frame, work.windows()),
                 lambda mart: store.read(of_mart(mart)).where(work.windows()),
             )
             roll_up(of_tables(store, work.raw()), target, request.progress.step)

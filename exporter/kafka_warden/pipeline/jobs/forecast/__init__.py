@@ -40,7 +40,7 @@ def run(request: Request[Options]) -> None:
         _forecast(
             request,
             lambda mart: store.read(of_mart(mart)),
-            lambda mart, frame: marks.replace(store, work, mart, frame, ALL),
+            lambda mart, frame: marks.replace(work, mart, frame, ALL),
         )
 
 

@@ -95,7 +95,7 @@ def run(request: Request[Options]) -> int:
         write(PLANS, frame, request.output)
     else:
         with marks.working(store, JOB.name) as work:
-            marks.replace(store, work, PLANS, frame, in_list("cluster_id", [str(found.snapshot.cluster_id)]))
+            marks.replace(work, PLANS, frame, in_list("cluster_id", [str(found.snapshot.cluster_id)]))
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 
 
