@@ -95,7 +95,7 @@ def killed_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @full
-@pytest.mark.parametrize("number", [1, 2, 9, 12, 16, 19])
+@pytest.mark.parametrize("number", [1, 2, 5, 10, 12, 17, 21])
 def test_kill_between_two_commits_loses_and_repeats_nothing(
     spark: SparkSession,
     fleet: Path,
@@ -104,7 +104,7 @@ def test_kill_between_two_commits_loses_and_repeats_nothing(
     monkeypatch: pytest.MonkeyPatch,
     number: int,
 ) -> None:
-    """Of ingest (9: plan, seven tables, mark) or of rollup (11: claim, nine marts, mark)."""
+    """Of ingest (11: claim, plan, seven tables, batch, marks) or of rollup (11: claim, nine marts, marks)."""
     with monkeypatch.context() as patch:
         killed_at(number, patch)
         with pytest.raises(KilledError):
@@ -167,7 +167,7 @@ def test_file_that_vanishes_is_reported(
     store, landing = tmp_path / "store", tmp_path / "landing"
     write(landing, judged[:2])
     with monkeypatch.context() as patch:
-        killed_at(1, patch)
+        killed_at(2, patch)
         with pytest.raises(KilledError):
             take(spark, store, landing)
     (gone,) = (landing / "replicas").rglob("*.parquet")
