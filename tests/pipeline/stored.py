@@ -12,7 +12,9 @@ from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
+from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.history import History, row_key
+from kafka_warden.pipeline.ingest.batch import NAME, fenced
 from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs import ingest as job
@@ -44,7 +46,8 @@ def stored(spark: SparkSession, place: Path, landing: Path) -> Path:
     """Take the rows of a landing zone, without compaction and retention; return the store's place."""
     store = Store(spark, place)
     store.create(())
-    ingest(store, inventory(landing), Progress())
+    with holding(store, NAME, fenced) as claim:
+        ingest(claim, inventory(landing), Progress())
     return place
 
 

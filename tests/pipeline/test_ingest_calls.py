@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ class Scene:
         """Answer."""
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
-    def take(self, _store: Any, _topic: Topic, now: Described, wanted: list[Span], batch: int, *_: Any) -> Summary:
+    def take(self, _claim: Any, _topic: Topic, now: Described, wanted: list[Span], batch: int, *_: Any) -> Summary:
         """Take a batch."""
         self.batches.append(wanted)
         self.taken |= {f"{now.place}{each.partition}": each.after - 1 for each in wanted}
@@ -54,16 +55,16 @@ class Scene:
         """Return what was taken below a place."""
         return {at: last for at, last in self.taken.items() if at.startswith(place)}
 
-    def write(self, _store: Any, batch: int, *_: Any, again: bool) -> None:
+    def write(self, _claim: Any, batch: int, *_: Any, again: bool) -> None:
         """Complete a batch."""
         assert again
         self.written.append(batch)
 
     def call(self) -> list[str]:
         """Call `ingest`, and return what it reports."""
-        return [line for done in of_topic.ingest(self.store, TOPIC, date.min, self.progress) for line in done.wrong]
+        return [line for done in of_topic.ingest(self.claim, TOPIC, date.min, self.progress) for line in done.wrong]
 
-    store: Any = None
+    claim: Any = None
     progress: Any = field(default_factory=Quiet)
 
 
@@ -93,7 +94,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(of_topic, "persisted", persisted)
     monkeypatch.setattr("kafka_warden.pipeline.ingest.messages.opened", lambda frame: frame)
     monkeypatch.setattr(Topic, "read", read)
-    made.store = type("AStore", (), {"spark": None, "place": "store"})
+    made.claim = SimpleNamespace(store=SimpleNamespace(spark=None, place="store"))
     return made
 
 

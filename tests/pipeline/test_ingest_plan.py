@@ -1,6 +1,7 @@
 """What a batch does with each landing file, and which hours a job computes again. Without Spark."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +10,7 @@ import pytest
 from kafka_warden.history.parquet.arrow import metadata_of, schema_of
 from kafka_warden.history.parquet.footers import Found, Range, inventory
 from kafka_warden.history.schema import BY_NAME
+from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.ingest.plan import Gap, How, Planned, gaps, planned
 from kafka_warden.pipeline.marks import Work, joined
 from tests.history.places import NOON
@@ -106,7 +108,8 @@ def test_spans_of_hours_are_joined() -> None:
 
 def test_condition_names_clusters_days_and_hours() -> None:
     """A quote in a cluster's id ends no text, and a span until midnight has one day."""
-    work = Work("rollup", 1, 7, {"a'b\\": [(24, 48)]}, moves_marks=True, rows=0)
+    store: Any = None
+    work = Work(Claim(store, "rollup", 1), 7, {"a'b\\": [(24, 48)]}, moves_marks=True, rows=0)
     assert work.count() == 24
     assert work.windows() == (
         "((cluster_id IN ('a\\'b\\\\') AND date >= '1970-01-02' AND date <= '1970-01-02'"

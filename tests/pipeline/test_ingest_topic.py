@@ -19,7 +19,9 @@ from kafka_warden.history.kafka import KafkaSettings, KafkaSink
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import BY_NAME, TABLES, VERSION, build
+from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.ingest import brokers, of_topic, offsets
+from kafka_warden.pipeline.ingest.batch import NAME, fenced
 from kafka_warden.pipeline.ingest.messages import opened
 from kafka_warden.pipeline.ingest.topic import Topic
 from kafka_warden.pipeline.jobs.ingest import lines
@@ -56,8 +58,9 @@ def taken(spark: SparkSession, kept: Cluster, tmp_path: Path) -> Callable[[], No
     def call() -> None:
         store = Store(spark, tmp_path / "store")
         store.create(())
-        for done in of_topic.ingest(store, Topic(kept.bootstrap, TOPIC), date.min, Progress()):
-            print(*lines(done), sep="\n", file=sys.stderr)
+        with holding(store, NAME, fenced) as claim:
+            for done in of_topic.ingest(claim, Topic(kept.bootstrap, TOPIC), date.min, Progress()):
+                print(*lines(done), sep="\n", file=sys.stderr)
 
     return call
 
@@ -171,7 +174,7 @@ def test_topic_is_described(kept: Cluster) -> None:
 
 @full
 @pytest.mark.cluster
-@pytest.mark.parametrize("number", [1, 4, 8])
+@pytest.mark.parametrize("number", [2, 5, 9])
 def test_kill_between_two_commits_loses_and_repeats_nothing(
     spark: SparkSession,
     kept: Cluster,
@@ -204,7 +207,7 @@ def test_batch_of_files_is_completed_by_a_call_on_the_topic(
     history = history_polls(3)
     write(tmp_path / "landing", history)
     with monkeypatch.context() as patch:
-        killed_at(2, patch)
+        killed_at(3, patch)
         with pytest.raises(KilledError):
             take(spark, tmp_path / "store", tmp_path / "landing")
     send(kept, history[1:])
@@ -239,7 +242,7 @@ def test_what_a_topic_loses_is_reported(
 
     send(kept, history[3:4])
     with monkeypatch.context() as patch:
-        killed_at(1, patch)
+        killed_at(2, patch)
         with pytest.raises(KilledError):
             taken()
     delete_all(kept)

@@ -17,6 +17,7 @@ from xml.sax.saxutils import escape
 from zipfile import ZipFile
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline import put_if_absent
 
 COMMAND: Final = "jars"
 ABOUT: Final = "fetch the jars of tables, of the topic and of S3 by Maven"
@@ -67,7 +68,7 @@ def run(parsed: Namespace) -> int:
     """Fetch what is missing; return the exit code.
 
     Raises:
-        ConfigError: Maven is missing or failed, or a jar is not the one of the list.
+        ConfigError: Maven or Java is missing or failed, or a jar is not the one of the list.
     """
     wanted = [jar for jar in listed() if jar.of != S3 or parsed.s3]
     fetch(wanted, parsed.to)
@@ -75,6 +76,8 @@ def run(parsed: Namespace) -> int:
         (parsed.to / NOTICES).write_text("\n".join(notices(wanted, parsed.to)), encoding="utf-8")
     except OSError as problem:
         raise ConfigError(f"--to: {parsed.to}: {problem.strerror or problem}") from problem
+    if parsed.s3:
+        put_if_absent.build(parsed.to)
     return 0
 
 

@@ -11,13 +11,23 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
+from kafka_warden.pipeline.claims import Claim, holding
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
-from kafka_warden.pipeline.marts import Mart, shaped
+from kafka_warden.pipeline.marts import Mart, backtest, forecast, moves, plan, rollup, shaped
 from kafka_warden.pipeline.rollup.windows import HOUR
-from kafka_warden.pipeline.store import DONE_DAY, LANDING, MARKS, Store, day_of, in_list, of_mart
+from kafka_warden.pipeline.store import DONE_DAY, LANDING, Store, day_of, in_list, of_mart
 from kafka_warden.pipeline.timeline import DAY
 
 LARGEST: Final = "replicas"
+
+_MARTS: Final[Mapping[str, Sequence[Mart]]] = {
+    "rollup": rollup.MARTS,
+    "moves": moves.MARTS,
+    "backtest": backtest.MARTS,
+    "forecast": forecast.MARTS,
+    "plan": plan.MARTS,
+}
+"""What each job writes."""
 
 MARGIN: Final = 24 + 6
 """Hours before new raw rows. Rows that ended earlier do not change: clocks are compared by days, and alarms are joined,
@@ -31,9 +41,7 @@ Span = tuple[int, int]
 class Work:
     """One run of a job."""
 
-    job: str
-    run: int
-    """Its number, which only grows: the version of its commits."""
+    claim: Claim
     done: int
     """The last complete batch; rows of later ones are not read."""
     hours: Mapping[str, Sequence[Span]]
@@ -64,27 +72,23 @@ def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -
 
     Raises:
         StoreError: the store cannot be used.
-        StoreInUseError: another process has begun the same run.
+        StoreInUseError: another process runs the job, or has taken over.
     """
     store.open()
-    work = _begin(store, job, start, end)
-    yield work
-    _finish(store, work)
+    with holding(store, job, lambda _: map(of_mart, _MARTS[job])) as claim:
+        work = _begin(claim, start, end)
+        yield work
+        if work.moves_marks:
+            claim.batches.update(dict.fromkeys(work.hours, work.done))
 
 
-def replace(store: Store, work: Work, mart: Mart, frame: DataFrame, where: str) -> None:
-    """Replace the rows of a mart that match an SQL condition. Arguments as of `Store.replace` and `marts.shaped`."""
-    store.replace(of_mart(mart), shaped(mart, frame), where, work.job, work.run)
+def replace(work: Work, mart: Mart, frame: DataFrame, where: str) -> None:
+    """Replace the rows of a mart that match an SQL condition. Arguments as of `Claim.replace` and `marts.shaped`."""
+    work.claim.replace(of_mart(mart), shaped(mart, frame), where)
 
 
-def _begin(store: Store, job: str, start: float, end: float) -> Work:
-    chosen = start > 0.0 or end != math.inf
-    marks: list[Any] = store.read(MARKS).where(F.col("job") == job).collect()
-    run = max((row["run"] for row in marks), default=0) + 1
-    claim = store.spark.createDataFrame([(job, None, None, run, store.writer)], MARKS.ddl)
-    mine = (F.col("job") == job) & (F.col("run") == run)
-    store.claim(MARKS, claim, mine, f"{job} begins", run, f"runs {job}; run one at a time")
-    before = {row["cluster_id"]: row["batch"] for row in marks if row["cluster_id"] is not None}
+def _begin(claim: Claim, start: float, end: float) -> Work:
+    chosen, store = start > 0.0 or end != math.inf, claim.store
     done = store.done()
     taken = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE) & (F.col("batch") <= done))
     ends = (F.floor(F.col(name) / HOUR).alias(name) for name in ("since", "until"))
@@ -93,23 +97,12 @@ def _begin(store: Store, job: str, start: float, end: float) -> Work:
     limits = (start // HOUR, -(-end // HOUR) if end != math.inf else end)
     hours, rows = defaultdict(list), 0
     for cluster, batch, since, until, part in found:
-        if chosen or batch > before.get(cluster, 0):
+        if chosen or batch > claim.batches.get(cluster, 0):
             span = (max(since, limits[0]), min(until + 1, limits[1]))
             if span[0] < span[1]:
                 hours[cluster].append((int(span[0]), int(span[1])))
                 rows += part or 0
-    return Work(job, run, done, {cluster: joined(spans) for cluster, spans in sorted(hours.items())}, not chosen, rows)
-
-
-def _finish(store: Store, work: Work) -> None:
-    marks: list[Any] = store.read(MARKS).where((F.col("job") == work.job) & F.col("cluster_id").isNotNull()).collect()
-    batches = {row["cluster_id"]: row["batch"] for row in marks}
-    if work.moves_marks:
-        batches |= dict.fromkeys(work.hours, work.done)
-    rows = [(work.job, cluster, batch, work.run, store.writer) for cluster, batch in batches.items()]
-    rows.append((work.job, None, None, work.run, store.writer))
-    where = in_list("job", [work.job])
-    store.replace(MARKS, store.spark.createDataFrame(rows, MARKS.ddl), where, work.job, work.run)
+    return Work(claim, done, {cluster: joined(spans) for cluster, spans in sorted(hours.items())}, not chosen, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +127,10 @@ class Unended:
             for cluster, (hour, day) in self.clusters.items()
         )
 
-    def replace(self, store: Store, work: Work, mart: Mart, frame: DataFrame, also: str = "false") -> None:
+    def replace(self, work: Work, mart: Mart, frame: DataFrame, also: str = "false") -> None:
         """Replace these rows of a mart. Others of `frame` are dropped: some of their raw rows were not read."""
         where = self.rows(mart, also)
-        replace(store, work, mart, frame.where(where), where)
+        replace(work, mart, frame.where(where), where)
 
 
 def unended(store: Store, mart: Mart, work: Work) -> Unended:

@@ -11,6 +11,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline import put_if_absent
 
 LOCAL: Final = "local[*]"
 """All cores of this machine."""
@@ -47,6 +48,8 @@ SETTINGS: Final[Mapping[str, str]] = {
 AT_START: Final[Mapping[str, str]] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Without it two drivers could commit the same version of a table on S3; `Store` refuses that.
+    put_if_absent.SETTING: put_if_absent.CLASS,
     "spark.log.level": "ERROR",
     # --conf spark.ui.enabled=true serves Spark's web interface.
     "spark.ui.enabled": "false",

@@ -4,6 +4,7 @@ All of it is DataFrames and SQL, so that it works through Spark Connect.
 """
 
 import os
+import re
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +14,13 @@ from typing import Any, Final, cast
 from uuid import uuid4
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import StructType
 
-from kafka_warden.errors import StoreError, StoreInUseError
+from kafka_warden.errors import StoreError
 from kafka_warden.history.schema import TABLES, ddl
+from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline.addresses import address, literal
 from kafka_warden.pipeline.marts.mart import Mart
 
@@ -46,6 +48,8 @@ _PROPERTIES: Final[Mapping[str, str]] = {
 }
 
 
+_S3: Final = re.compile(r"s3[an]?://")
+
 PARTITIONS: Final = ("cluster_id", "date")
 """Columns by which tables are partitioned, as far as they have them."""
 
@@ -67,9 +71,6 @@ LANDING: Final = StoredTable(
     ("date",),
 )
 """One row per file and run of each batch, with the UTC day of the first row; and the last complete batch (`DONE`)."""
-
-MARKS: Final = StoredTable("marks", "job string, cluster_id string, batch bigint, run bigint, writer string", ())
-"""The last batch that a job has read of each cluster; without a cluster: the last run of the job."""
 
 DONE: Final = "done"
 """`how` of the only row of `DONE_DAY`, whose batch and all before it are committed to all tables."""
@@ -109,8 +110,9 @@ class Store:
         """Check the version of an existing store, and upgrade it.
 
         Raises:
-            StoreError: there is none, or it is newer than this program.
+            StoreError: there is none, or it is newer than this program, or commits would not be atomic.
         """
+        self._check_commits()
         version = self.version()
         if version is None:
             raise StoreError(
@@ -130,8 +132,9 @@ class Store:
         """Open the store, or make it if there is none.
 
         Raises:
-            StoreError: as `open`; or the folder has `marts` of a kafka-warden that wrote Parquet files.
+            StoreError: as of `open`; or the folder has `marts` of a kafka-warden that wrote Parquet files.
         """
+        self._check_commits()
         if self.version() is not None:
             self.open()
             return
@@ -145,6 +148,14 @@ class Store:
             f" PARTITIONED BY ({', '.join(LANDING.partition_by)})"
             f" TBLPROPERTIES ({_listed({**_PROPERTIES, PROPERTY: str(VERSION)})})"
         )
+
+    def _check_commits(self) -> None:
+        classes = self.spark.conf.get(put_if_absent.SETTING, "") or ""
+        if _S3.match(self.place) and put_if_absent.CLASS not in classes:
+            raise StoreError(
+                f"{self.place}: two processes could commit at the same time on S3; fetch the jars by kafka-warden"
+                f" pipeline jars --s3, and start Spark with {put_if_absent.SETTING}={put_if_absent.CLASS}"
+            )
 
     def _is_parquet(self, mart: Mart) -> bool:
         try:
@@ -216,18 +227,6 @@ class Store:
         """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it."""
         writer = self._writer(table, rows, app, number).mode("overwrite").option("replaceWhere", where)
         writer.save(self._address(table))
-
-    def claim(self, table: StoredTable, rows: DataFrame, mine: Column, app: str, number: int, work: str) -> None:
-        """Append this writer's rows, which match the condition `mine`, unless another writer has committed `number`.
-
-        Raises:
-            StoreInUseError: another writer has; with its name and `work`, what it does.
-        """
-        self.append(table, rows, app, number)
-        # Delta ignores the second commit of a number.
-        writers: list[Any] = self.read(table).where(mine).select("writer").distinct().collect()
-        if (self.writer,) not in map(tuple, writers):
-            raise StoreInUseError(f"{self.place}: {writers[0][0]} {work}")
 
     def files(self, table: StoredTable, where: str) -> list[str]:
         """Return the addresses of a table's files that may have rows of some days, in folders of the partitions."""

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -117,12 +118,12 @@ def inventory(folder: Path | str) -> Inventory:
         ConfigError: the address cannot be used.
         EmptyHistoryError: there are no history files.
     """
-    system, path, prefix = file_system(folder)
+    system, path, start = file_system(folder)
     try:
         entries = system.get_file_info(pafs.FileSelector(path, recursive=True))
     except OSError as problem:
         raise EmptyHistoryError(f"{folder}: cannot be listed ({problem}); give the folder of the history") from problem
-    files = sorted(_found(entries, prefix), key=lambda file: (file.hour, file.path))
+    files = sorted(_found(entries, path, start), key=lambda file: (file.hour, file.path))
     if not files:
         raise EmptyHistoryError(
             f"{folder}: no file of history in it; give the folder of history.parquet.path, or a parent folder"
@@ -130,15 +131,15 @@ def inventory(folder: Path | str) -> Inventory:
     return Inventory(str(folder), system, tuple(files))
 
 
-def _found(entries: list[Any], prefix: str) -> Iterator[Found]:
+def _found(entries: list[Any], folder: str, start: str) -> Iterator[Found]:
     for entry in entries:
         place = _PLACE.search(entry.path) if entry.is_file else None
         if place and place[1] in BY_NAME and (hour := hour_of(place[2], place[3])) is not None:
-            yield Found(f"{prefix}{entry.path}", entry.path, place[1], hour, entry.size)
+            yield Found(f"{start}{entry.path.removeprefix(folder)}", entry.path, place[1], hour, entry.size)
 
 
 def file_system(folder: Path | str) -> tuple[Any, str, str]:
-    """Return the file system of a folder, the path on it, and the prefix that makes a path an address for Spark.
+    """Return the file system of a folder, the path on it, and its address for Spark.
 
     Raises:
         ConfigError: the address cannot be used.
@@ -146,24 +147,35 @@ def file_system(folder: Path | str) -> tuple[Any, str, str]:
     # Spark writes `file:/tmp`, users write `file:///tmp`.
     text = re.sub(r"^file:/+", "/", str(folder))
     if _SCHEME.match(text) is None:
-        return pafs.LocalFileSystem(), str(Path(text).absolute()), "file://"
+        path = str(Path(text).absolute())
+        return pafs.LocalFileSystem(), path, f"file://{path}"
     try:
-        # Hadoop's s3a is s3 in Arrow.
-        system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", text))
+        system, path = _from_uri(text)
     except (pa.ArrowInvalid, OSError) as problem:
         raise ConfigError(
             f"{folder}: files cannot be listed at this address ({problem}); give a folder, or an address such as"
             " s3a://bucket/history. A topic is kafka://HOST:PORT/TOPIC"
         ) from problem
-    return system, path, text[: text.rfind(path)]
+    # The path need not be a part of the address: that of an ABFS account begins with the container.
+    return system, path.rstrip("/"), text.rstrip("/")
+
+
+def _from_uri(text: str) -> tuple[Any, str]:
+    # Hadoop's s3a is s3 in Arrow.
+    system, path = pafs.FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", text))
+    return system, path
 
 
 def existing(places: Collection[str]) -> set[str]:
     """Return the files, all of one folder's file system, that are there."""
     if not places:
         return set()
-    system, _, prefix = file_system(next(iter(places)))
-    found = system.get_file_info([place.removeprefix(prefix) for place in places])
+    system, path, start = file_system(next(iter(places)))
+    backwards = zip(reversed(path), reversed(start), strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], backwards))
+    # What stands before it is the same for all places: on a disk `file://`, and nothing in the path.
+    prefix, root = start[:-shared], path[:-shared]
+    found = system.get_file_info([f"{root}{place.removeprefix(prefix)}" for place in places])
     return {place for place, entry in zip(places, found, strict=True) if entry.is_file}
 
 

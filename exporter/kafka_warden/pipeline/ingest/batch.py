@@ -1,16 +1,15 @@
 """One batch: rows of the landing zone to the raw tables, each exactly once.
 
 1. The plan is committed to `landing`: which files or offsets, and what is done with each.
-2. Each raw table gets its rows in one commit, with the batch as its transaction's version.
+2. Each raw table gets its rows in one commit. A column has the number of the batch.
 3. The batch is marked as complete.
 
-After a kill, the next call first completes the batch with the same files or offsets; Delta ignores what is committed
-already.
+After a kill, the next call first completes the batch with the same files or offsets: the tables that have no row of it.
 """
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import reduce
@@ -22,14 +21,15 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.history.parquet.footers import Range
 from kafka_warden.history.schema import TABLES
+from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, Gap, How, Known, Planned
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, raw
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, day_of, in_list, raw
 from kafka_warden.pipeline.timeline import DAY
 
-APP: Final = "ingest"
-"""Delta's application id of the commits of batches."""
+NAME: Final = "ingest"
+"""The job that writes batches."""
 
 FILES: Final = 32
 """Files of a cluster and day that has not ended, above which they are compacted: each batch of a loop adds some."""
@@ -53,6 +53,14 @@ class Summary:
     wrong: Sequence[str] = ()
     """What was lost or not taken."""
     gaps: Sequence[Gap] = ()
+
+
+def fenced(store: Store) -> Iterator[StoredTable]:
+    """Yield the tables to which an earlier run may still commit: `claims.holding`."""
+    yield LANDING
+    # With its fence, no plan can follow.
+    _, interrupted = last_batch(store)
+    yield from map(raw, sorted({row["table"] for row in interrupted if row["table"] is not None}))
 
 
 def last_batch(store: Store) -> tuple[int, list[Any]]:
@@ -90,15 +98,16 @@ def known(store: Store, ranges: Iterable[tuple[str, Range]]) -> Known:
     return found
 
 
-def plan(store: Store, batch: int, decided: Iterable[Planned], more: Iterable[Sequence[Any]] = ()) -> list[Any]:
+def plan(claim: Claim, batch: int, decided: Iterable[Planned], more: Iterable[Sequence[Any]] = ()) -> list[Any]:
     """Commit the plan of a batch, and return its rows of `landing`. `more`: such rows, besides those of `decided`.
 
     Raises:
-        StoreInUseError: another process ingests.
+        StoreInUseError: another process has taken over.
     """
-    made = store.spark.createDataFrame([*_landing_rows(store, batch, decided), *more], LANDING.ddl)
-    work = f"is writing batch {batch}; run one ingest at a time"
-    store.claim(LANDING, made, F.col("batch") == batch, f"{APP} plan", batch, work)
+    store = claim.store
+    claim.append(LANDING, store.spark.createDataFrame([*_landing_rows(store, batch, decided), *more], LANDING.ddl))
+    # If Delta has skipped it, the batch is that of another process, and its tables have no fence against this run.
+    claim.check()
     return store.read(LANDING).where(F.col("batch") == batch).collect()
 
 
@@ -111,9 +120,14 @@ def _landing_rows(store: Store, batch: int, decided: Iterable[Planned]) -> Itera
 
 
 def write(
-    store: Store, batch: int, rows: Sequence[Any], read: Read, progress: Progress, *, again: bool = False
+    claim: Claim, batch: int, rows: Sequence[Any], read: Read, progress: Progress, *, again: bool = False
 ) -> None:
-    """Write what a batch takes, by its rows of `landing`, and mark it as complete. `again`: after an interruption."""
+    """Write what a batch takes, by its rows of `landing`, and mark it as complete. `again`: after an interruption.
+
+    Raises:
+        StoreInUseError: another process has taken over.
+    """
+    store = claim.store
     for name in (table.name for table in TABLES):
         mine = [row for row in rows if row["table"] == name and row["how"] in (How.NEW, How.MERGE)]
         if not mine or (again and not store.read(raw(name)).where(F.col("batch") == batch).isEmpty()):
@@ -121,9 +135,10 @@ def write(
         with progress.step(f"{name}: {sum(row['rows'] for row in mine)} rows"):
             fresh = _fresh(store, name, mine, read)
             fresh = fresh.withColumn("date", F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int")))
-            store.append(raw(name), fresh.withColumn("batch", F.lit(batch).cast("bigint")), APP, batch)
+            claim.append(raw(name), fresh.withColumn("batch", F.lit(batch).cast("bigint")))
     done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.ddl)
-    store.replace(LANDING, done, f"date = '{DONE_DAY}'", f"{APP} done", batch)
+    claim.replace(LANDING, done, f"date = '{DONE_DAY}'")
+    claim.check()
 
 
 def _fresh(store: Store, name: str, rows: Sequence[Any], read: Read) -> DataFrame:

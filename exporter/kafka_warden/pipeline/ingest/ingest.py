@@ -10,20 +10,22 @@ from kafka_warden.errors import HistoryFileError, StoreError
 from kafka_warden.history.parquet.footers import Found, Inventory, Range, existing
 from kafka_warden.history.schema import BY_NAME, ddl
 from kafka_warden.pipeline.addresses import literal
+from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.ingest.batch import Read, Summary, known, last_batch, plan, write
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LANDING, Store
 
 
-def ingest(store: Store, landing: Inventory, progress: Progress) -> Summary:
-    """Take all new files in one batch. `store` exists, and no batch of a topic was interrupted.
+def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
+    """Take all new files in one batch. The store exists, and no batch of a topic was interrupted.
 
     Raises:
-        StoreInUseError: another process ingests.
+        StoreInUseError: another process has taken over.
     """
+    store = claim.store
     last, interrupted = last_batch(store)
-    lost = _completed(store, last, interrupted, progress) if interrupted else []
+    lost = _completed(claim, last, interrupted, progress) if interrupted else []
     new = _unknown(store, landing)
     with progress.step(f"{len(new)} new files: footers"):
         found, problems = _opened(landing, new)
@@ -31,7 +33,7 @@ def ingest(store: Store, landing: Inventory, progress: Progress) -> Summary:
     decided = planned(found, before)
     if decided:
         last += 1
-        write(store, last, plan(store, last, decided), _reader(store), progress)
+        write(claim, last, plan(claim, last, decided), _reader(store), progress)
     taken = [each for each in decided if each.how is not How.DUPLICATE]
     return Summary(
         last,
@@ -42,21 +44,22 @@ def ingest(store: Store, landing: Inventory, progress: Progress) -> Summary:
     )
 
 
-def _completed(store: Store, batch: int, rows: Sequence[Any], progress: Progress) -> list[str]:
+def _completed(claim: Claim, batch: int, rows: Sequence[Any], progress: Progress) -> list[str]:
     topics = [row["place"] for row in rows if row["how"] == How.OFFSETS]
     if topics:
         raise StoreError(
-            f"{store.place}: batch {batch} of {topics[0]} was interrupted; first run ingest again on that topic"
+            f"{claim.store.place}: batch {batch} of {topics[0]} was interrupted; first run ingest again on that topic"
         )
-    return complete(store, batch, rows, progress)
+    return complete(claim, batch, rows, progress)
 
 
-def complete(store: Store, batch: int, rows: Sequence[Any], progress: Progress) -> list[str]:
+def complete(claim: Claim, batch: int, rows: Sequence[Any], progress: Progress) -> list[str]:
     """Complete a batch of files that was interrupted; return a line for each file that has vanished."""
     places = {row["place"] for row in rows if row["how"] in (How.NEW, How.MERGE)}
     left = existing(places)
     with progress.step(f"batch {batch}, which was interrupted"):
-        write(store, batch, [row for row in rows if row["place"] in left], _reader(store), progress, again=True)
+        mine = [row for row in rows if row["place"] in left]
+        write(claim, batch, mine, _reader(claim.store), progress, again=True)
     return [f"LOST: {place}: deleted before its rows were taken" for place in sorted(places - left)]
 
 

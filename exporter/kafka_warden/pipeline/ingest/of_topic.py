@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.errors import NewerSchemaError, StoreError
 from kafka_warden.history.parquet.footers import Found, Range
 from kafka_warden.history.schema import VERSION
+from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.ingest import ingest as of_files
 from kafka_warden.pipeline.ingest import messages
 from kafka_warden.pipeline.ingest.batch import Read, Summary, known, last_batch, plan, write
@@ -26,17 +27,18 @@ from kafka_warden.pipeline.store import LANDING, Store, in_list, unix_time
 _GROUP: Final = ("partition", "table", "cluster_id", "run", "hour")
 
 
-def ingest(store: Store, topic: Topic, oldest: date, progress: Progress) -> Iterator[Summary]:
+def ingest(claim: Claim, topic: Topic, oldest: date, progress: Progress) -> Iterator[Summary]:
     """Take all messages that the topic has now, in one batch or several. `oldest`: the first day that is taken.
 
     Raises:
         HistoryTopicError: the topic cannot be read.
         NewerSchemaError: a message has a newer version; nothing of its batch is taken.
-        StoreInUseError: another process ingests.
+        StoreInUseError: another process has taken over.
     """
+    store = claim.store
     now = goal = describe(topic)
     last, interrupted = last_batch(store)
-    wrong = list(_complete(store, last, interrupted, topic, now, progress)) if interrupted else []
+    wrong = list(_complete(claim, last, interrupted, topic, now, progress)) if interrupted else []
     marks = _marks(store, now)
     wrong += _notes(store, now, marks)
     while now.place == goal.place:
@@ -47,7 +49,7 @@ def ingest(store: Store, topic: Topic, oldest: date, progress: Progress) -> Iter
         if not wanted:
             break
         last += 1
-        done = _take(store, topic, now, wanted, last, oldest, progress)
+        done = _take(claim, topic, now, wanted, last, oldest, progress)
         marks |= {each.partition: each.after for each in wanted}
         now = describe(topic)
         yield replace(done, wrong=[*wrong, *_lost_meanwhile(topic, wanted, now, goal.place)])
@@ -57,8 +59,9 @@ def ingest(store: Store, topic: Topic, oldest: date, progress: Progress) -> Iter
 
 
 def _take(
-    store: Store, topic: Topic, now: Described, wanted: Sequence[Span], batch: int, oldest: date, progress: Progress
+    claim: Claim, topic: Topic, now: Described, wanted: Sequence[Span], batch: int, oldest: date, progress: Progress
 ) -> Summary:
+    store = claim.store
     with persisted(messages.opened(topic.read(store.spark, wanted))) as opened:
         offsets = sum(each.after - each.first for each in wanted)
         with progress.step(f"{offsets} messages of {topic.name}"):
@@ -69,8 +72,8 @@ def _take(
         found = [(_found(now, group), [_range(group)]) for group in kept]
         before = known(store, ((file.table, part) for file, (part,) in found))
         decided = whole_runs(planned(found, before), _twice(kept))
-        rows = plan(store, batch, decided, _offsets(store, batch, now, wanted))
-        write(store, batch, rows, _reader(opened), progress)
+        rows = plan(claim, batch, decided, _offsets(store, batch, now, wanted))
+        write(claim, batch, rows, _reader(opened), progress)
     unreadable = sum(group["messages"] for group in groups if group["table"] is None)
     parts = [f"{sum(group['messages'] for group in groups)} messages"]
     if unreadable:
@@ -83,27 +86,27 @@ def _take(
 
 
 def _complete(
-    store: Store, batch: int, rows: Sequence[Any], topic: Topic, now: Described, progress: Progress
+    claim: Claim, batch: int, rows: Sequence[Any], topic: Topic, now: Described, progress: Progress
 ) -> Iterator[str]:
     """Complete a batch that was interrupted; yield what is lost of it."""
     mine = [row for row in rows if row["how"] == How.OFFSETS]
     if not mine:
-        yield from of_files.complete(store, batch, rows, progress)
+        yield from of_files.complete(claim, batch, rows, progress)
         return
     place = mine[0]["place"].rpartition("/")[0]
     if not place.startswith(now.prefix):
         raise StoreError(
-            f"{store.place}: batch {batch} of {place} was interrupted; first run ingest again on that topic"
+            f"{claim.store.place}: batch {batch} of {place} was interrupted; first run ingest again on that topic"
         )
     taken = [Span(int(row["place"].rpartition("/")[2]), row["first"], row["last"] + 1) for row in mine]
     yield from _lost_meanwhile(topic, taken, now, f"{place}/")
     # Of a topic that was created again nothing is left.
     logs = now.logs if now.place == f"{place}/" else {}
     with (
-        persisted(messages.opened(topic.read(store.spark, remaining(taken, logs)))) as opened,
+        persisted(messages.opened(topic.read(claim.store.spark, remaining(taken, logs)))) as opened,
         progress.step(f"batch {batch}, which was interrupted"),
     ):
-        write(store, batch, rows, _reader(opened), progress, again=True)
+        write(claim, batch, rows, _reader(opened), progress, again=True)
 
 
 def _reader(opened: DataFrame) -> Read:

@@ -70,11 +70,11 @@ def _backtest(request: Request[Options], work: marks.Work, asked: Sequence[Trial
     history = History(store, only=again.raw, done=work.done)
     with request.progress.step("backtest: alarms"):
         found = labelled(fired(history, asked, trial_frame), trial_frame, happened)
-        again.replace(store, work, ALARMS, _shown(found, trial_frame), "what_if")
+        again.replace(work, ALARMS, _shown(found, trial_frame), "what_if")
     with request.progress.step("backtest: rules"):
         mine = in_list("cluster_id", work.hours)
         marked = _stored(store.read(of_mart(ALARMS)).where(mine), trial_frame)
-        marks.replace(store, work, RULES, scores(marked, trial_frame, _clusters(history), happened), mine)
+        marks.replace(work, RULES, scores(marked, trial_frame, _clusters(history), happened), mine)
 
 
 def _clusters(history: History) -> DataFrame:

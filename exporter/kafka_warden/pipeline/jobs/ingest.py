@@ -12,7 +12,8 @@ from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES
-from kafka_warden.pipeline.ingest.batch import Summary, compact
+from kafka_warden.pipeline.claims import Claim, holding
+from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact, fenced
 from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.ingest.topic import SCHEME, Topic, is_topic
 from kafka_warden.pipeline.job import Job, Request
@@ -39,16 +40,22 @@ def run(request: Request[Options]) -> None:
     """Take all that is new, compact what that touched, and delete what is too old.
 
     Raises:
-        StoreError: the store cannot be used.
+        StoreError: the store cannot be used, or another process ingests.
         EmptyHistoryError: the landing zone has no file of history.
         HistoryTopicError: the topic cannot be read.
     """
     store = request.store
     store.create([mart for job in (rollup, moves, backtest, forecast, plan) for mart in job.MARTS])
+    with holding(store, NAME, fenced) as claim:
+        _ingest(request, claim)
+
+
+def _ingest(request: Request[Options], claim: Claim) -> None:
+    store = claim.store
     before = store.done()
     today = datetime.now(UTC).date()
     keep = store.retention(request.options.keep)
-    for done in _batches(request, today - timedelta(days=keep["raw"])):
+    for done in _batches(request, claim, today - timedelta(days=keep["raw"])):
         for line in lines(done):
             request.progress.say(line)
     if store.done() > before:
@@ -59,16 +66,16 @@ def run(request: Request[Options]) -> None:
         store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
 
 
-def _batches(request: Request[Options], oldest: date) -> Iterator[Summary]:
-    store, topic = request.store, request.options.topic
+def _batches(request: Request[Options], claim: Claim, oldest: date) -> Iterator[Summary]:
+    topic = request.options.topic
     if topic is not None:
         from kafka_warden.pipeline.ingest import of_topic  # noqa: PLC0415  # brings librdkafka
 
-        yield from of_topic.ingest(store, topic, oldest, request.progress)
+        yield from of_topic.ingest(claim, topic, oldest, request.progress)
         return
     listed = inventory(request.input)
     kept = tuple(file for file in listed.files if file.hour * HOUR >= unix_time(oldest))
-    yield ingest(store, replace(listed, files=kept), request.progress)
+    yield ingest(claim, replace(listed, files=kept), request.progress)
     if len(kept) < len(listed.files):
         old = f"{len(listed.files) - len(kept)} files are older than {oldest}"
         request.progress.say(f"{old}, and were not taken (--keep-raw)")
@@ -106,7 +113,7 @@ def _read_flags(parsed: Namespace) -> Options:
 
 
 JOB: Final = Job(
-    "ingest",
+    NAME,
     "files or messages of history to the raw tables of a store, each row once",
     _add_flags,
     _read_flags,

@@ -35,12 +35,12 @@ def _moves(request: Request[None], work: marks.Work) -> None:
     history = History(request.store, only=again.raw, done=work.done)
     with persisted(move_samples(history)) as shown:
         with request.progress.step("moves: samples"):
-            again.replace(request.store, work, MOVE_SAMPLES, samples_of(shown))
+            again.replace(work, MOVE_SAMPLES, samples_of(shown))
         with request.progress.step("moves: lifetimes"):
             placed = history.table("brokers").select(*POLL, "broker", "placed")
             found = move_lifetimes(shown, hosts(history, shown), placed)
             lives = found.withColumns({name: moment(name) for name in _MOMENTS}).select(*MOVES.names)
-            again.replace(request.store, work, MOVES, lives)
+            again.replace(work, MOVES, lives)
 
 
 def samples_of(shown: DataFrame) -> DataFrame:

@@ -16,7 +16,7 @@ def save(text: str, folder: Path | str, name: str) -> str:
         ConfigError: the address cannot be used.
         MartError: the page cannot be written.
     """
-    system, path, prefix = file_system(folder)
+    system, path, start = file_system(folder)
     place = f"{path}/{name}"
     # An object store shows nothing of an object before it is complete.
     written = f"{path}/.{name}.tmp" if isinstance(system, pafs.LocalFileSystem) else place
@@ -28,4 +28,4 @@ def save(text: str, folder: Path | str, name: str) -> str:
             system.move(written, place)
     except (OSError, pa.ArrowException) as failure:
         raise MartError(f"{folder}/{name}: cannot be written: {failure}; check the folder's permissions") from failure
-    return f"{prefix}{place}".removeprefix("file://")
+    return f"{start}/{name}".removeprefix("file://")

@@ -19,7 +19,7 @@ def roll_up(store: Store, work: marks.Work, step: Callable[[str], AbstractContex
     read = samples.read(store, work.raw())
 
     def put(mart: Mart, windows: DataFrame) -> None:
-        marks.replace(store, work, mart, with_folders(windows), work.windows())
+        marks.replace(work, mart, with_folders(windows), work.windows())
 
     with step("minutes of replicas"):
         put(marts.REPLICAS["minute"], replicas.minutes(read["replicas"]))

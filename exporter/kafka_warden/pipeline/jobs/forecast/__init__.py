@@ -32,9 +32,9 @@ def run(request: Request[Options]) -> None:
         days = series(lambda mart: within(store.read(of_mart(mart)), *request.span), options)
         with persisted(forecast_series(days, options)) as rows:
             with request.progress.step("forecast: days to limits"):
-                marks.replace(store, work, FORECASTS, forecasts(rows, options), ALL)
+                marks.replace(work, FORECASTS, forecasts(rows, options), ALL)
             with request.progress.step("forecast: paths"):
-                marks.replace(store, work, FORECAST_PATHS, paths(rows), ALL)
+                marks.replace(work, FORECAST_PATHS, paths(rows), ALL)
 
 
 def _add_flags(command: ArgumentParser) -> None:

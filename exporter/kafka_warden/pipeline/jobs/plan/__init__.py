@@ -89,7 +89,7 @@ def run(request: Request[Options]) -> int:
     rows = [row(plan, one, each, file, share) for (one, plan), each in zip(plans, documents, strict=True)]
     mine = in_list("cluster_id", [str(found.snapshot.cluster_id)])
     with marks.working(request.store, JOB.name) as work:
-        marks.replace(request.store, work, PLANS, request.spark.createDataFrame(rows, PLANS.ddl), mine)
+        marks.replace(work, PLANS, request.spark.createDataFrame(rows, PLANS.ddl), mine)
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 
 

@@ -1,0 +1,201 @@
+"""One writer of a job's tables at a time (docs/pipeline-store.md, *One writer*).
+
+A run of a job claims the next number in `marks/JOB` and renews its lease there. The lease only decides when another
+process may take over. That no late commit of the first one counts is decided by Delta: all commits of a job have
+numbers that only grow, and the new holder first commits its number to each table of the job.
+"""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from kafka_warden.errors import StoreInUseError
+from kafka_warden.pipeline.store import Store, StoredTable
+
+LEASE: Final = 900.0
+"""Seconds after the last renewal at which another process may take over."""
+RENEWALS: Final = 3
+"""In one lease."""
+COMMITS: Final = 1_000_000
+"""Numbers of one run: more than its commits. A call on a topic makes many batches, of some ten commits each."""
+
+ENDED: Final = None
+ABANDONED: Final = 0.0
+"""`until` of a run that is over; after a failure the next run still takes over, since Spark may not have stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What the table `marks/JOB` has."""
+
+    run: int
+    """The last claim; 0 if there is none."""
+    writer: str
+    until: float | None
+    """When its lease ends, Unix s; or `ENDED`, or `ABANDONED`."""
+    batches: dict[str, int]
+    """Cluster to the last batch that the job has read."""
+
+
+def table(job: str) -> StoredTable:
+    """Return the table of the marks of a job. It is one table for each job, so that a table has one writer."""
+    return StoredTable(f"marks/{job}", "cluster_id string, batch bigint, run bigint, writer string, until double", ())
+
+
+def read(store: Store, job: str) -> Marks:
+    """Read the marks of a job."""
+    rows: list[Any] = store.read(table(job)).collect()
+    run = max((row["run"] for row in rows), default=0)
+    batches = {row["cluster_id"]: row["batch"] for row in rows if row["cluster_id"] is not None}
+    mine = [row for row in rows if row["run"] == run and row["cluster_id"] is None]
+    ends = {row["until"] for row in mine}
+    over = ENDED if ENDED in ends or not ends else ABANDONED if ABANDONED in ends else max(ends)
+    return Marks(run, mine[0]["writer"] if mine else "", over, batches)
+
+
+@dataclass(slots=True)
+class Claim:
+    """The right of one run to write the tables of its job."""
+
+    store: Store
+    job: str
+    run: int
+    batches: dict[str, int] = field(default_factory=dict)
+    """As in `Marks`; what is here at the end of the run is stored."""
+    _commits: int = 0
+
+    def append(self, to: StoredTable, rows: DataFrame) -> None:
+        """Add rows in one commit.
+
+        Raises:
+            StoreInUseError: another process has taken over.
+        """
+        self._commit(lambda number: self.store.append(to, rows, self.job, number))
+
+    def replace(self, to: StoredTable, rows: DataFrame, where: str) -> None:
+        """Replace the rows that match an SQL condition, in one commit; as `append`."""
+        self._commit(lambda number: self.store.replace(to, rows, where, self.job, number))
+
+    def check(self) -> Marks:
+        """Return the marks.
+
+        Raises:
+            StoreInUseError: another process has taken over. Delta ignores commits whose number is too low.
+        """
+        marks = read(self.store, self.job)
+        if (marks.run, marks.writer) != (self.run, self.store.writer):
+            raise StoreInUseError(
+                f"{self.store.place}: {marks.writer} runs {self.job}; this run commits nothing more, run one at a time"
+            )
+        return marks
+
+    def renew(self, until: float | None) -> None:
+        """Append when the lease ends, as `Marks.until`."""
+        self.store.append(table(self.job), self._held(until), f"{self.job} lease", time.time_ns())
+
+    def claim(self, fenced: Callable[[Store], Iterable[StoredTable]], *, takes_over: bool) -> None:
+        """Commit the claim, and if it takes over then to all tables of the job.
+
+        `fenced`: yields the tables one by one. Each has the number of this run before the next one is asked for.
+        """
+        self.append(table(self.job), self._held(time.time() + LEASE))
+        self.batches = self.check().batches
+        if takes_over:
+            for each in fenced(self.store):
+                self.append(each, self.store.spark.createDataFrame([], each.ddl))
+
+    def finish(self) -> None:
+        """Store the marks, and end the run."""
+        self.check()
+        rows = [(cluster, batch, self.run, self.store.writer, None) for cluster, batch in self.batches.items()]
+        self.replace(
+            table(self.job), self._rows([*rows, (None, None, self.run, self.store.writer, ENDED)]), "run IS NOT NULL"
+        )
+
+    def _held(self, until: float | None) -> DataFrame:
+        return self._rows([(None, None, self.run, self.store.writer, until)])
+
+    def _rows(self, rows: list[Any]) -> DataFrame:
+        return self.store.spark.createDataFrame(rows, table(self.job).ddl)
+
+    def _commit(self, write: Callable[[int], None]) -> None:
+        number = self.run * COMMITS + self._commits
+        self._commits += 1
+        try:
+            write(number)
+        except (PySparkException, Py4JError):
+            # Delta, or a conditional PUT, has refused it: perhaps since another process has committed.
+            self.check()
+            raise
+
+
+@contextmanager
+def holding(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTable]]) -> Iterator[Claim]:
+    """Claim the next run of a job for the block. `fenced`: as of `Claim.claim`.
+
+    Raises:
+        StoreInUseError: another process holds the job, or has taken over.
+    """
+    before = read(store, job)
+    if before.until is not ENDED and before.until > time.time() and not _is_gone(before.writer):
+        until = time.strftime("%H:%M:%S UTC", time.gmtime(before.until))
+        raise StoreInUseError(
+            f"{store.place}: {before.writer} runs {job}; run one at a time. If it was killed on another machine, its"
+            f" lease ends at {until}"
+        )
+    claim = Claim(store, job, before.run + 1)
+    claim.claim(fenced, takes_over=before.until is not ENDED)
+    try:
+        with _renewed(claim):
+            yield claim
+        claim.finish()
+    except StoreInUseError:
+        raise
+    except BaseException:
+        # The failure itself is what is reported.
+        with suppress(Exception):
+            claim.renew(ABANDONED)
+        raise
+
+
+@contextmanager
+def _renewed(claim: Claim) -> Iterator[None]:
+    done = threading.Event()
+
+    def renew() -> None:
+        while not done.wait(LEASE / RENEWALS):
+            # The next renewal is in time, and the job's own commits report what is wrong.
+            with suppress(PySparkException, Py4JError, StoreInUseError):
+                claim.check()
+                claim.renew(time.time() + LEASE)
+
+    thread = threading.Thread(target=renew, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _is_gone(writer: str) -> bool:
+    """Return whether a writer was a process of this machine that has ended, or this process."""
+    host, pid, _ = writer.rsplit(":", 2)
+    if host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return int(pid) == os.getpid()

@@ -1,0 +1,106 @@
+"""Jobs on a store in a bucket, as real processes that a request of theirs can stop or kill."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow.fs as pafs
+
+from tests.pipeline.commands import PLAIN, ROOT
+from tests.support.s3 import BUCKET, ENTRY, Bucket
+
+STORE: Final = f"s3a://{BUCKET}/store"
+LANDING: Final = f"s3a://{BUCKET}/landing"
+
+_MAIN: Final = """
+import sys
+from kafka_warden.cli import main
+from kafka_warden.pipeline import claims
+claims.LEASE = float(sys.argv[1])
+sys.exit(main(sys.argv[2:]))
+"""
+"""The command with another lease."""
+
+
+def nightly(jars: Path, landing: str = LANDING, store: str = STORE, lease: float = 900.0) -> list[str]:
+    """What runs each night, in one process."""
+    flags = ["--memory", "1g", "--master", "local[1]", "--conf", "spark.hadoop.fs.s3a.path.style.access=true"]
+    job = ["pipeline", "ingest,rollup", "--input", landing, "--store", store, "--jars", str(jars), *flags, *PLAIN]
+    return [sys.executable, "-c", _MAIN, str(lease), *job]
+
+
+def environment(bucket: Bucket | None) -> dict[str, str]:
+    """Variables of a job."""
+    return {**os.environ, **(bucket.environment() if bucket else {})}
+
+
+@contextmanager
+def running(command: list[str], bucket: Bucket | None = None) -> Iterator[subprocess.Popen[str]]:
+    """Run a command in a process group of its own, JVM included, and kill all of it at the end."""
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment(bucket), stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+@dataclass
+class At:
+    """A hook of a bucket: acts once at the put of a log entry, counted from 1 since this was made."""
+
+    number: int
+    act: Callable[[], None]
+    matches: Callable[[str], bool] = lambda _: True
+
+    def __post_init__(self) -> None:
+        self._left = self.number
+        self._lock = threading.Lock()
+
+    def __call__(self, method: str, path: str) -> None:
+        """Count, and act."""
+        if method == "PUT" and ENTRY.search(path) and self.matches(path):
+            with self._lock:
+                self._left -= 1
+                now = self._left == 0
+            if now:
+                self.act()
+
+
+def system(bucket: Bucket) -> pafs.S3FileSystem:
+    """The bucket for pyarrow."""
+    return pafs.S3FileSystem(
+        access_key="tests", secret_key="tests", region="us-east-1", endpoint_override=bucket.address
+    )
+
+
+def make(bucket: Bucket) -> None:
+    """Make the bucket."""
+    pafs.S3FileSystem(
+        access_key="tests",
+        secret_key="tests",
+        region="us-east-1",
+        endpoint_override=bucket.address,
+        allow_bucket_creation=True,
+    ).create_dir(BUCKET)
+
+
+def upload(bucket: Bucket, folder: Path, place: str) -> None:
+    """Copy a file, or a folder, into the bucket."""
+    pafs.copy_files(str(folder), f"{BUCKET}/{place}", destination_filesystem=system(bucket))
+
+
+def download(bucket: Bucket, place: str, folder: Path) -> Path:
+    """Copy a part of the bucket to a disk. A Delta table is the same at another place."""
+    folder.mkdir(parents=True)
+    pafs.copy_files(f"{BUCKET}/{place}", str(folder), source_filesystem=system(bucket))
+    return folder

@@ -1,0 +1,140 @@
+"""One writer of a job's tables at a time: who holds them, when another one may take over, and that its fence holds."""
+
+import os
+import socket
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from kafka_warden.errors import StoreInUseError
+from kafka_warden.pipeline import claims
+from kafka_warden.pipeline.claims import Claim, holding, read
+from kafka_warden.pipeline.store import Store, StoredTable
+
+TABLE = StoredTable("numbers", "number bigint", ())
+NO_PROCESS = 2**22 + 1
+"""Above the largest process id of Linux."""
+
+
+@pytest.fixture
+def store(spark: SparkSession, tmp_path: Path) -> Store:
+    """A place without tables."""
+    return Store(spark, tmp_path)
+
+
+def fenced(_: Store) -> Iterable[StoredTable]:
+    """The only table of the job."""
+    return [TABLE]
+
+
+def numbers(store: Store) -> list[int]:
+    """What is in the table."""
+    return sorted(row["number"] for row in store.read(TABLE).collect())
+
+
+def put(claim: Claim, number: int) -> None:
+    """Add a row."""
+    claim.append(TABLE, claim.store.spark.createDataFrame([(number,)], TABLE.ddl))
+
+
+def another(store: Store, writer: str) -> Claim:
+    """A claim of another process, that has put one row."""
+    other = Store(store.spark, store.place)
+    other.writer = writer
+    claim = Claim(other, "job", read(store, "job").run + 1)
+    claim.claim(fenced, takes_over=False)
+    put(claim, 1)
+    return claim
+
+
+@pytest.fixture
+def held(store: Store) -> Claim:
+    """A claim of a process of another machine."""
+    return another(store, "elsewhere:1:abc")
+
+
+def test_second_writer_ends_with_the_name_of_the_holder(store: Store, held: Claim) -> None:
+    """While the lease lasts; and what it says of the time is when the lease ends."""
+    until = read(store, "job").until
+    assert until is not None
+    assert until == pytest.approx(time.time() + claims.LEASE, abs=300)
+    moment = time.strftime("%H:%M:%S UTC", time.gmtime(until))
+    with (
+        pytest.raises(StoreInUseError, match=f"elsewhere:1:abc runs job; .* ends at {moment}"),
+        holding(store, "job", fenced),
+    ):
+        pytest.fail("two writers")
+    assert numbers(store) == [1]
+
+
+def test_holder_past_its_lease_commits_nothing(store: Store, held: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither to a table that the new holder has not written yet, nor its marks; it ends with the name of the other."""
+    first = held
+    first.batches["cluster"] = 1
+    until = read(store, "job").until
+    assert until is not None
+    monkeypatch.setattr(time, "time", lambda: until + 1)
+    with holding(store, "job", fenced) as second:
+        put(first, 2)
+        assert numbers(store) == [1]
+        put(second, 3)
+        second.batches["cluster"] = 9
+        with pytest.raises(StoreInUseError, match=f"{store.writer} runs job; this run commits nothing more"):
+            first.finish()
+    assert numbers(store) == [1, 3]
+    assert read(store, "job").batches == {"cluster": 9}
+    assert read(store, "job").until is claims.ENDED
+
+
+@pytest.mark.parametrize(
+    "writer", [f"{socket.gethostname()}:{NO_PROCESS}:abc", f"{socket.gethostname()}:{os.getpid()}:abc"]
+)
+def test_process_of_this_machine_that_is_gone_holds_nothing(store: Store, writer: str) -> None:
+    """Its next run need not wait for the lease."""
+    another(store, writer)
+    with holding(store, "job", fenced) as claim:
+        put(claim, 2)
+    assert numbers(store) == [1, 2]
+
+
+def test_run_after_one_that_ended_fences_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that failed may still be in Spark, so the next one takes over, at once."""
+    asked: list[str] = []
+
+    def counted(_: Store) -> Iterable[StoredTable]:
+        asked.append("fence")
+        return [TABLE]
+
+    def run(number: int) -> None:
+        with holding(store, "job", counted) as claim:
+            put(claim, number)
+
+    def fail() -> None:
+        with holding(store, "job", counted):
+            raise OSError
+
+    run(1)
+    run(2)
+    assert asked == []
+    with pytest.raises(OSError):  # noqa: PT011  # it has no message
+        fail()
+    assert read(store, "job").until == claims.ABANDONED
+    monkeypatch.setattr(claims, "_is_gone", lambda _: False)
+    run(3)
+    assert asked == ["fence"]
+    assert numbers(store) == [1, 2, 3]
+
+
+def test_lease_is_renewed_while_the_block_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long job keeps its tables."""
+    monkeypatch.setattr(claims, "LEASE", 3.0)
+    with holding(store, "job", fenced):
+        first: Any = read(store, "job").until
+        deadline = time.monotonic() + 120
+        while (read(store, "job").until or 0.0) <= first:
+            assert time.monotonic() < deadline, "not renewed"
+            time.sleep(0.2)
