@@ -90,12 +90,18 @@ def test_holder_past_its_lease_commits_nothing(store: Store, held: Claim, monkey
     assert read(store, "job").until is claims.ENDED
 
 
-@pytest.mark.parametrize(
-    "writer", [f"{socket.gethostname()}:{NO_PROCESS}:abc", f"{socket.gethostname()}:{os.getpid()}:abc"]
-)
-def test_process_of_this_machine_that_is_gone_holds_nothing(store: Store, writer: str) -> None:
-    """Its next run need not wait for the lease."""
-    another(store, writer)
+def test_process_of_this_machine_that_is_gone_is_known() -> None:
+    """An id that no process has, and that of this one, which had it before; of another machine nothing is known."""
+    host = socket.gethostname()
+    assert claims._is_gone(f"{host}:{NO_PROCESS}:abc")
+    assert claims._is_gone(f"{host}:{os.getpid()}:abc")
+    assert not claims._is_gone(f"{host}:{os.getppid()}:abc")
+    assert not claims._is_gone(f"not-{host}:{NO_PROCESS}:abc")
+
+
+def test_process_of_this_machine_that_is_gone_holds_nothing(store: Store) -> None:
+    """The next run need not wait for the lease."""
+    another(store, f"{socket.gethostname()}:{NO_PROCESS}:abc")
     with holding(store, "job", fenced) as claim:
         put(claim, 2)
     assert numbers(store) == [1, 2]
