@@ -54,18 +54,11 @@ def source(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="session")
-def store(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of them, rolled up, for tests that only read it."""
-    made = tmp_path_factory.mktemp("store [1] {a,b}*")
-    stored(spark, made, source)
+def rolled_up(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The marts of a store of them."""
+    made = stored(spark, tmp_path_factory.mktemp("store [1] {a,b}*"), source)
     roll_up(spark, made)
-    return made
-
-
-@pytest.fixture(scope="session")
-def rolled_up(spark: SparkSession, store: Path) -> dict[str, Any]:
-    """Its marts."""
-    return marts(spark, store)
+    return marts(spark, made)
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
 from tests.history.replay import polls
 from tests.pipeline.arrivals import by_key, keyed
+from tests.pipeline.written import write_store
 
 ALWAYS: Final = job.Options({"raw": 100_000, "minutes": 100_000})
 """The scene is of 2023."""
@@ -43,6 +44,12 @@ def request(
 
 
 def stored(spark: SparkSession, place: Path, landing: Path) -> Path:
+    """Write a store with the rows of a landing zone, without Spark and fast; return its place."""
+    write_store(Store(spark, place), landing)
+    return place
+
+
+def ingested(spark: SparkSession, place: Path, landing: Path) -> Path:
     """Take the rows of a landing zone, without compaction and retention; return the store's place."""
     store = Store(spark, place)
     store.create(())
@@ -73,7 +80,7 @@ def roll_up(spark: SparkSession, store: Path, start: float = 0.0, end: float = m
 
 def rolled(spark: SparkSession, store: Path, landing: Path) -> dict[str, Any]:
     """The marts of a landing zone, by a store of its own."""
-    roll_up(spark, stored(spark, store, landing))
+    roll_up(spark, ingested(spark, store, landing))
     return marts(spark, store)
 
 

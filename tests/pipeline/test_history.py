@@ -1,45 +1,86 @@
 """History as jobs read it from a store: every row once, with null for unknown."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.history.parquet.arrow import schema_of
+from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.store import Store
+from kafka_warden.pipeline.store import LANDING, Store, StoredTable, raw
 from tests.history.places import NOON, rewrite, the_file, write
-from tests.history.replay import scene_polls
 from tests.pipeline.arrivals import EVERY
-from tests.pipeline.stored import history, landed, rows
+from tests.pipeline.stored import ingested, landed, of_cluster, rows, stored
+
+OLD = 15
+"""Rows of a file that is older than a column of theirs."""
 
 
-def test_rows_are_those_of_the_files(spark: SparkSession, source: Path, store: Path) -> None:
+@pytest.fixture(scope="module")
+def landing(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of three hours, in a folder whose name is a pattern where Spark looks for one.
+
+    Those of another cluster are of three polls. Its first rows of `replicas` are of a program that did not know a
+    column, and a file of it has no row.
+    """
+    folder = tmp_path_factory.mktemp("history [1] {a,b}*")
+    write(folder / "usual", judged)
+    write(folder / "old", of_cluster(judged[:3], "old"))
+    file = the_file(folder / "old", "replicas")
+    whole = pq.read_table(file)
+    rewrite(file.with_name("old.parquet"), whole.drop_columns(["late"]).slice(0, OLD), version=0)
+    rewrite(file, whole.slice(OLD))
+    rewrite(the_file(folder / "old", "moves"), schema_of(BY_NAME["moves"]).empty_table())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(spark: SparkSession, landing: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of them."""
+    return ingested(spark, tmp_path_factory.mktemp("store [1] {a,b}*"), landing)
+
+
+def test_rows_are_those_of_the_files(spark: SparkSession, landing: Path, store: Path) -> None:
     """Spark reads what pyarrow reads, column by column, of every table."""
-    assert rows(spark, store) == landed(source)
+    assert rows(spark, store) == landed(landing)
     read = History(Store(spark, store))
     assert {name: read.table(name).columns for name in BY_NAME} == {
         name: schema_of(table).names for name, table in BY_NAME.items()
     }
 
 
-def test_older_file_has_no_younger_columns(spark: SparkSession, tmp_path: Path) -> None:
+def test_store_that_tests_write_is_that_of_ingest(
+    spark: SparkSession, landing: Path, store: Path, tmp_path: Path
+) -> None:
+    """Plans, rows, types, partitions and properties: what jobs compute does not depend on who made the store."""
+    written = stored(spark, tmp_path / "store", landing)
+    assert rows(spark, written) == landed(landing)
+
+    def plan(place: Path) -> list[Any]:
+        return sorted(Store(spark, place).read(LANDING).drop("writer").collect(), key=repr)
+
+    def described(place: Path, table: StoredTable) -> tuple[Any, ...]:
+        address = f"delta.`{place}/{table.name}`"
+        (detail,) = spark.sql(f"DESCRIBE DETAIL {address}").collect()
+        return spark.table(address).schema, detail["partitionColumns"], detail["properties"], detail["minWriterVersion"]
+
+    assert plan(written) == plan(store)
+    for table in (LANDING, raw("replicas")):
+        assert described(written, table) == described(store, table), table.name
+
+
+def test_older_file_has_no_younger_columns(spark: SparkSession, store: Path) -> None:
     """A column that is younger than a file is null in its rows, beside files that have it; a table may be empty."""
-    folder = tmp_path / "history"
-    write(folder, scene_polls())
-    file = the_file(folder, "replicas")
-    rewrite(file.with_name("old.parquet"), pq.read_table(file).drop_columns(["late"]).slice(0, 15), version=0)
-    kept = pq.read_table(file)
-    rewrite(file, kept.slice(15))
-    rewrite(the_file(folder, "moves"), schema_of(BY_NAME["moves"]).empty_table())
-    read = history(spark, tmp_path / "store", folder)
-    found = read.table("replicas").select("sequence", "late").collect()
-    assert len(found) == len(kept)
+    read = History(Store(spark, store))
+    found = read.table("replicas").where("cluster_id = 'old'").select("sequence", "late").collect()
+    assert len(found) == 3 * OLD
     assert {row["late"] is None for row in found if row["sequence"] == 0} == {True}
     assert {row["late"] is None for row in found if row["sequence"] > 0} == {False}
-    assert read.table("moves").count() == 0
+    assert read.table("moves").where("cluster_id = 'old'").count() == 0
 
 
 @pytest.mark.parametrize("hours", [1, 2])

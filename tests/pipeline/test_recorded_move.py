@@ -11,7 +11,8 @@ from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.pipeline.jobs.moves import JOB
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
-from kafka_warden.pipeline.replay import CONFIDENCE, replayed
+from kafka_warden.pipeline.replay import CONFIDENCE, gathered, replayed
+from kafka_warden.pipeline.session import persisted
 from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
@@ -58,15 +59,15 @@ def test_a_recorded_move_is_replayed_alike(recorded: Path, spark: SparkSession) 
     """State, cause, since when, tokens and every number, poll by poll, of both processes; and the life of each move."""
     kept = {key(tables): written(tables) for tables in polls(recorded)}
     place = recorded.parent / "store"
-    rows = history(spark, place, recorded)
     assert len({run for run, _ in kept}) == 2
-    for name in BY_NAME:
-        again = by_poll(replayed(rows, name).toArrow().to_pylist())
-        for poll, before in kept.items():
-            was = {name: before[name]}
-            found = again.get(poll, {column.name: [] for column in columns_of(BY_NAME[name])})
-            now = written({name: {column: found[column] for column in was[name]}})
-            assert differences(was, in_order_of(was, now)) == [], (name, poll)
+    with persisted(gathered(history(spark, place, recorded))) as rows:
+        for name in BY_NAME:
+            again = by_poll(replayed(rows, name).toArrow().to_pylist())
+            for poll, before in kept.items():
+                was = {name: before[name]}
+                found = again.get(poll, {column.name: [] for column in columns_of(BY_NAME[name])})
+                now = written({name: {column: found[column] for column in was[name]}})
+                assert differences(was, in_order_of(was, now)) == [], (name, poll)
     print(f"{len(kept)} polls of two processes evaluated alike in Spark")
 
     JOB.run(request(spark, place))

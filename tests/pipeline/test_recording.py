@@ -1,9 +1,10 @@
 """The recording `fleet/recorded` through Spark: the sidecar's verdicts, and moves and alarms as its truth has them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import BY_NAME, columns_of
@@ -12,7 +13,8 @@ from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs import backtest, moves
 from kafka_warden.pipeline.marts.backtest import RULES
 from kafka_warden.pipeline.marts.moves import MOVES
-from kafka_warden.pipeline.replay import replayed
+from kafka_warden.pipeline.replay import gathered, replayed
+from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import Store
 from tests.fleet.test_recorded import HISTORY, truth, younger
 from tests.history.replay import differences, in_order_of, written
@@ -28,10 +30,17 @@ def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     return stored(spark, tmp_path_factory.mktemp("recording"), HISTORY)
 
 
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession, place: Path) -> Iterator[DataFrame]:
+    """Its rows."""
+    with persisted(gathered(History(Store(spark, place)))) as found:
+        yield found
+
+
 @pytest.mark.parametrize("name", ["brokers", "moves", "polls", "replicas"])
-def test_it_is_replayed_alike(spark: SparkSession, place: Path, name: str) -> None:
+def test_it_is_replayed_alike(rows: DataFrame, name: str) -> None:
     """State, cause, since when, tokens and every number, poll by poll, of both processes."""
-    again = by_poll(replayed(History(Store(spark, place)), name).toArrow().to_pylist())
+    again = by_poll(replayed(rows, name).toArrow().to_pylist())
     since = younger()
     for tables in polls(HISTORY):
         was = {name: written(tables)[name]}

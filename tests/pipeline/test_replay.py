@@ -1,23 +1,24 @@
 """A replay through Spark says what the sidecar said, poll by poll, and owns up where it cannot."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.history.poll import Poll
-from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.replay import CONFIDENCE, notes, replayed
+from kafka_warden.pipeline.replay import CONFIDENCE, gathered, notes, replayed
+from kafka_warden.pipeline.session import persisted
 from tests.history.places import write
 from tests.history.replay import Rows, differences, in_order_of, restarted_polls, rows, scene_polls, written
 from tests.pipeline.stored import history
 
 
-def differing(history: History, table: str, before: list[Poll]) -> list[tuple[str, int, str]]:
+def differing(gathered_rows: DataFrame, table: str, before: list[Poll]) -> list[tuple[str, int, str]]:
     """Polls and columns of one table that are not exactly as they were."""
     found: dict[tuple[str, int], Rows] = {}
-    for row in replayed(history, table).toArrow().to_pylist():
+    for row in replayed(gathered_rows, table).toArrow().to_pylist():
         columns = found.setdefault((row["run"], row["sequence"]), {})
         for name, value in row.items():
             columns.setdefault(name, []).append(value)
@@ -34,16 +35,17 @@ def differing(history: History, table: str, before: list[Poll]) -> list[tuple[st
 
 
 @pytest.fixture(scope="module")
-def restarted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> History:
-    """The history of two processes."""
+def restarted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataFrame]:
+    """The rows of two processes."""
     folder = tmp_path_factory.mktemp("restarted")
     write(folder / "landing" / "one", scene_polls())
     write(folder / "landing" / "two", restarted_polls())
-    return history(spark, folder / "store", folder / "landing")
+    with persisted(gathered(history(spark, folder / "store", folder / "landing"))) as rows:
+        yield rows
 
 
 @pytest.mark.parametrize("table", ["brokers", "moves", "polls", "quotas", "replicas"])
-def test_two_runs_are_judged_alike(restarted: History, table: str) -> None:
+def test_two_runs_are_judged_alike(restarted: DataFrame, table: str) -> None:
     """States, causes, since when, tokens and every number of two processes are exactly those that were written."""
     assert differing(restarted, table, [*scene_polls(), *restarted_polls()]) == []
 
@@ -59,22 +61,21 @@ def test_what_is_missing_is_reported(spark: SparkSession, tmp_path: Path) -> Non
     write(landing / "four", [replace(poll, run="torn") for poll in (polls[2], lost)])
     for file in (landing / "four").glob("partitions/*/*/*.parquet"):
         file.unlink()
-    rows = history(spark, tmp_path / "store", landing)
     found: dict[str, list[str]] = {}
-    for row in notes(rows).orderBy("run", "sequence").collect():
-        found.setdefault(row.run, []).append(row[CONFIDENCE])
-        assert bool(row.problem) == (row[CONFIDENCE] == "incomplete")
+    with persisted(gathered(history(spark, tmp_path / "store", landing))) as rows:
+        for row in notes(rows).orderBy("run", "sequence").collect():
+            found.setdefault(row.run, []).append(row[CONFIDENCE])
+            assert bool(row.problem) == (row[CONFIDENCE] == "incomplete")
+        confidences = {(row["run"], row[CONFIDENCE]) for row in replayed(rows, "polls").collect()}
     assert found["run"] == ["exact"] * 3 + ["gap"] * 5
     assert found["late"] == ["unfounded"] * 2
     assert found["torn"] == ["exact"] * 2 + ["incomplete"] * 2
-    confidences = {(row["run"], row[CONFIDENCE]) for row in replayed(rows, "polls").collect()}
     assert confidences == {("run", "exact"), ("run", "gap"), ("late", "unfounded"), ("torn", "exact")}
 
 
-@pytest.mark.parametrize("batch", [1, 7])
-def test_batches_may_end_anywhere(spark: SparkSession, restarted: History, batch: int) -> None:
-    """Rows of a poll come in as many pieces as Spark likes."""
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", str(batch))
+def test_batches_may_end_anywhere(spark: SparkSession, restarted: DataFrame) -> None:
+    """Rows of a poll come in as many pieces as Spark likes, and a piece has rows of two polls: each poll has 15."""
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
     try:
         assert differing(restarted, "replicas", [*scene_polls(), *restarted_polls()]) == []
     finally:

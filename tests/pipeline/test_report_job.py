@@ -16,6 +16,7 @@ from kafka_warden.pipeline.report.saving import save
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.pipeline.report_rows import CLUSTERS, marts
 from tests.pipeline.stored import request
+from tests.pipeline.written import write_table
 
 
 def _request(spark: SparkSession, place: Path, **options: object) -> Request[Options]:
@@ -34,7 +35,7 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
         whole = frame.selectExpr("*", *(f"CAST(NULL AS {field.type}) AS `{field.name}`" for field in lacking))
         for field in mart.columns:
             whole = whole.withColumn(field.name, whole[field.name].cast(field.type))
-        store.append(of_mart(mart), shaped(mart, whole), "test", 1)
+        write_table(store, of_mart(mart), shaped(mart, whole).toArrow())
     return folder
 
 

@@ -1,6 +1,6 @@
 """Replays history in Spark: every poll is evaluated again by the functions that the sidecar runs, run by run.
 
-    replayed(history, "moves").where("told = 'exact'")
+    replayed(gathered(history), "moves").where("told = 'exact'")
 
 A run is a fold, so one task takes it from its first poll to its last; runs are replayed in parallel. Rows come sorted,
 in Arrow batches, and a task holds one poll and the fold's state, whatever the length of the history.
@@ -33,35 +33,41 @@ _PLACE: Final = "place"
 Batches = Iterable[pa.RecordBatch]
 
 
-def replayed(history: History, table: str) -> DataFrame:
-    """Evaluate every poll again; return the columns of one table and `CONFIDENCE`.
+def gathered(history: History) -> DataFrame:
+    """Return the rows of all tables, one column per table, sorted by poll within each run.
 
-    All tables are read. An incomplete poll has no rows; `notes` lists it.
+    Persist them for several uses: Spark plans the union of all tables for seconds.
     """
-
-    def remake(batches: Batches) -> Iterator[pa.RecordBatch]:
-        for again in replay(_polls(batches)):
-            if again.poll is not None:
-                rows = to_arrow(build(BY_NAME[table], again.poll)).cast(schema_of(BY_NAME[table]))
-                confidence = pa.array([again.confidence] * len(rows), pa.string())
-                yield from rows.append_column(CONFIDENCE, confidence).to_batches()
-
-    return _rows(history).mapInArrow(remake, f"{ddl(BY_NAME[table])}, {CONFIDENCE} string")
-
-
-def notes(history: History) -> DataFrame:
-    """Return the confidence of every poll's replay, and what is missing where a poll is incomplete: `NOTES`."""
-    return _rows(history).mapInArrow(_note, NOTES)
-
-
-def _rows(history: History) -> DataFrame:
-    """Union the rows of all tables, one column per table, sorted by poll within each run."""
     frames = []
     for place, table in enumerate(TABLES):
         rows = history.table(table.name)
         frames.append(rows.select(*POLL, F.lit(place).alias(_PLACE), F.struct(*rows.columns).alias(table.name)))
     together = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
     return together.repartition("cluster_id", "run").sortWithinPartitions(*POLL, _PLACE)
+
+
+def replayed(rows: DataFrame, table: str) -> DataFrame:
+    """Evaluate every poll again; return the columns of one table and `CONFIDENCE`.
+
+    `rows`: of `gathered`. An incomplete poll has no rows; `notes` lists it.
+    """
+
+    def remake(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for again in replay(_polls(batches)):
+            if again.poll is not None:
+                made = to_arrow(build(BY_NAME[table], again.poll)).cast(schema_of(BY_NAME[table]))
+                confidence = pa.array([again.confidence] * len(made), pa.string())
+                yield from made.append_column(CONFIDENCE, confidence).to_batches()
+
+    return rows.mapInArrow(remake, f"{ddl(BY_NAME[table])}, {CONFIDENCE} string")
+
+
+def notes(rows: DataFrame) -> DataFrame:
+    """Return the confidence of every poll's replay, and what is missing where a poll is incomplete: `NOTES`.
+
+    `rows`: of `gathered`.
+    """
+    return rows.mapInArrow(_note, NOTES)
 
 
 def _note(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -40,7 +40,7 @@ _KEEP: Final = "kafka_warden.keep_{}"
 _ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND"}
 """Spark's conditions for a table that was never written."""
 
-_PROPERTIES: Final[Mapping[str, str]] = {
+PROPERTIES: Final[Mapping[str, str]] = {
     # Readers outside Spark do not have them all.
     "delta.enableDeletionVectors": "false",
     # Of the first columns: cluster, time, batch. Raw tables have 200 others, and each file's log entry would have them.
@@ -146,7 +146,7 @@ class Store:
         self.spark.sql(
             f"CREATE TABLE IF NOT EXISTS {self._sql_name(LANDING)} ({LANDING.ddl}) USING delta"
             f" PARTITIONED BY ({', '.join(LANDING.partition_by)})"
-            f" TBLPROPERTIES ({_listed({**_PROPERTIES, PROPERTY: str(VERSION)})})"
+            f" TBLPROPERTIES ({_listed({**PROPERTIES, PROPERTY: str(VERSION)})})"
         )
 
     def _check_commits(self) -> None:
@@ -252,7 +252,7 @@ class Store:
             # One file for each partition instead of one for each task and partition.
             shaped = shaped.hint("rebalance", *(F.col(name) for name in table.partition_by))
         # The first commit creates the table.
-        writer = shaped.write.format("delta").options(**_PROPERTIES).partitionBy(*table.partition_by)
+        writer = shaped.write.format("delta").options(**PROPERTIES).partitionBy(*table.partition_by)
         return writer.option("mergeSchema", "true").option("txnAppId", app).option("txnVersion", number)
 
     def _address(self, table: StoredTable) -> str:

@@ -105,13 +105,14 @@ def plan(claim: Claim, batch: int, decided: Iterable[Planned], more: Iterable[Se
         StoreInUseError: another process has taken over.
     """
     store = claim.store
-    claim.append(LANDING, store.spark.createDataFrame([*_landing_rows(store, batch, decided), *more], LANDING.ddl))
+    claim.append(LANDING, store.spark.createDataFrame([*landing_rows(store, batch, decided), *more], LANDING.ddl))
     # If Delta has skipped it, the batch is that of another process, and its tables have no fence against this run.
     claim.check()
     return store.read(LANDING).where(F.col("batch") == batch).collect()
 
 
-def _landing_rows(store: Store, batch: int, decided: Iterable[Planned]) -> Iterable[tuple[Any, ...]]:
+def landing_rows(store: Store, batch: int, decided: Iterable[Planned]) -> Iterable[tuple[Any, ...]]:
+    """Yield the rows of `landing` of a plan of files."""
     for each in decided:
         for part in each.ranges:
             span = (part.cluster_id, part.run, part.first, part.last, part.since, part.until, part.rows)

@@ -1,0 +1,82 @@
+"""A store as `ingest` makes it in one batch, written without Spark: Delta's log is JSON, and its files are Parquet.
+
+Each commit of Spark takes seconds. Tests of what jobs compute need the rows, and `test_history.py` compares both.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql.types import StructType
+
+from kafka_warden.history.parquet.footers import inventory
+from kafka_warden.history.parquet.reader import read
+from kafka_warden.history.schema import TABLES
+from kafka_warden.pipeline.ingest.batch import landing_rows
+from kafka_warden.pipeline.ingest.plan import How, planned
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, PROPERTIES, PROPERTY, VERSION, Store, StoredTable, raw
+from kafka_warden.pipeline.timeline import DAY
+
+BATCH: Final = 1
+PROTOCOL: Final = {"minReaderVersion": 1, "minWriterVersion": 2}
+
+
+def write_store(store: Store, landing: Path) -> None:
+    """Write the rows of a landing zone, whose files do not overlap, as a first batch."""
+    found = inventory(landing)
+    files = [(file, cast("Any", ranges)) for file, ranges in found.ranges(found.files)]
+    decided = planned([(file, ranges) for file, ranges in files if ranges], {})
+    assert {each.how for each in decided} == {How.NEW}, "rows that are there twice need ingest"
+    plan = [*landing_rows(store, BATCH, decided), (BATCH, DONE, *[None] * 10, store.writer, DONE_DAY)]
+    names = names_of(LANDING)
+    columns = {name: [row[place] for row in plan] for place, name in enumerate(names)}
+    write_table(store, LANDING, pa.table(columns), {PROPERTY: str(VERSION)})
+    for table in TABLES:
+        rows = read(landing, table.name)
+        if len(rows):
+            day = pc.floor(pc.divide(rows["time"], DAY)).cast(pa.int32()).cast(pa.date32())
+            rows = rows.append_column("date", day)
+            write_table(store, raw(table.name), rows.append_column("batch", pa.array([BATCH] * len(rows), pa.int64())))
+
+
+def names_of(table: StoredTable) -> list[str]:
+    """The columns of a table."""
+    return cast("StructType", StructType.fromDDL(table.ddl)).names
+
+
+def write_table(store: Store, table: StoredTable, rows: Any, more: dict[str, str] | None = None) -> None:
+    """Write rows, a `pyarrow.Table`, as the first commit of a table. `more`: properties of its own."""
+    folder = Path(store.given) / table.name
+    log = folder / "_delta_log"
+    log.mkdir(parents=True)
+    metadata = {
+        "id": table.name,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": cast("StructType", StructType.fromDDL(table.ddl)).json(),
+        "partitionColumns": list(table.partition_by),
+        "configuration": {**PROPERTIES, **(more or {})},
+        "createdTime": 0,
+    }
+    actions = [{"protocol": PROTOCOL}, {"metaData": metadata}, *_added(folder, table, rows.select(names_of(table)))]
+    (log / f"{0:020}.json").write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+
+
+def _added(folder: Path, table: StoredTable, rows: Any) -> Iterator[dict[str, Any]]:
+    """Write a file for each partition, and yield their entries."""
+    for number, (values, part) in enumerate(_parts(rows, table.partition_by)):
+        file = folder / f"{number}.parquet"
+        pq.write_table(part.drop_columns(list(table.partition_by)), file, store_schema=False)
+        entry = {"path": file.name, "partitionValues": values, "size": file.stat().st_size}
+        yield {"add": {**entry, "modificationTime": 0, "dataChange": True}}
+
+
+def _parts(rows: Any, by: Iterable[str]) -> Iterator[tuple[dict[str, str | None], Any]]:
+    for values in rows.select(list(by)).group_by(list(by)).aggregate([]).to_pylist():
+        chosen = rows
+        for name, value in values.items():
+            chosen = chosen.filter(pc.field(name).is_null() if value is None else pc.field(name) == value)
+        yield {name: None if value is None else str(value) for name, value in values.items()}, chosen
