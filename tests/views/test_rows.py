@@ -46,54 +46,6 @@ def test_every_number_is_that_of_metrics(make: Callable[[], Page]) -> None:
     assert compared >= (200 if make is status_rows.troubled else 20)
 
 
-def test_numbers_of_a_polled_cluster_are_those_of_metrics(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """Scripted brokers with a stuck move, throttles, a follower out of sync and a broker that stops answering."""
-    brokers.controller()
-    listed = {"leader.replication.throttled.replicas": "0:1,0:2", "follower.replication.throttled.replicas": "0:3"}
-    brokers.topic(
-        "moving",
-        [[1, 2, 3]],
-        isr=[[1, 2]],
-        end=100_000,
-        rate=100.0,
-        lag={3: 50_000},
-        config=listed,
-        moves={0: {"adding": [3], "removing": [2]}},
-    )
-    brokers.topic(
-        "late",
-        [[2, 1], [3, 2]],
-        isr=[[2], [3, 2]],
-        end=1000,
-        rate=10.0,
-        lag={1: 400},
-        config={"min.insync.replicas": "2"},
-    )
-    rates = {"leader.replication.throttled.rate": "0", "follower.replication.throttled.rate": "1000000"}
-    brokers.brokers(*({"id": broker, "config": rates} for broker in (1, 2, 3)))
-    with polling(brokers, clock) as polled:
-        cycle = Cycle(
-            polled.poller, Parameters(poll_interval=INTERVAL), lambda _: True, scene.sidecar().build, clock=clock
-        )
-        for poll in range(8):
-            if poll == 6:
-                brokers.rule(2, hang=True)
-            clock.advance(INTERVAL)
-            cycle.once()
-            page = known(cycle.holder.page)
-            views = views_of(page)
-            wrong, compared = differences(views, page.text)
-            assert wrong == []
-            assert compared > 50
-    assert views.moves.total == 1
-    assert known(views.moves.rows[0].cause) in set(Cause)
-    assert {row.problem for row in views.throttle_problems.rows} >= {"blocked"}
-    assert {row.topic for row in views.replicas.rows} == {"late"}
-    assert {row.broker for row in views.brokers.rows if row.state == "unanswering"} == {2}
-    assert "broker_unanswering" in {row.kind for row in views.problems.rows}
-    assert len(views.history.times) == 8
-
-
 @pytest.mark.parametrize("denied", ["hidden", "orders", "payments", "quiet"])
 def test_denied_topics_have_no_row(denied: str) -> None:
     """A topic that is out of sync, moving, in remote storage or without a leader is in no table when it is denied."""
