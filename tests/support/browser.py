@@ -33,6 +33,7 @@ class Page:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
         network = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         self.call("Network.emulateNetworkConditions", **network)
 
@@ -57,8 +58,10 @@ class Page:
     def visit(self, address: str) -> None:
         """Open an address and wait until it is loaded; what happens from now on is in `events`."""
         self.events.clear()
-        self.call("Page.navigate", url=address)
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+        loader = self.call("Page.navigate", url=address)["loaderId"]
+        # The page before may be loaded just now, too.
+        loaded = {"name": "load", "loaderId": loader}
+        while not any(loaded.items() <= event["params"].items() for event in self.events):
             self._next()
 
     def size(self, width: int, height: int = 900) -> None:
