@@ -126,7 +126,7 @@ scale: setup ## CPU of evaluation on generated clusters of up to 200,000 partiti
 	$(VENV)/python -m bench.scale $(ARGS)
 	$(VENV)/python -m bench.scale --polls 5 $(ARGS)
 
-flood: setup ## scrapes and logins during a flood of hostile web clients; a minute
+flood: setup ## scrapes, status page and logins during a flood of hostile web clients; a minute
 	$(VENV)/python -m bench.flood $(ARGS)
 
 fleet: setup ## a generated week of history with the truth beside it, in fleet-week/ (docs/fleet.md)
