@@ -7,11 +7,12 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 RELEASE := .venv-release/bin
+SITE := .venv-site/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts or full_faults)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -64,6 +65,7 @@ test: export FLAKY := $(CURDIR)/.flaky
 test: tools setup ## style, types, the core of all tests, the wheel: 40 minutes on two cores
 	@rm -f $(FLAKY)
 	@scripts/step make lint
+	@scripts/step make site
 	@scripts/step make unit
 	@scripts/step make cluster
 	@scripts/step make spark
@@ -139,6 +141,16 @@ rollup-bench: setup ## the pipeline's roll-up of 10 to 100 million samples, with
 docs: setup ## make docs/metrics.md from the catalogue
 	$(VENV)/python -m docs.generate
 
+$(SITE): pyproject.toml constraints.txt | setup
+	$(VENV)/python -m venv --clear .venv-site
+	$(SITE)/pip install --quiet --disable-pip-version-check --constraint constraints.txt mkdocs-material
+	@touch $@
+
+site: $(SITE) ## the documents as a site, in build/site/html; a broken link, or a page outside the navigation, fails
+	$(VENV)/python -m docs.build_site prepare
+	NO_MKDOCS_2_WARNING=1 $(SITE)/mkdocs build --strict --config-file build/site/mkdocs.yml
+	$(VENV)/python -m docs.build_site check
+
 dashboards: setup ## make grafana/dashboards/*.json from grafana/boards and the addresses in alerts/addresses.yml
 	$(VENV)/python -m grafana.build
 
@@ -149,7 +161,7 @@ tools:
 	@scripts/need-java
 
 clean: ## remove .venv, what was built and the last demo, but not .cache
-	rm -rf .venv .venv-release build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
+	rm -rf .venv .venv-release .venv-site build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too
