@@ -28,6 +28,10 @@ LOADED: Final = re.compile(
 )
 """What a browser loads by itself from another host."""
 
+PREFORMATTED: Final = re.compile(r"<(pre|script|style)\b.*?</\1>", re.DOTALL)
+RAW: Final = re.compile(r"(?:^|<p>)((?:[-*]|\d+\.) .{,50}|\|.*\||```.*)", re.MULTILINE)
+"""A list, a table or a block that stayed text. MkDocs needs an empty line before it and four spaces inside an item."""
+
 
 class SiteError(Exception):
     """A page cannot be built as it is."""
@@ -93,6 +97,12 @@ def foreign(files: Iterable[Path]) -> list[str]:
     return [f"{name} loads {next(filter(None, each.groups()))}" for name, each in found]
 
 
+def raw(html: Path) -> list[str]:
+    """Where a page shows Markdown as text, one line each."""
+    text = PREFORMATTED.sub("", html.read_text(encoding="utf-8"))
+    return [f"{html.name} shows {found[1]}" for found in RAW.finditer(text)]
+
+
 def main(arguments: list[str]) -> int:
     """`prepare` copies the pages, `check` looks at the built site; 1 if there is a problem."""
     html = BUILD / "html"
@@ -101,13 +111,14 @@ def main(arguments: list[str]) -> int:
             stage(ROOT, BUILD / "pages")
             (BUILD / "mkdocs.yml").write_text(configuration(ROOT, BUILD), encoding="utf-8")
             return 0
-        problems = foreign([*html.rglob("*.html"), *html.rglob("*.css")])
+        made = sorted(html.rglob("*.html"))
+        problems = foreign([*made, *html.rglob("*.css")]) + [problem for page in made for problem in raw(page)]
     except SiteError as error:
         problems = [str(error)]
     for problem in problems:
         print(f"site: {problem}", file=sys.stderr)
     if not problems:
-        print(f"site: {html.relative_to(ROOT)}/index.html, {len(list(html.rglob('*.html')))} pages")
+        print(f"site: {html.relative_to(ROOT)}/index.html, {len(made)} pages")
     return 1 if problems else 0
 
 

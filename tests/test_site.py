@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs.build_site import ROOT, SiteError, configuration, foreign, pages, stage
+from docs.build_site import ROOT, SiteError, configuration, foreign, pages, raw, stage
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -81,3 +81,19 @@ def test_links_to_other_hosts_are_allowed(tmp_path: Path) -> None:
     """A browser loads nothing for a link before a reader follows it."""
     write(tmp_path, {"a.html": '<a href="https://a.example/">a</a><link rel="canonical" href="https://b.example/">'})
     assert foreign([tmp_path / "a.html"]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<p>First:\n- one that is longer than what a report shows, by a whole clause\n- two</p>", 2),
+        ("<p>First:\n1. one</p>", 1),
+        ("<p>First:\n| a | b |\n|---|---|</p>", 2),
+        ("<p>```sh\nls</p>", 1),
+        ("<pre><code>- one\n1. two\n| a |</code></pre><p>a - b</p><li>one</li>", 0),
+    ],
+)
+def test_markdown_that_stays_text_is_found(tmp_path: Path, text: str, shown: int) -> None:
+    """A list, table or block that MkDocs did not recognize is reported; one inside preformatted text is right."""
+    write(tmp_path, {"a.html": text})
+    assert len(raw(tmp_path / "a.html")) == shown
