@@ -27,11 +27,12 @@ run: setup ## serve the metrics of your cluster: make run BOOTSTRAP=host:port [A
 	@test -n '$(BOOTSTRAP)' || { echo 'usage: make run BOOTSTRAP=host:port [ARGS="--jmx-port 9999"]' >&2; exit 2; }
 	exec $(VENV)/kafka-warden run --bootstrap-servers '$(BOOTSTRAP)' $(ARGS)
 
-lint: setup ## style, types and words
+lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
 	$(VENV)/python -m scripts.words
+	$(VENV)/python -m docs.generate --check
 
 unit: setup ## the tests without Kafka and Spark
 	$(PYTEST) -m '$(CORE) and not cluster and not spark' $(ARGS)
@@ -138,7 +139,7 @@ fleet: setup ## a generated week of history with the truth beside it, in fleet-w
 rollup-bench: setup ## the pipeline's roll-up of 10 to 100 million samples, with DuckDB beside it; an hour, 4 GB of memory, 10 GB of disk
 	$(VENV)/python -m bench.rollup $(ARGS)
 
-docs: setup ## make docs/metrics.md from the catalogue
+docs: setup ## make docs/metrics.md and the other generated documents
 	$(VENV)/python -m docs.generate
 
 $(SITE): pyproject.toml constraints.txt | setup

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from docs import history_schema, pipeline_marts
-from docs.generate import api, render
+from docs.catalogue import all_rules, read_metrics
+from docs.generate import outputs, render, stale
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
@@ -26,25 +26,39 @@ OPTION: Final = re.compile(rf"`((?:{'|'.join({key.partition('.')[0] for key in K
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("metrics", render()), ("pipeline-marts", pipeline_marts.render()), ("history-schema", history_schema.render())],
-    ids=lambda each: each[:16],
-)
-def test_document_is_current(name: str, text: str) -> None:
+@pytest.mark.parametrize(("file", "text"), outputs().items(), ids=lambda each: getattr(each, "name", ""))
+def test_document_is_current(file: Path, text: str) -> None:
     """A document is what `make docs` makes of the code as it stands."""
-    assert (ROOT / "docs" / f"{name}.md").read_text() == text, "run make docs"
+    assert file.read_text() == text, "run make docs"
 
 
-def test_openapi_document_is_current() -> None:
-    """The document of `/api/v1` is what the types of the rows are now."""
-    assert (ROOT / "docs" / "openapi.json").read_text() == api(), "run make docs"
+def test_document_that_is_not_current_is_named(tmp_path: Path) -> None:
+    """`make lint` finds a document that is missing or differs, and no other one."""
+    same, other, missing = (tmp_path / name for name in ("same", "other", "missing"))
+    same.write_text("a")
+    other.write_text("b")
+    assert stale({same: "a", other: "a", missing: "a"}) == [other, missing]
 
 
 def test_metrics_document_has_every_family() -> None:
     """Every family is documented once, with its help, its type and a sample."""
     documented = re.findall(r"^# TYPE (\S+)", render(), re.MULTILINE)
     assert sorted(documented) == sorted(NAMES)
+
+
+def test_recording_rules_are_followed_to_the_metrics() -> None:
+    """A metric that an alert reads through two rules is one of its metrics; text and unknown names are none."""
+    records = {"a:b": 'c:d{broker="1"} > 0', "c:d": "max(kafka_warden_up) or c:d or other"}
+    assert read_metrics("a:b == 1", records) == {"kafka_warden_up"}
+    assert read_metrics("a:b == 1", {}) == set()
+
+
+def test_catalogue_has_every_metric_and_every_alert() -> None:
+    """Each metric has one row, and each alert one with its runbook, its metrics and a panel that links to it."""
+    text = (ROOT / "docs" / "catalogue.md").read_text()
+    assert sorted(NAMES) == sorted(re.findall(r"^\| `(kafka_warden_\w+)` ", text, re.MULTILINE))
+    rows = re.findall(r"^\| \[(\w+)\]\(../alerts/runbooks/\1\.md\) \| `.+` \| .*\*.+\* \|$", text, re.MULTILINE)
+    assert rows == [rule.name for rule in all_rules()]
 
 
 @documents
