@@ -11,7 +11,8 @@ from typing import Final
 
 from prometheus_client import REGISTRY
 
-from docs import catalogue, history_schema, pipeline_marts
+from docs import catalogue, history_schema, pipeline_marts, worked_examples
+from docs.worked_rows import FIVE
 from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
 from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
 from kafka_warden.catalogue.cluster import CLUSTER
@@ -207,6 +208,7 @@ def outputs() -> dict[Path, str]:
         HERE / "catalogue.md": catalogue.render(sections),
         HERE / "history-schema.md": history_schema.render(),
         HERE / "pipeline-marts.md": pipeline_marts.render(),
+        HERE / "worked-examples.md": worked_examples.render(FIVE),
         HERE / "openapi.json": api(),
     }
 

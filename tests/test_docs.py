@@ -1,6 +1,7 @@
 """The documents keep up with the code: what is generated is current, what is linked exists, what is named is served."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,6 +9,8 @@ import pytest
 
 from docs.catalogue import all_rules, read_metrics
 from docs.generate import outputs, render, stale
+from docs.worked_examples import Example, Given
+from docs.worked_rows import FIVE
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
@@ -59,6 +62,22 @@ def test_catalogue_has_every_metric_and_every_alert() -> None:
     assert sorted(NAMES) == sorted(re.findall(r"^\| `(kafka_warden_\w+)` ", text, re.MULTILINE))
     rows = re.findall(r"^\| \[(\w+)\]\(../alerts/runbooks/\1\.md\) \| `.+` \| .*\*.+\* \|$", text, re.MULTILINE)
     assert rows == [rule.name for rule in all_rules()]
+
+
+def test_example_that_a_formula_does_not_give_is_refused() -> None:
+    """A result that differs from the document stops the page, so a changed formula cannot leave it as it was."""
+    given = {"first": Given(2, "MB/s"), "second": Given((30, 50), "%")}
+    example = Example("a", given, lambda first, second: first * second[1], (abs,), "1 MB/s", "here", "MB/s")
+    assert example.computed() == "1 MB/s"
+    with pytest.raises(ValueError, match=r"give 1 MB/s, the document 2 MB/s"):
+        replace(example, says="2 MB/s").computed()
+
+
+def test_examples_use_the_formulas_of_the_sidecar() -> None:
+    """All five documents have examples, and each uses formulas that the sidecar computes with."""
+    assert len(FIVE) == 5
+    used = [formula.__module__ for each in FIVE for example in each.examples for formula in example.formulas]
+    assert {name.rpartition(".")[0] for name in used} == {"kafka_warden.formulas"}
 
 
 @documents
