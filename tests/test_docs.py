@@ -9,6 +9,7 @@ import pytest
 
 from docs.catalogue import all_rules, read_metrics
 from docs.generate import outputs, render, stale
+from docs.how_it_knows import pictures
 from docs.worked_examples import Example, Given
 from docs.worked_rows import FIVE
 from kafka_warden.catalogue import CATALOGUE
@@ -78,6 +79,26 @@ def test_examples_use_the_formulas_of_the_sidecar() -> None:
     assert len(FIVE) == 5
     used = [formula.__module__ for each in FIVE for example in each.examples for formula in example.formulas]
     assert {name.rpartition(".")[0] for name in used} == {"kafka_warden.formulas"}
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "pictures").glob("how-*.svg")), ids=lambda file: file.stem)
+def test_picture_is_read_aloud_and_has_the_colours_of_both_modes(picture: Path) -> None:
+    """A picture has a title, a description, and no colour outside the palette that changes with the mode."""
+    text = picture.read_text()
+    assert all(re.search(rf"<{part} [^>]*>[^<]+</{part}>", text) for part in ("title", "desc"))
+    style, drawn = re.findall(r"<style>.*?</style>", text), re.sub(r"<style>.*?</style>", "", text)
+    assert len(style) == 1
+    assert "prefers-color-scheme:dark" in style[0]
+    assert re.findall(r"#[0-9a-f]{6}\b", drawn) == []
+    assert set(re.findall(r"var\((--\w+)\)", drawn)) <= set(re.findall(r"(--\w+):", style[0]))
+
+
+def test_every_picture_is_shown_with_a_text() -> None:
+    """Each drawn picture is in how-it-knows.md, and no image of any document lacks its text."""
+    page = (ROOT / "docs" / "how-it-knows.md").read_text()
+    assert set(re.findall(r"!\[.+\]\((\S+)\)", page)) == {f"pictures/{file.name}" for file in pictures()}
+    images = [image for file in DOCUMENTS for image in re.findall(r"!\[(.*?)\]\(", file.read_text())]
+    assert all(images)
 
 
 @documents
