@@ -16,6 +16,7 @@ import yaml
 ROOT: Final = Path(__file__).parents[1]
 CONFIG: Final = ROOT / "mkdocs.yml"
 BUILD: Final = ROOT / "build" / "site"
+STYLES: Final = "docs/site.css"
 PAGES: Final = ("*.md", "docs/*.md", "alerts/*.md", "alerts/runbooks/*.md", "bench/*.md", "grafana/*.md")
 RUNBOOKS: Final = "Runbooks"
 """The entry of the navigation that gets all runbooks."""
@@ -62,7 +63,8 @@ def stage(root: Path, folder: Path) -> None:
     """Copy every page and every file that one links to into a folder, in the layout of the repository."""
     shutil.rmtree(folder, ignore_errors=True)
     chosen = pages(root)
-    for file in {*chosen, *(file for page in chosen for file in linked(root, page))}:
+    styles = [file.relative_to(root) for file in root.glob(STYLES)]
+    for file in {*chosen, *styles, *(file for page in chosen for file in linked(root, page))}:
         target = folder / file
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / file, target)
