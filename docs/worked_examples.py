@@ -25,6 +25,9 @@ UNITS: Final = {
 }
 """In seconds and bytes, which the formulas take."""
 
+MANY: Final = 3
+"""Equal amounts that are written one by one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -42,6 +45,8 @@ class Given:
 
     def __str__(self) -> str:
         amounts = self.amount if isinstance(self.amount, tuple) else (self.amount,)
+        if len(amounts) > MANY and len(set(amounts)) == 1:
+            return f"{len(amounts)} x {amounts[0]:,g} {self.unit}".strip()
         return f"{', '.join(f'{each:,g}' for each in amounts)} {self.unit}".strip()
 
 

@@ -7,11 +7,12 @@ from typing import Final
 import numpy as np
 
 from docs.worked_examples import Document, Example, Given, written
-from kafka_warden.formulas import lag, law, limits, moves, mutation, throttle, tiered_problems
+from kafka_warden.formulas import lag, law, limits, moves, mutation, replica_time, throttle, tiered_problems
 from kafka_warden.formulas.ops import NUMBERS
 
 TIME_LIMIT: Final = Given(500, "ms")
 COUNT_LIMIT: Final = Given(4)
+BY_HAND: Final = "by hand"
 
 
 def both_rules(messages: float, behind: float, count_limit: float, time_limit: float) -> str:
@@ -28,9 +29,30 @@ def follower(about: str, messages: float, behind: float, says: str, where: str) 
     return Example(about, given, both_rules, (lag.out_of_sync_by_count, lag.out_of_sync_by_time), says, where)
 
 
+def steady(about: str, after: float, says: str) -> Example:
+    """An example of a follower that is slow, but not slower and slower."""
+    given = {"lag_in_time": Given(20, "s"), "limit": Given(30, "s"), "after": Given(after, "s")}
+    used = (replica_time.lag_seconds, replica_time.behind, lag.out_of_sync_by_time)
+    return Example(about, given, steady_follower, used, says, f'"consistently not able to catch up", {BY_HAND}')
+
+
 def fetch_size(nodes: float, quota: float, window: float, network: float) -> float:
     """The largest fetch response."""
     return throttle.largest_fetch(NUMBERS, quota, nodes, window, network)
+
+
+def in_one_window(response_bytes: float, window: float, quota: float) -> bool:
+    """Whether a response passes within a window."""
+    return throttle.largest_fetch(NUMBERS, quota, 1.0, window, math.inf) >= response_bytes
+
+
+def steady_follower(lag_in_time: float, limit: float, after: float) -> str:
+    """The lag of a follower that is always as far behind, at one record per second, and the verdict after a time."""
+    times = [np.array([second]) for second in np.arange(-lag_in_time, after + 1)]
+    ends = [time.astype(np.int64) for time in times]
+    age = replica_time.lag_seconds(ends[-1] - int(lag_in_time), times, ends, after).values[0]
+    _, behind = replica_time.behind(np.array([0.0]), after, np.array([False]))
+    return f"lag {age:g} s, {'out of sync' if lag.out_of_sync_by_time(behind, limit)[0] else 'in sync'}"
 
 
 def move_time(move_ratio: float, log_size_per_broker: float, brokers: float, quota: float, busiest: float) -> float:
@@ -93,8 +115,6 @@ def law_rates(headroom: float, partitions: float, fetch_max_bytes: float, inboun
     return f"{written(law.net(copied, inbound), 'MB/s')}, {law.verdict(headroom, size, inbound)}"
 
 
-BY_HAND: Final = "by hand"
-
 HANDS_FREE: Final = Document(
     "Hands-free Kafka replication",
     "A topic whose batches have at most three messages gets one of four. The rule that counts messages removes\n"
@@ -104,6 +124,8 @@ HANDS_FREE: Final = Document(
         follower("the largest usual batch", 3, 100, "by count in, by time in", '"a replica is lagging"'),
         follower("a batch of exactly four", 4, 0, "by count out, by time in", '"a replica is lagging"'),
         follower("the same batch, never fetched", 4, 501, "by count out, by time out", '"One config to rule them all"'),
+        steady("always 20 s behind, at first", 30, "lag 20 s, in sync"),
+        steady("always 20 s behind, after 31 s", 31, "lag 20 s, out of sync"),
     ),
 )
 
@@ -167,6 +189,22 @@ KIP_73: Final = Document(
             "MB",
         ),
         Example(
+            "the default response of 10 MiB in the default window",
+            {"response_bytes": Given(10, "MiB"), "window": Given(11, "s"), "quota": Given(953_251, "B/s")},
+            in_one_window,
+            (throttle.largest_fetch,),
+            "yes",
+            f"Q&A 5, {BY_HAND}",
+        ),
+        Example(
+            "with 1 B/s less",
+            {"response_bytes": Given(10, "MiB"), "window": Given(11, "s"), "quota": Given(953_250, "B/s")},
+            in_one_window,
+            (throttle.largest_fetch,),
+            "no",
+            f"Q&A 5, {BY_HAND}",
+        ),
+        Example(
             "net rate of a listed replica while in-sync copies use the whole limit",
             {
                 "headroom": Given(0, "MB/s"),
@@ -219,6 +257,22 @@ KIP_599: Final = Document(
             bucket,
             BUCKET,
             "1 of 1 admitted, K -5, wait 1 s",
+            f"Throttling Algorithm, {BY_HAND}",
+        ),
+        Example(
+            "one topic of 100",
+            {"rate": R_5, "burst": Given(55), "requests": Given((100,))},
+            bucket,
+            BUCKET,
+            "1 of 1 admitted, K -45, wait 9 s",
+            f"Throttling Algorithm, {BY_HAND}",
+        ),
+        Example(
+            "100 topics of one partition",
+            {"rate": R_5, "burst": Given(55), "requests": Given((1,) * 100)},
+            bucket,
+            BUCKET,
+            "56 of 100 admitted, K -1, wait 0.2 s",
             f"Throttling Algorithm, {BY_HAND}",
         ),
         Example(
@@ -287,6 +341,8 @@ KIP_578: Final = Document(
         creation_of("two partitions from the start", (8, 6, 9), 10, 2, 3, "does not fit", TOY),
         creation_of("the last that fits", (10, 20, 30), 40, 30, 2, "fits: 40, 40, 40", BY_HAND),
         creation_of("one more", (10, 20, 30), 40, 31, 2, "does not fit", BY_HAND),
+        creation_of("the last that fits, factor 3", (10, 20, 30), 40, 10, 3, "fits: 20, 30, 40", BY_HAND),
+        creation_of("one more, factor 3", (10, 20, 30), 40, 11, 3, "does not fit", BY_HAND),
     ),
 )
 
