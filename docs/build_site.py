@@ -16,7 +16,7 @@ import yaml
 ROOT: Final = Path(__file__).parents[1]
 CONFIG: Final = ROOT / "mkdocs.yml"
 BUILD: Final = ROOT / "build" / "site"
-STYLES: Final = "docs/site.css"
+ASSETS: Final = "docs/site.*"
 PAGES: Final = ("*.md", "docs/*.md", "alerts/*.md", "alerts/runbooks/*.md", "bench/*.md", "grafana/*.md")
 RUNBOOKS: Final = "Runbooks"
 """The entry of the navigation that gets all runbooks."""
@@ -63,8 +63,8 @@ def stage(root: Path, folder: Path) -> None:
     """Copy every page and every file that one links to into a folder, in the layout of the repository."""
     shutil.rmtree(folder, ignore_errors=True)
     chosen = pages(root)
-    styles = [file.relative_to(root) for file in root.glob(STYLES)]
-    for file in {*chosen, *styles, *(file for page in chosen for file in linked(root, page))}:
+    assets = [file.relative_to(root) for file in root.glob(ASSETS)]
+    for file in {*chosen, *assets, *(file for page in chosen for file in linked(root, page))}:
         target = folder / file
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(root / file, target)
@@ -93,6 +93,12 @@ def configuration(root: Path, build: Path) -> str:
     return yaml.safe_dump(added, sort_keys=False)
 
 
+def add_index(html: Path) -> None:
+    """Write the index of the search as a script, too: a page that is opened as a file cannot read another file."""
+    index = (html / "search" / "search_index.json").read_text(encoding="utf-8")
+    (html / "search" / "search_index.js").write_text(f"var __index = {index}", encoding="utf-8")
+
+
 def foreign(files: Iterable[Path]) -> list[str]:
     """Where a page or a style sheet loads something from another host, one line each."""
     found = ((file.name, each) for file in files for each in LOADED.finditer(file.read_text(encoding="utf-8")))
@@ -106,13 +112,14 @@ def raw(html: Path) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """`prepare` copies the pages, `check` looks at the built site; 1 if there is a problem."""
+    """`prepare` copies the pages, `check` completes the built site and looks at it; 1 if there is a problem."""
     html = BUILD / "html"
     try:
         if arguments == ["prepare"]:
             stage(ROOT, BUILD / "pages")
             (BUILD / "mkdocs.yml").write_text(configuration(ROOT, BUILD), encoding="utf-8")
             return 0
+        add_index(html)
         made = sorted(html.rglob("*.html"))
         problems = foreign([*made, *html.rglob("*.css")]) + [problem for page in made for problem in raw(page)]
     except SiteError as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs.build_site import ROOT, SiteError, configuration, foreign, pages, raw, stage
+from docs.build_site import ROOT, SiteError, add_index, configuration, foreign, pages, raw, stage
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -24,7 +24,12 @@ def test_pages_and_what_they_link_to_keep_their_places(tmp_path: Path) -> None:
     """A linked file outside docs/ is copied to where the link expects it; what no page links to is not copied."""
     root, folder = tmp_path / "repository", tmp_path / "pages"
     page = "[rules](../alerts/moves.yml#a) [here](#b) [there](https://kafka.apache.org/) ![plot](pictures/a.svg)"
-    files = {"README.md": '<img src="docs/pictures/b.svg" alt="b">', "docs/a.md": page}
+    files = {
+        "docs/site.css": "",
+        "docs/site.js": "",
+        "README.md": '<img src="docs/pictures/b.svg" alt="b">',
+        "docs/a.md": page,
+    }
     write(root, files | dict.fromkeys(("alerts/moves.yml", "docs/pictures/a.svg", "docs/pictures/b.svg", "secret"), ""))
     stage(root, folder)
     assert copied(folder) == copied(root) - {"secret"}
@@ -59,6 +64,14 @@ def test_every_page_is_in_the_navigation_once(tmp_path: Path) -> None:
         else:
             left += entry.values() if isinstance(entry, dict) else entry
     assert sorted(places) == [page.as_posix() for page in pages()]
+
+
+def test_search_works_in_pages_that_are_opened_as_files(tmp_path: Path) -> None:
+    """The index is a script beside the JSON, which such a page may not read; each page loads the frame for the search."""
+    write(tmp_path, {"search/search_index.json": '{"docs": []}'})
+    add_index(tmp_path)
+    assert (tmp_path / "search" / "search_index.js").read_text() == 'var __index = {"docs": []}'
+    assert "polyfills: [docs/site.js]" in (ROOT / "mkdocs.yml").read_text()
 
 
 @pytest.mark.parametrize(
