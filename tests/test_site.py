@@ -67,7 +67,7 @@ def test_every_page_is_in_the_navigation_once(tmp_path: Path) -> None:
 
 
 def test_search_works_in_pages_that_are_opened_as_files(tmp_path: Path) -> None:
-    """The index is a script beside the JSON, which such a page may not read; each page loads the frame for the search."""
+    """The index is a script, too, since such a page may not read JSON; each page loads the frame for the search."""
     write(tmp_path, {"search/search_index.json": '{"docs": []}'})
     add_index(tmp_path)
     assert (tmp_path / "search" / "search_index.js").read_text() == 'var __index = {"docs": []}'
