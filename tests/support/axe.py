@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from tests.support.browser import Page
+from sandbox.browser import Page
 
 PACKAGE: Final = "axe-playwright-python"
 """A wheel that has `axe.min.js`; its code is not used."""

@@ -15,10 +15,10 @@ from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
+from sandbox.browser import Page as Browser
+from sandbox.browser import opened
 from sandbox.certificates import HERE, Authority
 from tests.support import status_rows
-from tests.support.browser import Page as Browser
-from tests.support.browser import opened
 
 PAGE = Page(
     text=b"text 1\n" * 1000,

@@ -9,9 +9,9 @@ import pytest
 from kafka_warden.cycle import Cycle
 from kafka_warden.model import Parameters
 from sandbox import wait_for
+from sandbox.browser import Page
 from tests import scene
 from tests.poller.polling import INTERVAL, Polling, polling
-from tests.support.browser import Page
 from tests.support.scripted import ScriptedCluster, VirtualClock
 from tests.web.conftest import VIOLATIONS, Served
 
