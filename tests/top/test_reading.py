@@ -77,7 +77,7 @@ def test_own_polls_show_what_run_would_serve(config: Path, logging_as_before: No
     assert differences(views_of(page), page.text)[0] == []
     assert known(shown.cluster).reassigning_partitions == 2  # totals have denied topics, too, as in /metrics
     assert [row.topic for row in shown.tables["moves"].rows] == ["orders"]
-    assert None not in (shown.tables["moves"].rows[0].remaining_bytes, shown.tables["moves"].rows[0].eta)
+    assert shown.tables["moves"].rows[0].remaining_bytes > 0
     assert {row.topic for row in rows_of(views_of(page)) if hasattr(row, "topic")} == {"orders", "late"}
     assert sorted(file.name for file in config.parent.iterdir()) == ["warden.yml"]
 

@@ -110,19 +110,18 @@ class Client:
             body = response.read(LARGEST + 1)
             if len(body) > LARGEST:
                 raise NoAnswerError(f"its answer has more than {LARGEST >> 20} MiB: this is no sidecar")
+            if response.length:  # which `read` with a limit does not look at
+                raise http.client.IncompleteRead(body)
             return Answer(response.status, body, _clock(response.headers.get("Date")))
 
     def _explained(self, failure: Exception) -> str:
-        other = "http" if self._tls else "https"
+        hint = "Is the address http://, or --cert missing?" if self._tls else "Is the address https://?"
         texts: tuple[tuple[type[Exception], str], ...] = (
-            (
-                ssl.SSLError,
-                f"TLS failed ({getattr(failure, 'reason', '')}). Is the address {other}://, or --cert missing?",
-            ),
+            (ssl.SSLError, f"TLS failed ({getattr(failure, 'reason', '')}). {hint}"),
             (TimeoutError, f"no answer within {self._seconds:g} s"),
             (socket.gaierror, "the host name does not resolve"),
             (ConnectionRefusedError, "nothing listens there: connection refused"),
-            (ConnectionError, f"it closed the connection without a whole answer. Is the address {other}://?"),
+            (ConnectionError, f"it closed the connection without a whole answer. {hint}"),
             (http.client.IncompleteRead, "it closed the connection within the answer"),
             (http.client.HTTPException, "the answer is not HTTP"),
             (OSError, reason(failure)),

@@ -116,7 +116,7 @@ def _login(user: str | None, flags: Mapping[str, Any], environment: Mapping[str,
 
 
 def _tls(url: SplitResult, flags: Mapping[str, Any]) -> ssl.SSLContext | None:
-    ca, cert, key = (flags[name] for name in ("ca", "cert", "key"))
+    ca, cert, key = (None if flags[name] is None else Path(flags[name]) for name in ("ca", "cert", "key"))
     if url.scheme == "http":
         given = [name for name in ("ca", "cert", "key") if flags[name] is not None]
         if given:
