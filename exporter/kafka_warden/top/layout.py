@@ -12,7 +12,7 @@ from kafka_warden.top.tables import CRITICAL, UNKNOWN, WARNING, Column, Grid, Or
 from kafka_warden.views.fields import fields_of
 
 LEAST: Final = 12
-"""Cells that a name or a sentence keeps while columns are left out."""
+"""Cells that a text keeps while columns are left out. One that is never left out keeps a third of the line."""
 SAMPLE: Final = 1000
 """Rows that the width of a column is measured on."""
 GAP: Final = "  "
@@ -27,21 +27,25 @@ def cells(text: str) -> int:
     return sum(0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in "WF") for each in text)
 
 
-def fitted(text: str, width: int, *, right: bool = False) -> str:
-    """Cut a text, with a mark, or fill it up to a width."""
-    size = cells(text)
-    if size > width:
-        while text and cells(text) >= width:
+def fitted(text: str, width: int, *, right: bool = False, tail: int = 0) -> str:
+    """Cut a text, with a mark, or fill it up to a width. Of a text that is cut, `tail` characters at the end stay."""
+    if cells(text) > width:
+        end = text[-tail:] if 0 < tail < width // 2 else ""
+        while text and cells(text) + 1 + cells(end) > width:
             text = text[:-1]
-        text, size = f"{text}…"[:width], min(cells(text) + 1, width)
-    padding = " " * (width - size)
+        text = f"{text}…{end}" if width > 0 else ""
+    padding = " " * (width - cells(text))
     return padding + text if right else text + padding
 
 
 def fit(grid: Grid, rows: Sequence[Any], order: Order, width: int) -> list[tuple[Column, int]]:
     """Choose the columns that fit into a width, with the width of each; those of the highest rank are left out."""
     natural = {column: _natural(column, rows[:SAMPLE], order) for column in grid.columns}
-    least = {column: size if column.kind.width else min(size, LEAST) for column, size in natural.items()}
+    third = max(LEAST, width // 3)
+    least = {
+        column: size if column.kind.width else min(size, LEAST if column.rank else third)
+        for column, size in natural.items()
+    }
     shown = list(grid.columns)
     while sum(least[column] + len(GAP) for column in shown) - len(GAP) > width and any(each.rank for each in shown):
         shown.remove(max(shown, key=lambda column: column.rank))
@@ -71,7 +75,7 @@ def title_line(columns: Sequence[tuple[Column, int]], order: Order, width: int) 
 
 def row_line(columns: Sequence[tuple[Column, int]], row: Any, width: int) -> str:
     """Return the line of a row."""
-    parts = [fitted(column.text(row), size, right=column.kind.right) for column, size in columns]
+    parts = [fitted(column.text(row), size, right=column.kind.right, tail=column.kind.tail) for column, size in columns]
     return fitted(GAP.join(parts), width)
 
 

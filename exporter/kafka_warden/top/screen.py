@@ -31,7 +31,7 @@ TERMINATED: Final = 143
 """Exit codes after Ctrl-C and SIGTERM, as in shells."""
 TICK: Final = 1.0
 """Seconds between two changes of the ages."""
-_STYLES: Final = {CRITICAL: "bold red", WARNING: "yellow"}
+_STYLES: Final = {CRITICAL: "bold ansi_red", WARNING: "ansi_yellow"}
 _SMALL: Final = 6
 """Lines of rows from which on there is space for a sentence."""
 _HEAD_SHARE: Final = 3
@@ -180,7 +180,7 @@ class Top(App[int]):
     CSS = """
     #head, #tables, #keys { height: auto; text-wrap: nowrap; }
     Rows { height: 1fr; text-wrap: nowrap; }
-    #keys { dock: bottom; color: $text-muted; }
+    #keys { dock: bottom; text-style: dim; }
     Input { display: none; height: 1; border: none; padding: 0; dock: bottom; margin-bottom: 1; }
     Input:focus { border: none; }
     Lines { background: $background; }
@@ -200,8 +200,9 @@ class Top(App[int]):
     ]
 
     def __init__(self, get: Get, request: Request) -> None:
-        super().__init__()
-        self.animation_level = "none"
+        # The terminal's own colours: they suit a light one, too, and NO_COLOR takes all of them away.
+        super().__init__(ansi_color=True)
+        self.theme, self.title, self.animation_level = "ansi-dark", "kafka-warden top", "none"
         self._get, self._request = get, request
         self._at = next((at for at, grid in enumerate(GRIDS) if grid.name == request.table), 0)
         self._order, self._search = request.order, request.search
@@ -286,7 +287,9 @@ class Top(App[int]):
 
     @staticmethod
     def _style(line: str) -> str:
-        return "bold red" if line.startswith("!") else "bold" if line.startswith(("kafka-warden", "Paused")) else ""
+        return (
+            "bold ansi_red" if line.startswith("!") else "bold" if line.startswith(("kafka-warden", "Paused")) else ""
+        )
 
     def _show_tables(self, total: int) -> None:
         """Show the names of the tables from the one that is shown on; it has brackets and its number of rows."""

@@ -28,6 +28,8 @@ class Kind:
     write: Callable[[Any], str]
     width: int | None = None
     right: bool = True
+    tail: int = 0
+    """Cells at the end of a text that stay when it is cut: those of a partition's number."""
 
 
 def _counted(write: Callable[[float], str]) -> Callable[[float], str]:
@@ -44,7 +46,8 @@ def words(label: Any) -> str:
     return visible(str(label)).replace("_", " ")
 
 
-NAME: Final = Kind(lambda value: visible(str(value)), right=False)
+TEXT: Final = Kind(lambda value: visible(str(value)), right=False)
+NAME: Final = Kind(TEXT.write, right=False, tail=6)
 WORDS: Final = Kind(words, right=False)
 ID: Final = Kind(lambda value: visible(str(value)))
 BYTES: Final = Kind(_counted(in_bytes), 9)
@@ -139,7 +142,7 @@ GRIDS: Final = (
         (
             Column("Severity", "severity", WORDS),
             Column("For", "seconds", TIME, 2),
-            Column("What", "sentence", NAME),
+            Column("What", "sentence", TEXT),
         ),
         ("kind", "sentence"),
         lambda row: CRITICAL if row.severity == "critical" else WARNING,
@@ -150,15 +153,15 @@ GRIDS: Final = (
         "No reassignment is in progress, or none is known.",
         (
             _PARTITION,
-            Column("From", "leader", ID, 4),
+            Column("From", "leader", ID, 5),
             Column("To", "broker", ID, 3),
             Column("Done", "progress", SHARE, 2),
-            Column("Left", "remaining_bytes", BYTES, 5),
+            Column("Left", "remaining_bytes", BYTES, 4),
             Column("Rate", "bytes_per_second", RATE, 6),
             Column("ETA", "eta", TIME, 1),
             Column("State", "cause", WORDS, of=_move_state),
             Column("Stalled", "stalled", TIME, 7),
-            Column("Why", "sentence", NAME, 8),
+            Column("Why", "sentence", TEXT, 8),
         ),
         _MOVED,
         lambda row: CRITICAL if row.cause else WARNING if row.never_ends else "",
@@ -202,7 +205,7 @@ GRIDS: Final = (
             Column("Side", "side", WORDS, 1),
             Column("Problem", "problem", WORDS),
             Column("For", "seconds", TIME, 2),
-            Column("Means", "sentence", NAME, 3),
+            Column("Means", "sentence", TEXT, 3),
         ),
         ("broker", "side", "problem"),
         _warning,
@@ -271,7 +274,7 @@ GRIDS: Final = (
     Grid(
         "clients",
         "Clients",
-        "No client has a bucket of controller mutations, or it is not known: this needs JMX.",
+        "No client has a bucket of controller mutations, or JMX is off.",
         (
             Column("User", "user", NAME, of=lambda row: row.user or "any"),
             Column("Client id", "client_id", NAME, of=lambda row: row.client_id or "any"),
@@ -319,7 +322,7 @@ GRIDS: Final = (
             Column("Broker", "broker", ID),
             Column("Problem", "problem", WORDS),
             Column("For", "seconds", TIME, 1),
-            Column("Means", "sentence", NAME, 2),
+            Column("Means", "sentence", TEXT, 2),
         ),
         ("broker", "problem"),
         _warning,
@@ -337,7 +340,7 @@ GRIDS: Final = (
             Column(
                 "Failures",
                 "errors",
-                NAME,
+                TEXT,
                 1,
                 lambda row: ", ".join(f"{count} {reason}" for reason, count in row.errors.items()) or "none",
             ),
