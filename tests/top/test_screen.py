@@ -154,7 +154,8 @@ def test_the_chosen_row_stays_chosen() -> None:
     driven(getter(lambda: pages[0]), script, table="moves")
 
 
-def _hostile(clock: float) -> Snapshot:
+def hostile(clock: float) -> Snapshot:
+    """The cluster in trouble, with names that would change a screen."""
     seen: Any = scene.poll(clock)
     beans = seen.controller_beans["101"]
     return replace(
@@ -170,7 +171,7 @@ def _hostile(clock: float) -> Snapshot:
 
 def test_hostile_names_are_text() -> None:
     """Names of topics, users, clients, directories and the cluster become no escape sequence and no markup."""
-    page = status_rows.page(_hostile, scene.PARAMETERS)
+    page = status_rows.page(hostile, scene.PARAMETERS)
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
         seen = ""
