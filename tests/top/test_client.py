@@ -218,7 +218,7 @@ def test_a_client_certificate_is_shown(serve: Callable[..., Served], tmp_path: P
 
 
 def test_no_page_yet(serve: Callable[..., Served]) -> None:
-    """The sidecar's own words."""
+    """The text of the sidecar is passed on."""
     served = serve()
     served.holder.page = PageHolder().page
     assert problem(made(f"http://127.0.0.1:{served.port}")) == "503: no page has been rendered yet; try again"

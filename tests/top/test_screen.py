@@ -264,7 +264,7 @@ def test_a_tiny_terminal_is_no_failure(size: tuple[int, int]) -> None:
 
 
 def test_no_state_is_shown_by_colour_alone() -> None:
-    """Every row with a colour has a mark, and the words that it stands for; the cursor has a mark, too."""
+    """Every row with a colour has a mark, and words that say the same; the cursor has a mark, too."""
     seen = set()
     for page in (status_rows.troubled(), status_rows.blind()):
         for grid in GRIDS:

@@ -84,7 +84,9 @@ def _url(text: str) -> SplitResult:
     except ValueError:
         fits = False
     if "@" in text:
-        raise ValueError("no user and password in an address, as everybody on this machine can read it; set --user")
+        raise ValueError(
+            "no user and password in an address, since ps shows it to all users of this machine; set --user"
+        )
     if not fits or not text.isascii() or not text.isprintable() or " " in text:
         raise ValueError(f"expected an address such as {HERE} or https://HOST:PORT/PREFIX")
     return url

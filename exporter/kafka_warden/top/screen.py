@@ -117,7 +117,7 @@ class Rows(Widget, can_focus=True):
         self._columns: list[tuple[Column, int]] = []
 
     def show(self, grid: Grid, rows: Sequence[Any], order: Order, note: str) -> None:
-        """Show other rows; the same row stays chosen. `note` stands in place of rows."""
+        """Show other rows; the same row stays chosen. `note` is shown if there are none."""
         chosen = self.chosen
         key = grid.key(chosen) if chosen is not None and grid is self.grid else None
         self.grid, self.rows, self.order, self.note = grid, rows, order, note
