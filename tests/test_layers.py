@@ -109,16 +109,20 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.check.librdkafka_login": set(),
     "kafka_warden.check": {"kafka_warden"},
     "kafka_warden.top.client": OPEN | SETTINGS | THREADS,
-    "kafka_warden.top.tables": TOP | SETTINGS,
-    "kafka_warden.top.layout": TOP | {f"kafka_warden.top.{part}" for part in ("reading", "tables")},
-    "kafka_warden.top.reading": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("client", "tables")},
-    "kafka_warden.top.output": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("layout", "reading", "tables")},
+    "kafka_warden.top.columns": TOP | SETTINGS,
+    "kafka_warden.top.tables": {"kafka_warden.top.columns"},
+    "kafka_warden.top.reading": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("client", "columns")},
+    "kafka_warden.top.layout": TOP | {f"kafka_warden.top.{part}" for part in ("columns", "reading")},
+    "kafka_warden.top.output": TOP
+    | CLOCK
+    | {f"kafka_warden.top.{part}" for part in ("columns", "layout", "reading", "tables")},
     "kafka_warden.top.flags": OPEN
     | SETTINGS
-    | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.tables")},
+    | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.columns", "top.tables")},
+    "kafka_warden.top.widgets": TOP | {f"kafka_warden.top.{part}" for part in ("columns", "layout", "tables")},
     "kafka_warden.top.screen": TOP
     | CLOCK
-    | {f"kafka_warden.top.{part}" for part in ("client", "flags", "layout", "reading", "tables")},
+    | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading", "tables", "widgets")},
     "kafka_warden.top": {"kafka_warden"},
     "kafka_warden.cli": {"kafka_warden"},
 }
@@ -150,7 +154,7 @@ LIBRARIES: dict[str, set[str]] = {
         f"kafka_warden.{room}"
         for room in ("app", "cycle", "history", "log", "pace", "poller", "reload", "state", "timer", "web")
     },
-    "textual": {"kafka_warden.top.screen"},
+    "textual": {"kafka_warden.top.screen", "kafka_warden.top.widgets"},
     "yaml": {"kafka_warden.config", "kafka_warden.settings"},
 }
 """Library to the rooms that may import it."""

@@ -68,7 +68,8 @@ def test_the_document_has_the_rows_of_the_api(top: Top, serve: Callable[..., Ser
     found = _json(top, page)
 
     for name, table in found["tables"].items():
-        data, total = [], 1
+        data: list[Any] = []
+        total = 1
         while len(data) < total:
             answer = json.loads(served.get(f"/api/v1/{name}?limit=1000&offset={len(data)}").body)
             data, total = data + answer["data"], answer["total"]
@@ -183,5 +184,6 @@ def test_scripts_need_no_textual(
         patched.setitem(sys.modules, "textual", None)
         patched.setattr("sys.stdout.isatty", lambda: True, raising=False)
         patched.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        patched.setattr("sys.stderr.isatty", lambda: True, raising=False)
         assert cli.main(["top"]) == cli.BAD_CONFIGURATION
     assert "needs textual, which is not installed: pip install 'kafka-warden[top]'" in capsys.readouterr().err

@@ -14,10 +14,11 @@ from kafka_warden.config import load
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.page import Page
 from kafka_warden.top.client import Answer
+from kafka_warden.top.columns import RESOURCES
 from kafka_warden.top.flags import read as read_flags
 from kafka_warden.top.own import OwnPolls
 from kafka_warden.top.reading import read
-from kafka_warden.top.tables import BY_NAME, GRIDS, RESOURCES
+from kafka_warden.top.tables import BY_NAME, GRIDS
 from kafka_warden.views.fields import fields_of
 from tests.building import known
 from tests.support import status_rows
@@ -69,7 +70,8 @@ def config(brokers: ScriptedCluster, tmp_path: Path) -> Path:
 
 def test_own_polls_show_what_run_would_serve(config: Path, logging_as_before: None) -> None:
     """Its rows are those of its own `/metrics`, without the topics of `topics.deny`, and no state file is written."""
-    with OwnPolls(load({}, {}, config), once=True) as own:
+    with OwnPolls(load({}, {}, config)) as own:
+        own.poll()
         shown = shown_of(own.get)
         page = known(own._cycle.holder.page)
 
@@ -83,8 +85,9 @@ def test_own_polls_show_what_run_would_serve(config: Path, logging_as_before: No
 
 
 def test_own_polls_go_on(config: Path, logging_as_before: None) -> None:
-    """Without `once` the timer of `run` polls, until the block ends."""
-    with OwnPolls(load({}, {}, config), once=False) as own:
+    """The timer of `run` polls, until the block ends."""
+    with OwnPolls(load({}, {}, config)) as own:
+        own.start()
 
         async def times() -> set[float | None]:
             seen: set[float | None] = set()

@@ -16,8 +16,9 @@ from kafka_warden.page import Page
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.flags import Request
 from kafka_warden.top.layout import cells
-from kafka_warden.top.screen import FOOTER, KEYS, Rows, Top
+from kafka_warden.top.screen import FOOTER, KEYS, Top
 from kafka_warden.top.tables import GRIDS
+from kafka_warden.top.widgets import Rows
 from tests import scene
 from tests.support import status_rows
 from tests.support.asking import getter, views_of
@@ -284,7 +285,7 @@ def test_memory_does_not_grow() -> None:
     """1,000 readings of 40 moves that change: what is held at the end is what was held after 100."""
     pages = [status_rows.moving(40, polls=polls) for polls in (4, 5, 6)]
     turn = 0
-    answers = [
+    answers: list[dict[str, Answer]] = [
         {path: asyncio.run(getter(lambda page=page: page)(path)) for path in _paths(page)}  # type: ignore[misc]
         for page in pages
     ]

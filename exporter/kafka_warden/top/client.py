@@ -6,11 +6,11 @@ import http.client
 import socket
 import ssl
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Final
+from typing import Any, Final
 from urllib.parse import SplitResult
 
 from kafka_warden.daemon_threads import DaemonThreads
@@ -33,7 +33,7 @@ class Answer:
     clock: float
 
 
-Get = Callable[[str], Awaitable[Answer]]
+Get = Callable[[str], Coroutine[Any, Any, Answer]]
 """Asks for a path below `/api/v1/`, with its query. Raises NoAnswerError."""
 
 

@@ -14,10 +14,11 @@ from kafka_warden.config import Config
 from kafka_warden.errors import IncompleteError, NoAnswerError
 from kafka_warden.top import output
 from kafka_warden.top.client import Get
+from kafka_warden.top.columns import SERVED
 from kafka_warden.top.flags import MOST, ROWS, Request
 from kafka_warden.top.own import OwnPolls
 from kafka_warden.top.reading import read
-from kafka_warden.top.tables import BY_NAME, SERVED
+from kafka_warden.top.tables import BY_NAME
 
 NO_DATA: Final = 3
 """Exit code without fresh data. What there is was printed."""
@@ -32,16 +33,24 @@ def run(load: Callable[[], Config], request: Request) -> int:
         ConfigError: the configuration cannot be used, or Textual is not installed.
         IncompleteError: with `once`, there is no answer.
     """
-    once = request.once or not sys.stdout.isatty() or not sys.stdin.isatty()
+    # Textual draws on stderr.
+    once = request.once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     if not once:
         check_installed("top", "textual", "top")
     with ExitStack() as stack:
-        get = request.client.get if request.client is not None else stack.enter_context(OwnPolls(load(), once=once)).get
+        if request.client is not None:
+            get = request.client.get
+        else:
+            own = stack.enter_context(OwnPolls(load()))
+            (own.poll if once else own.start)()
+            get = own.get
         if once:
             return _once(get, request)
         from kafka_warden.top.screen import Top  # noqa: PLC0415  # an optional library
 
-        return Top(get, request).run(mouse=False) or 0
+        app = Top(get, request)
+        code = app.run(mouse=False)
+        return code if code is not None else app.return_code or 0
 
 
 def _once(get: Get, request: Request) -> int:

@@ -14,7 +14,8 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
 from kafka_warden.settings.strict import did_you_mean, reason, special_file
 from kafka_warden.top.client import Client, Login
-from kafka_warden.top.tables import BY_NAME, SERVED, Order
+from kafka_warden.top.columns import SERVED, Order
+from kafka_warden.top.tables import BY_NAME
 
 HERE: Final = "http://127.0.0.1:10073"
 OWN: Final = ("--bootstrap-servers", "--config")

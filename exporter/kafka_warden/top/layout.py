@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kafka_warden.planning.formatting import in_bytes, in_count, in_rate, in_time, visible
+from kafka_warden.top.columns import CRITICAL, UNKNOWN, WARNING, Column, Grid, Order, instant, words
 from kafka_warden.top.reading import Shown
-from kafka_warden.top.tables import CRITICAL, UNKNOWN, WARNING, Column, Grid, Order, instant, words
 from kafka_warden.views.fields import fields_of
 
 LEAST: Final = 12

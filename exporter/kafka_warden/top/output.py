@@ -4,9 +4,10 @@ import json
 from typing import Any, Final
 
 from kafka_warden.clock import monotonic
+from kafka_warden.top.columns import Order, chosen
 from kafka_warden.top.layout import fit, head, row_line, title_line
 from kafka_warden.top.reading import Shown
-from kafka_warden.top.tables import BY_NAME, Order, chosen
+from kafka_warden.top.tables import BY_NAME
 from kafka_warden.web.api.encode import plain
 
 VERSION: Final = 1

@@ -2,7 +2,6 @@
 
 import logging
 import time
-from types import TracebackType
 from typing import Final, Self
 
 from kafka_warden.config import Config
@@ -22,42 +21,44 @@ _LAST_POLL: Final = 2.0
 
 
 class OwnPolls:
-    """A poller and its cycle. In its block it polls, with `once` for so long as a rate needs."""
+    """A poller and its cycle, which end with its block."""
 
-    def __init__(self, config: Config, *, once: bool) -> None:
+    def __init__(self, config: Config) -> None:
         configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
-        self._once, self._interval = once, config.poll.interval
-        jmx = make_jmx(config)
+        self._interval = config.poll.interval
         self._poller = Poller(
             poller_settings(config),
             config.kafka.settings,
-            jmx,
+            make_jmx(config),
             lost=lambda: self._timer.hasten(),  # noqa: PLW0108  # it is made below
         )
         made = build()
         self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, made)
         self._timer = Timer(self._cycle.once, self._cycle.expire, self._interval)
+        self._started = False
         self._site = RowSite(self._cycle.holder, made.version)
 
     def __enter__(self) -> Self:
-        if self._once:
-            for left in reversed(range(POLLS)):
-                self._cycle.once()
-                if left:
-                    time.sleep(self._interval)
-        else:
-            # A line of the log would be written over the screen.
-            logging.getLogger().handlers[:] = [logging.NullHandler()]
-            self._timer.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self._once:
+    def __exit__(self, *_: object) -> None:
+        if self._started:
             self._timer.stop()
-        self._poller.close()
+        self._poller.close()  # which ends the poll
         self._timer.join(_LAST_POLL)
+
+    def start(self) -> None:
+        """Poll every interval from now on, and log nothing: a line would be written over the screen."""
+        logging.getLogger().handlers[:] = [logging.NullHandler()]
+        self._started = True
+        self._timer.start()
+
+    def poll(self) -> None:
+        """Poll as often as a rate needs."""
+        for left in reversed(range(POLLS)):
+            self._cycle.once()
+            if left:
+                time.sleep(self._interval)
 
     async def get(self, path: str) -> Answer:
         """Answer for a path below `/api/v1/`."""

@@ -11,7 +11,7 @@ from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.planning.formatting import visible
 from kafka_warden.top.client import Answer, Get
-from kafka_warden.top.tables import RESOURCES
+from kafka_warden.top.columns import RESOURCES
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.rows import Cluster, SidecarRow, Table
 from kafka_warden.web.api.answers import MOST_ROWS
