@@ -32,8 +32,8 @@ Script = Callable[[Top, Pilot[int]], Awaitable[None]]
 
 
 def driven(get: Get, script: Script, size: tuple[int, int] = (120, 40), **request: Any) -> Top:
-    """Run the screen, in which the script acts, until it has ended."""
-    app = Top(get, Request(None, "http://here", **{"every": 1.0, **request}))
+    """Run the screen, in which the script acts, until it has ended. It reads only when the script waits for that."""
+    app = Top(get, Request(None, "http://here", every=3600.0, **request))
 
     async def run() -> None:
         async with app.run_test(size=size) as pilot:
@@ -75,7 +75,7 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_keys(size: tuple[int, int]) -> None:
     """Move, order, turn round, filter, detail, pause and end, as the list of keys says."""
-    page = status_rows.moving()
+    page = status_rows.moving(300)
     moves = views_of(page).moves.rows
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
@@ -111,7 +111,8 @@ def test_keys(size: tuple[int, int]) -> None:
         assert all(any(what in line for line in screen_of(app)) for _, what in KEYS)
         await pilot.press("q", "p")
         before = app.readings
-        await pilot.pause(1.5)
+        app._wake.set()
+        await pilot.pause(0.5)
         assert app.paused
         assert app.readings == before
         assert screen_of(app)[0].startswith("Paused")
@@ -132,7 +133,9 @@ def test_ctrl_c_ends_everywhere() -> None:
         async def script(app: Top, pilot: Pilot[int], keys: tuple[str, ...] = keys) -> None:
             await pilot.press(*keys, "ctrl+c")
 
-        assert driven(getter(status_rows.troubled), script).return_value == 130
+        app = driven(getter(status_rows.troubled), script)
+        assert app.return_value == 130
+        app._show()  # the timer may come after the widgets are gone
 
 
 def test_the_chosen_row_stays_chosen() -> None:
@@ -210,8 +213,6 @@ def test_servers_that_fail_leave_the_data_with_its_age() -> None:
         ):
             failures[:] = [failure]
             await settled(app, pilot)
-            await settled(app, pilot)
-            await pilot.pause(1.1)
             lines = screen_of(app)
             assert lines[0].startswith("! No answer for ")
             assert ", since 20" in lines[0]
@@ -222,7 +223,6 @@ def test_servers_that_fail_leave_the_data_with_its_age() -> None:
             assert shown is not None
             assert (shown.age(shown.read_at + 7.5) or 0.0) == 10.5
         failures.clear()
-        await settled(app, pilot)
         await settled(app, pilot)
         assert screen_of(app)[0].startswith("kafka-warden")
 
@@ -255,7 +255,7 @@ def test_a_tiny_terminal_is_no_failure(size: tuple[int, int]) -> None:
             assert "orders-1" in text
             assert "never" in text
             assert "stuck" in text
-        for _ in GRIDS:
+        for _ in GRIDS[:3]:
             await pilot.press("tab", "end", "enter", "escape", "s", "question_mark", "escape", "slash", "a", "enter")
         await pilot.resize_terminal(120, 40)
         await pilot.pause()
@@ -307,7 +307,7 @@ def test_memory_does_not_grow() -> None:
         tracemalloc.stop()
         assert sizes[1] < sizes[0] + 200_000, sizes
 
-    driven(get, script, table="moves", every=3600.0)
+    driven(get, script, table="moves")
 
 
 def _paths(page: Page) -> tuple[str, ...]:

@@ -92,6 +92,10 @@ class Top(App[int]):
         self.paused = False
         self.readings = 0
         self._wake = asyncio.Event()
+        # Not found by their ids: at the end of the program they are gone before the timer is.
+        self._head, self._names = Static(id="head", markup=False), Static(id="tables", markup=False)
+        self._rows = Rows()
+        self._field = Input(self._search, placeholder="words, or field=value", select_on_focus=False)
 
     @property
     def grid(self) -> Grid:
@@ -100,10 +104,10 @@ class Top(App[int]):
 
     def compose(self) -> ComposeResult:
         """Lay out."""
-        yield Static(id="head", markup=False)
-        yield Static(id="tables", markup=False)
-        yield Rows()
-        yield Input(self._search, placeholder="words, or field=value", select_on_focus=False)
+        yield self._head
+        yield self._names
+        yield self._rows
+        yield self._field
         yield Static(FOOTER, id="keys", markup=False)
 
     def on_mount(self) -> None:
@@ -113,7 +117,7 @@ class Top(App[int]):
             # By default they would leave the terminal as it is now.
             with suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.exit, TERMINATED)
-        self.query_one(Rows).focus()
+        self._rows.focus()
         self.set_interval(TICK, self._show_head)
         self._show()
         self.run_worker(self._follow())
@@ -149,7 +153,7 @@ class Top(App[int]):
         else:
             known = self.grid.of_sidecar or (self.shown is not None and self.shown.fresh)
             note = self.grid.empty if known else "No fresh data."
-        self.query_one(Rows).show(self.grid, rows, self._order, note)
+        self._rows.show(self.grid, rows, self._order, note)
         self._show_tables(total)
         self._show_head()
 
@@ -164,7 +168,7 @@ class Top(App[int]):
             lines.insert(0, "Paused: p goes on")
         most = max(self.size.height // _HEAD_SHARE, 2)
         content = [Content.styled(fitted(line, width), self._style(line)) for line in lines[:most]]
-        self.query_one("#head", Static).update(Content("\n").join(content))
+        self._head.update(Content("\n").join(content))
 
     @staticmethod
     def _style(line: str) -> str:
@@ -178,7 +182,7 @@ class Top(App[int]):
         others = [each.title for each in (*GRIDS[self._at + 1 :], *GRIDS[: self._at])]
         after = [f"filter: {visible(self._search)}"] if self._search else others
         line = fitted("  ".join([name, *after]), self.size.width)
-        self.query_one("#tables", Static).update(Content.assemble((line[: len(name)], "bold"), line[len(name) :]))
+        self._names.update(Content.assemble((line[: len(name)], "bold"), line[len(name) :]))
 
     def on_resize(self) -> None:
         """Fit the head to another width."""
@@ -217,13 +221,12 @@ class Top(App[int]):
 
     def action_filter(self) -> None:
         """Ask for a filter."""
-        field = self.query_one(Input)
-        field.display = True
-        field.focus()
+        self._field.display = True
+        self._field.focus()
 
     def action_clear(self) -> None:
         """Remove the filter."""
-        self.query_one(Input).value = ""
+        self._field.value = ""
         self.on_input_submitted()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -233,8 +236,8 @@ class Top(App[int]):
 
     def on_input_submitted(self) -> None:
         """Go back to the rows."""
-        self.query_one(Input).display = False
-        self.query_one(Rows).focus()
+        self._field.display = False
+        self._rows.focus()
 
     def action_keys(self) -> None:
         """Show the keys."""
@@ -242,7 +245,7 @@ class Top(App[int]):
 
     def action_detail(self) -> None:
         """Show everything of the row under the cursor, also in the next polls."""
-        grid, chosen = self.grid, self.query_one(Rows).chosen
+        grid, chosen = self.grid, self._rows.chosen
         if chosen is None:
             return
         key = grid.key(chosen)

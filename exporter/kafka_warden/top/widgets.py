@@ -32,11 +32,12 @@ class Lines(ModalScreen[None]):
     def __init__(self, make: Callable[[int], list[str]]) -> None:
         super().__init__()
         self._make = make
+        self._lines = Static(markup=False)
 
     def compose(self) -> ComposeResult:
         """Lay out."""
         with VerticalScroll():
-            yield Static(id="lines", markup=False)
+            yield self._lines
 
     def on_mount(self) -> None:
         """Show the text, now and every second."""
@@ -49,7 +50,7 @@ class Lines(ModalScreen[None]):
 
     def show(self) -> None:
         """Make the text again."""
-        self.query_one("#lines", Static).update("\n".join(self._make(self.size.width - 2)))
+        self._lines.update("\n".join(self._make(self.size.width - 2)))
 
 
 class Rows(Widget, can_focus=True):
