@@ -2,8 +2,10 @@
 
 import http.client
 import random
+import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from bench.cluster import Target
 from bench.report import Row, percentile
@@ -21,9 +23,20 @@ HEADERS = {
 }
 
 
+UNIT = Path(__file__).parents[1] / "deploy" / "kafka-warden.service"
+
+
 def measure(target: Target) -> Iterator[Row]:
     """Scrape from this process, over one connection, at random moments of polls back to back."""
-    with Worker("bench.scrape_worker", {"bootstrap": target.bootstrap, "everything": False}) as worker:
+    niceness = int(re.findall(r"^Nice=(.+)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)[0])
+    yield from _beside_polls(target, 0, None)
+    yield from _beside_polls(target, niceness, TARGET)
+
+
+def _beside_polls(target: Target, niceness: int, goal: float | None) -> Iterator[Row]:
+    """Yield the rows for a sidecar of this niceness."""
+    argument = {"bootstrap": target.bootstrap, "everything": False, "nice": niceness}
+    with Worker("bench.scrape_worker", argument) as worker:
         first = worker.step("poll")
         busy, size = _scrape(worker.ready, SCRAPES, LONGEST_PAUSE)
         polls = worker.step("rest") - first
@@ -31,7 +44,7 @@ def measure(target: Target) -> Iterator[Row]:
         rested, _ = _scrape(worker.ready, AT_REST, 0.0)
         asked = count_requests(target) - before
     note = f"{SCRAPES} scrapes during {polls} polls back to back; {size / 1000:.0f} kB compressed"
-    yield Row("scrape while polling: p99", 1000 * percentile(busy, 0.99), "ms", TARGET, note)
+    yield Row(f"scrape while polling, niceness {niceness}: p99", 1000 * percentile(busy, 0.99), "ms", goal, note)
     yield Row("- p50", 1000 * percentile(busy, 0.5), "ms", None, f"greatest {1000 * busy[-1]:.1f} ms")
     yield Row("- idle: p99", 1000 * percentile(rested, 0.99), "ms", None, f"{AT_REST} scrapes")
     total = sum(asked.values())

@@ -41,12 +41,18 @@ def _json(top: Top, page: Page, *arguments: str, code: int = 0) -> Any:
     return json.loads(top(page, "--json", *arguments, code=code))
 
 
+def _count(severity: str) -> int:
+    return sum(row.severity == severity for row in views_of(status_rows.troubled()).problems.rows)
+
+
 def test_the_tables_are_printed_once(top: Top) -> None:
     """Without a terminal that is the default. Tables without rows have no line."""
     text = top(status_rows.troubled())
     lines = text.splitlines()
 
-    assert lines[0] == "kafka-warden · cluster cluster · ■ 6 critical · ▲ 7 warnings"
+    assert (
+        lines[0] == f"kafka-warden · cluster cluster · ■ {_count('critical')} critical · ▲ {_count('warning')} warnings"
+    )
     assert "Moves: 2" in lines
     assert re.sub(" +", " ", lines[lines.index("Moves: 2") + 2]) == (
         "■ orders-1 2 3 0% 271 MB 0 B/s never stuck 1 min 30 s Producers write more than the throttle lets through."
@@ -162,7 +168,7 @@ def test_a_terminal_without_the_characters(serve: Callable[..., Served]) -> None
     done = _run("TOP", served.port, PYTHONIOENCODING="ascii")
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "? 6 critical" in done.stdout
+    assert f"? {_count('critical')} critical" in done.stdout
 
 
 def test_scripts_need_no_textual(

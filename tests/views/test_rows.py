@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cycle import Cycle
@@ -16,8 +17,9 @@ from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
 from kafka_warden.model import Parameters, QuotaEntity, Snapshot, TopicConfig
 from kafka_warden.page import Page
-from kafka_warden.views import Views, notes, rows
+from kafka_warden.views import Views, notes, problems, rows
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
+from sandbox.monitoring import ALERTS
 from tests import scene
 from tests.building import known
 from tests.poller.polling import INTERVAL, polling
@@ -198,3 +200,15 @@ def test_hostile_names_are_kept_as_they_are() -> None:
         return replace(seen, topics=renamed, topic_configs={**seen.topic_configs, evil: TopicConfig()})
 
     assert evil in {row.topic for row in views_of(status_rows.page(poll, scene.PARAMETERS)).moves.rows}
+
+
+def test_a_problem_is_as_severe_as_its_alert() -> None:
+    """The alerts that are critical wake a person up; the page must not call other things critical."""
+    rules = [
+        rule
+        for file in ALERTS.glob("*.rules.yml")
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    ]
+    assert {rule["alert"] for rule in rules if rule["labels"]["severity"] == "critical"} == problems.CRITICAL_ALERTS

@@ -7,8 +7,8 @@ import pytest
 
 from kafka_warden.page import Page as Rendered
 from sandbox import wait_for
+from sandbox.browser import Page, opened
 from tests.support import status_rows
-from tests.support.browser import Page, opened
 from tests.web.conftest import Served
 
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")

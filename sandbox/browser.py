@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from sandbox.errors import SandboxError
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 MOST_BYTES = 1 << 20
@@ -46,7 +46,8 @@ class Page:
         while True:
             reply = self._next()
             if reply.get("id") == self._sent:
-                assert "error" not in reply, f"{method}: {reply['error']}"
+                if "error" in reply:
+                    raise SandboxError(f"{method}: {reply['error']}")
                 result: dict[str, Any] = reply["result"]
                 return result
 
@@ -74,7 +75,8 @@ class Page:
     def ask(self, expression: str) -> Any:
         """Evaluate JavaScript in the page and return its value."""
         reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in reply, reply["exceptionDetails"]
+        if "exceptionDetails" in reply:
+            raise SandboxError(f"JavaScript failed: {reply['exceptionDetails']}")
         return reply["result"].get("value")
 
     def picture(self, file: Path, clip: Mapping[str, float] | None = None) -> Path:
@@ -101,7 +103,8 @@ class Page:
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
             more = os.read(self._from, MOST_BYTES)
-            assert more, "the browser ended"
+            if not more:
+                raise SandboxError("the browser ended")
             self._rest += more
         text, _, self._rest = self._rest.partition(b"\0")
         message: dict[str, Any] = json.loads(text)
@@ -113,11 +116,12 @@ class Page:
 def program() -> str:
     """Find the browser.
 
-    Fails the test when there is none: a page without a browser is not tested.
+    Raises:
+        SandboxError: There is none.
     """
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        pytest.fail("no browser here: apt-get install --no-install-recommends chromium-headless-shell")
+        raise SandboxError("no browser here: apt-get install --no-install-recommends chromium-headless-shell")
     return found
 
 
