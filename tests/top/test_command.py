@@ -139,13 +139,15 @@ def test_hostile_names_are_printed_as_text(top: Top) -> None:
 
 
 def _run(script: str, port: int, **environment: str) -> subprocess.CompletedProcess[str]:
+    # Without a buffer, Python drops what a closed pipe did not take, and reports no error.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     line = script.replace("TOP", " ".join([*COMMAND, "--url", f"http://127.0.0.1:{port}"]))
     return subprocess.run(
         ["bash", "-c", f"set -o pipefail; {line}"],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **environment},
+        env={**kept, **environment},
         timeout=300,
     )
 
