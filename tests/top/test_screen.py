@@ -19,6 +19,8 @@ from kafka_warden.top.layout import cells
 from kafka_warden.top.screen import FOOTER, KEYS, Top
 from kafka_warden.top.tables import GRIDS
 from kafka_warden.top.widgets import Rows
+from kafka_warden.views.fields import fields_of
+from kafka_warden.views.rows import Move
 from tests import scene
 from tests.support import status_rows
 from tests.support.asking import getter, views_of
@@ -100,9 +102,10 @@ def test_keys(size: tuple[int, int]) -> None:
         assert "filter: payments broker=5" in "\n".join(screen_of(app))
         await pilot.press("enter")
         await pilot.pause()
-        text = "\n".join(line.strip() for line in screen_of(app))
+        text = "\n".join(line[1:-2].rstrip() for line in screen_of(app))
         assert "remaining_bytes: " in text
         assert f"({float(rows.chosen.remaining_bytes)})" in text
+        assert all(line.startswith((" ", *fields_of(Move))) or line == "" for line in text.split("\n"))
         await pilot.press("escape", "escape")
         await settled(app, pilot)
         assert len(rows.rows) == len(moves)
@@ -222,6 +225,9 @@ def test_servers_that_fail_leave_the_data_with_its_age() -> None:
             shown = app.shown
             assert shown is not None
             assert (shown.age(shown.read_at + 7.5) or 0.0) == 10.5
+        await pilot.press("1")
+        assert "not answering" in "\n".join(screen_of(app)), "problems are always read"
+        await pilot.press("tab")
         failures.clear()
         await settled(app, pilot)
         assert screen_of(app)[0].startswith("kafka-warden")

@@ -49,6 +49,10 @@ class Shown:
     read_at: float
     """The same moment on the monotonic clock of this process."""
 
+    def table(self, name: str) -> Table[Any] | None:
+        """Return a table, if it was read; the problems always are."""
+        return self.problems if name == PROBLEMS else self.tables.get(name)
+
     def age(self, now: float) -> float | None:
         """Return the seconds since the poll, at a monotonic time."""
         return None if self.time is None else max(self.clock - self.time + now - self.read_at, 0.0)

@@ -144,7 +144,7 @@ class Top(App[int]):
         self._show()
 
     def _show(self) -> None:
-        table = None if self.shown is None else self.shown.tables.get(self.grid.name)
+        table = None if self.shown is None else self.shown.table(self.grid.name)
         rows, total = ((), 0) if table is None else chosen(self.grid, table, self._search, self._order)
         if table is None:
             note = "Reading ..." if self.trouble is None else "No data."
@@ -251,7 +251,7 @@ class Top(App[int]):
         key = grid.key(chosen)
 
         def lines(width: int) -> list[str]:
-            table = None if self.shown is None else self.shown.tables.get(grid.name)
+            table = None if self.shown is None else self.shown.table(grid.name)
             rows = {grid.key(row): row for row in (() if table is None else table.rows)}
             row = rows.get(key)
             first = [] if row is not None else ["! This row is gone. It was:"]

@@ -20,6 +20,8 @@ from kafka_warden.top.tables import GRIDS
 TICK: Final = 1.0
 """Seconds between two changes of the ages."""
 _STYLES: Final = {CRITICAL: "bold ansi_red", WARNING: "ansi_yellow"}
+_BORDER: Final = 4
+"""Cells beside a text: padding and a scroll bar."""
 _SMALL: Final = 6
 """Lines of rows from which on there is space for a sentence."""
 
@@ -50,7 +52,7 @@ class Lines(ModalScreen[None]):
 
     def show(self) -> None:
         """Make the text again."""
-        self._lines.update("\n".join(self._make(self.size.width - 2)))
+        self._lines.update("\n".join(self._make(self.size.width - _BORDER)))
 
 
 class Rows(Widget, can_focus=True):
