@@ -126,7 +126,7 @@ def test_commands_that_are_named_exist(document: Path) -> None:
         set(re.findall(r"`make ([a-z-]+)", text)) | set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)) <= targets
     )
     commands: Any = _parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
-    for name, arguments in re.findall(r"kafka-warden (run|plan|check)((?:[^`\n]|\\\n)*)", text):
+    for name, arguments in re.findall(r"kafka-warden (run|plan|check|top)((?:[^`\n]|\\\n)*)", text):
         assert set(re.findall(r"(?<!\S)(--[a-z-]+)", arguments)) <= set(commands[name]._option_string_actions), (
             arguments
         )

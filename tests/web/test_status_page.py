@@ -10,10 +10,10 @@ import pytest
 
 from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
+from kafka_warden.planning.formatting import visible
 from kafka_warden.views import Views
 from kafka_warden.web.status import render
 from kafka_warden.web.status.render import status
-from kafka_warden.web.status.text import visible
 from tests import scene
 from tests.building import known
 from tests.support import status_rows
