@@ -7,11 +7,12 @@ VENV := .venv/bin
 PYTHON ?=
 INSTALLED := .venv/.installed
 RELEASE := .venv-release/bin
+SITE := .venv-site/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts or full_faults)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -26,11 +27,12 @@ run: setup ## serve the metrics of your cluster: make run BOOTSTRAP=host:port [A
 	@test -n '$(BOOTSTRAP)' || { echo 'usage: make run BOOTSTRAP=host:port [ARGS="--jmx-port 9999"]' >&2; exit 2; }
 	exec $(VENV)/kafka-warden run --bootstrap-servers '$(BOOTSTRAP)' $(ARGS)
 
-lint: setup ## style, types and words
+lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/ruff check
 	$(VENV)/ruff format --check
 	$(VENV)/mypy
 	$(VENV)/python -m scripts.words
+	$(VENV)/python -m docs.generate --check
 
 unit: setup ## the tests without Kafka and Spark
 	$(PYTEST) -m '$(CORE) and not cluster and not spark' $(ARGS)
@@ -52,7 +54,7 @@ $(RELEASE): pyproject.toml constraints.txt | setup
 lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with the hashes of its files
 	echo setuptools | $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt \
-		--extra history --extra history-kafka --extra jmx --output-file requirements.txt pyproject.toml -
+		--extra history --extra history-kafka --extra jmx --extra top --output-file requirements.txt pyproject.toml -
 
 sbom: $(RELEASE) ## the wheel with its SBOM, and the SBOM alone, in dist/
 	scripts/make-wheel
@@ -64,6 +66,7 @@ test: export FLAKY := $(CURDIR)/.flaky
 test: tools setup ## style, types, the core of all tests, the wheel: 40 minutes on two cores
 	@rm -f $(FLAKY)
 	@scripts/step make lint
+	@scripts/step make site
 	@scripts/step make unit
 	@scripts/step make cluster
 	@scripts/step make spark
@@ -126,7 +129,7 @@ scale: setup ## CPU of evaluation on generated clusters of up to 200,000 partiti
 	$(VENV)/python -m bench.scale $(ARGS)
 	$(VENV)/python -m bench.scale --polls 5 $(ARGS)
 
-flood: setup ## scrapes and logins during a flood of hostile web clients; a minute
+flood: setup ## scrapes, status page and logins during a flood of hostile web clients; a minute
 	$(VENV)/python -m bench.flood $(ARGS)
 
 fleet: setup ## a generated week of history with the truth beside it, in fleet-week/ (docs/fleet.md)
@@ -136,8 +139,18 @@ fleet: setup ## a generated week of history with the truth beside it, in fleet-w
 rollup-bench: setup ## the pipeline's roll-up of 10 to 100 million samples, with DuckDB beside it; an hour, 4 GB of memory, 10 GB of disk
 	$(VENV)/python -m bench.rollup $(ARGS)
 
-docs: setup ## make docs/metrics.md from the catalogue
+docs: setup ## make docs/metrics.md and the other generated documents
 	$(VENV)/python -m docs.generate
+
+$(SITE): pyproject.toml constraints.txt | setup
+	$(VENV)/python -m venv --clear .venv-site
+	$(SITE)/pip install --quiet --disable-pip-version-check --constraint constraints.txt mkdocs-material
+	@touch $@
+
+site: $(SITE) ## the documents as a site, in build/site/html; a broken link, or a page outside the navigation, fails
+	$(VENV)/python -m docs.build_site prepare
+	NO_MKDOCS_2_WARNING=1 $(SITE)/mkdocs build --strict --config-file build/site/mkdocs.yml
+	$(VENV)/python -m docs.build_site check
 
 dashboards: setup ## make grafana/dashboards/*.json from grafana/boards and the addresses in alerts/addresses.yml
 	$(VENV)/python -m grafana.build
@@ -149,7 +162,7 @@ tools:
 	@scripts/need-java
 
 clean: ## remove .venv, what was built and the last demo, but not .cache
-	rm -rf .venv .venv-release build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
+	rm -rf .venv .venv-release .venv-site build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too

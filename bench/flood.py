@@ -1,4 +1,4 @@
-"""`python -m bench.flood`: scrapes and logins over TLS while clients of other loopback addresses are hostile.
+"""`python -m bench.flood`: scrapes, the status page, the API and logins over TLS while other clients are hostile.
 
 The server, the hostile clients and the measured ones are three processes.
 """
@@ -20,7 +20,9 @@ from bench.worker import Worker
 from sandbox.certificates import Authority
 
 COST = 10
+PATHS = ("/metrics", "/", "/api/v1/moves")
 SCRAPES = 200
+"""Requests of each path."""
 PAUSE = 0.1
 LOGINS = 10
 PASSWORD = "password-of-the-benchmark"  # noqa: S105  # it guards nothing
@@ -51,37 +53,43 @@ def _web_file(folder: Path) -> Path:
 
 def _measure(server: Worker, clients: Worker, authority: Path) -> Iterator[Row]:
     context = ssl.create_default_context(cafile=authority)
-    _get(server.ready, context, "scraper", "127.0.0.1")
+    for path in PATHS:
+        _get(server.ready, context, "scraper", "127.0.0.1", path)
     before, used, started = descriptors(server.pid), cpu_seconds(server.pid), time.perf_counter()
     clients.step("start")
-    scrapes, logins = list[float](), list[float]()
+    asked: dict[str, list[float]] = {path: [] for path in PATHS}
+    logins = list[float]()
     for number in range(SCRAPES):
         time.sleep(PAUSE)
-        scrapes.append(_get(server.ready, context, "scraper", "127.0.0.1"))
+        for path in PATHS:
+            asked[path].append(_get(server.ready, context, "scraper", "127.0.0.1", path))
         if number % (SCRAPES // LOGINS) == 0:
             logins.append(_get(server.ready, context, _user(len(logins)), f"127.0.9.{len(logins) + 1}"))
     done = clients.step("hold")
     used, lasted = cpu_seconds(server.pid) - used, time.perf_counter() - started
     freed = _seconds_until_freed(server.pid, before)
-    scrapes.sort()
-    good = sum(seconds < SCRAPE_SECONDS for seconds in scrapes)
-    yield Row(f"scrapes of {SCRAPES} not below {SCRAPE_SECONDS} s", SCRAPES - good, "", 0, f"over {lasted:.0f} s")
-    yield Row("- slowest scrape", scrapes[-1], "s", SCRAPE_SECONDS, f"median {percentile(scrapes, 0.5):.3f} s")
+    for path, seconds in asked.items():
+        seconds.sort()
+        good = sum(each < SCRAPE_SECONDS for each in seconds)
+        yield Row(
+            f"{path}: requests of {SCRAPES} not below {SCRAPE_SECONDS} s", SCRAPES - good, "", 0, f"over {lasted:.0f} s"
+        )
+        yield Row("- the slowest", seconds[-1], "s", SCRAPE_SECONDS, f"median {percentile(seconds, 0.5):.3f} s")
     yield Row("slowest first login", max(logins), "s", LOGIN_SECONDS, f"{LOGINS} users, each of a new address")
     yield Row("descriptors are back after", freed, "s", DESCRIPTOR_SECONDS, "the hostile clients stay connected")
     yield Row("CPU of the server", used / lasted, "cores", None, f"{server.step()}")
     yield Row("hostile requests", sum(done.values()), "", None, ", ".join(f"{n} {what}" for what, n in done.items()))
 
 
-def _get(port: int, context: ssl.SSLContext, user: str, source: str) -> float:
-    """Return the seconds of a scrape over a new connection; infinity if it fails."""
+def _get(port: int, context: ssl.SSLContext, user: str, source: str, path: str = "/metrics") -> float:
+    """Return the seconds of a request over a new connection; infinity if it fails."""
     login = base64.b64encode(f"{user}:{PASSWORD}".encode()).decode()
     connection = http.client.HTTPSConnection(
         "127.0.0.1", port, timeout=GIVE_UP_SECONDS, source_address=(source, 0), context=context
     )
     started = time.perf_counter()
     try:
-        connection.request("GET", "/metrics", headers={"Authorization": f"Basic {login}", "Accept-Encoding": "gzip"})
+        connection.request("GET", path, headers={"Authorization": f"Basic {login}", "Accept-Encoding": "gzip"})
         reply = connection.getresponse()
         reply.read()
     except OSError as failure:

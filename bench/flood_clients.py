@@ -12,6 +12,8 @@ from typing import Any
 
 WRONG_LOGINS = 100
 """Per second, from ten addresses."""
+PATHS = ("/metrics", "/", "/api/v1/moves?limit=1000")
+"""Wrong logins and half requests are for each of them in turn."""
 UNREAD_PAGES, HALF_REQUESTS, SILENT = 64, 300, 20
 BACK_AFTER = 5.0
 SMALL_BUFFER = 4096
@@ -70,13 +72,13 @@ class _Flood:
         number = 0
         while self._going:
             number += 1
-            self._tasks.append(asyncio.create_task(self._wrong(_source(5, number))))
+            self._tasks.append(asyncio.create_task(self._wrong(_source(5, number), PATHS[number % len(PATHS)])))
             await asyncio.sleep(1 / WRONG_LOGINS)
 
-    async def _wrong(self, source: str) -> None:
+    async def _wrong(self, source: str, path: str) -> None:
         with suppress(OSError):
             reader, writer = await self._open(source)
-            writer.write(_request(f"scraper:wrong {source}"))
+            writer.write(_request(f"scraper:wrong {source}", path))
             answer = await reader.read(64)
             self._count[f"wrong logins answered {answer[9:12].decode() or 'by a close'}"] += 1
             writer.close()
@@ -87,7 +89,8 @@ class _Flood:
 
     async def _half(self, source: str) -> None:
         _, writer = await self._open(source)
-        writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        path = PATHS[self._count["half requests"] % len(PATHS)]
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nX-Slow: ".encode())
         self._count["half requests"] += 1
 
     async def _unread(self, source: str) -> None:
@@ -118,6 +121,6 @@ def _source(network: int, number: int) -> str:
     return f"127.0.{network}.{number % 10 + 1}"
 
 
-def _request(login: str) -> bytes:
+def _request(login: str, path: str = "/metrics") -> bytes:
     encoded = base64.b64encode(login.encode()).decode()
-    return f"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {encoded}\r\n\r\n".encode()
+    return f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {encoded}\r\n\r\n".encode()

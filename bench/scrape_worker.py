@@ -1,5 +1,6 @@
 """A worker that polls back to back on a thread and serves `/metrics`."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,11 @@ from kafka_warden.web.server import WebServer, WebSettings
 
 @contextmanager
 def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any]]]:
-    """Serve and return the port. Steps: `poll` starts to poll, `rest` stops; both return the number of polls."""
+    """Serve and return the port. Steps: `poll` starts to poll, `rest` stops; both return the number of polls.
+
+    `argument["nice"]` is added to the niceness; less than 0 needs root.
+    """
+    os.nice(argument["nice"])
     with poll_worker.make_cycle(argument) as cycle:
         cycle.once()
         server = WebServer(WebSettings(listen=Address("127.0.0.1", 0)), cycle.holder, health=Health)

@@ -1,17 +1,18 @@
 """Makes docs/metrics.md from the catalogue, the list of beans and the golden page: `make docs`.
 
-Also docs/history-schema.md and docs/pipeline-marts.md, by `history_schema.py` and `pipeline_marts.py`, and
-docs/openapi.json.
+Also the documents of the modules beside it, and docs/openapi.json. With `--check` it only names what is not current.
 """
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from prometheus_client import REGISTRY
 
-from docs import history_schema, pipeline_marts
+from docs import catalogue, history_schema, how_it_knows, pipeline_marts, worked_examples
+from docs.worked_rows import FIVE
 from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
 from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
 from kafka_warden.catalogue.cluster import CLUSTER
@@ -199,8 +200,36 @@ def _row(bean: tuple[str, str, str, float]) -> str:
     return f"| `{name}` | `{attribute}` | {where} | {'ms' if factor == MILLISECONDS else ''} |"
 
 
+def outputs() -> dict[Path, str]:
+    """What every generated document has to hold."""
+    sections = [(title, [metric.full_name for metric in metrics]) for title, _, metrics in SECTIONS]
+    return {
+        HERE / "metrics.md": render(),
+        HERE / "catalogue.md": catalogue.render(sections),
+        HERE / "history-schema.md": history_schema.render(),
+        HERE / "pipeline-marts.md": pipeline_marts.render(),
+        HERE / "worked-examples.md": worked_examples.render(FIVE),
+        HERE / "openapi.json": api(),
+        **how_it_knows.pictures(),
+    }
+
+
+def stale(documents: Mapping[Path, str]) -> list[Path]:
+    """The files that do not hold what they have to."""
+    return [path for path, text in documents.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+
+
+def main(*, check: bool) -> int:
+    """Write what is not current; or only name it, and 1 if there is any."""
+    documents = outputs()
+    old = stale(documents)
+    for path in old:
+        if check:
+            print(f"{path.name} is not current: run make docs", file=sys.stderr)
+        else:
+            path.write_text(documents[path], encoding="utf-8")
+    return 1 if check and old else 0
+
+
 if __name__ == "__main__":
-    (HERE / "metrics.md").write_text(render())
-    (HERE / "history-schema.md").write_text(history_schema.render())
-    (HERE / "pipeline-marts.md").write_text(pipeline_marts.render())
-    (HERE / "openapi.json").write_text(api())
+    sys.exit(main(check="--check" in sys.argv[1:]))

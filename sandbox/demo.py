@@ -23,6 +23,7 @@ from sandbox.cluster import Cluster
 from sandbox.demo_folder import FolderError, default_folder, require_replaceable
 from sandbox.demo_grafana import MARK_SCRAPES
 from sandbox.demo_keep import Recorder
+from sandbox.demo_screens import seen
 from sandbox.demo_signals import InterruptedDemo, interrupt_behind, listen
 from sandbox.demo_table import Board, Row, Screen
 from sandbox.errors import SandboxError
@@ -82,15 +83,15 @@ class Demo:
         self.cluster = stack.enter_context(Cluster(settings))
         scene.prepare(self.cluster, scene.TRANSFERS, stack)
         self._say("Starting the sidecar, Prometheus and Alertmanager")
-        sidecar = stack.enter_context(Sidecar(directory / "sidecar", self.cluster, {"poll": POLLING}))
+        self.sidecar = stack.enter_context(Sidecar(directory / "sidecar", self.cluster, {"poll": POLLING}))
         self.alertmanager = stack.enter_context(Alertmanager(directory / "alertmanager", programs=programs))
-        seen = directory / "prometheus"
-        rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), seen / "rules", RULE_SCALE, RULE_FLOOR_SECONDS)
-        self.recorder = stack.enter_context(Recorder(default_folder(), seen, CLUSTER, SCRAPE_SECONDS, self._say))
+        stored = directory / "prometheus"
+        rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), stored / "rules", RULE_SCALE, RULE_FLOOR_SECONDS)
+        self.recorder = stack.enter_context(Recorder(default_folder(), stored, CLUSTER, SCRAPE_SECONDS, self._say))
         self.prometheus = stack.enter_context(
             Prometheus(
-                seen,
-                [sidecar.address],
+                stored,
+                [self.sidecar.address],
                 rules,
                 self.alertmanager.address,
                 SCRAPE_SECONDS,
@@ -98,7 +99,7 @@ class Demo:
                 programs,
             )
         )
-        self._programs = (sidecar, self.alertmanager, self.prometheus)
+        self._programs = (self.sidecar, self.alertmanager, self.prometheus)
 
     def run(self) -> None:
         """Run all steps.
@@ -113,7 +114,7 @@ class Demo:
         self._start_moves()
         alert = self._wait(self._stuck_alert, 120, f"{ALERT} reaches Alertmanager")
         if alert is not None:
-            self.recorder.alert()
+            self.recorder.alert(seen(self.sidecar, alert))
             self._say_alert(alert)
             if CAUSE not in alert.annotations["description"]:
                 raise DemoError(f"the alert does not name the cause {CAUSE}")
@@ -217,12 +218,11 @@ class Demo:
         self._screen.say(text, *details)
 
     def _say_addresses(self) -> None:
-        sidecar = self._programs[0]
         self._say(
             "Everything is up:",
-            f"Status page   {sidecar.url}/",
+            f"Status page   {self.sidecar.url}/",
             f"Kafka         {self.cluster.bootstrap}",
-            f"kafka-warden  {sidecar.url}/metrics",
+            f"kafka-warden  {self.sidecar.url}/metrics",
             f"Prometheus    {self.prometheus.url}",
             f"Alertmanager  {self.alertmanager.url}/api/v2/alerts",
             f"The rules are those of {ALERTS.name}/ with every duration shortened to a thirtieth, ten seconds at least",

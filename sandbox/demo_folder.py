@@ -6,6 +6,7 @@
     prometheus/data    what Prometheus stored
     prometheus/rules   the rules that it evaluated
     grafana            dashboards and provisioning (sandbox/demo_grafana.py)
+    alerted            the status page and the alert, when it had reached Alertmanager; missing before
 
 Only another run replaces it. Looking at it changes nothing but paths in `grafana`, where the folder was moved.
 """
@@ -25,6 +26,7 @@ DESCRIPTION = "run.json"
 DATA = Path("prometheus", "data")
 RULES = Path("prometheus", "rules")
 GRAFANA = Path("grafana")
+ALERTED = Path("alerted")
 MAKE_ONE = "run `make demo`, which makes one in a few minutes"
 
 

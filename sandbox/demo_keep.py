@@ -3,13 +3,14 @@
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from sandbox import demo_grafana
 from sandbox.demo_folder import (
+    ALERTED,
     DATA,
     FOLDER_VARIABLE,
     GRAFANA,
@@ -53,14 +54,15 @@ class Recorder:
         self._log = log
         self._began: float | None = None
         self._alerted: float | None = None
+        self._shown: Mapping[str, bytes] = {}
 
     def begin(self) -> None:
         """Prometheus has data from now on."""
         self._began = time.time()
 
-    def alert(self) -> None:
-        """The alert has reached Alertmanager."""
-        self._alerted = time.time()
+    def alert(self, shown: Mapping[str, bytes]) -> None:
+        """The alert has reached Alertmanager. `shown`: path to content of what a person sees at that moment."""
+        self._alerted, self._shown = time.time(), shown
 
     def __enter__(self) -> Self:
         return self
@@ -71,17 +73,18 @@ class Recorder:
         if self._began is None:
             return
         run = Run(self._began, time.time(), self._alerted, _outcome(error), self._cluster, self._scrape_seconds)
-        keep(run, self._prometheus, self._folder)
+        keep(run, self._prometheus, self._folder, self._shown)
         self._log(f"Prometheus' data, its rules and the dashboards are in {self._folder}: {COMMAND} shows them")
 
 
-def keep(run: Run, prometheus: Path, folder: Path) -> None:
+def keep(run: Run, prometheus: Path, folder: Path, shown: Mapping[str, bytes]) -> None:
     """Copy a run into its folder, completely or not at all; an older run is removed.
 
     Args:
         run: Its description.
         prometheus: Directory with `data` and `rules` of a Prometheus that has ended.
         folder: Where.
+        shown: Path to content of what a person saw at the alert.
 
     Raises:
         FolderError: Something else is there, or it could not be written.
@@ -95,6 +98,10 @@ def keep(run: Run, prometheus: Path, folder: Path) -> None:
             shutil.copytree(prometheus / "rules", fresh / RULES)
             address = f"http://{LOOPBACK}:{PROMETHEUS_PORT}"
             demo_grafana.write(fresh / GRAFANA, folder / GRAFANA, address, run)
+            for path, content in shown.items():
+                file = fresh / ALERTED / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
             write(fresh, run)
             _replace(folder, fresh, Path(staging, "before"))
     except OSError as error:

@@ -1,9 +1,11 @@
-"""Draws `docs/pictures/*.svg`: what two dashboards show at the alert of the last demo (`make pictures`).
+"""Makes `docs/pictures` (`make pictures`): two dashboards, the status page and the alert of the last demo.
 
 The queries, titles, units, colours and the layout are those of `grafana/dashboards`; the data are those that Prometheus
-stored in the last run of `make demo`. Grafana takes no part, so its look is only approximated.
+stored in the last run of `make demo`. Grafana takes no part, so its look is only approximated. `sources.json` has a
+hash of what each picture was made from, so that a test finds pictures that are older than what they show.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
+import yaml
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -25,12 +28,16 @@ from kafka_warden.pipeline.report.canvas import at, canvas, durations, times, un
 from sandbox import demo_folder
 from sandbox.demo_archive import Archive
 from sandbox.demo_folder import FolderError, Run, new_demo
+from sandbox.demo_screens import photograph
 from sandbox.errors import SandboxError
+from sandbox.monitoring import ALERTS
 from sandbox.monitoring_tools import tools
 
 ROOT: Final = Path(__file__).parents[1]
 DASHBOARDS: Final = ROOT / "grafana" / "dashboards"
 PICTURES: Final = ROOT / "docs" / "pictures"
+STATUS: Final = ROOT / "exporter" / "kafka_warden" / "web" / "status"
+SOURCES: Final = PICTURES / "sources.json"
 NAMES: Final = ("fleet", "moves")
 COLUMNS: Final = 24
 WIDTH: Final = 13.0
@@ -40,6 +47,7 @@ CAPTION: Final = (
     "Drawn by `make pictures` from the queries of the dashboard {title}, over a run of `make demo`, when\n"
     "KafkaReassignmentStuck had reached Alertmanager, {seconds:.0f} s after the start. Grafana itself looks different."
 )
+ALERT: Final = "KafkaReassignmentStuck"
 SHORT: Final = 18
 """Characters of a text that fits into a narrow panel in large letters."""
 PALETTE: Final = {colour.name: colour.light for colour in colours.ALL} | {"text": colours.INK.light}
@@ -237,23 +245,43 @@ def draw(page: Mapping[str, Any], data: Data) -> Figure:
         return figure
 
 
+def sources() -> dict[str, str]:
+    """Return a hash of what each picture is made from, by its name."""
+    rules = ALERTS.glob("*.rules.yml")
+    groups = (group for file in rules for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"])
+    (rule,) = (rule for group in groups for rule in group["rules"] if rule.get("alert") == ALERT)
+    page = sorted(file for file in STATUS.rglob("*") if file.suffix in {".py", ".html", ".css", ".svg"})
+    parts = {
+        "alert": [json.dumps(rule, sort_keys=True).encode()],
+        "status": [file.read_bytes() for file in page],
+        **{name: [_dashboard(name).read_bytes()] for name in NAMES},
+    }
+    return {name: hashlib.sha256(b"".join(contents)).hexdigest() for name, contents in sorted(parts.items())}
+
+
+def _dashboard(name: str) -> Path:
+    return DASHBOARDS / f"kafka-warden-{name}.json"
+
+
 def main() -> int:
-    """Draw both pictures; 1 if there is no run with an alert."""
+    """Make all pictures; 1 if there is no run with an alert, or no browser."""
     folder = demo_folder.default_folder()
     scratch = Path(tempfile.mkdtemp(prefix="kafka-warden-pictures-"))
     try:
         run = demo_folder.read(folder)
         if run.alerted is None:
             raise FolderError(f"the run in {folder} had no alert: {new_demo(folder)}")
+        PICTURES.mkdir(exist_ok=True)
+        photograph(folder, PICTURES)
         with Archive(scratch, folder, 0, tools()) as archive:
             archive.require_run(run)
             for name in NAMES:
-                page = json.loads((DASHBOARDS / f"kafka-warden-{name}.json").read_text(encoding="utf-8"))
-                PICTURES.mkdir(exist_ok=True)
+                page = json.loads(_dashboard(name).read_text(encoding="utf-8"))
                 with canvas(1):
                     draw(page, Data(archive, run, run.alerted)).savefig(
                         PICTURES / f"{name}.svg", metadata={"Date": None}
                     )
+        SOURCES.write_text(json.dumps(sources(), indent=2) + "\n", encoding="utf-8")
     except SandboxError as error:
         print(f"pictures: {error}", file=sys.stderr)
         return 1

@@ -1,13 +1,17 @@
 """The documents keep up with the code: what is generated is current, what is linked exists, what is named is served."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from docs import history_schema, pipeline_marts
-from docs.generate import api, render
+from docs.catalogue import all_rules, read_metrics
+from docs.generate import outputs, render, stale
+from docs.how_it_knows import pictures
+from docs.worked_examples import Example, Given
+from docs.worked_rows import FIVE
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
@@ -26,25 +30,75 @@ OPTION: Final = re.compile(rf"`((?:{'|'.join({key.partition('.')[0] for key in K
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("metrics", render()), ("pipeline-marts", pipeline_marts.render()), ("history-schema", history_schema.render())],
-    ids=lambda each: each[:16],
-)
-def test_document_is_current(name: str, text: str) -> None:
+@pytest.mark.parametrize(("file", "text"), outputs().items(), ids=lambda each: getattr(each, "name", ""))
+def test_document_is_current(file: Path, text: str) -> None:
     """A document is what `make docs` makes of the code as it stands."""
-    assert (ROOT / "docs" / f"{name}.md").read_text() == text, "run make docs"
+    assert file.read_text() == text, "run make docs"
 
 
-def test_openapi_document_is_current() -> None:
-    """The document of `/api/v1` is what the types of the rows are now."""
-    assert (ROOT / "docs" / "openapi.json").read_text() == api(), "run make docs"
+def test_document_that_is_not_current_is_named(tmp_path: Path) -> None:
+    """`make lint` finds a document that is missing or differs, and no other one."""
+    same, other, missing = (tmp_path / name for name in ("same", "other", "missing"))
+    same.write_text("a")
+    other.write_text("b")
+    assert stale({same: "a", other: "a", missing: "a"}) == [other, missing]
 
 
 def test_metrics_document_has_every_family() -> None:
     """Every family is documented once, with its help, its type and a sample."""
     documented = re.findall(r"^# TYPE (\S+)", render(), re.MULTILINE)
     assert sorted(documented) == sorted(NAMES)
+
+
+def test_recording_rules_are_followed_to_the_metrics() -> None:
+    """A metric that an alert reads through two rules is one of its metrics; text and unknown names are none."""
+    records = {"a:b": 'c:d{broker="1"} > 0', "c:d": "max(kafka_warden_up) or c:d or other"}
+    assert read_metrics("a:b == 1", records) == {"kafka_warden_up"}
+    assert read_metrics("a:b == 1", {}) == set()
+
+
+def test_catalogue_has_every_metric_and_every_alert() -> None:
+    """Each metric has one row, and each alert one with its runbook, its metrics and a panel that links to it."""
+    text = (ROOT / "docs" / "catalogue.md").read_text()
+    assert sorted(NAMES) == sorted(re.findall(r"^\| `(kafka_warden_\w+)` ", text, re.MULTILINE))
+    rows = re.findall(r"^\| \[(\w+)\]\(../alerts/runbooks/\1\.md\) \| `.+` \| .*\*.+\* \|$", text, re.MULTILINE)
+    assert rows == [rule.name for rule in all_rules()]
+
+
+def test_example_that_a_formula_does_not_give_is_refused() -> None:
+    """A result that differs from the document stops the page, so a changed formula cannot leave it as it was."""
+    given = {"first": Given(2, "MB/s"), "second": Given((30, 50), "%")}
+    example = Example("a", given, lambda first, second: first * second[1], (abs,), "1 MB/s", "here", "MB/s")
+    assert example.computed() == "1 MB/s"
+    with pytest.raises(ValueError, match=r"give 1 MB/s, the document 2 MB/s"):
+        replace(example, says="2 MB/s").computed()
+
+
+def test_examples_use_the_formulas_of_the_sidecar() -> None:
+    """All five documents have examples, and each uses formulas that the sidecar computes with."""
+    assert len(FIVE) == 5
+    used = [formula.__module__ for each in FIVE for example in each.examples for formula in example.formulas]
+    assert {name.rpartition(".")[0] for name in used} == {"kafka_warden.formulas"}
+
+
+@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "pictures").glob("how-*.svg")), ids=lambda file: file.stem)
+def test_picture_is_read_aloud_and_has_the_colours_of_both_modes(picture: Path) -> None:
+    """A picture has a title, a description, and no colour outside the palette that changes with the mode."""
+    text = picture.read_text()
+    assert all(re.search(rf"<{part} [^>]*>[^<]+</{part}>", text) for part in ("title", "desc"))
+    style, drawn = re.findall(r"<style>.*?</style>", text), re.sub(r"<style>.*?</style>", "", text)
+    assert len(style) == 1
+    assert "prefers-color-scheme:dark" in style[0]
+    assert re.findall(r"#[0-9a-f]{6}\b", drawn) == []
+    assert set(re.findall(r"var\((--\w+)\)", drawn)) <= set(re.findall(r"(--\w+):", style[0]))
+
+
+def test_every_picture_is_shown_with_a_text() -> None:
+    """Each drawn picture is in how-it-knows.md, and no image of any document lacks its text."""
+    page = (ROOT / "docs" / "how-it-knows.md").read_text()
+    assert set(re.findall(r"!\[.+\]\((\S+)\)", page)) == {f"pictures/{file.name}" for file in pictures()}
+    images = [image for file in DOCUMENTS for image in re.findall(r"!\[(.*?)\]\(", file.read_text())]
+    assert all(images)
 
 
 @documents
@@ -72,7 +126,7 @@ def test_commands_that_are_named_exist(document: Path) -> None:
         set(re.findall(r"`make ([a-z-]+)", text)) | set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)) <= targets
     )
     commands: Any = _parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
-    for name, arguments in re.findall(r"kafka-warden (run|plan|check)((?:[^`\n]|\\\n)*)", text):
+    for name, arguments in re.findall(r"kafka-warden (run|plan|check|top)((?:[^`\n]|\\\n)*)", text):
         assert set(re.findall(r"(?<!\S)(--[a-z-]+)", arguments)) <= set(commands[name]._option_string_actions), (
             arguments
         )

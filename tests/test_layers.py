@@ -17,6 +17,7 @@ OPEN = {"kafka_warden.model", "kafka_warden.errors", "kafka_warden.formulas"}
 SETTINGS = {"kafka_warden.settings"}
 CLOCK = {"kafka_warden.clock"}
 THREADS = {"kafka_warden.daemon_threads"}
+TOP = OPEN | {f"kafka_warden.{part}" for part in ("planning.formatting", "views", "web.api", "web.query")}
 
 ROOMS: dict[str, set[str]] = {
     "kafka_warden.clock": set(),
@@ -107,9 +108,25 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.check.jmxquery_beans": set(),
     "kafka_warden.check.librdkafka_login": set(),
     "kafka_warden.check": {"kafka_warden"},
+    "kafka_warden.top.client": OPEN | SETTINGS | THREADS,
+    "kafka_warden.top.columns": TOP | SETTINGS,
+    "kafka_warden.top.tables": {"kafka_warden.top.columns"},
+    "kafka_warden.top.reading": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("client", "columns")},
+    "kafka_warden.top.layout": TOP | {f"kafka_warden.top.{part}" for part in ("columns", "reading")},
+    "kafka_warden.top.output": TOP
+    | CLOCK
+    | {f"kafka_warden.top.{part}" for part in ("columns", "layout", "reading", "tables")},
+    "kafka_warden.top.flags": OPEN
+    | SETTINGS
+    | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.columns", "top.tables")},
+    "kafka_warden.top.widgets": TOP | {f"kafka_warden.top.{part}" for part in ("columns", "layout", "tables")},
+    "kafka_warden.top.screen": TOP
+    | CLOCK
+    | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading", "tables", "widgets")},
+    "kafka_warden.top": {"kafka_warden"},
     "kafka_warden.cli": {"kafka_warden"},
 }
-"""Room to what it may import besides itself; only app, plan, check and cli wire, and a command within the pipeline."""
+"""Room to what it may import besides itself; only app, plan, check, top and cli wire, and a command in the pipeline."""
 
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"kafka_warden.timer"},
@@ -137,6 +154,7 @@ LIBRARIES: dict[str, set[str]] = {
         f"kafka_warden.{room}"
         for room in ("app", "cycle", "history", "log", "pace", "poller", "reload", "state", "timer", "web")
     },
+    "textual": {"kafka_warden.top.screen", "kafka_warden.top.widgets"},
     "yaml": {"kafka_warden.config", "kafka_warden.settings"},
 }
 """Library to the rooms that may import it."""
@@ -232,6 +250,8 @@ def test_module_imports_only_what_stands_before_it(module: str, tree: ast.Module
         ("kafka_warden.cycle", "from kafka_warden.config import Config"),
         ("kafka_warden.app", "import pyspark"),
         ("kafka_warden.check.kafka", "import confluent_kafka"),
+        ("kafka_warden.top.command", "import textual"),
+        ("kafka_warden.top.layout", "from kafka_warden.top.screen import Top"),
         ("kafka_warden.check.output", "from kafka_warden.check.rights import Rights"),
         ("kafka_warden.history.schema", "import pyarrow"),
         ("kafka_warden.history.schema", "from kafka_warden.catalogue import View"),
@@ -262,9 +282,11 @@ def test_rules_name_what_exists() -> None:
 
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
-    """Importing all of the sidecar starts no JVM bridge, no Spark, no Arrow, no librdkafka and no template engine."""
-    extras = {"confluent_kafka", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark"}
-    rooms = "kafka_warden.app, kafka_warden.check.command, kafka_warden.cli, kafka_warden.history.schema"
+    """Importing all of the sidecar starts no JVM bridge, Spark, Arrow, librdkafka, template engine or Textual."""
+    extras = {"confluent_kafka", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark", "textual"}
+    rooms = ", ".join(
+        f"kafka_warden.{room}" for room in ("app", "check.command", "cli", "history.schema", "top.command")
+    )
     code = f"import sys, {rooms}; print(*sorted({extras} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == []

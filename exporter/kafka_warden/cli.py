@@ -19,7 +19,7 @@ BAD_CONFIGURATION: Final = 2
 """Exit code for bad flags (as in argparse), options, plans and history files."""
 
 INCOMPLETE: Final = 3
-"""Exit code of a plan when data from the cluster or its history is missing."""
+"""Exit code of a plan, and of `top` that prints once, when data from the cluster or its history is missing."""
 
 GAVE_UP: Final = 4
 """Exit code of a pipeline job that failed in Spark. 1 is the code of a plan that is not possible."""
@@ -95,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--check-config", action="store_true", help="check the configuration and its files, then exit")
     _add_plan(commands)
     _add_check(commands)
+    _add_top(commands)
     # The flags of the jobs need Spark.
     commands.add_parser(PIPELINE, help="Spark jobs over the history", add_help=False)
     return parser
@@ -153,6 +154,34 @@ def _add_check(commands: Any) -> None:
     check.add_argument("--json", action="store_true", help="print one JSON document")
 
 
+def _add_top(commands: Any) -> None:
+    top = commands.add_parser(
+        "top",
+        help="show moves, throttles, replicas and problems on the terminal",
+        description="Show what the status page shows on the terminal: of a running sidecar, by default that of this"
+        " machine, or of a cluster that it polls by itself, with --bootstrap-servers or --config. Exit codes: 0 ended"
+        " or printed, 2 bad flags, 3 printed once without fresh data, 130 Ctrl-C.",
+        epilog="Flags of options, and the environment variables of run, count only where it polls by itself. The"
+        " password for --user comes from a file or from KAFKA_WARDEN_TOP_PASSWORD only.",
+        allow_abbrev=False,
+    )
+    top.add_argument("--url", metavar="URL", help="address of the sidecar (default: http://127.0.0.1:10073)")
+    top.add_argument("--user", metavar="NAME", help="user of basic authentication")
+    top.add_argument("--password-file", metavar="FILE", help="file with the password")
+    top.add_argument("--ca", metavar="FILE", help="certificates to trust, PEM (default: those of the system)")
+    top.add_argument("--cert", metavar="FILE", help="client certificate, PEM")
+    top.add_argument("--key", metavar="FILE", help="key of the client certificate")
+    top.add_argument("--every", metavar="DURATION", help="time between two readings (default: 5s)")
+    top.add_argument("--once", action="store_true", help="print the tables once; the default without a terminal")
+    top.add_argument("--json", action="store_true", help="print one JSON document")
+    top.add_argument("--table", metavar="NAME", help="table to show first, or the only one to print, such as moves")
+    top.add_argument("--rows", metavar="NUMBER", help="rows to print of each table (default: 20, and all with --json)")
+    top.add_argument("--filter", metavar="TEXT", help="show rows with this text, or with field=value")
+    top.add_argument("--sort", metavar="FIELD", help="order of the rows of --table: the largest first, texts from A")
+    top.add_argument("--reverse", action="store_true", help="turn the order round")
+    _add_option_flags(top, "top")
+
+
 def check_installed(option: str, library: str, extra: str) -> None:
     """Check that a library of an extra is installed, without importing it.
 
@@ -189,6 +218,12 @@ def _run(parsed: argparse.Namespace) -> int:
         from kafka_warden.check.flags import read as read_check  # noqa: PLC0415  # the same
 
         return doctor.run(lambda: load(flags, os.environ, parsed.config), read_check(vars(parsed)))
+
+    if parsed.command == "top":
+        from kafka_warden.top import command as top  # noqa: PLC0415  # the same
+        from kafka_warden.top.flags import read as read_top  # noqa: PLC0415  # the same
+
+        return top.run(lambda: load(flags, os.environ, parsed.config), read_top(vars(parsed), flags, os.environ))
 
     def read_all() -> Config:
         config = load(flags, os.environ, parsed.config)

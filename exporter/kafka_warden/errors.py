@@ -49,6 +49,10 @@ class IncompleteError(KafkaWardenError):
     """The cluster did not report all that a plan needs; the message says what is missing and what to do."""
 
 
+class NoAnswerError(KafkaWardenError):
+    """A sidecar did not answer, or what answered is none; the message says why, without its address."""
+
+
 class HistoryRowsError(KafkaWardenError):
     """The rows are not those of one whole poll."""
 

@@ -7,6 +7,7 @@ from typing import Final
 from sandbox import ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE
 from tests.alerts import faults_followers as followers
+from tests.alerts import faults_process as process
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
 from tests.alerts import faults_worst_day as worst_day
@@ -88,6 +89,13 @@ def topic_too_many(stage: Stage) -> Iterator[set[Fired]]:
         yield {fired("KafkaClusterPartitionLimit", topic="unused")}
 
 
+@fault("passwords-tried-with-login", "A client tries passwords at a sidecar that asks for one")
+def passwords_tried_with_login(stage: Stage) -> Iterator[set[Fired]]:
+    """Over TLS."""
+    with process.certificate_expires.happen(stage), process.passwords_tried.happen(stage) as brought:
+        yield brought
+
+
 OWN: Final[Mapping[str, Fault]] = {
     "KafkaClusterPartitionLimit": topic_too_many,
     "KafkaLogDirFilling": topic_filling,
@@ -96,6 +104,7 @@ OWN: Final[Mapping[str, Fault]] = {
     "KafkaReassignmentStuck": stuck_move,
     "KafkaReplicasOutOfSync": returned_empty,
     "KafkaWardenBlind": blind_move,
+    "KafkaWardenLoginsRefused": passwords_tried_with_login,
 }
 """Where the faults of the rounds leave nothing for a command of the page to work on, do not name it, or slow it."""
 

@@ -24,7 +24,8 @@ POLLS = 8
 CADENCES = ("60s", "4s", "100ms")
 """How often log dirs are asked."""
 MEBIBYTE = 1 << 20
-RETENTION = {"segment.bytes": MEBIBYTE, "retention.bytes": MEBIBYTE}
+RETENTION = {"segment.bytes": MEBIBYTE, "retention.bytes": 4 * MEBIBYTE}
+"""Logs of seven seconds: beside them, the moments between the two readings of one poll are small."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """`kafka-warden check` on real brokers: nothing in healthy set-ups, and the one thing in broken ones."""
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from sandbox import Cluster, ClusterSettings, Security
 from sandbox.admin_principals import MONITORING, Acl
 from sandbox.certificates import Authority
 from sandbox.protection import EXPIRED_LISTENER, MISNAMED_LISTENER, MONITOR, WRONG
+from tests.check.test_broken import free_port
 from tests.cluster.sidecar import configuration
 from tests.support.doctor import Doctor
 
@@ -65,6 +67,27 @@ def test_a_plain_cluster_that_is_broken(cluster: Cluster, tmp_path: Path, capsys
         cluster.resume(2)
 
 
+def test_a_plain_cluster_and_a_broken_configuration(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong port and host name, folders that cannot be written, a topic that is missing, a port that is in use."""
+    (tmp_path / "file").touch()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        in_use = f"127.0.0.1:{taken.getsockname()[1]}"
+        sections: list[tuple[str, str, dict[str, Any]]] = [
+            ("KW-TCP", "error", {"kafka": {"bootstrap.servers": f"127.0.0.1:{free_port()}"}}),
+            ("KW-DNS", "error", {"kafka": {"bootstrap.servers": "no-such-host.invalid:9092"}}),
+            ("KW-STATE", "error", {"state": {"path": str(tmp_path / "file" / "state")}}),
+            ("KW-HISTORY-FOLDER", "error", {"history": {"parquet": {"path": str(tmp_path / "file")}}}),
+            ("KW-HISTORY-TOPIC", "error", {"history": {"kafka": {"topic": "no-such-topic"}}}),
+            ("KW-WEB-LISTEN", "warning", {"web": {"listen": in_use}}),
+        ]
+        for code, result, section in sections:
+            doctor = look(cluster, tmp_path, capsys)
+            doctor.config |= section
+            doctor.one(code, result=result)
+
+
 @pytest.fixture(scope="module")
 def secured(no_process_left: None) -> Iterator[Cluster]:
     """SASL_SSL with ACLs, listeners with bad certificates, and JMX with a password."""
@@ -94,6 +117,34 @@ def test_each_missing_acl(secured: Cluster, tmp_path: Path, capsys: pytest.Captu
     finally:
         secured.admin.grant(MONITOR, [acl])
     assert doctor.wrong() == {}
+
+
+def test_two_things_at_once(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both are named, in six pairs of rights, folders, JMX password and web file."""
+    (tmp_path / "file").touch()
+    (tmp_path / "web.yml").write_text("rate_limit: {interval: soon}\n")
+    state = {"state": {"path": str(tmp_path / "file" / "state")}}
+    web = {"web": {"listen": "127.0.0.1:0", "config_file": str(tmp_path / "web.yml")}}
+    history = {"history": {"parquet": {"path": str(tmp_path / "file")}}}
+    of_cluster, of_configs, of_topics, of_topic_configs = MONITORING
+    pairs: list[tuple[set[str], list[Acl], dict[str, Any], bool]] = [
+        ({CODES[of_cluster], CODES[of_topics]}, [of_cluster, of_topics], {}, False),
+        ({CODES[of_configs], "KW-STATE"}, [of_configs], state, False),
+        ({CODES[of_topic_configs], "KW-HISTORY-FOLDER"}, [of_topic_configs], history, False),
+        ({CODES[of_topics], "KW-JMX"}, [of_topics], {}, True),
+        ({"KW-JMX", "KW-WEB-FILE"}, [], web, True),
+        ({"KW-STATE", "KW-WEB-FILE"}, [], state | web, False),
+    ]
+    for codes, revoked, sections, wrong_jmx in pairs:
+        doctor = look(secured, tmp_path, capsys, MONITOR)
+        doctor.config |= sections
+        if wrong_jmx:
+            doctor.config["jmx"]["password_file"] = str(secured.secret_file(WRONG))
+        secured.admin.revoke(MONITOR, revoked)
+        try:
+            assert doctor.wrong().keys() == codes
+        finally:
+            secured.admin.grant(MONITOR, revoked)
 
 
 def test_a_principal_without_rights(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from tests.deploy.test_image import PROJECT
 
 LOCK: Final = (ROOT / "requirements.txt").read_text()
 PIN: Final = re.compile(r"^([\w.-]+)==([^\s;]+)", re.MULTILINE)
-EXTRAS: Final = ("history", "history-kafka", "jmx")
+EXTRAS: Final = ("history", "history-kafka", "jmx", "top")
 
 
 def normal(name: str) -> str:

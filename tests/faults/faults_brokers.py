@@ -87,6 +87,8 @@ def all_down(witness: Witness) -> Iterator[set[Fired]]:
 def restarted(witness: Witness) -> Iterator[set[Fired]]:
     """F9: the counters of a restarted broker begin again, as `rate` expects it."""
     cluster = witness.cluster
+    # After an earlier fault the broker may lead nothing, and count nothing.
+    cluster.admin.elect_preferred()
     cluster.load.produce(TOPIC, records=50, partitions=PARTITIONS)
     before = witness.until(lambda page: page.one("broker_bytes_in_total", broker=VICTIM) > 0, "bytes are counted")
     cluster.restart(VICTIM)

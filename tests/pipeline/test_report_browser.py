@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from kafka_warden.pipeline.report.build import build
 from kafka_warden.pipeline.report.page import INDEX, Head, file_of
 from kafka_warden.pipeline.report.reading import Marts
+from sandbox.browser import Page, opened
 from tests.pipeline.report_rows import CLUSTERS, EVIL, TOPIC, marts
-from tests.support.browser import Page, opened
 
 SECTIONS = ("moves", "replication", "alarms", "limits")
 NAMED_PLOTS = {"predicted", "throttled", "causes", "states", "topics", "rules", "timeline", "days"}

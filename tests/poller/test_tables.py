@@ -31,13 +31,27 @@ def test_a_new_leader_is_asked_again_where_its_log_starts(before: Topics, stays:
     answers = LastAnswers()
     old = answers.adopt(layout({**stays, "t": [Partition(replicas=(1, 2), end=10)]}))
     starts = np.array([*[3] * len(stays), 5, 7])
-    answers.columns.begin(np.arange(len(starts)), starts)
+    answers.columns.measure(np.arange(len(starts)), starts * 100, starts, starts, 1.0)
 
     new = answers.adopt(layout({**before, **stays, "t": [Partition(replicas=(1, 2), leader=2, end=10)]}))
 
     assert answers.columns.start.tolist() == [*[UNKNOWN] * len(before), *[3] * len(stays), 5, UNKNOWN]
     assert answers.columns.young[-1] > 0
     assert {getattr(new, name) is getattr(old, name) for name in Keys.__slots__} == {not before}
+
+
+def test_a_log_that_loses_a_segment_while_it_is_read_keeps_its_last_answer() -> None:
+    """Its size may be from before or after the loss, so nothing may be computed from it; it is asked again at once."""
+    columns, rows = Columns.unknown(3), np.arange(3)
+    quiet = np.array([5, 5, UNKNOWN])
+    for clock in (1.0, 2.0, 3.0):
+        columns.measure(rows, np.array([100, 200, 300]), quiet, quiet, clock)
+    columns.measure(rows, np.array([110, 150, 330]), quiet, np.array([5, 9, UNKNOWN]), 4.0)
+
+    assert columns.size.tolist() == [110, 200, 330]
+    assert columns.sized_at.tolist() == [4.0, 3.0, 4.0]
+    assert columns.start.tolist() == [5, 5, UNKNOWN]
+    assert columns.young.tolist() == [0, 1, 0]
 
 
 def test_partitions_are_found_by_name_and_number() -> None:

@@ -55,7 +55,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Run]:
     """The folder of a run 40 days ago, and its description."""
     directory = tmp_path_factory.mktemp("kept")
     run = prometheus_of_a_run(directory / "prometheus")
-    keep(run, directory / "prometheus", directory / "demo")
+    keep(run, directory / "prometheus", directory / "demo", {})
     return directory / "demo", run
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from sandbox import wait_for
 from sandbox.demo_folder import (
+    ALERTED,
     DATA,
     DESCRIPTION,
     FOLDER_VARIABLE,
@@ -25,6 +26,7 @@ from sandbox.monitoring_rules import shorten_files
 from tests.sandbox.conftest import Page
 
 RUN = Run(1000.5, 1100.25, 1050.0, Outcome.COMPLETE, "demo", 2.0)
+SHOWN = {"status.html": b"<p>", "assets/status.css": b"p {}"}
 
 
 def prometheus_with(directory: Path, text: str) -> Path:
@@ -40,7 +42,7 @@ def prometheus_with(directory: Path, text: str) -> Path:
 def first(tmp_path: Path) -> Path:
     """The folder of a first run, alone in its directory."""
     folder = tmp_path / "at" / "demo"
-    keep(RUN, prometheus_with(tmp_path / "first", "first"), folder)
+    keep(RUN, prometheus_with(tmp_path / "first", "first"), folder, {})
     assert read(folder) == RUN
     return folder
 
@@ -69,7 +71,7 @@ def test_every_end_leaves_the_run(tmp_path: Path, raised: BaseException | None, 
         Recorder(folder, prometheus, "demo", 2.0, said.append) as recorder,
     ):
         recorder.begin()
-        recorder.alert()
+        recorder.alert(SHOWN)
         if raised is not None:
             raise raised
 
@@ -78,6 +80,7 @@ def test_every_end_leaves_the_run(tmp_path: Path, raised: BaseException | None, 
     assert run.alerted is not None
     assert run.began <= run.alerted <= run.ended
     assert (folder / DATA / "file").read_text() == "seen"
+    assert {path: (folder / ALERTED / path).read_bytes() for path in SHOWN} == SHOWN
     assert not (folder / DATA / "lock").exists()
     assert [str(folder) in line and "make demo-look" in line for line in said] == [True]
 
@@ -88,7 +91,7 @@ def test_a_run_replaces_the_one_before(tmp_path: Path, first: Path) -> None:
         pass
     require_alone(first, "first")
     (first / "of-the-first").touch()
-    keep(RUN, prometheus_with(tmp_path / "second", "second"), first)
+    keep(RUN, prometheus_with(tmp_path / "second", "second"), first, {})
     require_alone(first, "second")
     assert not (first / "of-the-first").exists()
 
@@ -107,11 +110,11 @@ def test_a_run_that_cannot_be_kept_leaves_the_one_before(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", interrupted)
         with pytest.raises(InterruptedDemo):
-            keep(RUN, second, first)
+            keep(RUN, second, first, {})
     require_alone(first, "first")
     (second / "rules").rename(tmp_path / "taken")
     with pytest.raises(FolderError, match=FOLDER_VARIABLE):
-        keep(RUN, second, first)
+        keep(RUN, second, first, {})
     require_alone(first, "first")
 
 
@@ -120,7 +123,7 @@ def test_a_folder_without_a_run_is_not_replaced(tmp_path: Path) -> None:
     folder, prometheus = tmp_path / "mine", prometheus_with(tmp_path / "prometheus", "seen")
     folder.mkdir()
     (folder / "thesis.tex").write_text("years of work")
-    for refused in (require_replaceable, lambda folder: keep(RUN, prometheus, folder)):
+    for refused in (require_replaceable, lambda folder: keep(RUN, prometheus, folder, {})):
         with pytest.raises(FolderError, match=FOLDER_VARIABLE):
             refused(folder)
     assert [file.name for file in folder.iterdir()] == ["thesis.tex"]

@@ -25,6 +25,11 @@ def test_picture_has_every_panel(name: str) -> None:
     assert "Drawn by `make pictures` from the queries of the dashboard" in text
 
 
+def test_no_picture_is_older_than_what_it_shows() -> None:
+    """Dashboards, status page and alert are those that were drawn; else run `make demo pictures`, and look at them."""
+    assert json.loads(demo_pictures.SOURCES.read_text()) == demo_pictures.sources()
+
+
 @pytest.mark.parametrize(
     ("value", "text", "colour"),
     [(math.inf, "never", "red"), (0.5, "50%", "green"), (1.0, "100%", "orange")],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cycle import Cycle
@@ -16,8 +17,9 @@ from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
 from kafka_warden.model import Parameters, QuotaEntity, Snapshot, TopicConfig
 from kafka_warden.page import Page
-from kafka_warden.views import Views, notes, rows
+from kafka_warden.views import Views, notes, problems, rows
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
+from sandbox.monitoring import ALERTS
 from tests import scene
 from tests.building import known
 from tests.poller.polling import INTERVAL, polling
@@ -44,54 +46,6 @@ def test_every_number_is_that_of_metrics(make: Callable[[], Page]) -> None:
 
     assert wrong == []
     assert compared >= (200 if make is status_rows.troubled else 20)
-
-
-def test_numbers_of_a_polled_cluster_are_those_of_metrics(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """Scripted brokers with a stuck move, throttles, a follower out of sync and a broker that stops answering."""
-    brokers.controller()
-    listed = {"leader.replication.throttled.replicas": "0:1,0:2", "follower.replication.throttled.replicas": "0:3"}
-    brokers.topic(
-        "moving",
-        [[1, 2, 3]],
-        isr=[[1, 2]],
-        end=100_000,
-        rate=100.0,
-        lag={3: 50_000},
-        config=listed,
-        moves={0: {"adding": [3], "removing": [2]}},
-    )
-    brokers.topic(
-        "late",
-        [[2, 1], [3, 2]],
-        isr=[[2], [3, 2]],
-        end=1000,
-        rate=10.0,
-        lag={1: 400},
-        config={"min.insync.replicas": "2"},
-    )
-    rates = {"leader.replication.throttled.rate": "0", "follower.replication.throttled.rate": "1000000"}
-    brokers.brokers(*({"id": broker, "config": rates} for broker in (1, 2, 3)))
-    with polling(brokers, clock) as polled:
-        cycle = Cycle(
-            polled.poller, Parameters(poll_interval=INTERVAL), lambda _: True, scene.sidecar().build, clock=clock
-        )
-        for poll in range(8):
-            if poll == 6:
-                brokers.rule(2, hang=True)
-            clock.advance(INTERVAL)
-            cycle.once()
-            page = known(cycle.holder.page)
-            views = views_of(page)
-            wrong, compared = differences(views, page.text)
-            assert wrong == []
-            assert compared > 50
-    assert views.moves.total == 1
-    assert known(views.moves.rows[0].cause) in set(Cause)
-    assert {row.problem for row in views.throttle_problems.rows} >= {"blocked"}
-    assert {row.topic for row in views.replicas.rows} == {"late"}
-    assert {row.broker for row in views.brokers.rows if row.state == "unanswering"} == {2}
-    assert "broker_unanswering" in {row.kind for row in views.problems.rows}
-    assert len(views.history.times) == 8
 
 
 @pytest.mark.parametrize("denied", ["hidden", "orders", "payments", "quiet"])
@@ -198,3 +152,15 @@ def test_hostile_names_are_kept_as_they_are() -> None:
         return replace(seen, topics=renamed, topic_configs={**seen.topic_configs, evil: TopicConfig()})
 
     assert evil in {row.topic for row in views_of(status_rows.page(poll, scene.PARAMETERS)).moves.rows}
+
+
+def test_a_problem_is_as_severe_as_its_alert() -> None:
+    """The alerts that are critical wake a person up; the page must not call other things critical."""
+    rules = [
+        rule
+        for file in ALERTS.glob("*.rules.yml")
+        for group in yaml.safe_load(file.read_text())["groups"]
+        for rule in group["rules"]
+        if "alert" in rule
+    ]
+    assert {rule["alert"] for rule in rules if rule["labels"]["severity"] == "critical"} == problems.CRITICAL_ALERTS

@@ -15,6 +15,8 @@ from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
+from sandbox.browser import Page as Browser
+from sandbox.browser import opened
 from sandbox.certificates import HERE, Authority
 from tests.support import status_rows
 
@@ -26,6 +28,11 @@ PAGE = Page(
     views=status_rows.blind().views,
 )
 TIMEOUT = 60.0
+VIOLATIONS = "window.violations"
+_WATCH = """
+window.violations = [];
+addEventListener("securitypolicyviolation", event => violations.push(event.violatedDirective));
+"""
 
 
 @dataclass(frozen=True)
@@ -122,3 +129,18 @@ def authority(tmp_path: Path) -> Authority:
     made = Authority(tmp_path, "authority")
     made.issue("server", hosts=HERE)
     return made
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser that reaches loopback, and notes what the policy of each page refuses."""
+    with opened(tmp_path_factory.mktemp("browser"), offline=False) as page:
+        page.call("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
+        yield page
+
+
+@pytest.fixture
+def address(served: Served, browser: Browser) -> Iterator[str]:
+    """Where the page is served, until the test ends: a page that stayed open would miss its server."""
+    yield f"http://127.0.0.1:{served.port}/"
+    browser.visit("about:blank")

@@ -157,10 +157,10 @@ def test_a_rate_limit_is_per_client(serve: Callable[..., Served], tmp_path: Path
     path.write_text("rate_limit: {interval: 1h, burst: 2}")
     served = serve(path)
 
-    def ask(source: str) -> int:
+    def ask(source: str, path: str) -> int:
         connection = served.connect(source=source)
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
         return parse(read_all(connection)).status
 
-    assert [ask("127.0.0.2") for _ in range(3)] == [200, 200, 429]
-    assert [ask("127.0.0.3") for _ in range(3)] == [200, 200, 429]
+    assert [ask("127.0.0.2", path) for path in ("/", "/api/v1/sources", "/", "/metrics")] == [200, 200, 429, 429]
+    assert [ask("127.0.0.3", "/metrics") for _ in range(3)] == [200, 200, 429]

@@ -6,7 +6,9 @@ import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,19 +16,39 @@ from kafka_warden.page import Page
 from kafka_warden.web.connections import Connections, client_of
 from sandbox import wait_for
 from sandbox.certificates import Authority
+from tests.support import status_rows
 from tests.support.threads import repeating
 from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
 
-HALF = b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "
+PATHS = ("/metrics", "/", "/api/v1/sources")
+"""The page and the API withstand what `/metrics` does."""
+MANY_ROWS = "/api/v1/moves?limit=1000"
+
+
+def begin(path: str = "/metrics") -> bytes:
+    """Return the start of a request."""
+    return f"GET {path} HTTP/1.1\r\nHost: x\r\nX-Slow: ".encode()
+
+
+def whole(path: str) -> bytes:
+    """Return a request that leaves the connection open."""
+    return f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+
+
+def assert_served(served: Served, **given: Any) -> None:
+    """Assert that every path is answered."""
+    assert served.get(**given).body == PAGE.text
+    assert [served.get(path, **given).status for path in PATHS] == [200, 200, 200]
 
 
 def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> None:
-    """300 half headers, 20 of them growing by a byte per second: every scrape is answered, and all are closed."""
+    """300 half headers, 20 of them growing by a byte per second: every path is answered, and all are closed."""
     served = serve()
+    assert_served(served)  # the template engine is loaded with the first page
     before = descriptors()
     slow = [served.connect() for _ in range(300)]
-    for connection in slow:
-        connection.sendall(HALF)
+    for connection, path in zip(slow, cycle(PATHS), strict=False):
+        connection.sendall(begin(path))
 
     def drip() -> None:
         for connection in slow[-20:]:
@@ -35,7 +57,7 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
 
     with repeating(drip, 1.0):
         for _ in range(20):
-            assert served.get().body == PAGE.text
+            assert_served(served)
             assert len(served.server.connections) <= 64
 
         assert served.server.connections.evicted >= 300 - 64
@@ -50,7 +72,7 @@ def test_timeouts_that_hypercorn_sees_first_are_counted(serve: Callable[..., Ser
     silent = [served.connect() for _ in range(10)]
     half = [served.connect() for _ in range(10)]
     for connection in half:
-        connection.sendall(HALF)
+        connection.sendall(begin())
     idle = served.connect()
     idle.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
     for _ in range(10):
@@ -65,9 +87,9 @@ def test_a_connection_for_each_scrape_evicts_none(serve: Callable[..., Served]) 
     """50 clients connect for every scrape: what they have closed counts no more, even before asyncio reads that."""
     served = serve()
 
-    def scrape(_: int) -> bytes:
+    def scrape(number: int) -> bytes:
         with served.connect() as connection:
-            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(whole(PATHS[number % len(PATHS)]))
             return connection.recv(12)
 
     with ThreadPoolExecutor(50) as clients:
@@ -87,7 +109,7 @@ def test_silent_tls_clients_do_not_block_scrapes(
     shaken = [served.connect(context) for _ in range(5)]
 
     for _ in range(10):
-        assert served.get(context=context).body == PAGE.text
+        assert_served(served, context=context)
 
     for connection in (*silent, *shaken):
         read_all(connection)
@@ -96,23 +118,24 @@ def test_silent_tls_clients_do_not_block_scrapes(
     wait_for(lambda: descriptors() <= before, TIMEOUT)
 
 
+@pytest.mark.parametrize(("path", "requests"), [("/metrics", 1), (MANY_ROWS, 300)])
 def test_clients_that_do_not_read_do_not_block_scrapes(
-    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
+    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture, path: str, requests: int
 ) -> None:
-    """70 clients request a large page and read nothing: a 71st is answered, and theirs are closed."""
+    """70 clients request 30 MB, or many answers of the API at once, and read nothing: a 71st is answered."""
     served = serve(answer_timeout=2.0)
-    large = Page(text=b"x" * 30_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
+    large = Page(b"x" * 30_000_000, b"", b"", b"", views=status_rows.moving().views)
     before = descriptors()
     served.holder.page = large
     greedy = [served.connect() for _ in range(70)]
     for connection in greedy:
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(whole(path) * requests)
     wait_for(lambda: served.server.connections.evicted == 6, TIMEOUT)
     assert served.get("/-/healthy").status == 200
     served.holder.page = PAGE
 
     for _ in range(10):
-        assert served.get().body == PAGE.text
+        assert_served(served)
 
     wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
     assert served.server.connections.reaped > 0
@@ -130,7 +153,7 @@ def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., 
     received = scraper.recv(100)
 
     for _ in range(100):
-        served.connect().sendall(HALF)
+        served.connect().sendall(begin())
     wait_for(lambda: served.server.connections.evicted >= 90, TIMEOUT)
 
     received += read_all(scraper)
@@ -142,7 +165,7 @@ def test_a_flood_takes_no_connection_from_another_address(serve: Callable[..., S
     served = serve(connections=8)
     scraper = served.connect()
     for _ in range(40):
-        served.connect(source="127.0.0.2").sendall(HALF)
+        served.connect(source="127.0.0.2").sendall(begin())
     wait_for(lambda: served.server.connections.evicted >= 30, TIMEOUT)
 
     scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -228,7 +251,7 @@ def test_a_client_that_hangs_up_with_requests_waiting_leaves_no_task(serve: Call
     before = len(asyncio.all_tasks(loop))
     for _ in range(50):
         with served.connect() as connection:
-            connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 5)
+            connection.sendall(b"".join(map(whole, PATHS)) * 2)
 
     wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
     wait_for(lambda: len(asyncio.all_tasks(loop)) <= before, TIMEOUT)

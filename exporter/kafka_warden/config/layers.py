@@ -13,6 +13,8 @@ from kafka_warden.settings.strict import did_you_mean, read_yaml
 
 PREFIX: Final = "KAFKA_WARDEN_"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
+TOP_PASSWORD: Final = f"{PREFIX}TOP_PASSWORD"
+"""Password of the command `top`, which is no option."""
 JMX_PASSWORD: Final = "jmx.password"  # noqa: S105  # the key's name, not a password
 """Settable in the environment only; in a file the key is `jmx.password_file`."""
 
@@ -98,7 +100,7 @@ def from_environment(environment: Mapping[str, str]) -> Entries:
     """
     found: Entries = {}
     for name, value in environment.items():
-        if not name.startswith(PREFIX) or name == CONFIG_VARIABLE or _LINK_VALUE.match(value):
+        if not name.startswith(PREFIX) or name in (CONFIG_VARIABLE, TOP_PASSWORD) or _LINK_VALUE.match(value):
             continue
         if name in _VARIABLES:
             found[_VARIABLES[name]] = Entry(value, name)

@@ -15,7 +15,8 @@ from kafka_warden.model import Parameters
 from kafka_warden.settings.secrets import SecretSource
 from kafka_warden.settings.strict import Address
 
-ALL: Final = ("run", "plan")
+ALL: Final = ("run", "plan", "top")
+POLLING: Final = ("run", "top")
 BOOTSTRAP: Final = Flag("--bootstrap-servers", "HOST:PORT,...", "brokers to connect to first", ALL)
 """Sets a Kafka property, which is no option."""
 
@@ -71,7 +72,9 @@ class JmxConfig(Section):
 
     port: Annotated[
         int | None,
-        Option(values.port, flag=Flag("--jmx-port", "PORT", "JMX port of every broker; without it JMX is off")),
+        Option(
+            values.port, flag=Flag("--jmx-port", "PORT", "JMX port of every broker; without it JMX is off", POLLING)
+        ),
     ]
     """On the advertised host of every broker that `brokers` does not name."""
     brokers: Annotated[Mapping[int, Address], Option(values.numbered_addresses, {})]
@@ -101,7 +104,8 @@ class PollConfig(Section):
     """Seconds."""
 
     interval: Annotated[
-        float, Option(values.duration, "10s", flag=Flag("--poll-interval", "DURATION", "time between two polls"))
+        float,
+        Option(values.duration, "10s", flag=Flag("--poll-interval", "DURATION", "time between two polls", POLLING)),
     ]
     deadline: Annotated[float, Option(values.duration)]
     log_dirs: Annotated[float, Option(values.duration, "60s")]

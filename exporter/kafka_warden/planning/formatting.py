@@ -1,4 +1,4 @@
-"""Numbers as text: bytes and rates in powers of ten, times in two units."""
+"""Numbers as text: bytes and rates in powers of ten, times in two units; names without what a screen would obey."""
 
 import math
 from typing import Final
@@ -40,6 +40,13 @@ def in_percent(share: float) -> str:
     """Format a share with three digits, more above 999%."""
     percent = 100 * share
     return f"{percent:,.0f}%" if 100 <= abs(percent) < math.inf else f"{percent:.3g}%"  # noqa: PLR2004  # three digits
+
+
+def visible(text: str) -> str:
+    """Replace control characters, marks that change the direction of text, and what is no Unicode by escapes."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def in_count(number: int, thing: str) -> str:

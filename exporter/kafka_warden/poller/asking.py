@@ -110,12 +110,13 @@ class PollContext:
     """Links over which brokers answered for their offsets, the fastest first: questions about the cluster go there."""
     layout: Layout | None = None
     ends: Longs = field(init=False)
-    """(R,) as answered in this poll; so are these three:"""
+    """(R,) as answered in this poll; so are these four:"""
     tiered: Longs = field(init=False)
     """Of leaders with remote storage: the highest offset there."""
     sizes: Longs = field(init=False)
-    begins: Longs = field(init=False)
-    """Starts of local logs."""
+    starts: Longs = field(init=False)
+    """Of local logs, asked just before the sizes; and again just after them:"""
+    starts_after: Longs = field(init=False)
     followers_at: dict[int, float] = field(default_factory=dict)
     """Broker to when it answered for the ends of what it follows."""
     leaders_asked_at: dict[int, float] = field(default_factory=dict)
@@ -131,7 +132,8 @@ class PollContext:
 
     def make_columns(self, replicas: int) -> None:
         """Make the columns of the answers, of which none is known yet."""
-        self.ends, self.tiered, self.sizes, self.begins = (np.full(replicas, UNKNOWN, np.int64) for _ in range(4))
+        columns = (np.full(replicas, UNKNOWN, np.int64) for _ in range(5))
+        self.ends, self.tiered, self.sizes, self.starts, self.starts_after = columns
 
     def now(self) -> float:
         """Return the monotonic time."""

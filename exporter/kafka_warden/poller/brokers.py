@@ -7,7 +7,6 @@ second round waits for the first, but only briefly for a broker that hangs, and 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from kafka_warden.model import UNLIMITED, Broker, BrokerConfig, Longs, Source
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
-from kafka_warden.sources.log_dirs import read_log_dirs
+from kafka_warden.sources.log_dirs import LogDirs, read_log_dirs
 from kafka_warden.sources.metadata import Layout
 from kafka_warden.sources.offsets import read_ends, read_starts, read_tiered
 from kafka_warden.sources.replies import RowIndex, index_rows
@@ -149,22 +148,26 @@ class BrokerQuestions:
     async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:
         answers = self.context.state.answers
         known = self.rows.hosted[broker]
-        sizes, begins = self.context.sizes, self.context.begins
+        sizes, before, after = self.context.sizes, self.context.starts, self.context.starts_after
         starts = self._start_rows(broker) if wanted is None else wanted
 
-        async def read(link: BrokerLink, until: float) -> Any:
+        async def read(link: BrokerLink, until: float) -> tuple[LogDirs, float]:
             if starts:
-                await read_starts(link, starts, until, begins)
-                answers.columns.begin(starts.rows, begins)
-            return await read_log_dirs(link, broker, wanted, known, until, sizes, self.context.watched(self.layout))
+                await read_starts(link, starts, until, before)
+            found = await read_log_dirs(link, broker, wanted, known, until, sizes, self.context.watched(self.layout))
+            at = self.context.now()
+            if starts:
+                await read_starts(link, starts, until, after)
+            return found, at
 
-        answer = await self.context.ask(Source.LOG_DIRS, str(broker), link, read, until)
-        if answer is None:
+        answered = await self.context.ask(Source.LOG_DIRS, str(broker), link, read, until)
+        if answered is None:
             return False
+        answer, sized_at = answered
         asked = None if wanted is None else {(topic, number) for topic, numbers in wanted for number in numbers}
         answers.keep_log_dirs(broker, answer, asked)
         answers.mark_answered((Source.LOG_DIRS, broker), self.context.clock)
-        answers.columns.measure(known.rows, sizes, self.context.now())
+        answers.columns.measure(known.rows, sizes, before, after, sized_at)
         if wanted is None:
             answers.log_gaps[broker] = log_gaps(self.layout, broker, sizes, answer, self.context.clock)
         return True

@@ -40,16 +40,19 @@ class Columns:
         nothing = np.full(rows, UNKNOWN, np.int64)
         return cls(nothing, np.zeros(rows), nothing.copy(), np.ones(rows, np.int32))
 
-    def measure(self, rows: Longs, sizes: Longs, clock: float) -> None:
-        """Take the known ones of the sizes (R,) of some rows over, as answered at a monotonic time."""
+    def measure(self, rows: Longs, sizes: Longs, starts: Longs, starts_after: Longs, clock: float) -> None:
+        """Take over what is known of some rows of the sizes and starts (R,), as answered at a monotonic time.
+
+        A log whose start moved between the two questions about it lost a segment before or after its size was read.
+        Which is unknown, so it keeps its last answer, and is asked again in the next poll.
+        """
         self._own()
         rows = rows[sizes[rows] != UNKNOWN]
+        moved = starts[rows] != starts_after[rows]
+        self.young[rows[moved]] = np.maximum(self.young[rows[moved]], 1)
+        rows = rows[~moved]
         self.size[rows], self.sized_at[rows] = sizes[rows], clock
         self.young[rows] = np.where(sizes[rows] > 0, np.maximum(self.young[rows] - 1, 0), YOUNG)
-
-    def begin(self, rows: Longs, starts: Longs) -> None:
-        """Take the known ones of the starts (R,) of some rows' local logs over."""
-        self._own()
         rows = rows[starts[rows] != UNKNOWN]
         self.start[rows] = starts[rows]
 

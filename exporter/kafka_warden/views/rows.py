@@ -3,6 +3,7 @@
 Bytes, seconds, ratios from 0 to 1. `None` is unknown, infinity is unlimited or never, as in `/metrics`.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Generic, TypeVar
@@ -141,6 +142,12 @@ class Throttle:
     headroom: Annotated[float | None, Of("replication_throttle_headroom_bytes_per_second")]
     lower_bound: Annotated[float | None, Of("replication_throttle_lower_bound_bytes_per_second")]
     upper_bound: Annotated[float | None, Of("replication_throttle_upper_bound_bytes_per_second")]
+
+    @property
+    def in_use(self) -> bool:
+        """Whether it limits, copies or lists something: people do not look for the others."""
+        limits = self.limit is not None and not math.isinf(self.limit)
+        return limits or bool(self.catch_up) or bool(self.throttled_replicas)
 
 
 @dataclass(frozen=True, slots=True)

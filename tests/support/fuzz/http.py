@@ -23,6 +23,8 @@ from tests.support.fuzz.wire import mutated
 
 USER: Final = base64.b64encode(b"scraper:canary").decode()
 SECRET: Final = b"numbers of the page"
+BEHIND_LOGIN: Final = (SECRET, b"<!DOCTYPE html", b'{"time":', b'{"openapi":')
+"""What only a client with the password gets: `/metrics`, the status page, the API."""
 WITHIN: Final = 60.0
 """Seconds for the answer to a right scrape."""
 MOST_TASKS: Final = 150
@@ -37,6 +39,8 @@ REQUESTS: Final = (
     "HEAD / HTTP/1.0\r\n\r\n",
     f"GET /?topic=a&moves=2 HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {USER}\r\n\r\n",
     f"GET /api/v1/sources?limit=1&broker=2 HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {USER}\r\n\r\n",
+    f"GET /api/v1/history?side=leader HTTP/1.1\r\nHost: a\r\nAuthorization: Basic {USER}\r\n\r\n",
+    "GET /api/v1/openapi.json HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n",
     "GET /-/healthy HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello",
     "POST /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n\r\n",
@@ -81,10 +85,13 @@ class Web:
         """Send the bytes; now and then, scrape."""
         received = self._exchange(data, SILENCE)
         self._check_log()
-        assert USER.encode() in data or SECRET not in received, received[:200]
+        assert USER.encode() in data or not any(part in received for part in BEHIND_LOGIN), received[:200]
         self._count += 1
         if self._count % EVERY == 0:
             assert self._exchange(REQUESTS[0].encode(), WITHIN).endswith(SECRET)
+            for number, part in ((3, b"</html>"), (4, b"]}")):
+                closing = REQUESTS[number].replace("Host: a", "Host: a\r\nConnection: close").encode()
+                assert self._exchange(closing, WITHIN).rstrip().endswith(part)
             assert self._server.failure is None
             assert self._server._loop is not None
             assert len(asyncio.all_tasks(self._server._loop)) < MOST_TASKS

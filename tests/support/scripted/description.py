@@ -86,6 +86,8 @@ class Broker:
     key: str = ""
     client_ca: str = ""
     """PEM file of the authority whose client certificates are required."""
+    offline: list[str] = field(default_factory=list)
+    """Log directories that are offline, besides the one that has all logs."""
 
     def address(self) -> tuple[str, int]:
         """Return the address in the metadata."""

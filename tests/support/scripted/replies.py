@@ -21,7 +21,7 @@ from tests.support.scripted.description import Description, Topic
 from tests.support.scripted.kinds import MARK, Patched
 
 UNKNOWN_PARTITION: Final = 3
-TOPIC_DENIED, CLUSTER_DENIED = 29, 31
+TOPIC_DENIED, CLUSTER_DENIED, STORAGE_ERROR = 29, 31, 56
 READ, WRITE, DESCRIBE = 3, 4, 8
 """Authorized operations."""
 CONTROLLER_DEFAULTS: Final = {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
@@ -126,7 +126,7 @@ def list_offsets(cluster: Description, broker: int, request: Any, version: int) 
 
 
 def log_dirs(cluster: Description, broker: int, request: Any, version: int) -> Patched:
-    """One directory with all logs of the broker, or with those that were asked for."""
+    """One directory with all logs of the broker, or with those that were asked for, and those that are offline."""
     kind = DescribeLogDirsResponse.DescribeLogDirsResult
     asked = None if request.topics is None else {topic.topic: set(topic.partitions) for topic in request.topics}
     rows, lags, topics = [], [], []
@@ -146,7 +146,11 @@ def log_dirs(cluster: Description, broker: int, request: Any, version: int) -> P
         ]
         topics.append(kind.DescribeLogDirsTopic(name=topic.name, partitions=partitions))
     directory = kind(log_dir="/data", topics=topics, total_bytes=10**12, usable_bytes=5 * 10**11)
-    body = DescribeLogDirsResponse(results=[directory]).encode(version=version)
+    offline = [
+        kind(error_code=STORAGE_ERROR, log_dir=path, topics=[], total_bytes=-1, usable_bytes=-1)
+        for path in cluster.brokers[broker].offline
+    ]
+    body = DescribeLogDirsResponse(results=[directory, *offline]).encode(version=version)
     where, behind = np.array(rows, np.int64), np.array(lags, np.int64)
     return Patched(body, lambda now: cluster.sizes(where, behind, now))
 

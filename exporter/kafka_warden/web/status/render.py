@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from kafka_warden.model import UNLIMITED, Side
+from kafka_warden.model import Side
 from kafka_warden.views import Views
 from kafka_warden.views.notes import STATES
 from kafka_warden.views.rows import History, Table
@@ -108,13 +108,11 @@ def status(views: Views, query: bytes, version: str) -> Response:
 
 
 def _table(views: Views, name: str) -> Table[Any]:
-    """Return a table; of throttles those that limit, copy or list something."""
+    """Return a table; of throttles those in use."""
     table: Table[Any] = getattr(views, name)
     if name != "throttles":
         return table
-    rows = tuple(
-        row for row in table.rows if row.limit not in (None, UNLIMITED) or row.catch_up or row.throttled_replicas
-    )
+    rows = tuple(row for row in table.rows if row.in_use)
     return Table(rows, len(rows))
 
 

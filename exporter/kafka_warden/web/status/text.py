@@ -7,16 +7,11 @@ from typing import Final
 
 from markupsafe import Markup
 
-from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
+from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time, visible
 
 _UNKNOWN: Final = Markup('<span class="unknown" title="not known">&ndash;</span>')
 _LAST: Final = 253402300800.0
 """Unix s of the year 10000, which Python's dates do not reach."""
-
-
-def visible(text: str) -> str:
-    """Replace control characters, marks that change the direction of text, and what is no Unicode by escapes."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def name(text: str | None) -> Markup:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from sandbox.errors import SandboxError
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 MOST_BYTES = 1 << 20
@@ -33,6 +33,7 @@ class Page:
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
         network = {"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         self.call("Network.emulateNetworkConditions", **network)
 
@@ -46,7 +47,8 @@ class Page:
         while True:
             reply = self._next()
             if reply.get("id") == self._sent:
-                assert "error" not in reply, f"{method}: {reply['error']}"
+                if "error" in reply:
+                    raise SandboxError(f"{method}: {reply['error']}")
                 result: dict[str, Any] = reply["result"]
                 return result
 
@@ -57,8 +59,10 @@ class Page:
     def visit(self, address: str) -> None:
         """Open an address and wait until it is loaded; what happens from now on is in `events`."""
         self.events.clear()
-        self.call("Page.navigate", url=address)
-        while not any(event["method"] == "Page.loadEventFired" for event in self.events):
+        loader = self.call("Page.navigate", url=address)["loaderId"]
+        # The page before may be loaded just now, too.
+        loaded = {"name": "load", "loaderId": loader}
+        while not any(loaded.items() <= event["params"].items() for event in self.events):
             self._next()
 
     def size(self, width: int, height: int = 900) -> None:
@@ -74,7 +78,8 @@ class Page:
     def ask(self, expression: str) -> Any:
         """Evaluate JavaScript in the page and return its value."""
         reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in reply, reply["exceptionDetails"]
+        if "exceptionDetails" in reply:
+            raise SandboxError(f"JavaScript failed: {reply['exceptionDetails']}")
         return reply["result"].get("value")
 
     def picture(self, file: Path, clip: Mapping[str, float] | None = None) -> Path:
@@ -101,7 +106,8 @@ class Page:
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
             more = os.read(self._from, MOST_BYTES)
-            assert more, "the browser ended"
+            if not more:
+                raise SandboxError("the browser ended")
             self._rest += more
         text, _, self._rest = self._rest.partition(b"\0")
         message: dict[str, Any] = json.loads(text)
@@ -113,11 +119,12 @@ class Page:
 def program() -> str:
     """Find the browser.
 
-    Fails the test when there is none: a page without a browser is not tested.
+    Raises:
+        SandboxError: There is none.
     """
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        pytest.fail("no browser here: apt-get install --no-install-recommends chromium-headless-shell")
+        raise SandboxError("no browser here: apt-get install --no-install-recommends chromium-headless-shell")
     return found
 
 

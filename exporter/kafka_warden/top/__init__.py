@@ -1,0 +1,1 @@
+"""The command `top`: the status page's content in a terminal."""

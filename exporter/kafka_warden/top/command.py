@@ -1,0 +1,83 @@
+"""`kafka-warden top`: shows the cluster on the terminal, or prints it once."""
+
+import asyncio
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Final
+
+from kafka_warden.cli import check_installed
+from kafka_warden.config import Config
+from kafka_warden.errors import IncompleteError, NoAnswerError
+from kafka_warden.top import output
+from kafka_warden.top.client import Get
+from kafka_warden.top.columns import SERVED
+from kafka_warden.top.flags import MOST, ROWS, Request
+from kafka_warden.top.own import OwnPolls
+from kafka_warden.top.reading import read
+from kafka_warden.top.tables import BY_NAME
+
+NO_DATA: Final = 3
+"""Exit code without fresh data. What there is was printed."""
+_WIDE: Final = 10_000
+"""Cells of a line that no terminal limits."""
+
+
+def run(load: Callable[[], Config], request: Request) -> int:
+    """Show the cluster until the user ends it, or print it once.
+
+    Raises:
+        ConfigError: the configuration cannot be used, or Textual is not installed.
+        IncompleteError: with `once`, there is no answer.
+    """
+    # Textual draws on stderr.
+    once = request.once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    if not once:
+        check_installed("top", "textual", "top")
+    with ExitStack() as stack:
+        if request.client is not None:
+            get = request.client.get
+        else:
+            own = stack.enter_context(OwnPolls(load()))
+            (own.poll if once else own.start)()
+            get = own.get
+        if once:
+            return _once(get, request)
+        from kafka_warden.top.screen import Top  # noqa: PLC0415  # an optional library
+
+        app = Top(get, request)
+        code = app.run(mouse=False)
+        return code if code is not None else app.return_code or 0
+
+
+def _once(get: Get, request: Request) -> int:
+    # The first rows of an order, or of those that match, can be any of those that there are.
+    most = request.rows or (MOST if request.as_json else ROWS)
+    asked = MOST if request.search or request.order != SERVED else most
+    names = [request.table] if request.table is not None else list(BY_NAME)
+    try:
+        shown = asyncio.run(read(get, dict.fromkeys(names, asked)))
+    except NoAnswerError as failure:
+        raise IncompleteError(f"{request.where}: {failure}") from None
+    if request.as_json:
+        text = output.document(shown, request.order, request.search, most)
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
+        text = output.text(shown, request.order, request.search, most, width)
+    _print(text)
+    return 0 if shown.fresh else NO_DATA
+
+
+def _print(text: str) -> None:
+    """Write to standard output. A reader that has enough, such as `head`, is no failure."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal may lack characters
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter writes what is left at its end, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

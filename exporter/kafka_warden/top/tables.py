@@ -1,0 +1,256 @@
+"""The tables on the screen, with the columns of each, in their order."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kafka_warden.top.columns import (
+    BYTES,
+    COUNT,
+    CRITICAL,
+    FEW,
+    ID,
+    INSTANT,
+    MILLISECONDS,
+    NAME,
+    RATE,
+    SHARE,
+    TEXT,
+    TIME,
+    WARNING,
+    WORDS,
+    Column,
+    Grid,
+)
+
+
+def _partition(row: Any) -> str:
+    return f"{row.topic}-{row.partition}"
+
+
+def _move_state(row: Any) -> str:
+    return "stuck" if row.cause else "never ends" if row.never_ends else "copying"
+
+
+def _warning(_: Any) -> str:
+    return WARNING
+
+
+_PARTITION: Final = Column("Partition", "topic", NAME, of=_partition)
+_MOVED: Final = ("topic", "partition", "broker")
+
+GRIDS: Final = (
+    Grid(
+        "problems",
+        "Needs a look",
+        "Nothing needs a look.",
+        (
+            Column("Severity", "severity", WORDS),
+            Column("For", "seconds", TIME, 2),
+            Column("What", "sentence", TEXT),
+        ),
+        ("kind", "sentence"),
+        lambda row: CRITICAL if row.severity == "critical" else WARNING,
+    ),
+    Grid(
+        "moves",
+        "Moves",
+        "No reassignment is in progress, or none is known.",
+        (
+            _PARTITION,
+            Column("From", "leader", ID, 5),
+            Column("To", "broker", ID, 3),
+            Column("Done", "progress", SHARE, 2),
+            Column("Left", "remaining_bytes", BYTES, 4),
+            Column("Rate", "bytes_per_second", RATE, 6),
+            Column("ETA", "eta", TIME, 1),
+            Column("State", "cause", WORDS, of=_move_state),
+            Column("Stalled", "stalled", TIME, 7),
+            Column("Why", "sentence", TEXT, 8),
+        ),
+        _MOVED,
+        lambda row: CRITICAL if row.cause else WARNING if row.never_ends else "",
+    ),
+    Grid(
+        "log-dir-moves",
+        "Between log directories",
+        "No replica moves to another log directory.",
+        (
+            _PARTITION,
+            Column("Broker", "broker", ID),
+            Column("Left", "remaining_bytes", BYTES, 1),
+            Column("ETA", "eta", TIME),
+        ),
+        _MOVED,
+    ),
+    Grid(
+        "throttles",
+        "Throttles",
+        "No throttle is set.",
+        (
+            Column("Broker", "broker", ID),
+            Column("Side", "side", WORDS),
+            Column("Limit", "limit", RATE),
+            Column("Use", "use", SHARE, 2),
+            Column("Copies", "catch_up", RATE, 1),
+            Column("In-sync floor", "floor", RATE, 4),
+            Column("Headroom", "headroom", RATE, 3),
+            Column("Listed", "throttled_replicas", COUNT, 5),
+            Column("Origin", "origin", WORDS, 6),
+        ),
+        ("broker", "side"),
+        shows=lambda row: row.in_use,
+    ),
+    Grid(
+        "throttle-problems",
+        "Throttle problems",
+        "No throttle has a problem.",
+        (
+            Column("Broker", "broker", ID),
+            Column("Side", "side", WORDS, 1),
+            Column("Problem", "problem", WORDS),
+            Column("For", "seconds", TIME, 2),
+            Column("Means", "sentence", TEXT, 3),
+        ),
+        ("broker", "side", "problem"),
+        _warning,
+    ),
+    Grid(
+        "replicas",
+        "Out of sync",
+        "Every follower is in sync.",
+        (
+            _PARTITION,
+            Column("Leader", "leader", ID, 4),
+            Column("Broker", "broker", ID, 2),
+            Column("State", "state", WORDS),
+            Column("Out of sync", "out_of_sync_seconds", TIME),
+            Column("Behind", "behind_seconds", TIME, 1),
+            Column("Messages", "lag_messages", COUNT, 5),
+            Column("Bytes", "lag_bytes", BYTES, 3),
+        ),
+        _MOVED,
+        lambda row: CRITICAL if row.state in {"stuck", "offline"} else WARNING,
+    ),
+    Grid(
+        "topics",
+        "Topics at risk",
+        "No topic has a partition that is offline or under min ISR.",
+        (
+            Column("Topic", "topic", NAME),
+            Column("Offline", "offline_partitions", COUNT),
+            Column("Under min ISR", "under_min_isr_partitions", COUNT, 1),
+        ),
+        ("topic",),
+        lambda _: CRITICAL,
+    ),
+    Grid(
+        "brokers",
+        "Brokers",
+        "No broker is known.",
+        (
+            Column("Broker", "broker", ID),
+            Column("State", "state", WORDS),
+            Column("Host", "host", NAME, 5),
+            Column("Leads", "leaders", COUNT, 4),
+            Column("Hosts", "partitions", COUNT, 3),
+            Column("Headroom", "partition_headroom", COUNT, 6),
+            Column("Under-replicated", "under_replicated_partitions", COUNT, 1),
+            Column("Lag", "lag_bytes", BYTES, 2),
+        ),
+        ("broker",),
+        lambda row: "" if row.state == "active" else CRITICAL,
+    ),
+    Grid(
+        "log-dirs",
+        "Log directories",
+        "No log directory is known.",
+        (
+            Column("Broker", "broker", ID),
+            Column("Directory", "log_dir", NAME),
+            Column("State", "online", WORDS, of=lambda row: "online" if row.online else "offline"),
+            Column("Free", "usable_bytes", BYTES),
+            Column("Volume", "total_bytes", BYTES, 2),
+            Column("Logs", "bytes", BYTES, 1),
+        ),
+        ("broker", "log_dir"),
+        lambda row: CRITICAL if row.online == 0 else "",
+    ),
+    Grid(
+        "clients",
+        "Clients",
+        "No client has a bucket of controller mutations, or JMX is off.",
+        (
+            Column("User", "user", NAME, of=lambda row: row.user or "any"),
+            Column("Client id", "client_id", NAME, of=lambda row: row.client_id or "any"),
+            Column("Tokens", "tokens", FEW),
+            Column("Burst", "burst", FEW, 3),
+            Column("Quota/s", "quota", FEW, 2),
+            Column("Mutations/s", "mutations_per_second", FEW, 4),
+            Column("Admitted in", "admission_delay", TIME, 1),
+        ),
+        ("user", "client_id"),
+        lambda row: WARNING if row.tokens is not None and row.tokens < 0 else "",
+    ),
+    Grid(
+        "tiered-topics",
+        "Tiered topics",
+        "No topic has remote storage.",
+        (
+            Column("Topic", "topic", NAME),
+            Column("Overdue", "overdue_bytes", BYTES),
+            Column("Nothing copied for", "stalled_seconds", TIME),
+        ),
+        ("topic",),
+    ),
+    Grid(
+        "tiered-brokers",
+        "Tiered brokers",
+        "No broker reports remote storage.",
+        (
+            Column("Broker", "broker", ID),
+            Column("Copies", "copy_rate", RATE),
+            Column("Copy quota", "copy_quota", RATE, 1),
+            Column("Reads", "fetch_rate", RATE, 2),
+            Column("Read quota", "fetch_quota", RATE, 3),
+            Column("Copy lag", "copy_lag_bytes", BYTES, 4),
+            Column("Copy errors", "copy_errors", COUNT, 5),
+            Column("Read errors", "fetch_errors", COUNT, 6),
+        ),
+        ("broker",),
+    ),
+    Grid(
+        "tiered-problems",
+        "Tiered problems",
+        "No quota of tiered storage has a problem.",
+        (
+            Column("Broker", "broker", ID),
+            Column("Problem", "problem", WORDS),
+            Column("For", "seconds", TIME, 1),
+            Column("Means", "sentence", TEXT, 2),
+        ),
+        ("broker", "problem"),
+        _warning,
+    ),
+    Grid(
+        "sources",
+        "Requests of the sidecar",
+        "No request was sent yet.",
+        (
+            Column("Request", "source", WORDS),
+            Column("Broker", "broker", ID, of=lambda row: row.broker or "any"),
+            Column("State", "up", WORDS, of=lambda row: "answered" if row.up else "not answered"),
+            Column("Took", "duration", MILLISECONDS, 3),
+            Column("Last answered", "last_success", INSTANT, 2),
+            Column(
+                "Failures",
+                "errors",
+                TEXT,
+                1,
+                lambda row: ", ".join(f"{count} {reason}" for reason, count in row.errors.items()) or "none",
+            ),
+        ),
+        ("source", "broker"),
+        lambda row: WARNING if row.up == 0 else "",
+    ),
+)
+BY_NAME: Final[Mapping[str, Grid]] = {grid.name: grid for grid in GRIDS}

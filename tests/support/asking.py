@@ -1,0 +1,51 @@
+"""Answers for `kafka-warden top`, from pages of `/metrics` as a sidecar has them."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from kafka_warden.page import Page, PageHolder
+from kafka_warden.top.client import Answer, Get
+from kafka_warden.top.reading import Shown, read
+from kafka_warden.top.tables import BY_NAME
+from kafka_warden.views import Views
+from kafka_warden.web.api.answers import PREFIX
+from kafka_warden.web.rows import RowSite
+from tests.building import known
+
+OLD = 3.0
+"""Seconds between the poll and the answers."""
+
+
+def views_of(page: Page) -> Views:
+    """Make the rows of a page."""
+    return known(known(page.views).get())
+
+
+def getter(page: Callable[[], Page]) -> Get:
+    """Answer as the sidecar does that has this page now, three seconds after its poll."""
+    holder = PageHolder(ready=True)
+    site = RowSite(holder, "1.2")
+
+    async def get(path: str) -> Answer:
+        holder.page = page()
+        name, _, query = path.partition("?")
+        response = await site.respond(PREFIX + name, query.encode(), compress=False)
+        return Answer(response.status, response.body, (views_of(holder.page).time or 0.0) + OLD)
+
+    return get
+
+
+def shown_of(get: Get, most: int = 10_000) -> Shown:
+    """Read all tables."""
+    return asyncio.run(read(get, dict.fromkeys(BY_NAME, most)))
+
+
+def differences_from(shown: Shown, views: Views) -> list[str]:
+    """Return what differs from the rows of a page: a table, the cluster, the sidecar or the time."""
+    pairs: dict[str, tuple[Any, Any]] = {
+        name: (shown.tables[name], getattr(views, name.replace("-", "_"))) for name in BY_NAME
+    }
+    for name in ("time", "fresh", "cluster", "sidecar"):
+        pairs[name] = getattr(shown, name), getattr(views, name)
+    return [name for name, (found, expected) in pairs.items() if found != expected]

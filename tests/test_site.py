@@ -1,0 +1,112 @@
+"""The documents as a site: what `make site` prepares for MkDocs, and what it refuses in the result."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from docs.build_site import ROOT, SiteError, add_index, configuration, foreign, pages, raw, stage
+
+
+def write(root: Path, files: dict[str, str]) -> None:
+    """Make files of a small repository."""
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def copied(folder: Path) -> set[str]:
+    """The files below a folder."""
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_pages_and_what_they_link_to_keep_their_places(tmp_path: Path) -> None:
+    """A linked file outside docs/ is copied to where the link expects it; what no page links to is not copied."""
+    root, folder = tmp_path / "repository", tmp_path / "pages"
+    page = "[rules](../alerts/moves.yml#a) [here](#b) [there](https://kafka.apache.org/) ![plot](pictures/a.svg)"
+    files = {
+        "docs/site.css": "",
+        "docs/site.js": "",
+        "README.md": '<img src="docs/pictures/b.svg" alt="b">',
+        "docs/a.md": page,
+    }
+    write(root, files | dict.fromkeys(("alerts/moves.yml", "docs/pictures/a.svg", "docs/pictures/b.svg", "secret"), ""))
+    stage(root, folder)
+    assert copied(folder) == copied(root) - {"secret"}
+
+
+def test_page_that_went_leaves_the_site(tmp_path: Path) -> None:
+    """A second run does not keep pages of the first one."""
+    root, folder = tmp_path / "repository", tmp_path / "pages"
+    write(root, {"docs/a.md": "", "docs/b.md": ""})
+    stage(root, folder)
+    (root / "docs/a.md").unlink()
+    stage(root, folder)
+    assert copied(folder) == {"docs/b.md"}
+
+
+@pytest.mark.parametrize("link", ["gone.yml", "../../outside.txt", "../alerts"])
+def test_link_to_no_file_of_the_repository_is_refused(tmp_path: Path, link: str) -> None:
+    """A missing file, a file outside the repository and a folder would be dead links on the site."""
+    write(tmp_path, {"outside.txt": "", "repository/docs/a.md": f"[a]({link})", "repository/alerts/b.yml": ""})
+    with pytest.raises(SiteError, match=r"docs/a\.md links to"):
+        stage(tmp_path / "repository", tmp_path / "pages")
+
+
+def test_every_page_is_in_the_navigation_once(tmp_path: Path) -> None:
+    """All pages of this repository, runbooks included, have one place; MkDocs finds no other one."""
+    places: list[str] = []
+    left = [yaml.safe_load(configuration(ROOT, tmp_path))["nav"]]
+    while left:
+        entry = left.pop()
+        if isinstance(entry, str):
+            places.append(entry)
+        else:
+            left += entry.values() if isinstance(entry, dict) else entry
+    assert sorted(places) == [page.as_posix() for page in pages()]
+
+
+def test_search_works_in_pages_that_are_opened_as_files(tmp_path: Path) -> None:
+    """The index is a script, too, since such a page may not read JSON; each page loads the frame for the search."""
+    write(tmp_path, {"search/search_index.json": '{"docs": []}'})
+    add_index(tmp_path)
+    assert (tmp_path / "search" / "search_index.js").read_text() == 'var __index = {"docs": []}'
+    assert "polyfills: [docs/site.js]" in (ROOT / "mkdocs.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://unpkg.com/a.js"></script>',
+        '<link rel="stylesheet" href="//fonts.example/a.css">',
+        "<img alt='' src='http://a.example/b.png'>",
+        "@import url(https://a.example/b.css);",
+        "p { background: url('https://a.example/b.png') }",
+    ],
+)
+def test_what_another_host_serves_is_found(tmp_path: Path, text: str) -> None:
+    """Scripts, styles, fonts and pictures of other hosts are reported."""
+    write(tmp_path, {"a.html": text})
+    assert len(foreign([tmp_path / "a.html"])) == 1
+
+
+def test_links_to_other_hosts_are_allowed(tmp_path: Path) -> None:
+    """A browser loads nothing for a link before a reader follows it."""
+    write(tmp_path, {"a.html": '<a href="https://a.example/">a</a><link rel="canonical" href="https://b.example/">'})
+    assert foreign([tmp_path / "a.html"]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<p>First:\n- one that is longer than what a report shows, by a whole clause\n- two</p>", 2),
+        ("<p>First:\n1. one</p>", 1),
+        ("<p>First:\n| a | b |\n|---|---|</p>", 2),
+        ("<p>```sh\nls</p>", 1),
+        ("<pre><code>- one\n1. two\n| a |</code></pre><p>a - b</p><li>one</li>", 0),
+    ],
+)
+def test_markdown_that_stays_text_is_found(tmp_path: Path, text: str, shown: int) -> None:
+    """A list, table or block that MkDocs did not recognize is reported; one inside preformatted text is right."""
+    write(tmp_path, {"a.html": text})
+    assert len(raw(tmp_path / "a.html")) == shown

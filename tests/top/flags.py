@@ -1,0 +1,10 @@
+"""The flags of the command, as argparse makes them."""
+
+from typing import Any
+
+from kafka_warden.cli import _parser
+
+
+def flags(*arguments: str, **values: Any) -> dict[str, Any]:
+    """Return the flags of a call, some of them with other values."""
+    return {**vars(_parser().parse_args(["top", *arguments])), **values}

@@ -1,0 +1,197 @@
+"""The command for scripts: text, JSON, exit codes, pipes, and without Textual."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_warden import cli
+from kafka_warden.page import Page
+from kafka_warden.top import command
+from tests import scene
+from tests.support import status_rows
+from tests.support.asking import views_of
+from tests.top.test_screen import SHOWN, hostile
+from tests.web.conftest import Served
+
+COMMAND = [sys.executable, "-m", "kafka_warden.cli", "top"]
+Top = Callable[..., str]
+
+
+@pytest.fixture
+def top(serve: Callable[..., Served], capsys: pytest.CaptureFixture[str]) -> Top:
+    """Run the command of a page, and return what it printed; `code` is the exit code that is expected."""
+    served = serve()
+
+    def run(page: Page, *arguments: str, code: int = 0) -> str:
+        served.holder.page = page
+        assert cli.main(["top", "--url", f"http://127.0.0.1:{served.port}", *arguments]) == code
+        return capsys.readouterr().out
+
+    return run
+
+
+def _json(top: Top, page: Page, *arguments: str, code: int = 0) -> Any:
+    return json.loads(top(page, "--json", *arguments, code=code))
+
+
+def _count(severity: str) -> int:
+    return sum(row.severity == severity for row in views_of(status_rows.troubled()).problems.rows)
+
+
+def test_the_tables_are_printed_once(top: Top) -> None:
+    """Without a terminal that is the default. Tables without rows have no line."""
+    text = top(status_rows.troubled())
+    lines = text.splitlines()
+
+    assert (
+        lines[0] == f"kafka-warden · cluster cluster · ■ {_count('critical')} critical · ▲ {_count('warning')} warnings"
+    )
+    assert "Moves: 2" in lines
+    assert re.sub(" +", " ", lines[lines.index("Moves: 2") + 2]) == (
+        "■ orders-1 2 3 0% 271 MB 0 B/s never stuck 1 min 30 s Producers write more than the throttle lets through."
+    )
+    assert "\x1b" not in text
+    assert text == top(status_rows.troubled(), "--once")
+    quiet = top(status_rows.quiet())
+    assert "Moves" not in quiet
+    assert top(status_rows.quiet(), "--table", "moves").splitlines()[-2:] == [
+        "Moves: 0",
+        "No reassignment is in progress, or none is known.",
+    ]
+
+
+def test_the_document_has_the_rows_of_the_api(top: Top, serve: Callable[..., Served]) -> None:
+    """All of them, with all digits, and with one table only that."""
+    served = serve()
+    served.holder.page = page = status_rows.moving()
+    found = _json(top, page)
+
+    for name, table in found["tables"].items():
+        data: list[Any] = []
+        total = 1
+        while len(data) < total:
+            answer = json.loads(served.get(f"/api/v1/{name}?limit=1000&offset={len(data)}").body)
+            data, total = data + answer["data"], answer["total"]
+            if not answer["data"]:
+                break
+        assert (table["data"], table["total"]) == (data, total), name
+    for name in ("cluster", "sidecar"):
+        assert found[name] == json.loads(served.get(f"/api/v1/{name}").body)["data"]
+    assert (found["version"], found["fresh"], found["time"]) == (1, True, views_of(page).time)
+    assert len(found["tables"]["moves"]["data"]) == 3000
+    assert list(_json(top, page, "--table", "moves")["tables"]) == ["moves"]
+
+
+def test_rows_are_chosen_and_ordered(top: Top) -> None:
+    """From all rows, not only from the first ones."""
+    page = status_rows.moving()
+    moves = views_of(page).moves.rows
+
+    def data(*arguments: str) -> tuple[list[Any], int]:
+        found = _json(top, page, "--table", "moves", *arguments)["tables"]["moves"]
+        return found["data"], found["total"]
+
+    rows, total = data("--sort", "progress", "--rows", "3")
+    assert [row["progress"] for row in rows] == sorted((row.progress or 0.0 for row in moves), reverse=True)[:3]
+    assert total == 3000
+    rows, _ = data("--sort", "progress", "--rows", "3", "--reverse")
+    assert [row["progress"] for row in rows] == sorted(row.progress for row in moves if row.progress is not None)[:3]
+    rows, total = data("--filter", "PAYMENTS broker=5", "--rows", "2")
+    expected = [row for row in moves if row.topic == "payments.settled.v2" and row.broker == 5]
+    assert [row["partition"] for row in rows] == [row.partition for row in expected[:2]]
+    assert total == len(expected)
+    assert data("--filter", "broker=99") == ([], 0)
+    assert "  and 2,997 more" in top(page, "--rows", "3")
+
+
+def test_without_fresh_data(top: Top, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the sidecar knows of itself is printed, and the exit code says that there is no more."""
+    text = top(status_rows.blind(), code=command.NO_DATA)
+    assert text.splitlines()[1].startswith("No fresh data. Last data of 2023-11-14 22:14:50 UTC")
+    assert "jmx" in text
+    assert _json(top, status_rows.blind(), code=command.NO_DATA)["cluster"] is None
+    assert cli.main(["top", "--url", "http://127.0.0.1:1", "--json"]) == cli.INCOMPLETE
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "kafka-warden: http://127.0.0.1:1: nothing listens there: connection refused\n"
+
+
+def test_bad_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    """End with 2, as for all commands."""
+    assert cli.main(["top", "--sort", "eta"]) == cli.BAD_CONFIGURATION
+    assert capsys.readouterr().err == "kafka-warden: --sort: needs --table\n"
+
+
+def test_hostile_names_are_printed_as_text(top: Top) -> None:
+    """No escape sequence, no line feed and no mark of direction, in text and in JSON."""
+    page = status_rows.page(hostile, scene.PARAMETERS)
+    text = top(page)
+    assert text.count(SHOWN) > 5
+    assert not set(text) & {"\x1b", "\u202e", "\x07"}
+    assert not set(top(page, "--json")) & {"\x1b", "\u202e", "\x07"}
+
+
+def _run(script: str, port: int, **environment: str) -> subprocess.CompletedProcess[str]:
+    # Without a buffer, Python drops what a closed pipe did not take, and reports no error.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    line = script.replace("TOP", " ".join([*COMMAND, "--url", f"http://127.0.0.1:{port}"]))
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**kept, **environment},
+        timeout=300,
+    )
+
+
+def test_a_reader_that_has_enough_is_no_failure(serve: Callable[..., Served]) -> None:
+    """`head` closes the pipe; nothing is written to stderr."""
+    served = serve()
+    served.holder.page = status_rows.moving()
+    done = _run("TOP --once --rows 3000 | head -1", served.port)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "kafka-warden · cluster cluster · ▲ 3 warnings\n"
+    assert _run("TOP --json | head -1", served.port).stderr == ""
+
+
+def test_a_terminal_without_the_characters(serve: Callable[..., Served]) -> None:
+    """Characters that the encoding lacks are replaced."""
+    served = serve()
+    served.holder.page = status_rows.troubled()
+    done = _run("TOP", served.port, PYTHONIOENCODING="ascii")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"? {_count('critical')} critical" in done.stdout
+
+
+def test_scripts_need_no_textual(
+    serve: Callable[..., Served], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--once` and `--json` work without it; the screen names the command that installs it."""
+    served = serve()
+    served.holder.page = status_rows.troubled()
+    hidden = (
+        "import sys; sys.modules.update(textual=None, rich=None); from kafka_warden.cli import main; sys.exit(main())"
+    )
+    (tmp_path / "main.py").write_text(hidden)
+    arguments = [sys.executable, str(tmp_path / "main.py"), "top", "--url", f"http://127.0.0.1:{served.port}"]
+
+    for flag, start in (("--once", "kafka-warden ·"), ("--json", "{")):
+        done = subprocess.run([*arguments, flag], capture_output=True, text=True, check=True, timeout=300)
+        assert done.stdout.startswith(start)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(sys.modules, "textual", None)
+        patched.setattr("sys.stdout.isatty", lambda: True, raising=False)
+        patched.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        patched.setattr("sys.stderr.isatty", lambda: True, raising=False)
+        assert cli.main(["top"]) == cli.BAD_CONFIGURATION
+    assert "needs textual, which is not installed: pip install 'kafka-warden[top]'" in capsys.readouterr().err

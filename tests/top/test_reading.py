@@ -1,0 +1,193 @@
+"""What `top` shows is what `/api/v1` and `/metrics` have of the same poll, and nothing else."""
+
+import asyncio
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kafka_warden.config import load
+from kafka_warden.errors import NoAnswerError
+from kafka_warden.page import Page
+from kafka_warden.top.client import Answer
+from kafka_warden.top.columns import RESOURCES
+from kafka_warden.top.flags import read as read_flags
+from kafka_warden.top.own import OwnPolls
+from kafka_warden.top.reading import read
+from kafka_warden.top.tables import BY_NAME, GRIDS
+from kafka_warden.views.fields import fields_of
+from tests.building import known
+from tests.support import status_rows
+from tests.support.asking import differences_from, getter, shown_of, views_of
+from tests.support.row_values import differences, rows_of
+from tests.support.scripted import ScriptedCluster
+from tests.top.flags import flags
+from tests.web.conftest import Served
+
+PAGES = (status_rows.troubled, status_rows.blind, status_rows.quiet, status_rows.moving)
+
+each_page = pytest.mark.parametrize("make", PAGES, ids=lambda each: each.__name__)
+
+
+@each_page
+def test_all_that_is_shown_is_what_the_page_has(make: Callable[[], Page]) -> None:
+    """In every kind of trouble, without a fresh snapshot, in a healthy cluster, and with 3,000 moves."""
+    assert differences_from(shown_of(getter(make)), views_of(make())) == []
+
+
+@each_page
+def test_a_served_sidecar_shows_the_same(serve: Callable[..., Served], make: Callable[[], Page]) -> None:
+    """Over HTTP; numbers keep all their digits."""
+    served = serve()
+    served.holder.page = make()
+    client = known(read_flags(flags(url=f"http://127.0.0.1:{served.port}"), {}, {}).client)
+    shown = shown_of(client.get)
+
+    assert differences_from(shown, views_of(make())) == []
+    assert shown.age(shown.read_at) is not None or shown.time is None
+
+
+@pytest.fixture
+def config(brokers: ScriptedCluster, tmp_path: Path) -> Path:
+    """Of scripted brokers with a move, a throttle and a follower that is out of sync; one topic is denied."""
+    brokers.controller()
+    move = {"moves": {0: {"adding": [3], "removing": [2]}}, "isr": [[1, 2]]}
+    brokers.topic("orders", [[1, 2, 3]], end=100_000, rate=100.0, lag={3: 50_000}, **move)
+    brokers.topic("hidden", [[1, 2, 3]], end=100_000, rate=100.0, lag={3: 50_000}, **move)
+    brokers.topic("late", [[2, 1]], isr=[[2]], end=1000, rate=10.0, lag={1: 400})
+    brokers.brokers({"id": 1, "config": {"leader.replication.throttled.rate": "1000000"}})
+    path = tmp_path / "warden.yml"
+    settings = {"kafka": {"bootstrap.servers": brokers.bootstrap}, "topics": {"deny": ["hidden"]}}
+    path.write_text(
+        yaml.safe_dump({**settings, "poll": {"interval": "1s"}, "state": {"path": str(tmp_path / "state")}})
+    )
+    return path
+
+
+def test_own_polls_show_what_run_would_serve(config: Path, logging_as_before: None) -> None:
+    """Its rows are those of its own `/metrics`, without the topics of `topics.deny`, and no state file is written."""
+    with OwnPolls(load({}, {}, config)) as own:
+        own.poll()
+        shown = shown_of(own.get)
+        page = known(own._cycle.holder.page)
+
+    assert differences_from(shown, views_of(page)) == []
+    assert differences(views_of(page), page.text)[0] == []
+    assert known(shown.cluster).reassigning_partitions == 2  # totals have denied topics, too, as in /metrics
+    assert [row.topic for row in shown.tables["moves"].rows] == ["orders"]
+    assert shown.tables["moves"].rows[0].remaining_bytes > 0
+    assert {row.topic for row in rows_of(views_of(page)) if hasattr(row, "topic")} == {"orders", "late"}
+    assert sorted(file.name for file in config.parent.iterdir()) == ["warden.yml"]
+
+
+def test_own_polls_go_on(config: Path, logging_as_before: None) -> None:
+    """The timer of `run` polls, until the block ends."""
+    with OwnPolls(load({}, {}, config)) as own:
+        own.start()
+
+        async def times() -> set[float | None]:
+            seen: set[float | None] = set()
+            for _ in range(600):
+                seen.add((await read(own.get, {})).time)
+                if len(seen - {None}) == 3:
+                    break
+                await asyncio.sleep(0.1)
+            return seen - {None}
+
+        assert len(asyncio.run(times())) == 3
+
+
+def test_two_polls_are_never_mixed() -> None:
+    """A poll that ends between two answers is seen by their times, and everything is read again."""
+    pages = status_rows.troubled(), status_rows.moving(40)
+    for first in range(1, 20):
+        turn = itertools.chain([pages[0]] * first, itertools.repeat(pages[1]))
+        shown = shown_of(getter(lambda turn=turn: next(turn)))  # type: ignore[misc]  # bound in this round
+        assert min(len(differences_from(shown, views_of(page))) for page in pages) == 0
+
+
+def test_data_that_becomes_too_old_meanwhile_is_not_mixed() -> None:
+    """The sidecar removes its numbers between two answers."""
+    turn = itertools.chain([status_rows.troubled()] * 3, itertools.repeat(status_rows.blind()))
+    shown = shown_of(getter(lambda: next(turn)))
+
+    assert differences_from(shown, views_of(status_rows.blind())) == []
+
+
+def test_polls_that_are_too_fast_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is shown that is not of one poll."""
+    monkeypatch.setattr("kafka_warden.top.reading.PAUSE", 0.0)
+    pages: Iterator[Page] = itertools.cycle([status_rows.troubled(), status_rows.moving(40)])
+    with pytest.raises(NoAnswerError, match="a new poll ended"):
+        shown_of(getter(lambda: next(pages)))
+
+
+def _changed(change: Callable[[Any], object]) -> bytes:
+    document = json.loads(asyncio.run(getter(status_rows.troubled)("sidecar")).body)
+    change(document)
+    return json.dumps(document).encode()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b'"text"',
+        b"{",
+        b"\xff\xfe",
+        b"<html>",
+        b"[" * 100_000,
+        b"{}",
+        b'{"time": NaN, "fresh": true, "data": {}}',
+        b'{"time": 1' + b"0" * 5000 + b', "fresh": true}',
+        _changed(lambda document: document.update(data=[])),
+        _changed(lambda document: document.update(time="now")),
+        _changed(lambda document: document.update(fresh=1)),
+        _changed(lambda document: document["data"].update(version=7)),
+        _changed(lambda document: document["data"].update(poll_interval="soon")),
+        _changed(lambda document: document["data"].update(poll_interval=[])),
+        _changed(lambda document: document["data"].update(history={"kafka": "yes"})),
+        _changed(lambda document: document["data"].update(dropped_series=[])),
+    ],
+)
+def test_garbage_is_no_sidecar(body: bytes) -> None:
+    """What answers with something else is named, without an exception of another kind."""
+
+    async def get(path: str) -> Answer:
+        return Answer(200, body, 0.0)
+
+    with pytest.raises(NoAnswerError, match="is this the address of a sidecar"):
+        asyncio.run(read(get, {"moves": 10}))
+
+
+def test_fields_that_a_version_lacks_are_unknown() -> None:
+    """An older sidecar has fewer fields, a newer one has more."""
+
+    async def get(path: str) -> Answer:
+        answer = await getter(status_rows.troubled)(path)
+        document = json.loads(answer.body)
+        for row in document["data"] if isinstance(document["data"], list) else [document["data"]]:
+            row.pop("remaining_bytes", None)
+            row.pop("out_of_sync", None)
+            row["colour"] = "red"
+        return Answer(answer.status, json.dumps(document).encode(), answer.clock)
+
+    shown = shown_of(get)
+
+    assert [row.remaining_bytes for row in shown.tables["moves"].rows] == [None, None]
+    assert known(shown.cluster).out_of_sync == {}
+    assert shown.tables["moves"].rows[0].topic == "orders"
+
+
+def test_every_table_of_the_api_is_there() -> None:
+    """Columns and keys are fields of its rows."""
+    assert {grid.name for grid in GRIDS} == set(RESOURCES)
+    for name, grid in BY_NAME.items():
+        fields = set(fields_of(RESOURCES[name].row))
+        assert {column.field for column in grid.columns} | set(grid.keys) <= fields
+        assert any(column.rank == 0 for column in grid.columns)

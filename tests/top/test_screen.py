@@ -1,0 +1,320 @@
+"""The screen: keys, order, filter, detail, three sizes and a tiny one, hostile names, and servers that fail."""
+
+import asyncio
+import gc
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from kafka_warden.errors import NoAnswerError
+from kafka_warden.model import Snapshot, TopicConfig
+from kafka_warden.page import Page
+from kafka_warden.top.client import Answer, Get
+from kafka_warden.top.flags import Request
+from kafka_warden.top.layout import cells
+from kafka_warden.top.screen import FOOTER, KEYS, Top
+from kafka_warden.top.tables import GRIDS
+from kafka_warden.top.widgets import Rows
+from kafka_warden.views.fields import fields_of
+from kafka_warden.views.rows import Move
+from tests import scene
+from tests.support import status_rows
+from tests.support.asking import getter, views_of
+from tests.support.screens import screen_of, settled
+
+SIZES = ((80, 24), (120, 40), (200, 60))
+EVIL = "x\x1b[31m\u202e[bold]y[/bold]\n\x07[@click=app.bell]z"
+SHOWN = "x\\x1b[31m\\u202e[bold]y[/bold]\\n\\x07[@click=app.bell]z"
+
+Script = Callable[[Top, Pilot[int]], Awaitable[None]]
+
+
+def driven(get: Get, script: Script, size: tuple[int, int] = (120, 40), **request: Any) -> Top:
+    """Run the screen, in which the script acts, until it has ended. It reads only when the script waits for that."""
+    app = Top(get, Request(None, "http://here", every=3600.0, **request))
+
+    async def run() -> None:
+        async with app.run_test(size=size) as pilot:
+            await settled(app, pilot)
+            await script(app, pilot)
+
+    asyncio.run(run())
+    return app
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("make", [status_rows.troubled, status_rows.quiet, status_rows.blind, status_rows.moving])
+def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, int]) -> None:
+    """All tables, one after the other, with their rows and sentences; the head and the keys are always there."""
+    views = views_of(make())
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        for grid in GRIDS:
+            lines = screen_of(app)
+            assert len(lines) == size[1]
+            assert all(cells(line) == size[0] for line in lines), grid.name
+            assert lines[0].startswith("kafka-warden")
+            assert lines[-1].rstrip() == FOOTER[: size[0]].rstrip()
+            rows = [row for row in getattr(views, grid.name.replace("-", "_")).rows if grid.shows(row)]
+            at = next(at for at, line in enumerate(lines) if line.startswith(f"[{grid.title} "))
+            if rows:
+                first, column = rows[0], grid.columns[0]
+                assert lines[at + 2].startswith(f"> {grid.mark(first):1} ")
+                assert column.text(first)[-6:] in lines[at + 2]
+            else:
+                assert lines[at + 1].rstrip() in (grid.empty, "No fresh data.")
+            await pilot.press("tab")
+            await settled(app, pilot)
+        assert app.grid is GRIDS[0]
+
+    driven(getter(make), script, size)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_keys(size: tuple[int, int]) -> None:
+    """Move, order, turn round, filter, detail, pause and end, as the list of keys says."""
+    page = status_rows.moving(300)
+    moves = views_of(page).moves.rows
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        rows = app.query_one(Rows)
+        assert rows.chosen == moves[0]
+        await pilot.press("down", "j", "up", "k", "down")
+        assert rows.chosen == moves[1]
+        await pilot.press("end")
+        assert rows.chosen == moves[-1]
+        assert f"{moves[-1].topic[-4:]}-{moves[-1].partition}" in "\n".join(screen_of(app))
+        await pilot.press("home", "pagedown")
+        assert rows.chosen == moves[rows.size.height - 3]
+        await pilot.press("home", *["s"] * 5)
+        left = [row.remaining_bytes for row in rows.rows]
+        assert left == sorted(left, key=lambda each: -(each or 0.0))
+        assert any("Leftv" in line for line in screen_of(app))
+        await pilot.press("r")
+        assert [row.remaining_bytes for row in rows.rows] == sorted(left, key=lambda each: each or 0.0)
+        await pilot.press("slash", *"payments broker=5", "enter")
+        await settled(app, pilot)
+        assert {(row.topic, row.broker) for row in rows.rows} == {("payments.settled.v2", 5)}
+        assert "filter: payments broker=5" in "\n".join(screen_of(app))
+        await pilot.press("enter")
+        await pilot.pause()
+        text = "\n".join(line[1:-2].rstrip() for line in screen_of(app))
+        assert "remaining_bytes: " in text
+        assert f"({float(rows.chosen.remaining_bytes)})" in text
+        assert all(line.startswith((" ", *fields_of(Move))) or line == "" for line in text.split("\n"))
+        await pilot.press("escape", "escape")
+        await settled(app, pilot)
+        assert len(rows.rows) == len(moves)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert all(any(what in line for line in screen_of(app)) for _, what in KEYS)
+        await pilot.press("q", "p")
+        before = app.readings
+        app._wake.set()
+        await pilot.pause(0.5)
+        assert app.paused
+        assert app.readings == before
+        assert screen_of(app)[0].startswith("Paused")
+        await pilot.press("p", "9")
+        await settled(app, pilot)
+        assert app.grid is GRIDS[8]
+        await pilot.press("left", "right", "shift+tab")
+        assert app.grid is GRIDS[7]
+        await pilot.press("q")
+
+    assert driven(getter(lambda: page), script, size, table="moves").return_value == 0
+
+
+def test_ctrl_c_ends_everywhere() -> None:
+    """Also in the filter and in a detail."""
+    for keys in ((), ("slash", "a"), ("enter",), ("question_mark",)):
+
+        async def script(app: Top, pilot: Pilot[int], keys: tuple[str, ...] = keys) -> None:
+            await pilot.press(*keys, "ctrl+c")
+
+        app = driven(getter(status_rows.troubled), script)
+        assert app.return_value == 130
+        app._show()  # the timer may come after the widgets are gone
+
+
+def test_the_chosen_row_stays_chosen() -> None:
+    """A row that others overtake keeps the cursor; a detail of a row that is gone says so."""
+    pages = [status_rows.troubled()]
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        rows = app.query_one(Rows)
+        await pilot.press("down")
+        chosen = rows.chosen
+        await pilot.press("r")
+        assert rows.chosen == chosen
+        assert rows.rows[0] == chosen
+        await pilot.press("enter")
+        pages[0] = status_rows.quiet()
+        await settled(app, pilot)
+        await pilot.pause(1.1)
+        assert screen_of(app)[0].strip() == "! This row is gone. It was:"
+
+    driven(getter(lambda: pages[0]), script, table="moves")
+
+
+def hostile(clock: float) -> Snapshot:
+    """The cluster in trouble, with names that would change a screen."""
+    seen: Any = scene.poll(clock)
+    beans = seen.controller_beans["101"]
+    return replace(
+        seen,
+        topics=tuple(EVIL if name == "orders" else name for name in seen.topics),
+        topic_configs={**seen.topic_configs, EVIL: TopicConfig()},
+        controller_beans={"101": replace(beans, mutations=(replace(beans.mutations[0], user=EVIL, client_id=EVIL),))},
+        log_dirs=tuple(replace(each, path=EVIL) for each in seen.log_dirs[:1]),
+        cluster_id=EVIL,
+        kafka_version=EVIL,
+    )
+
+
+def test_hostile_names_are_text() -> None:
+    """Names of topics, users, clients, directories and the cluster become no escape sequence and no markup."""
+    page = status_rows.page(hostile, scene.PARAMETERS)
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        seen = ""
+        for _ in GRIDS:
+            seen += "\n".join(screen_of(app))
+            await pilot.press("enter")
+            await pilot.pause()
+            seen += "\n".join(screen_of(app))
+            await pilot.press("escape", "tab")
+            await settled(app, pilot)
+        assert not set(seen) & {"\x1b", "\u202e", "\x07"}
+        assert seen.count(SHOWN) > 8
+
+    driven(getter(lambda: page), script, (200, 60))
+
+
+def test_servers_that_fail_leave_the_data_with_its_age() -> None:
+    """What is wrong, since when, and how old the data is; the next answer takes it away."""
+    working = getter(status_rows.troubled)
+    failures: list[Exception | Answer] = []
+
+    async def get(path: str) -> Answer:
+        if not failures:
+            return await working(path)
+        if isinstance(failures[0], Exception):
+            raise failures[0]
+        return failures[0]
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        for failure, words in (
+            (NoAnswerError("no answer within 10 s\x1b[2J"), "no answer within 10 s\\x1b[2J"),
+            (Answer(401, b"", 0.0), "401: the user name or the password"),
+            (Answer(503, b"try again\n", 0.0), "503: try again"),
+            (Answer(200, b"garbage", 0.0), "its answer is not JSON"),
+        ):
+            failures[:] = [failure]
+            await settled(app, pilot)
+            lines = screen_of(app)
+            assert lines[0].startswith("! No answer for ")
+            assert ", since 20" in lines[0]
+            assert any(f"http://here: {words}" in line for line in lines[:2]), lines[:3]
+            assert any(line.startswith("Data of 2023-11-14") for line in lines)
+            assert any("orders-1" in line for line in lines)
+            shown = app.shown
+            assert shown is not None
+            assert (shown.age(shown.read_at + 7.5) or 0.0) == 10.5
+        await pilot.press("1")
+        assert "not answering" in "\n".join(screen_of(app)), "problems are always read"
+        await pilot.press("tab")
+        failures.clear()
+        await settled(app, pilot)
+        assert screen_of(app)[0].startswith("kafka-warden")
+
+    driven(get, script, table="moves")
+
+
+def test_a_server_that_never_answered() -> None:
+    """There is nothing to show, and the screen says why."""
+
+    async def get(path: str) -> Answer:
+        raise NoAnswerError("nothing listens there")
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        lines = [line.rstrip() for line in screen_of(app)]
+        assert lines[0].startswith("! No answer for")
+        assert "http://here: nothing listens there" in "\n".join(lines[:2])
+        assert "No data." in lines
+        await pilot.press("enter", "s", "r", "tab", "end", "slash", "a", "enter", "escape", "q")
+
+    assert driven(get, script, (80, 24)).return_value == 0
+
+
+@pytest.mark.parametrize("size", [(40, 12), (20, 6), (5, 3), (1, 1)], ids=str)
+def test_a_tiny_terminal_is_no_failure(size: tuple[int, int]) -> None:
+    """Of 40 columns what matters is legible; below, nothing fails, whatever is pressed."""
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        if size[0] == 40:
+            text = "\n".join(screen_of(app))
+            assert "orders-1" in text
+            assert "never" in text
+            assert "stuck" in text
+        for _ in GRIDS[:3]:
+            await pilot.press("tab", "end", "enter", "escape", "s", "question_mark", "escape", "slash", "a", "enter")
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause()
+        assert len(screen_of(app)[0]) == 120
+
+    driven(getter(status_rows.troubled), script, size, table="moves")
+
+
+def test_no_state_is_shown_by_colour_alone() -> None:
+    """Every row with a colour has a mark, and words that say the same; the cursor has a mark, too."""
+    seen = set()
+    for page in (status_rows.troubled(), status_rows.blind()):
+        for grid in GRIDS:
+            for row in getattr(views_of(page), grid.name.replace("-", "_")).rows:
+                if mark := grid.mark(row):
+                    text = " ".join(column.text(row) for column in grid.columns)
+                    seen.add((grid.name, mark, text))
+    assert {mark for _, mark, _ in seen} == {"■", "▲"}
+    words = ("stuck", "never", "critical", "warning", "offline", "fenced", "unanswering", "not answered", "slow", "-")
+    assert all(
+        any(word in text for word in words) or name.endswith("problems") or name == "topics" for name, _, text in seen
+    )
+
+
+@pytest.mark.timeout(600)
+def test_memory_does_not_grow() -> None:
+    """1,000 readings of 40 moves that change: what is held at the end is what was held after 100."""
+    pages = [status_rows.moving(40, polls=polls) for polls in (4, 5, 6)]
+    turn = 0
+    answers: list[dict[str, Answer]] = [
+        {path: asyncio.run(getter(lambda page=page: page)(path)) for path in _paths(page)}  # type: ignore[misc]
+        for page in pages
+    ]
+
+    async def get(path: str) -> Answer:
+        return answers[turn % 3][path]
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        nonlocal turn
+        sizes = []
+        tracemalloc.start()
+        for turn in range(1000):
+            await app._read()
+            if turn % 10 == 0:
+                await pilot.pause()
+            if turn in (99, 999):
+                gc.collect()
+                sizes.append(tracemalloc.get_traced_memory()[0])
+        tracemalloc.stop()
+        assert sizes[1] < sizes[0] + 200_000, sizes
+
+    driven(get, script, table="moves")
+
+
+def _paths(page: Page) -> tuple[str, ...]:
+    return "sidecar", "cluster", "problems?limit=1000&offset=0", "moves?limit=1000&offset=0"

@@ -1,0 +1,204 @@
+"""Every number of the status page, of `/api/v1` and of `/metrics` of the same poll agrees."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from kafka_warden.clients.jmx.protocol import BeanRow, RawBeans
+from kafka_warden.clients.jmx.session import JmxTarget
+from kafka_warden.clock import monotonic
+from kafka_warden.cycle import Cycle
+from kafka_warden.model import Parameters
+from kafka_warden.page import Page
+from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.sources.bean_list import BEANS, MUTATIONS
+from tests import scene
+from tests.building import known
+from tests.poller.polling import INTERVAL, Polling, polling
+from tests.support import row_values, same_numbers, same_on_page, status_rows
+from tests.support.answers import Answers, Metrics, read
+from tests.support.page_numbers import PageNumbers
+from tests.support.same_numbers import WITHOUT
+from tests.support.scripted import ScriptedCluster, VirtualClock
+from tests.web.conftest import Served
+
+PLAN: Final = JmxPlan(port=9999, controllers={"100": ("controller.example", 9999)})
+SPECIAL: Final = {
+    "active_controller_count": 1.0,
+    "fetcher_failed_partitions_count": 0.0,
+    "fetcher_dead_thread_count": 0.0,
+}
+"""Beans that have a meaning of their own; the others are numbered."""
+POLLS: Final = 12
+DEAD, HANGS = 4, 8
+"""Polls before which a broker dies, and another one hangs."""
+
+
+class Beans:
+    """Answers for each process at once, with every bean and one client that is over its quota."""
+
+    def ask(self, targets: Sequence[JmxTarget], _: float) -> dict[str, RawBeans]:
+        """Answer."""
+        return {target.key: self._of(target.key) for target in targets}
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    def _of(self, key: str) -> RawBeans:
+        kind, _, node = key.partition(" ")
+        values = {
+            (bean.object_name, bean.attribute): SPECIAL.get(bean.name, 1000.0 * int(node) + place)
+            for place, bean in enumerate(BEANS)
+            if bean.where == kind
+        }
+        clients = {
+            f"kafka.server:type=ControllerMutation,user={user}": {"tokens": tokens, "mutation-rate": 9.5}
+            for user, tokens in (("ada", -45.0), ("grace", 31.25))
+        }
+        rows = {MUTATIONS.pattern: tuple(BeanRow(name, of) for name, of in clients.items())}
+        return RawBeans(monotonic(), values, rows if kind == "controller" else {})
+
+
+def troubled(brokers: ScriptedCluster) -> None:
+    """A stuck move and one that advances, throttles, followers out of sync, quotas, remote storage, a lost disk."""
+    brokers.controller()
+    listed = {"leader.replication.throttled.replicas": "*", "follower.replication.throttled.replicas": "*"}
+    adding = {0: {"adding": [3], "removing": [2]}}
+    brokers.topic(
+        "stuck", [[1, 2, 3]], isr=[[1, 2]], end=100_000, rate=100.0, lag={3: 50_000}, config=listed, moves=adding
+    )
+    brokers.topic("copied", [[2, 1, 3]], isr=[[2, 1]], end=900_000, rate=10.0, lag={3: 700_000}, moves=adding)
+    brokers.topic(
+        "late",
+        [[2, 1], [3, 2], [4, 1]],
+        isr=[[2], [3, 2], [4]],
+        end=1000,
+        rate=10.0,
+        lag={1: 400},
+        config={"min.insync.replicas": "2"},
+    )
+    tiered = {"remote.storage.enable": "true", "segment.bytes": "1000000"}
+    brokers.topic("tiered", [[1, 2], [2, 3]], end=90_000, rate=50.0, tiered=49, config=tiered)
+    limits = {"leader.replication.throttled.rate": "0", "follower.replication.throttled.rate": "1000000"}
+    copying = {"remote.log.storage.system.enable": "true", "remote.log.manager.copy.max.bytes.per.second": "1000"}
+    brokers.brokers(*({"id": broker, "config": limits | copying} for broker in (1, 2)))
+    brokers.brokers({"id": 3, "config": limits, "offline": ["/data/b"]}, {"id": 4})
+    brokers.do("quotas", quotas=[{"entity": {"user": "ada"}, "values": {"controller_mutation_rate": 5.0}}])
+
+
+@pytest.fixture
+def polled(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
+    """A poller with JMX of a cluster in trouble."""
+    troubled(brokers)
+    jmx = JmxQuestions(PLAN, Beans())  # type: ignore[arg-type]  # has what is used of a session
+    with polling(brokers, clock, jmx=jmx) as made:
+        yield made
+
+
+def shown(served: Served, page: Page, before: Mapping[float, bytes] | None = None) -> Answers:
+    """Ask a web server for everything that it shows of a page."""
+    served.holder.page = page
+
+    def get(path: str) -> bytes:
+        answer = served.get(path)
+        assert answer.status == 200, (path, answer.body)
+        return answer.body
+
+    return read(get, before or {})
+
+
+def differences(answers: Answers) -> tuple[list[str], Counter[str]]:
+    """Return what differs on the way from `/metrics` to the page, and what was compared."""
+    wrong, compared = same_numbers.differences(answers)
+    on_page, places = same_on_page.differences(answers)
+    return wrong + on_page, compared + places
+
+
+def test_every_number_agrees_in_a_run_with_faults(
+    polled: Polling, brokers: ScriptedCluster, serve: Callable[..., Served]
+) -> None:
+    """Before and after a broker dies and another one hangs: walks all numbers of the document and of the HTML."""
+    parameters = Parameters(poll_interval=INTERVAL, max_broker_partitions=4, max_partitions=200)
+    cycle = Cycle(polled.poller, parameters, lambda _: True, scene.sidecar().build, clock=polled.clock)
+    before: dict[float, bytes] = {}
+    compared = Counter[str]()
+    for poll in range(POLLS):
+        if poll == DEAD:
+            brokers.do("refuse", broker=4)
+        if poll == HANGS:
+            brokers.rule(2, hang=True)
+        brokers.do("topics", topics=[_copied(poll)])
+        polled.clock.advance(INTERVAL)
+        cycle.once()
+        page = known(cycle.holder.page)
+        before[known(known(page.views).get()).time or 0.0] = page.text
+        if poll in (DEAD - 1, HANGS - 1, POLLS - 1):
+            # Of a server of its own: one that is asked again within a second serves what it kept.
+            answers = shown(serve(), page, before)
+            wrong, numbers = differences(answers)
+            assert wrong == []
+            # The rows' labels, such as states and causes, too.
+            assert row_values.differences(known(known(page.views).get()), page.text)[0] == []
+            compared += numbers
+    assert [path for path in answers.document["paths"] if not compared[path]] == ["/log-dir-moves"]
+    assert sum(compared.values()) > 1500
+    api = answers.api
+    assert {row["cause"] for row in api["/moves"]} == {"throttle_blocked", "leader_unresponsive"}
+    assert {row["state"] for row in api["/brokers"]} >= {"active", "unanswering"}
+    assert {row["online"] for row in api["/log-dirs"]} == {0.0, 1.0}
+    assert {row["user"] for row in api["/clients"]} == {"ada", "grace"}
+    assert len(api["/history"]["times"]) == POLLS
+
+
+def _copied(poll: int) -> dict[str, Any]:
+    """The topic whose move advances."""
+    adding = {0: {"adding": [3], "removing": [2]}}
+    lag = {3: 700_000 - 20_000 * poll}
+    return {"name": "copied", "replicas": [[2, 1, 3]], "isr": [[2, 1]], "end": 900_000, "rate": 10.0, "lag": lag} | {
+        "moves": adding
+    }
+
+
+@pytest.mark.parametrize("make", [status_rows.troubled, status_rows.quiet], ids=lambda each: each.__name__)
+def test_every_number_of_a_snapshot_agrees(make: Callable[[], Page], served: Served) -> None:
+    """Of the cluster of the golden page, which has moves between log directories, too, and of a healthy one."""
+    wrong, compared = differences(shown(served, make()))
+
+    assert wrong == []
+    assert sum(compared.values()) > (400 if make is status_rows.troubled else 100)
+
+
+def test_a_number_that_differs_is_found(served: Served) -> None:
+    """In each of the three, also if a row is missing."""
+    answers = shown(served, status_rows.troubled())
+    page = served.get("/").body.decode()
+
+    def found(made: Answers) -> str:
+        return "\n".join(differences(made)[0])
+
+    series = {key: value + 1 for key, value in answers.metrics.series.items() if key[0].endswith("offline_partitions")}
+    assert "Cluster.offline_partitions" in found(replace(answers, metrics=Metrics(answers.metrics.series | series)))
+    cluster = answers.api["/cluster"]
+    assert "('tile', 'Offline')" in found(
+        replace(answers, api={**answers.api, "/cluster": {**cluster, "offline_partitions": 7}})
+    )
+    for old, new, says in (
+        ('<data value="156000000.0">156 MB', '<data value="156000001.0">156 MB', "156000001.0"),
+        ('<data value="156000000.0">156 MB', '<data value="156000000.0">157 MB', "is written 157 MB"),
+        ("<small>node</small>", "<small>node 5</small>", "'Controller'"),
+        ('<h2 id="cluster-title">', '<h2 id="cluster-title">9 ', "'h2'"),
+        ('data-row="orders/0/3"', 'data-row="orders/5/3"', "orders/0/3"),
+    ):
+        assert old in page, old
+        changed = PageNumbers(page.replace(old, new, 1))
+        assert says in found(replace(answers, pages={("", 1): changed})), says
+
+
+def test_numbers_without_a_metric_are_those_of_the_document(served: Served) -> None:
+    """No reason is left for a field that does not exist, or has a metric by now."""
+    schemas = shown(served, status_rows.troubled()).document["components"]["schemas"]
+    for name, key in (*WITHOUT, *same_numbers.MADE_OF):
+        assert "x-metric" not in schemas[name]["properties"][key]
