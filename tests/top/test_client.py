@@ -173,15 +173,19 @@ def test_tls_and_password(secured: Served, tmp_path: Path, authority: Authority)
     password = write_secret(tmp_path / "password", PASSWORD)
     right = made(address, ca=ca, user="ada", password_file=str(password))
 
-    assert asyncio.run(read(right.get, {"moves": 10})).tables["moves"].total == 2
+    async def replaced() -> None:
+        assert (await read(right.get, {"moves": 10})).tables["moves"].total == 2
+        write_secret(password, "another")
+        with pytest.raises(NoAnswerError, match=r"^401"):
+            await read(right.get, {})
+        password.unlink()
+        with pytest.raises(SecretError):
+            await read(right.get, {})
+
+    asyncio.run(replaced())
     assert problem(made(address, ca=ca)).startswith("401: the user name or the password is missing or wrong")
     assert problem(made(address)).startswith("its certificate is not trusted: ")
     assert "Is the address https://?" in problem(made(address.replace("https", "http")))
-    write_secret(password, "another")
-    assert problem(right).startswith("401")
-    password.unlink()
-    with pytest.raises(SecretError):
-        asyncio.run(read(right.get, {}))
 
 
 def test_another_host_than_that_of_the_certificate(serve: Callable[..., Served], tmp_path: Path) -> None:
