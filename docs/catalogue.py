@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,6 +73,7 @@ def process() -> Iterator[str]:
         yield f"{family.name}_total" if family.type == "counter" else family.name
 
 
+@cache
 def families() -> Mapping[str, str]:
     """The name of every series to the name of its family."""
     names = [*(metric.full_name for metric in CATALOGUE), *process()]
@@ -79,6 +81,7 @@ def families() -> Mapping[str, str]:
     return {name: name for name in names} | {f"{name}{end}": name for name in summaries for end in ("_sum", "_count")}
 
 
+@cache
 def expressions() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """The expressions of recording rules and of alerts, by name."""
     groups = (group for template in templates() for group in yaml.safe_load(rules(template))["groups"])

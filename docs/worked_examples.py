@@ -128,9 +128,10 @@ def render(documents: tuple[Document, ...]) -> str:
         parts += [
             f"## {document.title}\n",
             f"{document.about}\n",
-            "| Example | Given | Formula | Computed | Document |",
+            HEADER,
+            *map(_row, document.examples),
+            "",
         ]
-        parts += ["|---|---|---|---|---|", *map(_row, document.examples), ""]
     return "\n".join(parts)
 
 

@@ -26,6 +26,7 @@ from matplotlib.patches import Rectangle
 from kafka_warden.pipeline.report import colours, numbers
 from kafka_warden.pipeline.report.canvas import at, canvas, durations, times, units, whole
 from sandbox import demo_folder
+from sandbox.demo import ALERT
 from sandbox.demo_archive import Archive
 from sandbox.demo_folder import FolderError, Run, new_demo
 from sandbox.demo_screens import photograph
@@ -47,7 +48,6 @@ CAPTION: Final = (
     "Drawn by `make pictures` from the queries of the dashboard {title}, over a run of `make demo`, when\n"
     "KafkaReassignmentStuck had reached Alertmanager, {seconds:.0f} s after the start. Grafana itself looks different."
 )
-ALERT: Final = "KafkaReassignmentStuck"
 SHORT: Final = 18
 """Characters of a text that fits into a narrow panel in large letters."""
 PALETTE: Final = {colour.name: colour.light for colour in colours.ALL} | {"text": colours.INK.light}

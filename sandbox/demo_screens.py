@@ -17,7 +17,6 @@ from sandbox.monitoring_sidecar import Sidecar
 
 STATUS: Final = "status.html"
 ALERT: Final = "alert.json"
-NAMES: Final = ("status", "alert")
 WIDTH: Final = 1280
 STATUS_HEIGHT: Final = 970
 """CSS pixels: problems, the cluster in numbers and the moves."""
@@ -42,7 +41,7 @@ def seen(sidecar: Sidecar, alert: Alert) -> dict[str, bytes]:
 
 
 def photograph(folder: Path, pictures: Path) -> None:
-    """Write a PNG of each of `NAMES` from the folder of a run.
+    """Write `status.png` and `alert.png` from the folder of a run.
 
     Raises:
         FolderError: The run has none of this.

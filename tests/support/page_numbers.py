@@ -7,8 +7,7 @@ from datetime import datetime
 from html.parser import HTMLParser
 from typing import Final
 
-from kafka_warden.planning.formatting import in_percent, in_rate, in_time
-from kafka_warden.web.status import text as writers
+from kafka_warden.planning.formatting import in_few, in_percent, in_rate, in_size, in_time, in_whole
 
 VOID: Final = ("meta", "link", "input")
 TOKEN: Final = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
@@ -16,9 +15,9 @@ NAMES: Final = ("bdi", "code", "data", "time", "script")
 """Elements whose text is a name from the cluster, or is read otherwise."""
 LINES: Final = ("verdict", "freshness", "brand", "note", "empty", "beside", "contents")
 WRITERS: Final[tuple[Callable[[float], str], ...]] = (
-    writers._in_count,
-    writers._in_few,
-    writers._in_size,
+    in_whole,
+    in_few,
+    in_size,
     in_rate,
     in_time,
     in_percent,

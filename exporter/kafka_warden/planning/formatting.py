@@ -3,6 +3,8 @@
 import math
 from typing import Final
 
+YEAR_10000: Final = 253402300800.0
+"""Unix s, which Python's dates do not reach."""
 _STEPS: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
@@ -14,6 +16,11 @@ def in_bytes(amount: float) -> str:
         if rounded >= 1:
             return f"{amount / step:.3g} {unit}" if rounded < 1000 else f"{amount / step:.0f} {unit}"  # noqa: PLR2004  # no exponent
     return f"{amount:.0f} B"
+
+
+def in_size(amount: float) -> str:
+    """Format bytes; `unlimited` for infinity."""
+    return "unlimited" if math.isinf(amount) else in_bytes(amount)
 
 
 def in_rate(amount: float) -> str:
@@ -34,6 +41,16 @@ def in_time(seconds: float) -> str:
                 return f"{left // size + 1} {unit}"
             return f"{left // size} {unit}" + (f" {rest} {small}" if rest else "")
     return "0 s"
+
+
+def in_whole(amount: float) -> str:
+    """Format a number without decimals; `unlimited` for infinity."""
+    return "unlimited" if math.isinf(amount) else f"{amount:,.0f}"
+
+
+def in_few(amount: float) -> str:
+    """Format a number with three digits, more above 999; `unlimited` for infinity."""
+    return in_whole(amount) if abs(amount) >= 1000 else f"{amount:,.3g}"  # noqa: PLR2004  # three digits
 
 
 def in_percent(share: float) -> str:

@@ -1,13 +1,21 @@
 """What a table is: columns, how values are written, marks, order and filter. Pure."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time, visible
+from kafka_warden.planning.formatting import (
+    YEAR_10000,
+    in_few,
+    in_percent,
+    in_rate,
+    in_size,
+    in_time,
+    in_whole,
+    visible,
+)
 from kafka_warden.settings.strict import did_you_mean
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.rows import Table
@@ -18,8 +26,6 @@ UNKNOWN: Final = "-"
 CRITICAL: Final = "■"
 WARNING: Final = "▲"
 RESOURCES: Final = {resource.name: resource for resource in TABLES}
-_LAST: Final = 253402300800.0
-"""Unix s of the year 10000, which Python's dates do not reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,9 @@ class Kind:
     """Cells at the end of a text that stay when it is cut: those of a partition's number."""
 
 
-def _counted(write: Callable[[float], str]) -> Callable[[float], str]:
-    return lambda value: "unlimited" if math.isinf(value) else write(value)
-
-
 def instant(seconds: float) -> str:
     """Write a Unix time in UTC."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC" if 0 <= seconds < _LAST else UNKNOWN
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC" if 0 <= seconds < YEAR_10000 else UNKNOWN
 
 
 def words(label: Any) -> str:
@@ -51,12 +53,12 @@ TEXT: Final = Kind(lambda value: visible(str(value)), right=False)
 NAME: Final = Kind(TEXT.write, right=False, tail=6)
 WORDS: Final = Kind(words, right=False)
 ID: Final = Kind(lambda value: visible(str(value)))
-BYTES: Final = Kind(_counted(in_bytes), 9)
+BYTES: Final = Kind(in_size, 9)
 RATE: Final = Kind(in_rate, 10)
 TIME: Final = Kind(in_time, 11)
 SHARE: Final = Kind(in_percent, 6)
-COUNT: Final = Kind(_counted(lambda value: f"{value:,.0f}"), 9)
-FEW: Final = Kind(_counted(lambda value: f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"), 9)  # noqa: PLR2004  # 3 digits
+COUNT: Final = Kind(in_whole, 9)
+FEW: Final = Kind(in_few, 9)
 MILLISECONDS: Final = Kind(lambda value: f"{value * 1000:,.0f} ms", 9)
 INSTANT: Final = Kind(instant, 23)
 

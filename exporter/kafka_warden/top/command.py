@@ -15,10 +15,11 @@ from kafka_warden.errors import IncompleteError, NoAnswerError
 from kafka_warden.top import output
 from kafka_warden.top.client import Get
 from kafka_warden.top.columns import SERVED
-from kafka_warden.top.flags import MOST, ROWS, Request
+from kafka_warden.top.flags import ROWS, Request
 from kafka_warden.top.own import OwnPolls
 from kafka_warden.top.reading import read
 from kafka_warden.top.tables import BY_NAME
+from kafka_warden.views.tables import MOST
 
 NO_DATA: Final = 3
 """Exit code without fresh data. What there is was printed."""

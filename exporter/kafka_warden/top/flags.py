@@ -20,8 +20,6 @@ from kafka_warden.top.tables import BY_NAME
 HERE: Final = "http://127.0.0.1:10073"
 OWN: Final = ("--bootstrap-servers", "--config")
 REMOTE: Final = ("url", "user", "password_file", "ca", "cert", "key")
-MOST: Final = 10_000
-"""Rows of a table that a sidecar keeps."""
 ROWS: Final = 20
 """Rows of each table as text, as on the status page."""
 EVERY: Final = 5.0

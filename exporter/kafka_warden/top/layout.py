@@ -10,6 +10,7 @@ from kafka_warden.planning.formatting import in_bytes, in_count, in_rate, in_tim
 from kafka_warden.top.columns import CRITICAL, UNKNOWN, WARNING, Column, Grid, Order, instant, words
 from kafka_warden.top.reading import Shown
 from kafka_warden.views.fields import fields_of
+from kafka_warden.views.problems import by_severity
 
 LEAST: Final = 12
 """Cells that a text keeps while columns are left out. One that is never left out keeps a third of the line."""
@@ -105,7 +106,7 @@ def _name(shown: Shown) -> Iterator[str]:
     cluster = shown.cluster
     if cluster is not None and cluster.cluster_id:
         yield f"cluster {visible(cluster.cluster_id)}"
-    counts = {level: sum(row.severity == level for row in shown.problems.rows) for level in ("critical", "warning")}
+    counts = by_severity(shown.problems.rows)
     found = [f"{CRITICAL} {counts['critical']} critical"] if counts["critical"] else []
     if counts["warning"]:
         found.append(f"{WARNING} {in_count(counts['warning'], 'warning')}")

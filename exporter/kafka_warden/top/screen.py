@@ -17,11 +17,12 @@ from kafka_warden.errors import NoAnswerError, SecretError
 from kafka_warden.planning.formatting import in_time, visible
 from kafka_warden.top.client import Get
 from kafka_warden.top.columns import SERVED, Grid, Order, chosen, instant
-from kafka_warden.top.flags import MOST, Request
+from kafka_warden.top.flags import Request
 from kafka_warden.top.layout import detail, fitted, head, wrapped
 from kafka_warden.top.reading import Shown, read
 from kafka_warden.top.tables import GRIDS
 from kafka_warden.top.widgets import TICK, Lines, Rows
+from kafka_warden.views.tables import MOST
 
 INTERRUPTED: Final = 130
 TERMINATED: Final = 143
@@ -115,8 +116,7 @@ class Top(App[int]):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             # By default they would leave the terminal as it is now.
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(number, self.exit, TERMINATED)
+            loop.add_signal_handler(number, self.exit, TERMINATED)
         self._rows.focus()
         self.set_interval(TICK, self._show_head)
         self._show()

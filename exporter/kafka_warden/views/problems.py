@@ -1,7 +1,7 @@
 """What needs a look, as sentences: the worst first. Everything here is counted from the other rows."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from kafka_warden.views.rows import Move, Problem
 from kafka_warden.views.runbooks import runbook
@@ -33,6 +33,12 @@ def problems(views: Views) -> list[Problem]:
         found += [*_partitions(views), *_brokers(views), *_moves(views), *_throttles(views), *_rest(views)]
     found += _sidecar(views)
     return sorted(found, key=lambda problem: problem.severity != CRITICAL)
+
+
+def by_severity(found: Iterable[Problem]) -> Mapping[str, int]:
+    """Return how many problems each severity has."""
+    counted = Counter(problem.severity for problem in found)
+    return {severity: counted[severity] for severity in (CRITICAL, WARNING)}
 
 
 def _sidecar(views: Views) -> Iterator[Problem]:

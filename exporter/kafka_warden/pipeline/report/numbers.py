@@ -1,12 +1,11 @@
 """Formats numbers with their units; None is `unknown`. Times are UTC."""
 
-import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
+from kafka_warden.planning.formatting import YEAR_10000, in_bytes, in_percent, in_rate, in_time, in_whole
 
 UNKNOWN: Final = "unknown"
 
@@ -14,9 +13,6 @@ DAY: Final = 86400.0
 """Seconds."""
 
 _LONGEST_NAME: Final = 34
-
-_LAST: Final = 253402300800.0
-"""Unix s of the year 10000, which Python's dates do not reach; a nearly flat line may."""
 
 
 def known(amount: float | None, write: Callable[[float], str]) -> str:
@@ -34,7 +30,7 @@ share: Final = partial(known, write=in_percent)
 
 def count(amount: float | None) -> str:
     """Write a count."""
-    return known(amount, lambda value: "unlimited" if math.isinf(value) else f"{value:,.0f}")
+    return known(amount, in_whole)
 
 
 def figure(amount: float | None) -> str:
@@ -49,7 +45,8 @@ def instant(seconds: float | None) -> str:
 
 def day(seconds: float | None) -> str:
     """Write the day of a Unix time."""
-    return known(seconds, lambda value: f"{moment(value):%Y-%m-%d}" if value < _LAST else "after the year 9999")
+    # A nearly flat line reaches its limit after all dates.
+    return known(seconds, lambda value: f"{moment(value):%Y-%m-%d}" if value < YEAR_10000 else "after the year 9999")
 
 
 def moment(seconds: float) -> datetime:

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from kafka_warden.model import Side
 from kafka_warden.views import Views
 from kafka_warden.views.notes import STATES
+from kafka_warden.views.problems import by_severity
 from kafka_warden.views.rows import History, Table
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
 from kafka_warden.web.reply import Response, plain
@@ -93,9 +94,7 @@ def status(views: Views, query: bytes, version: str) -> Response:
         tables=tables,
         wanted={name: values.get(name, "") for name in FILTERED},
         version=version,
-        severities={
-            level: sum(row.severity == level for row in views.problems.rows) for level in ("critical", "warning")
-        },
+        severities=by_severity(views.problems.rows),
         states={str(state): text for state, text in STATES.items()},
         remaining=plots.remaining_plot(history),
         out_of_sync=plots.count_plot(history, history.out_of_sync, "Replicas out of sync"),

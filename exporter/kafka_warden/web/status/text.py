@@ -1,17 +1,23 @@
 """Values as HTML: each number with its exact value beside the one for people, unknown ones as a dash."""
 
-import math
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 
 from markupsafe import Markup
 
-from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time, visible
+from kafka_warden.planning.formatting import (
+    YEAR_10000,
+    in_few,
+    in_percent,
+    in_rate,
+    in_size,
+    in_time,
+    in_whole,
+    visible,
+)
 
 _UNKNOWN: Final = Markup('<span class="unknown" title="not known">&ndash;</span>')
-_LAST: Final = 253402300800.0
-"""Unix s of the year 10000, which Python's dates do not reach."""
 
 
 def name(text: str | None) -> Markup:
@@ -28,29 +34,17 @@ def _number(write: Callable[[float], str]) -> Callable[[float | None], Markup]:
     return written
 
 
-def _in_count(value: float) -> str:
-    return "unlimited" if math.isinf(value) else f"{value:,.0f}"
-
-
-def _in_few(value: float) -> str:
-    return "unlimited" if math.isinf(value) else f"{value:,.3g}" if abs(value) < 1000 else f"{value:,.0f}"  # noqa: PLR2004  # 3 digits
-
-
-def _in_size(value: float) -> str:
-    return "unlimited" if math.isinf(value) else in_bytes(value)
-
-
-amount: Final = _number(_in_size)
+amount: Final = _number(in_size)
 rate: Final = _number(in_rate)
 duration: Final = _number(in_time)
-count: Final = _number(_in_count)
-few: Final = _number(_in_few)
+count: Final = _number(in_whole)
+few: Final = _number(in_few)
 percent: Final = _number(in_percent)
 
 
 def instant(seconds: float | None) -> Markup:
     """Write a Unix time in UTC."""
-    if seconds is None or not 0 <= seconds < _LAST:
+    if seconds is None or not 0 <= seconds < YEAR_10000:
         return _UNKNOWN
     at = datetime.fromtimestamp(seconds, UTC)
     return Markup('<time datetime="{}">{} UTC</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%Y-%m-%d %H:%M:%S}")
