@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
+from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import AuthenticationError, SourceError
 from kafka_warden.model import Broker
 
@@ -37,10 +38,15 @@ class Links:
     """Key of a link to when it did not answer for the metadata, monotonic seconds."""
 
     def refresh(self) -> None:
-        """Drop every connection and every refusal when a file with a secret or certificate changed."""
+        """Drop every connection and every refusal when a file with a password or certificate changed.
+
+        Another token ends the refusals only: connections log in again by themselves before their sessions end.
+        """
         if self.settings.changed():
             self._refused.clear()
             self._close_all()
+        if isinstance(tokens := self.settings.credentials, Tokens) and tokens.changed(self.network.clock.monotonic()):
+            self._refused.clear()
 
     def replace(self, settings: KafkaClientSettings) -> None:
         """Use other settings for new connections, and drop the old ones. Call it between two polls."""
