@@ -92,11 +92,11 @@ class Issuer:
     def answer(self, authorization: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
         """Status and document for one request for a token."""
         client, _, secret = base64.b64decode(authorization.removeprefix("Basic ")).decode().partition(":")
-        status, document = self._judge(client, secret, form)
+        status, document = self._check(client, secret, form)
         self.requests.append((client, form.get("scope", ""), status))
         return status, document
 
-    def _judge(self, client: str, secret: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+    def _check(self, client: str, secret: str, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
         if self.down:
             return HTTPStatus.SERVICE_UNAVAILABLE, {}
         if form.get("grant_type") != "client_credentials":

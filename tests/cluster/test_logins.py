@@ -63,12 +63,12 @@ def logins(cluster: Cluster, kind: str) -> float:
 
 def written(page: Page) -> float:
     """Rows of history that brokers acknowledged."""
-    return sum(page.by("sink", "history_rows_written_total").values())
+    return sum(page.all("sink_rows_total").values())
 
 
 def lost(page: Page) -> float:
     """Rows of history that were lost."""
-    return sum(page.all("history_rows_lost_total").values())
+    return sum(page.all("sink_dropped_total").values())
 
 
 def watch(sidecar: Sidecar, seconds: float) -> None:

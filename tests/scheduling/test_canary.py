@@ -79,9 +79,9 @@ def test_a_password_shows_nowhere(start: Start, brokers: ScriptedCluster, tmp_pa
 def test_a_token_and_the_secret_of_its_client_show_nowhere(
     start: Start, brokers: ScriptedCluster, tmp_path: Path
 ) -> None:
-    """Accepted and refused by the brokers, and refused by an issuer that quotes the secret in its answer."""
+    """Refused by an issuer that quotes the secret in its answer; then accepted and refused by the brokers."""
     token = "canary-T0ken.of.warden"
-    secret = write_secret(tmp_path / "secret", CANARY)
+    secret = write_secret(tmp_path / "secret", f"{CANARY}-wrong")
     brokers.do("accounts", mechanism="OAUTHBEARER", users={token: ""})
     with Issuer("warden") as issuer:
         issuer.clients["warden"] = CANARY
@@ -98,15 +98,16 @@ def test_a_token_and_the_secret_of_its_client_show_nowhere(
                 "history": {"parquet": {"path": "history"}},
                 "log": {"level": "debug"},
             },
+            ready=False,
         )
+        wait_for(lambda: "refused the client warden (invalid_client" in sidecar.log, SLOW_MACHINE, "it is refused")
+        write_secret(secret, CANARY)
+        sidecar.wait_ready()
         found = texts(sidecar.process.pid)
         brokers.do("accounts", mechanism="OAUTHBEARER", users={})
         for broker in (1, 2, 3):
             brokers.do("disconnect", broker=broker)
         wait_for(lambda: "refused the token" in sidecar.log, SLOW_MACHINE, "the token is refused")
-        issuer.clients["warden"] = "another"
-        write_secret(secret, CANARY)  # another token is asked for
-        wait_for(lambda: "refused the client warden (invalid_client" in sidecar.log, SLOW_MACHINE, "and the client")
         sidecar.done("thread watchdog")
         found += everything(sidecar, tmp_path)
     assert not [text for text in found if b"canary" in text]

@@ -1,12 +1,14 @@
 """The properties of OAUTHBEARER, in librdkafka's spelling or Java's, as a source of tokens."""
 
+import os
 import re
 import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kafka_warden.clients.kafka import msk
 from kafka_warden.clients.kafka.jaas import NAME, Jaas, parse_jaas
 from kafka_warden.clients.kafka.oidc import Client, Oidc
 from kafka_warden.clients.kafka.ssl_properties import boolean, checked
@@ -46,6 +48,7 @@ OAUTH_EFFECTIVE: Final = frozenset(
         *OAUTH_ONLY,
         *_CHOICES,
         "https.ca.location",
+        "sasl.client.callback.handler.class",
         "https.ca.pem",
         "sasl.oauthbearer.header.urlencode",
     },
@@ -56,12 +59,16 @@ _EXTENSION: Final = re.compile(r"([A-Za-z]+)=([\x21-\x7e \t\r\n]+)")
 _OPTION: Final = "extension_"
 
 
-def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> Tokens:
+def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSource], hosts: Sequence[str]) -> Tokens:
     """Choose where tokens come from. Files are read once, so that a mistake shows at the start; no issuer is asked.
+
+    `hosts` are those of the bootstrap servers.
 
     Raises:
         ConfigError: something is missing, cannot be used, or is not supported.
     """
+    if _with_iam(properties):
+        return Tokens(_msk_signer(properties, secrets, hosts))
     for name, known in _CHOICES.items():
         _refuse_unknown(name, properties.get(name, known[0]), known)
     url = checked(properties, URL, _url, "")
@@ -118,6 +125,26 @@ class _Reader:
         if any(not name.startswith(_OPTION) for name in jaas.options.keys() - {"clientId", "clientSecret", "scope"}):
             raise SecretError(f"{NAME}: known options are clientId, clientSecret, scope and {_OPTION}NAME")
         return jaas
+
+
+def _with_iam(properties: Mapping[str, str]) -> bool:
+    handler = properties.get("sasl.login.callback.handler.class", "").rpartition(".")[2]
+    return properties.get("sasl.mechanism", "").upper() == msk.MECHANISM or handler in msk.HANDLERS
+
+
+def _msk_signer(
+    properties: Mapping[str, str], secrets: Mapping[str, SecretSource], hosts: Sequence[str]
+) -> msk.MskSigner:
+    if given := sorted({*properties, *secrets}.intersection(OAUTH_ONLY)):
+        raise ConfigError(f"kafka.{given[0]}: no effect with the credentials of AWS; remove it")
+    for name in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
+        _refuse_unknown(name, properties.get(name, msk.HANDLERS[0]), msk.HANDLERS)
+    jaas = Jaas("", {})
+    if (source := secrets.get("sasl.jaas.config")) is not None:
+        jaas = parse_jaas(source.read())
+        if jaas.module not in msk.MODULES or jaas.options.keys() - set(msk.OPTIONS):
+            raise SecretError(f"{NAME}: expected {msk.MODULES[0]}, with no other options than {', '.join(msk.OPTIONS)}")
+    return msk.msk_signer(hosts, os.environ, jaas)
 
 
 def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.oauth import OAUTH_ALIASES, OAUTH_EFFECTIVE, OAUTH_ONLY, oauth_tokens
-from kafka_warden.clients.kafka.sasl import MECHANISMS, Credentials, sasl_credentials
+from kafka_warden.clients.kafka.sasl import MECHANISMS, WITH_TOKENS, Credentials, sasl_credentials
 from kafka_warden.clients.kafka.ssl_properties import SSL_EFFECTIVE, checked, tls_files
 from kafka_warden.clients.kafka.tls import TlsClient
 from kafka_warden.clients.kafka.tokens import Tokens
@@ -164,7 +164,7 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     return KafkaClientSettings(
         bootstrap=_bootstrap(plain),
         security_protocol=protocol,
-        sasl_mechanism=mechanism,
+        sasl_mechanism=WITH_TOKENS[0] if mechanism in WITH_TOKENS else mechanism,
         credentials=credentials,
         tls=TlsClient(files) if files else None,
         client_id=plain.get("client.id", "kafka-warden"),
@@ -201,11 +201,11 @@ def _split(
 def _credentials(
     plain: Mapping[str, str], hidden: Mapping[str, SecretSource], mechanism: str | None
 ) -> Credentials | Tokens | None:
-    unused = ("sasl.password", "sasl.username") if mechanism == "OAUTHBEARER" else OAUTH_ONLY
+    unused = ("sasl.password", "sasl.username") if mechanism in WITH_TOKENS else OAUTH_ONLY
     if mechanism is not None and (given := sorted({*plain, *hidden}.intersection(unused))):
         raise ConfigError(f"kafka.{given[0]}: no effect with sasl.mechanism {mechanism}; remove it")
-    if mechanism == "OAUTHBEARER":
-        return oauth_tokens(plain, hidden)
+    if mechanism in WITH_TOKENS:
+        return oauth_tokens(plain, hidden, [address.host for address in _bootstrap(plain)])
     return sasl_credentials(plain, hidden, mechanism) if mechanism else None
 
 

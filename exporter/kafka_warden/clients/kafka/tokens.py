@@ -31,7 +31,7 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A bearer token. `lifetime`: seconds from now, infinite where nobody said; `subject`: whose it is, if known."""
+    """A bearer token. `lifetime`: seconds from now, infinite where that is not known; `subject`: whose it is, if known."""
 
     value: Secret
     lifetime: float = math.inf
@@ -99,7 +99,7 @@ class TokenFile:
 
 
 def read_token(text: str, lifetime: float | None, source: str, extensions: Mapping[str, str]) -> Token:
-    """Make a token of its text. Where nobody said how long it lives, `exp` of a JWT does; it is not verified.
+    """Make a token of its text. Without a `lifetime`, `exp` of a JWT is used; nothing is verified.
 
     Raises:
         TokenError: it has characters that no bearer token has.
@@ -225,7 +225,7 @@ class Tokens:
         self._flight = None
         if due and now >= self._not_before:
             flight = self._flight = Future[Token | SourceError]()
-            flight.set_running_or_notify_cancel()  # whoever gives up waiting must not cancel it for the others
+            flight.set_running_or_notify_cancel()  # a caller that gives up must not cancel it for the others
             self._flown_since = now
             threading.Thread(target=self._get, args=(flight, now), name="token", daemon=True).start()
 
