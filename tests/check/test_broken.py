@@ -356,3 +356,35 @@ def test_configuration_that_cannot_be_used(doctor: ScriptedDoctor) -> None:
     doctor.login()
     doctor.config["kafka"]["sasl.password.file"] = str(doctor.folder / "open")
     doctor.one("KW-CONFIG", "chmod 600")
+
+
+def with_token(doctor: ScriptedDoctor, token: str, *accepted: str) -> None:
+    """Log in with a token from a file; the brokers accept these tokens."""
+    doctor.brokers.do("accounts", mechanism="OAUTHBEARER", users=dict.fromkeys(accepted, ""))
+    file = write_secret(doctor.folder / "token", token)
+    doctor.kafka(security_protocol="SASL_PLAINTEXT", sasl_mechanism="OAUTHBEARER")
+    doctor.kafka(sasl_oauthbearer_token_endpoint_url=file.as_uri())
+
+
+def test_a_token_that_the_brokers_refuse(doctor: ScriptedDoctor) -> None:
+    """It is tried once; the line says what to compare. One that they accept is a login."""
+    with_token(doctor, "canary-token", "another")
+    doctor.brokers.do("forget")
+    doctor.one("KW-LOGIN", "refused the token", "issuer, audience and lifetime")
+    assert len(doctor.brokers.seen("SaslHandshake")) == 1
+    assert "canary" not in doctor.output
+    with_token(doctor, "canary-token", "canary-token")
+    assert doctor.wrong() == {}
+
+
+def test_no_token(doctor: ScriptedDoctor) -> None:
+    """The one in the file is none, or the issuer cannot be reached: the brokers are not asked to log in."""
+    with_token(doctor, "not a token")
+    doctor.one("KW-TOKEN", "no bearer token", "docs/check.md#kw-token")
+    url = f"http://127.0.0.1:{free_port()}/token"
+    secret = write_secret(doctor.folder / "secret", PASSWORD)
+    doctor.kafka(sasl_oauthbearer_token_endpoint_url=url, sasl_oauthbearer_client_id="monitor")
+    doctor.config["kafka"]["sasl.oauthbearer.client.secret.file"] = str(secret)
+    doctor.brokers.do("forget")
+    doctor.one("KW-TOKEN", f"{url} cannot be reached (Connection refused)")
+    assert doctor.brokers.seen("SaslHandshake") == []

@@ -81,7 +81,7 @@ def test_every_form_shows_exceptions_without_local_variables(capsys: pytest.Capt
 
 
 def test_the_level_is_for_this_program_and_libraries_stay_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    """At debug kafka-python logs requests with passwords, and botocore signatures: dropped, even when its level is changed."""
+    """At debug kafka-python logs passwords, and botocore signatures: dropped, even when the level is changed."""
     log.configure("debug", "logfmt")
 
     logging.getLogger("kafka.net.connection").setLevel(logging.DEBUG)

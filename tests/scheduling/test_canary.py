@@ -85,7 +85,7 @@ def test_a_token_and_the_secret_of_its_client_show_nowhere(
     brokers.do("accounts", mechanism="OAUTHBEARER", users={token: ""})
     with Issuer("warden") as issuer:
         issuer.clients["warden"] = CANARY
-        issuer.token = lambda *_: token  # type: ignore[method-assign,assignment]
+        issuer.token = lambda *_: token  # type: ignore[method-assign]
         oauth = {
             "sasl.mechanism": "OAUTHBEARER",
             "sasl.oauthbearer.token.endpoint.url": issuer.token_url,

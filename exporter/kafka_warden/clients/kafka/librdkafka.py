@@ -39,7 +39,7 @@ _PASSED: Final = frozenset(
 TOKEN_WITHIN: Final = 10.0
 """Seconds that librdkafka's caller waits for a token."""
 LONGEST_LIFE: Final = 3600.0
-"""Seconds after which librdkafka asks for another token, also where nobody said when the present one ends."""
+"""Seconds after which librdkafka asks for another token, also where the end of the present one is unknown."""
 
 
 def librdkafka(

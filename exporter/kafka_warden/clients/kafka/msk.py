@@ -26,7 +26,7 @@ Sign = Callable[[Any], tuple[str, int]]
 
 
 class MskSigner:
-    """Signs a token. The credentials are found anew each time: instance, pod, web identity, environment, profile."""
+    """Signs a token. The credentials are looked up each time: instance, pod, web identity, environment, profile."""
 
     def __init__(self, region: str, jaas: Jaas) -> None:
         self.name = f"AWS in {region}"
@@ -62,11 +62,11 @@ class MskSigner:
 def _chosen(region: str, jaas: Jaas) -> Sign:
     profile, role = jaas.text("awsProfileName"), jaas.text("awsRoleArn")
     if profile:
-        return lambda signer: signer.generate_auth_token_from_profile(region, profile)  # type: ignore[no-any-return]
+        return lambda signer: signer.generate_auth_token_from_profile(region, profile)
     if role:
         session = jaas.text("awsRoleSessionName") or "kafka-warden"
-        return lambda signer: signer.generate_auth_token_from_role_arn(region, role, session)  # type: ignore[no-any-return]
-    return lambda signer: signer.generate_auth_token(region)  # type: ignore[no-any-return]
+        return lambda signer: signer.generate_auth_token_from_role_arn(region, role, session)
+    return lambda signer: signer.generate_auth_token(region)
 
 
 def _fault(kind: type[SourceError], what: str, failure: Exception) -> SourceError:

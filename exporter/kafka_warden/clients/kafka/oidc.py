@@ -40,7 +40,7 @@ class Client:
 
 
 class Oidc:
-    """A token endpoint. `client` reads the credentials anew; `context` makes the TLS context of an https URL."""
+    """A token endpoint. `client` reads the credentials again; `context` makes the TLS context of an https URL."""
 
     def __init__(
         self,

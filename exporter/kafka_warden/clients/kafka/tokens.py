@@ -31,7 +31,7 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A bearer token. `lifetime`: seconds from now, infinite where that is not known; `subject`: whose it is, if known."""
+    """A bearer token. `lifetime`: seconds from now, infinite if unknown; `subject`: whose it is, if known."""
 
     value: Secret
     lifetime: float = math.inf
