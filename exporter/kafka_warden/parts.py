@@ -24,7 +24,11 @@ def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
     tls = config.kafka.settings.tls
     return {
         "web_connections": {(): len(connections)},
-        "web_connections_closed_total": {("evicted",): connections.evicted, ("timeout",): connections.reaped},
+        "web_connections_closed_total": {
+            ("evicted",): connections.evicted,
+            ("rate",): connections.refused,
+            ("timeout",): connections.reaped,
+        },
         "web_logins_refused_total": {("wrong",): server.checks.failed, ("overload",): server.checks.refused},
         "web_config_in_use": {(): current.problem is None if config.web.config_file is not None else None},
         "config_last_reload_successful": {(): reloader.problem is None},
