@@ -12,7 +12,7 @@ SITE := .venv-site/bin
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts or full_faults)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark slow wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -41,7 +41,10 @@ cluster: tools setup ## the core of the tests on real Kafka clusters
 	$(PYTEST) -m '$(CORE) and cluster' $(ARGS)
 
 spark: setup ## the core of the tests that start Spark
-	$(PYTEST) -m '$(CORE) and spark and not cluster' $(ARGS)
+	nice $(PYTEST) -m '$(CORE) and spark and not cluster' $(ARGS)
+
+slow: tools setup ## cluster and spark at once: clusters mostly wait, and Spark computes
+	+$(MAKE) --jobs=2 --output-sync cluster spark
 
 wheel: setup ## install the wheel as the README says, with each supported Python on this machine, and run it
 	scripts/try-wheel
@@ -68,8 +71,7 @@ test: tools setup ## style, types, the core of all tests, the wheel: 40 minutes 
 	@scripts/step make lint
 	@scripts/step make site
 	@scripts/step make unit
-	@scripts/step make cluster
-	@scripts/step make spark
+	@scripts/step make slow
 	@scripts/step make wheel
 
 # What `make test` leaves out, in shards of at most an hour. Property tests take other examples each time there.

@@ -17,6 +17,7 @@ UNUSED_PORT = "127.0.0.1:1"
 MOVE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
 NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS)
 
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: None) -> Path:
     """A folder to run `plan` in, with a good file, move.json."""
