@@ -34,8 +34,8 @@ lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/python -m scripts.words
 	$(VENV)/python -m docs.generate --check
 
-unit: setup ## the tests without Kafka and Spark
-	$(PYTEST) -m '$(CORE) and not cluster and not spark' $(ARGS)
+unit: setup ## the tests without Kafka and Spark; many of them wait
+	$(PYTEST) -n 4 -m '$(CORE) and not cluster and not spark' $(ARGS)
 
 cluster: tools setup ## the core of the tests on real Kafka clusters
 	$(PYTEST) -m '$(CORE) and cluster' $(ARGS)
