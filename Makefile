@@ -12,7 +12,7 @@ SITE := .venv-site/bin
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_pipeline or full_alerts or full_faults)
 
-.PHONY: help setup run lint test unit cluster spark slow wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -43,6 +43,9 @@ cluster: tools setup ## the core of the tests on real Kafka clusters
 spark: setup ## the core of the tests that start Spark
 	nice $(PYTEST) -m '$(CORE) and spark and not cluster' $(ARGS)
 
+static: setup ## lint, site and wheel at once
+	+$(MAKE) --jobs=3 --output-sync lint site wheel
+
 slow: tools setup ## cluster and spark at once: clusters mostly wait, and Spark computes
 	+$(MAKE) --jobs=2 --output-sync cluster spark
 
@@ -68,11 +71,9 @@ audit: $(RELEASE) ## known vulnerabilities of everything in constraints.txt. Nee
 test: export FLAKY := $(CURDIR)/.flaky
 test: tools setup ## style, types, the core of all tests, the wheel: 40 minutes on two cores
 	@rm -f $(FLAKY)
-	@scripts/step make lint
-	@scripts/step make site
+	@scripts/step make static
 	@scripts/step make unit
 	@scripts/step make slow
-	@scripts/step make wheel
 
 # What `make test` leaves out, in shards of at most an hour. Property tests take other examples each time there.
 full-kafka: tools setup ## all other tests of the exporter and the sandbox, on Kafka 3.9, 4.1 and 4.2
