@@ -17,7 +17,7 @@ from kafka_warden.check.kafka import Reached
 from kafka_warden.check.results import Report
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import MetadataRequest
+from kafka_warden.clients.kafka.requests import DescribeQuorumRequest, MetadataRequest
 from kafka_warden.config import Config
 from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, UnsupportedError
 from kafka_warden.model import Optional, Quorum
@@ -104,7 +104,14 @@ class Rights:
 
             answer = await self.ask(code, Optional.LOG_DIRS, "log directories", directories, f"broker {broker}")
             on_disk |= {topic for topic, _ in answer.stray} if answer is not None else set()
-        await self.ask(code, Optional.REASSIGNMENTS, "moves", lambda until: read_reassignments(lead, until))
+
+        async def moves(until: float) -> Any:
+            # In ZooKeeper mode brokers do not forward it to the active controller, which is one of them.
+            kraft = await lead.supports(DescribeQuorumRequest, 0, until)
+            controller = None if kraft else self.reached.brokers.get(self.reached.layout.controller)
+            return await read_reassignments(controller or lead, until)
+
+        await self.ask(code, Optional.REASSIGNMENTS, "moves", moves)
         self.quorum = await self.ask(code, Optional.QUORUM, "quorum", self._read_quorum)
         if self.quorum is None and not self.report.failed("KW-CONTROLLER") and not self.refused:
             self.report.absent |= {"KW-CONTROLLER", "KW-CLOCK"}  # ZooKeeper mode, see KW-VERSION; or not asked

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeClusterRequest
+from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeQuorumRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, UnsupportedError
 from kafka_warden.model import NO_BROKER, Broker, Optional, Quorum, Source
 from kafka_warden.poller.asking import PollContext, Read
@@ -21,6 +21,8 @@ from kafka_warden.sources.reassignments import read_reassignments
 
 TOPICS_A_REQUEST: Final = 2000
 """Topics in one DescribeConfigs request: some 1 MB of reply."""
+
+FORWARDED: Final = Source.REASSIGNMENTS, Source.QUORUM
 
 CONTROLLER_TRIES: Final = 2
 """Brokers that are asked for what the active controller knows: when it hangs, each of them waits for it."""
@@ -107,30 +109,50 @@ class ClusterQuestions:
     async def about_cluster(self) -> None:
         """Ask what the active controller knows, and note whether it answers."""
         answers, started = self.context.state.answers, self.context.now()
-        reassignments = None
+        reassignments, candidates = None, await self._controller_candidates()
         if self.context.wants(Optional.REASSIGNMENTS):
-            reassignments = await self._ask_controller(Source.REASSIGNMENTS, read_reassignments)
+            reassignments = await self._ask_controller(Source.REASSIGNMENTS, read_reassignments, candidates)
         if reassignments is not None and self.context.layout is not None:
             ended = recently_finished(self.context.layout, answers.reassignments, reassignments)
             answers.reassignments = reassignments | ended
             answers.mark_answered(Source.REASSIGNMENTS, self.context.clock)
         if self.context.wants(Optional.QUORUM):
             await self._ask_quorum(started)
+        faults = [outcome.fault for (source, _), outcome in self.context.outcomes.items() if source in FORWARDED]
         if True in self._forwarded:
             self.context.reach.controller = True
         elif self._forwarded:
             self.context.reach.controller = None if None in self._forwarded else False
+        elif any(isinstance(fault, UnsupportedError) for fault in faults):
+            self.context.reach.controller = None
 
     async def _ask_quorum(self, started: float) -> None:
         asked = self.context.outcomes.get((Source.REASSIGNMENTS, NO_BROKER))
         if asked is not None and isinstance(asked.fault, AnswerTimeoutError):
             self.context.note(Source.QUORUM, NO_BROKER, started, asked.fault)  # the same controller
         else:
-            quorum = await self._ask_controller(Source.QUORUM, read_quorum)
+            quorum = await self._ask_controller(Source.QUORUM, read_quorum, self._candidates)
             if quorum is not None:
                 self._lead_by(quorum)
 
-    async def _ask_controller(self, source: Source, read: Read[T]) -> T | None:
+    async def _controller_candidates(self) -> Sequence[BrokerLink]:
+        """Return the brokers that forward to the active controller; in ZooKeeper mode none does, and it is a broker.
+
+        Brokers of a cluster in ZooKeeper mode do not know DescribeQuorum.
+        """
+        context, lead, kraft = self.context, self.context.lead, True
+        with contextlib.suppress(SourceError):  # asking meets it again
+            kraft = lead is None or await lead.supports(DescribeQuorumRequest, 0, context.soon())
+        if kraft or context.layout is None:
+            return self._candidates
+        known = context.state.answers.brokers.get(context.layout.controller)
+        if known is None or known.gone:
+            self._forwarded.append(False)
+            return []
+        context.controller = known.id
+        return [context.state.links.broker(known)]
+
+    async def _ask_controller(self, source: Source, read: Read[T], candidates: Sequence[BrokerLink]) -> T | None:
         """Ask through two brokers at most, which have answered other requests in this poll."""
 
         async def forward(link: BrokerLink, until: float) -> T:
@@ -138,6 +160,8 @@ class ClusterQuestions:
             proves = until < self.context.deadline_at and not link.busy
             try:
                 answer = await read(link, until)
+            except UnsupportedError:
+                raise  # it was not sent
             except SourceError as fault:
                 if not isinstance(fault, AnswerTimeoutError):
                     self._forwarded.append(None)
@@ -147,7 +171,7 @@ class ClusterQuestions:
             self._forwarded.append(True)
             return answer
 
-        return await self.context.ask_any(source, self._candidates, forward, CONTROLLER_TRIES)
+        return await self.context.ask_any(source, candidates, forward, CONTROLLER_TRIES)
 
     def _lead_by(self, quorum: Quorum) -> None:
         state, before = self.context.state, self.context.state.answers.quorum

@@ -207,7 +207,7 @@ class Poller:
             partitions=partition_table(layout, answers.columns, asked.tiered, reassigning),
             replicas=replica_table(layout, answers.columns, ends, adding, removing),
             brokers=dict(answers.brokers),
-            controller=quorum.leader if quorum is not None else None,
+            controller=quorum.leader if quorum is not None else asked.controller,
             kafka_version=answers.kafka_version,
             offsets_at=dict(asked.offsets_at),
             log_dirs=_joined(_recent(answers, Source.LOG_DIRS, answers.log_dirs, slow)),
