@@ -59,6 +59,14 @@ SIDECAR = (
         "1 when all requests of this kind were answered in the last poll that sent some",
         lambda status: int(status.up),
     ),
+    SidecarMetric(
+        "source_not_available",
+        "1 when requests of this kind are not available, which is no failure: refused since before they were first "
+        "answered (authorization), unknown to the broker's version (unsupported), or in option sources.disable "
+        "(disabled). The other metrics of the kind are absent then",
+        (*SOURCE, "reason"),
+        lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.not_available.items()),
+    ),
     _sources(
         "source_duration_seconds",
         "Total duration of the requests of this kind in the last poll that sent some",

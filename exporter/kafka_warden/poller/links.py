@@ -36,11 +36,13 @@ class Links:
     _failed: dict[str, float] = field(default_factory=dict)
     """Key of a link to when it did not answer for the metadata, monotonic seconds."""
 
-    def refresh(self) -> None:
-        """Drop every connection and every refusal when a file with a secret or certificate changed."""
-        if self.settings.changed():
+    def refresh(self) -> bool:
+        """Drop every connection and every refusal when a file with a secret or certificate changed; return whether."""
+        changed = self.settings.changed()
+        if changed:
             self._refused.clear()
             self._close_all()
+        return changed
 
     def replace(self, settings: KafkaClientSettings) -> None:
         """Use other settings for new connections, and drop the old ones. Call it between two polls."""

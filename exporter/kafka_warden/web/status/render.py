@@ -8,7 +8,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from kafka_warden.model import Side
 from kafka_warden.views import Views
-from kafka_warden.views.notes import STATES
+from kafka_warden.views.notes import STATES, source_state
 from kafka_warden.views.problems import by_severity
 from kafka_warden.views.rows import History, Table
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
@@ -95,6 +95,7 @@ def status(views: Views, query: bytes, version: str) -> Response:
         wanted={name: values.get(name, "") for name in FILTERED},
         version=version,
         severities=by_severity(views.problems.rows),
+        source_state=source_state,
         states={str(state): text for state, text in STATES.items()},
         remaining=plots.remaining_plot(history),
         out_of_sync=plots.count_plot(history, history.out_of_sync, "Replicas out of sync"),
