@@ -10,9 +10,9 @@ RELEASE := .venv-release/bin
 SITE := .venv-site/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
-CORE := not (full_kafka or full_pipeline or full_alerts or full_faults)
+CORE := not (full_kafka or full_pipeline or full_alerts or full_faults or full_logins)
 
-.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-pipeline full-alerts full-faults full-logins mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -60,7 +60,7 @@ $(RELEASE): pyproject.toml constraints.txt | setup
 lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with the hashes of its files
 	echo setuptools | $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt \
-		--extra history --extra history-kafka --extra jmx --extra top --output-file requirements.txt pyproject.toml -
+		--extra history --extra history-kafka --extra jmx --extra msk --extra top --output-file requirements.txt pyproject.toml -
 
 sbom: $(RELEASE) ## the wheel with its SBOM, and the SBOM alone, in dist/
 	scripts/make-wheel
@@ -88,6 +88,9 @@ full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_
 
 full-faults: tools setup ## faults of brokers, JMX, logins, clients and disks on a secured cluster, and five minutes of the soak
 	@scripts/step $(VENV)/python -m pytest -m full_faults $(ARGS)
+
+full-logins: tools setup ## logins with tokens on a secured cluster, whose tokens and sessions end during the test; 5 minutes
+	@scripts/step $(VENV)/python -m pytest -m full_logins $(ARGS)
 
 mutants: tools setup ## change the code in 400 places of each of four rooms: do tests fail? ARGS=formulas takes one
 	@scripts/step $(VENV)/python -m scripts.mutants $(ARGS)

@@ -3,6 +3,7 @@
 import json
 import platform
 from importlib.metadata import PackageNotFoundError, distribution
+from typing import Any
 
 from kafka_warden.catalogue import Build, Figures
 from kafka_warden.clients.jmx.session import JmxSession
@@ -83,8 +84,9 @@ def make_history(config: Config) -> Recorder | None:
     if config.history.kafka.topic is not None:
         from kafka_warden.history.kafka import KafkaSettings, KafkaSink  # noqa: PLC0415  # brings librdkafka
 
-        def connect() -> dict[str, str]:
-            return {"client.id": "kafka-warden", **librdkafka(config.kafka.properties, config.kafka.secrets)}
+        def connect() -> dict[str, Any]:
+            kafka = config.kafka
+            return {"client.id": "kafka-warden", **librdkafka(kafka.properties, kafka.secrets, kafka.settings)}
 
         sinks.append(KafkaSink(KafkaSettings(config.history.kafka.topic), connect))
     return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None

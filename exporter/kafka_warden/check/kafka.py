@@ -1,12 +1,13 @@
 """The checks of the connection: bootstrap servers, login, the cluster, each broker, the active controller."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kafka_warden.check.diagnosis import CODES, Connector, Finding
+from kafka_warden.check.diagnosis import CODES, Connector, Finding, token_finding
 from kafka_warden.check.results import Report
 from kafka_warden.clients.kafka.link import BrokerLink, Step
 from kafka_warden.clients.kafka.requests import (
@@ -15,6 +16,7 @@ from kafka_warden.clients.kafka.requests import (
     DescribeQuorumRequest,
     ListPartitionReassignmentsRequest,
 )
+from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import Config
 from kafka_warden.errors import AuthorizationError, SourceError, UnsupportedError
 from kafka_warden.model import Broker, Optional
@@ -52,7 +54,8 @@ async def check_connection(config: Config, connector: Connector, report: Report)
     """Check everything up to each broker's own listener; `None` if the cluster cannot be asked."""
     servers = tuple(dict.fromkeys(config.kafka.settings.bootstrap))
     failures = await _bootstrap(servers, connector)
-    reached = await _log_in([server for server in servers if failures[server] is None], connector, report)
+    working = [server for server in servers if failures[server] is None]
+    reached = await _log_in(working, connector, report) if await _token(connector, report) else None
     if reached is not None:
         _report_cluster(reached, failures, report)
         await _brokers(reached, connector, report, failures)
@@ -103,6 +106,22 @@ def _report_bootstrap(
         note(found.code, str(server), text, found.fix)
     for step, count in passed.items():
         report.ok(CODES[step], "", f"{count} of {len(failures)} bootstrap servers")
+
+
+async def _token(connector: Connector, report: Report) -> bool:
+    """Get the token for the login, where the login needs one; return whether to go on."""
+    tokens = connector.settings.credentials
+    if not isinstance(tokens, Tokens):
+        return True
+    try:
+        token = await tokens.token(connector.network.clock.monotonic(), connector.until())
+    except SourceError as fault:
+        found = token_finding(fault)
+        report.error(found.code, "", found.text, found.fix)
+        return False
+    lives = f"lives {token.lifetime:.0f} s" if math.isfinite(token.lifetime) else "does not say how long it lives"
+    report.ok("KW-TOKEN", tokens.source.name, f"the token{f' of {token.subject}' if token.subject else ''} {lives}")
+    return True
 
 
 async def _log_in(servers: Sequence[Address], connector: Connector, report: Report) -> Reached | None:

@@ -159,7 +159,7 @@ def _offsets(read: Callable[..., Coroutine[Any, Any, None]]) -> Question:
 def _log_in(mechanism: str) -> Question:
     async def read(link: BrokerLink, _: float) -> Any:
         assert link._connection is not None
-        return await log_in(link._connection, link._network, mechanism, "a,=b", Secret("secret"))
+        return await log_in(link._connection, link._network, mechanism, ("a,=b", Secret("secret")))
 
     return read
 
