@@ -2,7 +2,6 @@
 
 import datetime as dt
 import socket
-import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,7 +13,7 @@ from sandbox.certificates import DAY, Authority, Identity
 from sandbox.passwords import write_secret
 from tests.check.conftest import ScriptedDoctor
 from tests.support.doctor import PASSWORD
-from tests.support.small_disks import need_mount
+from tests.support.small_disks import small_disk
 
 Secure = Callable[..., Identity]
 ACL = "kafka-acls --bootstrap-server"
@@ -292,11 +291,7 @@ def test_damaged_state_file(doctor: ScriptedDoctor) -> None:
 
 def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     """Of the state file, and of the history."""
-    need_mount(doctor.folder)
-    disk = doctor.folder / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "small", str(disk)], check=True)
-    stack.callback(subprocess.run, ["umount", str(disk)], check=True)
+    disk = stack.enter_context(small_disk(doctor.folder, 256))
     doctor.config["state"]["path"] = str(disk / "state")
     doctor.one("KW-STATE", "No space left", "free some space")
     assert list(disk.iterdir()) == []
