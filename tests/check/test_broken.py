@@ -4,7 +4,7 @@ import datetime as dt
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -24,6 +24,13 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
     return port
+
+
+def fill_queue(address: tuple[str, int], stack: ExitStack) -> None:
+    """Open connections to a server that accepts none, until the kernel drops the packets that open another."""
+    with suppress(TimeoutError):
+        while True:
+            stack.enter_context(socket.create_connection(address, timeout=1.0))
 
 
 def with_accounts(doctor: ScriptedDoctor, mechanism: str = "SCRAM-SHA-256") -> None:
@@ -66,6 +73,14 @@ def test_port_of_something_else(doctor: ScriptedDoctor, stack: ExitStack) -> Non
     stack.callback(thread.join)
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{server.getsockname()[1]}")
     doctor.one("KW-API", "does not speak the Kafka protocol")
+
+
+def test_a_server_whose_packets_are_dropped(doctor: ScriptedDoctor, stack: ExitStack) -> None:
+    """As behind a firewall: its queue of connections is full."""
+    full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+    fill_queue(full.getsockname(), stack)
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{full.getsockname()[1]}")
+    doctor.one("KW-TCP", "does not accept a connection in time", "firewall")
 
 
 def test_a_server_that_accepts_and_never_answers(doctor: ScriptedDoctor, stack: ExitStack) -> None:

@@ -3,7 +3,7 @@
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from sandbox import Cluster, ClusterSettings, Security
 from sandbox.admin_principals import MONITORING, Acl
 from sandbox.certificates import Authority
 from sandbox.protection import EXPIRED_LISTENER, MISNAMED_LISTENER, MONITOR, WRONG
-from tests.check.test_broken import free_port
+from tests.check.test_broken import fill_queue, free_port
 from tests.cluster.sidecar import configuration
 from tests.support.doctor import Doctor
 from tests.support.small_disks import small_disk
@@ -113,9 +113,7 @@ def test_a_broker_that_drops_packets(
     host, _, port = cluster.bootstrap.split(",")[1].rpartition(":")
     cluster.pause(2)
     try:
-        with suppress(TimeoutError):
-            while True:
-                stack.enter_context(socket.create_connection((host, int(port)), timeout=1.0))
+        fill_queue((host, int(port)), stack)
         found = doctor.wrong()
         assert found.keys() == {"KW-TCP"}
         assert f"{host}:{port} does not accept a connection in time" in found["KW-TCP"]
