@@ -2,10 +2,9 @@
 
 import datetime as dt
 import socket
-import subprocess
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from sandbox.certificates import DAY, Authority, Identity
 from sandbox.passwords import write_secret
 from tests.check.conftest import ScriptedDoctor
 from tests.support.doctor import PASSWORD
-from tests.support.small_disks import need_mount
+from tests.support.small_disks import small_disk
 
 Secure = Callable[..., Identity]
 ACL = "kafka-acls --bootstrap-server"
@@ -25,6 +24,13 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
     return port
+
+
+def fill_queue(address: tuple[str, int], stack: ExitStack) -> None:
+    """Open connections to a server that accepts none, until the kernel drops the packets that open another."""
+    with suppress(TimeoutError):
+        while True:
+            stack.enter_context(socket.create_connection(address, timeout=1.0))
 
 
 def with_accounts(doctor: ScriptedDoctor, mechanism: str = "SCRAM-SHA-256") -> None:
@@ -67,6 +73,14 @@ def test_port_of_something_else(doctor: ScriptedDoctor, stack: ExitStack) -> Non
     stack.callback(thread.join)
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{server.getsockname()[1]}")
     doctor.one("KW-API", "does not speak the Kafka protocol")
+
+
+def test_a_server_whose_packets_are_dropped(doctor: ScriptedDoctor, stack: ExitStack) -> None:
+    """As behind a firewall: its queue of connections is full."""
+    full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+    fill_queue(full.getsockname(), stack)
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{full.getsockname()[1]}")
+    doctor.one("KW-TCP", "does not accept a connection in time", "firewall")
 
 
 def test_a_server_that_accepts_and_never_answers(doctor: ScriptedDoctor, stack: ExitStack) -> None:
@@ -292,11 +306,7 @@ def test_damaged_state_file(doctor: ScriptedDoctor) -> None:
 
 def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     """Of the state file, and of the history."""
-    need_mount(doctor.folder)
-    disk = doctor.folder / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "small", str(disk)], check=True)
-    stack.callback(subprocess.run, ["umount", str(disk)], check=True)
+    disk = stack.enter_context(small_disk(doctor.folder, 256))
     doctor.config["state"]["path"] = str(disk / "state")
     doctor.one("KW-STATE", "No space left", "free some space")
     assert list(disk.iterdir()) == []
