@@ -10,9 +10,9 @@ RELEASE := .venv-release/bin
 SITE := .venv-site/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
-CORE := not (full_kafka or full_pipeline or full_alerts or full_faults or full_logins)
+CORE := not (full_kafka or full_pipeline or full_alerts or full_faults or full_logins or full_deploy)
 
-.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-pipeline full-alerts full-faults full-logins mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-pipeline full-alerts full-faults full-logins full-deploy mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -92,6 +92,9 @@ full-faults: tools setup ## faults of brokers, JMX, logins, clients and disks on
 full-logins: tools setup ## logins with tokens on a secured cluster, whose tokens and sessions end during the test; 5 minutes
 	@scripts/step $(VENV)/python -m pytest -m full_logins $(ARGS)
 
+full-deploy: setup ## the chart by helm 3 and 4: lint, every example, the types of the Prometheus operator (fetched once; needs Go)
+	@scripts/step $(VENV)/python -m pytest -m full_deploy $(ARGS)
+
 mutants: tools setup ## change the code in 400 places of each of four rooms: do tests fail? ARGS=formulas takes one
 	@scripts/step $(VENV)/python -m scripts.mutants $(ARGS)
 
@@ -163,6 +166,9 @@ dashboards: setup ## make grafana/dashboards/*.json from grafana/boards and the 
 
 rules: setup ## make the alert rules, their manifests and the Alertmanager fragment from alerts/
 	$(VENV)/python -m alerts.render
+
+manifests: setup ## make deploy/*.yaml from deploy/chart, by helm (fetched once)
+	$(VENV)/python -m scripts.manifests
 
 tools:
 	@scripts/need-java
