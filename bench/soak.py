@@ -72,7 +72,8 @@ class Soak:
     def rows(self) -> Iterator[Row]:
         """The verdict."""
         took = sorted(self.latencies)
-        note = f"of {len(took)} by {SCRAPERS} scrapers, and of {', '.join(READ)}, during {self.faults} faults; {'; '.join(self.failures[:3])}"
+        note = f"of {len(took)}, by {SCRAPERS} clients and {len(READ)} of the status page, during {self.faults} faults"
+        note += f"; {'; '.join(self.failures[:3])}"
         yield Row("failed scrapes", len(self.failures), "", 0.0, note)
         yield Row("scrape: p99", 1000 * percentile(took, 0.99), "ms", None, f"greatest {1000 * took[-1]:.0f} ms")
         for name, most in MOST_GROWTH.items():
