@@ -1,6 +1,5 @@
 """`kafka-warden check`: runs the checks, prints the results, and returns the exit code."""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
 from kafka_warden.errors import ConfigError
 from kafka_warden.log import configure
+from kafka_warden.standard_streams import write
 
 FAILED: Final = 1
 """Exit code of errors."""
@@ -55,7 +55,7 @@ def run(load: Callable[[], Config], request: Request) -> int:
         if code in (0, WARNED) or report.failed("KW-LOGIN") or monotonic() + PAUSE > until:
             break
         time.sleep(PAUSE)
-    sys.stdout.write(output.document(results, code) if request.as_json else output.text(results))
+    write(output.document(results, code) if request.as_json else output.text(results))
     return code
 
 

@@ -37,16 +37,20 @@ class Links:
     _failed: dict[str, float] = field(default_factory=dict)
     """Key of a link to when it did not answer for the metadata, monotonic seconds."""
 
-    def refresh(self) -> None:
-        """Drop every connection and every refusal when a file with a password or certificate changed.
+    def refresh(self) -> bool:
+        """Forget every refusal when the login changed, and return whether it did.
 
-        Another token ends the refusals only: connections log in again by themselves before their sessions end.
+        A file with a password or certificate drops every connection, too. Another token does not: connections log in
+        again by themselves before their sessions end.
         """
-        if self.settings.changed():
-            self._refused.clear()
+        changed = self.settings.changed()
+        if changed:
             self._close_all()
-        if isinstance(tokens := self.settings.credentials, Tokens) and tokens.changed(self.network.clock.monotonic()):
+        if isinstance(tokens := self.settings.credentials, Tokens):
+            changed |= tokens.changed(self.network.clock.monotonic())
+        if changed:
             self._refused.clear()
+        return changed
 
     def replace(self, settings: KafkaClientSettings) -> None:
         """Use other settings for new connections, and drop the old ones. Call it between two polls."""
