@@ -97,7 +97,8 @@ class Blueprint:
         if node in self.jmx:
             agent_file = self._protection.jmx.write_agent_file(directory, self.jmx[node])
         heap = self.settings.controller_heap if controller else self.settings.broker_heap
-        arguments = java_arguments(class_path, heap, self._properties_file(node), agent_file, archive)
+        system = self.settings.java_properties
+        arguments = java_arguments(class_path, heap, self._properties_file(node), agent_file, archive, system)
         return Node(node, self.root, directory, arguments)
 
     def _server_properties(self, node: int, *, controller: bool) -> Mapping[str, object]:

@@ -44,6 +44,7 @@ class ClusterSettings:
         controller_heap: Maximal heap of a controller in MiB.
         broker_properties: Server properties that override all others, on every broker.
         controller_properties: The same on every controller.
+        java_properties: System properties of every node's JVM.
     """
 
     brokers: int = 3
@@ -62,6 +63,7 @@ class ClusterSettings:
     controller_heap: int = 128
     broker_properties: Mapping[str, object] = field(default_factory=dict)
     controller_properties: Mapping[str, object] = field(default_factory=dict)
+    java_properties: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse invalid settings.

@@ -132,7 +132,9 @@ ROOMS: dict[str, set[str]] = {
 
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"kafka_warden.timer"},
+    "aws_msk_iam_sasl_signer": {"kafka_warden.clients.kafka.msk"},
     "bcrypt": {"kafka_warden.web"},
+    "botocore": {"kafka_warden.clients.kafka.msk"},
     "confluent_kafka": {
         "kafka_warden.check.librdkafka_login",
         "kafka_warden.history.kafka",

@@ -366,3 +366,42 @@ def test_configuration_that_cannot_be_used(doctor: ScriptedDoctor) -> None:
     doctor.login()
     doctor.config["kafka"]["sasl.password.file"] = str(doctor.folder / "open")
     doctor.one("KW-CONFIG", "chmod 600")
+
+
+@pytest.mark.parametrize(
+    ("denied", "code", "disabled", "requests"),
+    [
+        (
+            "cluster_describe",
+            "KW-ACL-CLUSTER-DESCRIBE",
+            ["log_dirs", "reassignments", "quorum"],
+            ("DescribeLogDirs", "ListPartitionReassignments", "DescribeQuorum"),
+        ),
+        (
+            "cluster_configs",
+            "KW-ACL-CLUSTER-CONFIGS",
+            ["broker_configs", "quotas", "controller_configs"],
+            ("DescribeClientQuotas",),
+        ),
+        ("topic_configs", "KW-ACL-TOPIC-CONFIGS", ["topic_configs"], ()),
+    ],
+)
+def test_what_is_disabled_is_not_checked(
+    doctor: ScriptedDoctor, denied: str, code: str, disabled: list[str], requests: tuple[str, ...]
+) -> None:
+    """The line of a right that is missing names the option, and with it nothing is wrong and nothing is asked."""
+    doctor.brokers.do("deny", rights=[denied])
+    shown = [name for name in disabled if name != "controller_configs"]  # asked only with the right
+    doctor.one(code, f"sources.disable: [{', '.join(shown)}]")
+    doctor.config["sources"] = {"disable": disabled}
+    doctor.brokers.do("forget")
+    found = {each["code"]: each["message"] for each in doctor.checks()}
+    assert found[code].startswith(f"not asked: sources.disable lists {disabled[0]}")
+    assert doctor.code == 0
+    assert not requests or doctor.brokers.seen(*requests) == []
+
+
+def test_a_cluster_that_refuses_describe_cluster(doctor: ScriptedDoctor) -> None:
+    """Only fenced brokers are not known."""
+    doctor.brokers.rule(None, "DescribeCluster", error=31)
+    assert doctor.wrong() == {}

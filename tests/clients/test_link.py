@@ -126,6 +126,22 @@ def test_each_address_of_a_name_gets_its_share_of_the_time(client: Client, monke
     assert client.took == pytest.approx(1.0)
 
 
+def test_a_handshake_that_has_no_time_left_is_not_in_the_way(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The deadline passes with the TCP connection: the next connection may get the number of its socket."""
+    loop = type(client.network._loop)
+    real = loop.sock_connect
+
+    async def connect(loop: Any, connecting: socket.socket, where: Any) -> None:
+        await real(loop, connecting, where)
+        client.clock.advance(2 * DEADLINE)
+
+    slow, plain = client.link(security_protocol="SSL"), client.link(2)
+    with monkeypatch.context() as patched:
+        patched.setattr(loop, "sock_connect", connect)
+        client.fail(slow, AnswerTimeoutError)
+    assert client.ask(plain) == CLUSTER
+
+
 def test_an_ipv6_address_is_connected_to(client: Client) -> None:
     """As a host without brackets, which is how metadata has it."""
     client.brokers.brokers({"id": 4, "host": "::1"})

@@ -21,6 +21,7 @@ from kafka_warden.top.columns import (
 )
 from kafka_warden.views import curves
 from kafka_warden.views.curves import Curve
+from kafka_warden.views.notes import source_state
 from kafka_warden.views.rows import History
 from kafka_warden.web.api.tables import MOST_SIDES
 
@@ -238,7 +239,7 @@ GRIDS: Final = (
         (
             Column("Request", "source", WORDS),
             Column("Broker", "broker", ID, of=lambda row: row.broker or "any"),
-            Column("State", "up", WORDS, of=lambda row: "answered" if row.up else "not answered"),
+            Column("State", "up", WORDS, of=lambda row: source_state(row.up, row.not_available)),
             Column("Took", "duration", MILLISECONDS, 3),
             Column("Last answered", "last_success", INSTANT, 2),
             Column(

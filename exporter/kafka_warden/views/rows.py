@@ -262,6 +262,7 @@ class SourceRow:
     source: Annotated[str, Text("Kind of request")]
     broker: Annotated[str, Text("Id of the broker; empty for requests to any broker")]
     up: Annotated[float | None, Of("up")]
+    not_available: Annotated[str | None, LabelOf("source_not_available", "reason")]
     duration: Annotated[float | None, Of("source_duration_seconds")]
     last_success: Annotated[float | None, Of("source_last_success_timestamp_seconds")]
     errors: Annotated[Mapping[str, int], Text("Reason to polls in which a request was not answered")]

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from kafka_warden.model import Side
 from kafka_warden.views import Views, curves
 from kafka_warden.views.alerts import MARKS
-from kafka_warden.views.notes import STATES
+from kafka_warden.views.notes import STATES, source_state
 from kafka_warden.views.problems import by_severity, severity_of
 from kafka_warden.views.rows import History, Table
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
@@ -96,6 +96,7 @@ def status(views: Views, query: bytes, version: str) -> Response:
         wanted={name: values.get(name, "") for name in FILTERED},
         version=version,
         severities=by_severity(views.problems.rows),
+        source_state=source_state,
         worst=partial(severity_of, views.problems.rows),
         marks=MARKS,
         states={str(state): text for state, text in STATES.items()},
