@@ -151,7 +151,7 @@ def test_a_real_move_is_followed_to_its_end(own: Cluster, windows: list[Window],
     row = of_top("--url", address)
     assert (row["topic"], row["cause"], row["severity"]) == (MOVE.topic, "throttle_below_inbound", "warning")
     assert row["stalled"] > 0
-    by_itself = of_top("--bootstrap-servers", own.bootstrap, "--poll-interval", "2s")
+    by_itself = of_top("--bootstrap-servers", own.bootstrap)
     assert by_itself["broker"] == row["broker"]
     assert 0 < by_itself["remaining_bytes"] < 2 * MOVE.stored
     shown = on_screen(address)
