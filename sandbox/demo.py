@@ -183,12 +183,12 @@ class Demo:
 
         self._wait(over, 180, "both moves end and the alert resolves")
 
-    def _seen(self, alert: Alert) -> dict[str, bytes] | None:
-        """Return what a person sees now; `None` if a busy machine keeps the sidecar from an answer."""
+    def _seen(self, alert: Alert) -> dict[str, bytes]:
+        """Return what a person sees now; nothing if a busy machine keeps the sidecar from an answer."""
         try:
             return seen(self.sidecar, alert)
         except SandboxError:
-            return None
+            return {}
 
     def _stuck_alert(self) -> Alert | None:
         """Return the expected alert, if it fires.

@@ -19,7 +19,6 @@ from kafka_warden.top.flags import read as read_flags
 from kafka_warden.top.screen import Top
 from sandbox import Cluster, ClusterSettings, demo_scene, wait_for
 from sandbox.browser import Page
-from sandbox.demo import POLLING
 from sandbox.monitoring_sidecar import Sidecar
 from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from tests.building import known
@@ -31,10 +30,12 @@ pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
 SETTINGS = ClusterSettings(tiered=False, broker_properties=DEFAULT_QUOTA_WINDOW)
 MOVE = demo_scene.STUCK
-WITHIN = 240.0
+POLLING = {"interval": "5s", "deadline": "4500ms", "log_dirs": "5s"}
+"""A busy machine misses the deadline of the demo's polls, and what was not asked in time is not known."""
+WITHIN = 300.0
 """Seconds for each state of the move."""
 END_WITHIN = 20.0
-MOVES = "document.getElementById('moves').innerText"
+MOVES = "(document.getElementById('moves')?.innerText ?? '')"
 PROBLEMS = "document.getElementById('problems').innerText"
 ROW = f"document.querySelector('[data-row=\"{MOVE.topic}/0/{MOVE.target}\"]')"
 PROGRESS = f"Number({ROW}?.querySelector('[data-field=progress] data')?.value ?? -1)"
@@ -75,7 +76,7 @@ class Window:
 
 @pytest.fixture
 def sidecar(own: Cluster, tmp_path: Path) -> Iterator[Sidecar]:
-    """It polls as that of the demo."""
+    """It polls every five seconds."""
     with Sidecar(tmp_path / "sidecar", own, {"poll": POLLING}) as running:
         yield running
 
@@ -150,7 +151,7 @@ def test_a_real_move_is_followed_to_its_end(own: Cluster, windows: list[Window],
     row = of_top("--url", address)
     assert (row["topic"], row["cause"], row["severity"]) == (MOVE.topic, "throttle_below_inbound", "warning")
     assert row["stalled"] > 0
-    by_itself = of_top("--bootstrap-servers", own.bootstrap, "--poll-interval", "2s")
+    by_itself = of_top("--bootstrap-servers", own.bootstrap)
     assert by_itself["broker"] == row["broker"]
     assert 0 < by_itself["remaining_bytes"] < 2 * MOVE.stored
     shown = on_screen(address)
