@@ -26,7 +26,7 @@ def values(example: str) -> dict[str, Any]:
 
 
 def test_manifests_are_current() -> None:
-    """Chart and manifests are those of the last `make manifests`: nobody changed one without the other."""
+    """Chart and manifests are those of the last `make manifests`: neither was changed without the other."""
     assert sums() == SUMS.read_text(), "run make manifests, or git checkout what was edited by hand"
 
 
@@ -47,13 +47,20 @@ def test_schema_knows_every_value() -> None:
 @pytest.mark.parametrize("example", [file.stem for file in EXAMPLES.glob("*.yaml")])
 def test_examples_follow_the_schema(example: str) -> None:
     """Examples have values that the chart knows."""
-    jsonschema.validate(VALUES | {key: _merged(VALUES[key], new) for key, new in values(example).items()}, SCHEMA)
+    jsonschema.validate(_merged(VALUES, values(example)), SCHEMA)
 
 
 def _merged(old: Any, new: Any) -> Any:
     if not (isinstance(old, dict) and isinstance(new, dict)):
         return new
     return old | {key: _merged(old.get(key), value) for key, value in new.items()}
+
+
+def test_documented_values_follow_the_schema() -> None:
+    """The values of docs/platforms/kubernetes.md are values that the chart knows."""
+    page = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
+    block = page.split("## Web file")[1].split("```yaml\n")[1].split("```")[0]
+    jsonschema.validate(_merged(VALUES, yaml.safe_load(block)), SCHEMA)
 
 
 @pytest.mark.parametrize(
