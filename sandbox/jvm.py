@@ -25,7 +25,12 @@ FIRST_HEAP_MIB = 64
 
 
 def java_arguments(
-    class_path: str, heap: int, properties_file: Path, agent_file: Path | None = None, archive: Path | None = None
+    class_path: str,
+    heap: int,
+    properties_file: Path,
+    agent_file: Path | None = None,
+    archive: Path | None = None,
+    program: str = "kafka.Kafka",
 ) -> Sequence[str]:
     """Everything after `java`; it contains no secret.
 
@@ -35,6 +40,7 @@ def java_arguments(
         properties_file: The node's server properties.
         agent_file: The JMX agent's configuration, or None for no agent.
         archive: A class archive, or None.
+        program: The main class.
     """
     jmx: tuple[str, ...] = ()
     if agent_file is not None:
@@ -42,4 +48,4 @@ def java_arguments(
         jmx = (f"-Dcom.sun.management.config.file={agent_file}", f"-Djava.rmi.server.hostname={LOOPBACK}")
     heap_flags = (f"-Xmx{heap}m", f"-Xms{min(heap, FIRST_HEAP_MIB)}m")
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}",)
-    return (*FLAGS, *shared, *heap_flags, *jmx, "-cp", class_path, "kafka.Kafka", os.fspath(properties_file))
+    return (*FLAGS, *shared, *heap_flags, *jmx, "-cp", class_path, program, os.fspath(properties_file))
