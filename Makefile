@@ -10,9 +10,9 @@ RELEASE := .venv-release/bin
 SITE := .venv-site/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
-CORE := not (full_kafka or full_pipeline or full_alerts or full_faults or full_logins or full_deploy)
+CORE := not (full_kafka or full_versions or full_pipeline or full_alerts or full_faults or full_logins or full_deploy)
 
-.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-pipeline full-alerts full-faults full-logins full-deploy mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -79,6 +79,9 @@ test: tools setup ## style, types, the core of all tests, the wheel: 40 minutes 
 full-kafka: tools setup ## all other tests of the exporter and the sandbox, on Kafka 3.9, 4.1 and 4.2
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE)' $(ARGS)
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_kafka $(ARGS)
+
+full-versions: tools setup ## the core of moves and lag on Kafka in ZooKeeper mode
+	@scripts/step $(VENV)/python -m pytest -m full_versions $(ARGS)
 
 full-pipeline: tools setup ## all other tests of the pipeline: kills, a generated week, topics, the demo
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_pipeline $(ARGS)

@@ -68,8 +68,9 @@ What a version cannot give is absent, and no alert fires for it: a request that 
 versions, and questions about the cluster go to brokers that know them. After the upgrade the numbers come without a
 restart.
 
-Kafka 3.9.1, 4.1.1 and 4.2.0 in KRaft mode are tested on real brokers. The other columns follow from the versions of the
-requests in these releases; scripted brokers test that the sidecar asks as they need it.
+Kafka 3.9.1, 4.1.1 and 4.2.0 in KRaft mode are tested on real brokers (`make full-kafka`), and 3.9.1 in ZooKeeper mode
+(`make full-versions`). The other columns follow from the versions of the requests in these releases; they were not
+tried.
 
 """
 

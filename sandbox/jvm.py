@@ -31,6 +31,7 @@ def java_arguments(
     agent_file: Path | None = None,
     archive: Path | None = None,
     system: Mapping[str, str] | None = None,
+    program: str = "kafka.Kafka",
 ) -> Sequence[str]:
     """Everything after `java`; it contains no secret.
 
@@ -41,6 +42,7 @@ def java_arguments(
         agent_file: The JMX agent's configuration, or None for no agent.
         archive: A class archive, or None.
         system: More system properties.
+        program: The main class.
     """
     jmx: tuple[str, ...] = ()
     if agent_file is not None:
@@ -49,4 +51,4 @@ def java_arguments(
     heap_flags = (f"-Xmx{heap}m", f"-Xms{min(heap, FIRST_HEAP_MIB)}m")
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}",)
     more = tuple(f"-D{name}={value}" for name, value in (system or {}).items())
-    return (*FLAGS, *shared, *heap_flags, *jmx, *more, "-cp", class_path, "kafka.Kafka", os.fspath(properties_file))
+    return (*FLAGS, *shared, *heap_flags, *jmx, *more, "-cp", class_path, program, os.fspath(properties_file))

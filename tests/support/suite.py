@@ -10,7 +10,15 @@ from typing import Final
 
 import pytest
 
-SHARDS: Final = ("full_kafka", "full_pipeline", "full_alerts", "full_faults", "full_logins", "full_deploy")
+SHARDS: Final = (
+    "full_kafka",
+    "full_versions",
+    "full_pipeline",
+    "full_alerts",
+    "full_faults",
+    "full_logins",
+    "full_deploy",
+)
 """Markers of what `make test` leaves out; `make full-kafka` runs `full_kafka`, and so on."""
 
 SECONDS: Final = {"cluster": 900, "spark": 600}
