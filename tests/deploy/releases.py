@@ -92,7 +92,11 @@ class Loader(yaml.CSafeLoader):
     """Knows that `=` is a text, as Kubernetes' own reader does: an operator of a matcher is one."""
 
 
-Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: loader.construct_scalar(node))
+def _text(loader: Loader, node: yaml.ScalarNode) -> Any:
+    return loader.construct_scalar(node)
+
+
+Loader.add_constructor("tag:yaml.org,2002:value", _text)
 
 
 def documents(text: str) -> list[dict[str, Any]]:
