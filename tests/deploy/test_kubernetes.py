@@ -10,7 +10,7 @@ import yaml
 from kafka_warden import cli
 from kafka_warden.config import Config, load
 from sandbox.certificates import Authority
-from scripts.manifests import DEPLOY, EXAMPLES, OTHERS, PLAIN
+from scripts.manifests import DEPLOY, OTHERS, PLAIN
 from tests.deploy.dockerfile import ROOT, stages
 from tests.deploy.releases import JOB, NAME, SIDECARS, Release, recorded
 from tests.deploy.test_image import PROJECT
@@ -24,8 +24,6 @@ MONITOR = {
     "relabeling": {"action", "targetLabel", "replacement"},
 }
 """Fields of monitoring.coreos.com/v1 that are used, as its API reference names them; `make full-deploy` has schemas."""
-LOGIN_OF_MSK = "# LOGIN:"
-"""Marks the keys of the login in examples/msk.yaml."""
 PAGE = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
 
 
@@ -46,17 +44,9 @@ def config(release: Release, tmp_path: Path) -> Config:
         file.write_bytes(authority.certificate.read_bytes() if file.suffix == ".pem" else b"password\n")
         file.chmod(0o400)
     text = release.config.replace(release.mounts.get("secrets", "none"), str(tmp_path))
-    for key in login_of_msk() if release.name.endswith("msk") else ():
-        text = re.sub(rf"^ *{re.escape(key)}: .*\n", "", text, flags=re.MULTILINE)
     file = tmp_path / "warden.yml"
-    file.write_text(text.replace("SASL_SSL", "SSL") if release.name.endswith("msk") else text)
+    file.write_text(text)
     return load({}, {}, file)
-
-
-def login_of_msk() -> list[str]:
-    """The keys between the marks of examples/msk.yaml: the login with IAM is not part of this version."""
-    _, marked, _ = (EXAMPLES / "msk.yaml").read_text().split(LOGIN_OF_MSK)
-    return re.findall(r"^ +([\w.]+):", marked, re.MULTILINE)
 
 
 @pytest.mark.parametrize("version", SCHEMAS)
