@@ -4,6 +4,7 @@ import os
 import socket
 import time
 from collections.abc import Iterable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from kafka_warden.pipeline.claims import Claim, holding, read
 from kafka_warden.pipeline.store import Store, StoredTable
 
 TABLE = StoredTable("numbers", "number bigint", ())
+CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+KEPT = 3
 NO_PROCESS = 2**22 + 1
 """Above the largest process id of Linux."""
 
@@ -133,6 +136,32 @@ def test_run_after_one_that_ended_fences_nothing(store: Store, monkeypatch: pyte
     run(3)
     assert asked == ["fence"]
     assert numbers(store) == [1, 2, 3]
+
+
+def test_files_of_marks_do_not_add_up(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last commit of a run leaves one file; the others are deleted on the next day, and again on the day after."""
+    monkeypatch.setattr(claims, "MARKS_UNUSED", 0)
+    store.spark.conf.set(CHECK, "false")
+    today = date(2026, 11, 20)
+    monkeypatch.setattr(store, "today", lambda: today)
+
+    def run() -> int:
+        with holding(store, "job", fenced) as claim:
+            claim.vacuum([TABLE])
+            claim.batches["cluster"] = claim.run
+        assert len(store.files(claims.table("job"), "true")) == 1
+        return len(list((tmp_path / "marks" / "job").glob("*.parquet")))
+
+    try:
+        assert [run(), run()] == [2, 4]
+        for _ in range(2):
+            today += timedelta(days=1)
+            # That of the claim, of the run before, and of this run; deleted is what was unused at that moment.
+            assert run() <= KEPT
+            assert run() <= KEPT + 2
+    finally:
+        store.spark.conf.unset(CHECK)
+    assert read(store, "job").batches == {"cluster": 6}
 
 
 def test_lease_is_renewed_while_the_block_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,19 @@
-"""What a run computes again."""
+"""What a run reads, and what it computes again."""
 
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from kafka_warden.pipeline.marks import Unended, joined
+from kafka_warden.pipeline import claims
+from kafka_warden.pipeline.claims import holding
+from kafka_warden.pipeline.ingest.plan import How
+from kafka_warden.pipeline.marks import Unended, joined, working
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store
 
 FIRST = datetime(2026, 11, 20, 6, tzinfo=UTC)
+HOURS = int(FIRST.timestamp()) // 3600
 AGAIN = Unended({"it's": (int(FIRST.timestamp()) // 3600, date(2026, 11, 18)), "two": (0, date(1970, 1, 1))})
 
 
@@ -32,3 +38,29 @@ def test_what_ended_before_stays(spark: SparkSession) -> None:
 def test_spans_that_touch_are_one() -> None:
     """In any order; one inside another adds nothing."""
     assert joined([(5, 6), (1, 3), (3, 4), (1, 2)]) == [(1, 4), (5, 6)]
+
+
+def test_plans_of_batches_before_all_marks_are_not_read(spark: SparkSession, tmp_path: Path) -> None:
+    """They may be a month of files. Also the mark of a cluster without new rows goes on."""
+    store = Store(spark, tmp_path)
+    store.create(())
+    plan(store, 1, "one")
+    with working(store, "plan") as work:
+        assert work.hours == {"one": [(HOURS, HOURS + 1)]}
+    for file in (tmp_path / "landing" / f"date={FIRST:%Y-%m-%d}").glob("*.parquet"):
+        file.unlink()
+    plan(store, 2, "two")
+    with working(store, "plan") as work:
+        assert work.hours == {"two": [(HOURS, HOURS + 1)]}
+    assert claims.read(store, "plan").batches == {"one": 2, "two": 2}
+
+
+def plan(store: Store, batch: int, cluster: str) -> None:
+    """Commit a complete batch of a file of one hour."""
+    since = FIRST.timestamp()
+    span = (cluster, "run", 0, 9, since, since + 90.0, 10)
+    row = (batch, str(How.NEW), "polls", *span, f"{batch}.parquet", 1, store.writer, FIRST.date())
+    done = (batch, DONE, *[None] * 10, store.writer, DONE_DAY)
+    with holding(store, "ingest", lambda _: ()) as claim:
+        claim.append(LANDING, store.spark.createDataFrame([row], LANDING.ddl))
+        claim.replace(LANDING, store.spark.createDataFrame([done], LANDING.ddl), f"date = '{DONE_DAY}'")

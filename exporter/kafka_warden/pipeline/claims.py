@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -27,6 +28,14 @@ RENEWALS: Final = 3
 """In one lease."""
 COMMITS: Final = 1_000_000
 """Numbers of one run: more than its commits. A call on a topic makes many batches, of some ten commits each."""
+
+UNUSED: Final = 7 * 24
+"""Hours for which files stay that no version of a table has any more: readers may still have them open."""
+MARKS_UNUSED: Final = 24
+"""The same of marks, of which a run in a loop writes three files, and that are read within seconds."""
+_OF_MARKS: Final = tuple(
+    (f"delta.{name}RetentionDuration", f"interval {MARKS_UNUSED} hours") for name in ("log", "deletedFile")
+)
 
 ENDED: Final = None
 ABANDONED: Final = 0.0
@@ -44,11 +53,14 @@ class Marks:
     """When its lease ends, Unix s; or `ENDED`, or `ABANDONED`."""
     batches: dict[str, int]
     """Cluster to the last batch that the job has read."""
+    vacuumed: date | None = None
+    """Day on which the files were last deleted that its tables do not use any more."""
 
 
 def table(job: str) -> StoredTable:
     """Return the table of the marks of a job. It is one table for each job, so that a table has one writer."""
-    return StoredTable(f"marks/{job}", "cluster_id string, batch bigint, run bigint, writer string, until double", ())
+    columns = "cluster_id string, batch bigint, run bigint, writer string, until double, vacuumed date"
+    return StoredTable(f"marks/{job}", columns, (), _OF_MARKS)
 
 
 def read(store: Store, job: str) -> Marks:
@@ -59,7 +71,8 @@ def read(store: Store, job: str) -> Marks:
     mine = [row for row in rows if row["run"] == run and row["cluster_id"] is None]
     ends = {row["until"] for row in mine}
     over = ENDED if ENDED in ends or not ends else ABANDONED if ABANDONED in ends else max(ends)
-    return Marks(run, mine[0]["writer"] if mine else "", over, batches)
+    vacuumed = max((row["vacuumed"] for row in rows if row["vacuumed"] is not None), default=None)
+    return Marks(run, mine[0]["writer"] if mine else "", over, batches, vacuumed)
 
 
 @dataclass(slots=True)
@@ -70,7 +83,8 @@ class Claim:
     job: str
     run: int
     batches: dict[str, int] = field(default_factory=dict)
-    """As in `Marks`; what is here at the end of the run is stored."""
+    """As in `Marks`, also `vacuumed`; what is here at the end of the run is stored."""
+    vacuumed: date | None = None
     _commits: int = 0
 
     def append(self, to: StoredTable, rows: DataFrame) -> None:
@@ -108,21 +122,32 @@ class Claim:
         `fenced`: yields the tables one by one. Each has the number of this run before the next one is asked for.
         """
         self.append(table(self.job), self._held(time.time() + LEASE))
-        self.batches = self.check().batches
+        found = self.check()
+        self.batches, self.vacuumed = found.batches, found.vacuumed
         if takes_over:
             for each in fenced(self.store):
                 self.append(each, self.store.spark.createDataFrame([], each.ddl))
 
+    def vacuum(self, tables: Iterable[StoredTable]) -> None:
+        """Delete the files that the tables of the job do not use any more, and those of its marks, once a day."""
+        today = self.store.today()
+        # A new store has no such files.
+        if self.vacuumed is not None and self.vacuumed < today:
+            for each in tables:
+                self.store.vacuum(each, UNUSED)
+            self.store.vacuum(table(self.job), MARKS_UNUSED)
+        self.vacuumed = today
+
     def finish(self) -> None:
         """Store the marks, and end the run."""
         self.check()
-        rows = [(cluster, batch, self.run, self.store.writer, None) for cluster, batch in self.batches.items()]
-        self.replace(
-            table(self.job), self._rows([*rows, (None, None, self.run, self.store.writer, ENDED)]), "run IS NOT NULL"
-        )
+        mine = (self.run, self.store.writer)
+        rows = [(cluster, batch, *mine, None, None) for cluster, batch in self.batches.items()]
+        marks = self._rows([*rows, (None, None, *mine, ENDED, self.vacuumed)])
+        self._commit(lambda number: self.store.overwrite(table(self.job), marks, self.job, number))
 
     def _held(self, until: float | None) -> DataFrame:
-        return self._rows([(None, None, self.run, self.store.writer, until)])
+        return self._rows([(None, None, self.run, self.store.writer, until, None)])
 
     def _rows(self, rows: list[Any]) -> DataFrame:
         return self.store.spark.createDataFrame(rows, table(self.job).ddl)

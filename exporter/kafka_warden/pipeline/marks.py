@@ -75,11 +75,14 @@ def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -
         StoreInUseError: another process runs the job, or has taken over.
     """
     store.open()
-    with holding(store, job, lambda _: map(of_mart, _MARTS[job])) as claim:
+    mine = [of_mart(mart) for mart in _MARTS[job]]
+    with holding(store, job, lambda _: mine) as claim:
         work = _begin(claim, start, end)
         yield work
         if work.moves_marks:
-            claim.batches.update(dict.fromkeys(work.hours, work.done))
+            # Also of clusters without new rows, so that the next run need not look at earlier batches.
+            claim.batches.update(dict.fromkeys({*claim.batches, *work.hours}, work.done))
+        claim.vacuum(mine)
 
 
 def replace(work: Work, mart: Mart, frame: DataFrame, where: str) -> None:
@@ -90,7 +93,10 @@ def replace(work: Work, mart: Mart, frame: DataFrame, where: str) -> None:
 def _begin(claim: Claim, start: float, end: float) -> Work:
     chosen, store = start > 0.0 or end != math.inf, claim.store
     done = store.done()
-    taken = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE) & (F.col("batch") <= done))
+    # A cluster without a mark has no rows of batches before all marks.
+    least = 0 if chosen else min(claim.batches.values(), default=0)
+    batches = F.col("batch").between(least + 1, done)
+    taken = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE) & batches)
     ends = (F.floor(F.col(name) / HOUR).alias(name) for name in ("since", "until"))
     replicas = F.sum(F.when(F.col("table") == LARGEST, F.col("rows")))
     found: list[Any] = taken.groupBy("cluster_id", "batch", *ends).agg(replicas).collect()

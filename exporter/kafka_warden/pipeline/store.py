@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 from uuid import uuid4
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import StructType
@@ -40,6 +40,9 @@ _KEEP: Final = "kafka_warden.keep_{}"
 _ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND"}
 """Spark's conditions for a table that was never written."""
 
+_SHORT_LOG: Final = "DELTA_CANNOT_VACUUM_LITE"
+"""Delta's condition for a log that has not all commits since the last vacuum any more."""
+
 PROPERTIES: Final[Mapping[str, str]] = {
     # Readers outside Spark do not have them all.
     "delta.enableDeletionVectors": "false",
@@ -62,6 +65,8 @@ class StoredTable:
     """Path below the store."""
     ddl: str
     partition_by: tuple[str, ...] = PARTITIONS
+    properties: tuple[tuple[str, str], ...] = ()
+    """Of Delta, besides `PROPERTIES`."""
 
 
 LANDING: Final = StoredTable(
@@ -105,6 +110,10 @@ class Store:
         self.place = address(place)
         self.writer = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
         """For messages to another writer."""
+
+    def today(self) -> date:
+        """Return the UTC day by which rows and files are old."""
+        return datetime.now(UTC).date()
 
     def open(self) -> None:
         """Check the version of an existing store, and upgrade it.
@@ -228,6 +237,10 @@ class Store:
         writer = self._writer(table, rows, app, number).mode("overwrite").option("replaceWhere", where)
         writer.save(self._address(table))
 
+    def overwrite(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
+        """Replace all rows in one commit, without reading them; as `append`."""
+        self._writer(table, rows, app, number).mode("overwrite").save(self._address(table))
+
     def files(self, table: StoredTable, where: str) -> list[str]:
         """Return the addresses of a table's files that may have rows of some days, in folders of the partitions."""
         return list(self.read(table).where(where).inputFiles())
@@ -242,8 +255,19 @@ class Store:
         if self.read(table).where(days).isEmpty():
             return False
         self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE {days}").collect()  # noqa: S608  # an address of the user
-        self.spark.sql(f"VACUUM {self._sql_name(table)} RETAIN 168 HOURS").collect()
         return True
+
+    def vacuum(self, table: StoredTable, hours: int) -> None:
+        """Delete the files that no version of the last hours has, by the log: a listing would cost more each night."""
+        # A table that was never written has none.
+        if self.find(table) is None:
+            return
+        try:
+            self.spark.sql(f"VACUUM {self._sql_name(table)} LITE RETAIN {hours} HOURS").collect()
+        except PySparkException as failure:
+            if failure.getCondition() != _SHORT_LOG:
+                raise
+            self.spark.sql(f"VACUUM {self._sql_name(table)} RETAIN {hours} HOURS").collect()
 
     def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
         names = cast("StructType", StructType.fromDDL(table.ddl)).names
@@ -252,7 +276,8 @@ class Store:
             # One file for each partition instead of one for each task and partition.
             shaped = shaped.hint("rebalance", *(F.col(name) for name in table.partition_by))
         # The first commit creates the table.
-        writer = shaped.write.format("delta").options(**PROPERTIES).partitionBy(*table.partition_by)
+        writer = shaped.write.format("delta").options(**{**PROPERTIES, **dict(table.properties)})
+        writer = writer.partitionBy(*table.partition_by)
         return writer.option("mergeSchema", "true").option("txnAppId", app).option("txnVersion", number)
 
     def _address(self, table: StoredTable) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
@@ -170,7 +170,7 @@ def _range(group: Any) -> Range:
 
 def _offsets(store: Store, batch: int, now: Described, wanted: Iterable[Span]) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of `landing` from which the next batch continues."""
-    today = datetime.now(UTC).date()
+    today = store.today()
     for each in wanted:
         span = (None, None, each.first, each.after - 1, None, None, None)
         yield (batch, str(How.OFFSETS), None, *span, f"{now.place}{each.partition}", None, store.writer, today)

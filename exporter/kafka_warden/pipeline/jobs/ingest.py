@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -53,17 +53,19 @@ def run(request: Request[Options]) -> None:
 def _ingest(request: Request[Options], claim: Claim) -> None:
     store = claim.store
     before = store.done()
-    today = datetime.now(UTC).date()
+    today = store.today()
     keep = store.retention(request.options.keep)
     for done in _batches(request, claim, today - timedelta(days=keep["raw"])):
         for line in lines(done):
             request.progress.say(line)
     if store.done() > before:
         compact(store, before, today, request.progress)
-    for table in (LANDING, *(raw(table.name) for table in TABLES)):
+    mine = (LANDING, *(raw(table.name) for table in TABLES))
+    for table in mine:
         store.expire(table, today - timedelta(days=keep["raw"]))
     for mart in MINUTES:
         store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
+    claim.vacuum(mine)
 
 
 def _batches(request: Request[Options], claim: Claim, oldest: date) -> Iterator[Summary]:
