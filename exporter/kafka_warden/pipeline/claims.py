@@ -111,7 +111,7 @@ class Claim:
         self.batches = self.check().batches
         if takes_over:
             for each in fenced(self.store):
-                self.append(each, self.store.spark.createDataFrame([], each.ddl))
+                self.append(each, self.store.spark.createDataFrame([], each.schema))
 
     def finish(self) -> None:
         """Store the marks, and end the run."""
@@ -125,7 +125,7 @@ class Claim:
         return self._rows([(None, None, self.run, self.store.writer, until)])
 
     def _rows(self, rows: list[Any]) -> DataFrame:
-        return self.store.spark.createDataFrame(rows, table(self.job).ddl)
+        return self.store.spark.createDataFrame(rows, table(self.job).schema)
 
     def _commit(self, write: Callable[[int], None]) -> None:
         number = self.run * COMMITS + self._commits
