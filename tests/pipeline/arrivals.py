@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
-
 from kafka_warden.history.poll import Poll
 from tests import scene
 from tests.history.places import NOON, write
@@ -39,9 +37,8 @@ def arrive(file: Path, start: Path, end: Path, name: str = "") -> None:
     place.with_name(f".{place.name}.tmp").rename(place)
 
 
-def by_key(name: str, frame: DataFrame, key: Sequence[str]) -> dict[Any, Any]:
+def by_key(name: str, listed: Sequence[Mapping[str, Any]], key: Sequence[str]) -> dict[Any, Any]:
     """Rows of a table by their keys, each of which is there once."""
-    listed = [row.asDict(recursive=True) for row in frame.collect()]
     found = keyed(listed, key)
     assert len(found) == len(listed), f"{name} has a key twice"
     return found

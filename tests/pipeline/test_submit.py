@@ -26,7 +26,7 @@ from tests.pipeline.stored import mart, roll_up, stored
 from tests.pipeline.stored import request as run_of
 from tests.support.processes import checked
 
-pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline]
+pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline, pytest.mark.timeout(3600)]
 
 ALL = "ingest,rollup,moves,backtest,forecast"
 
