@@ -45,9 +45,10 @@ def by_key(name: str, listed: Sequence[Mapping[str, Any]], key: Sequence[str]) -
 
 
 def keyed(rows: Iterable[Mapping[str, Any]], key: Sequence[str]) -> dict[Any, Any]:
-    """Rows by their keys. Means are rounded: the order of a sum decides on its last digit."""
-    return {tuple(row[name] for name in key): {name: _rounded(row[name]) for name in row} for row in rows}
+    """Rows by their keys."""
+    return {tuple(row[name] for name in key): rounded(row) for row in rows}
 
 
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.12g}") if isinstance(value, float) else value
+def rounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with fewer digits: the order of a sum decides on the last ones."""
+    return {name: float(f"{value:.12g}") if isinstance(value, float) else value for name, value in row.items()}

@@ -23,7 +23,7 @@ from sandbox.jars import cache_directory
 from tests.history.places import write
 from tests.pipeline.arrivals import history_polls
 from tests.pipeline.on_s3 import At, download, make, nightly, running, upload
-from tests.pipeline.stored import landed, marts, rolled, rows
+from tests.pipeline.stored import landed, marts, rolled, rows, stored
 from tests.pipeline.written import read_table
 from tests.support.s3 import Bucket, nothing, serving
 
@@ -31,6 +31,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline, pytest.mark.timeout(
 
 DAY = 86400
 POLLS = 7
+LEASE = 15.0
+"""Seconds, of a run that is stopped. Each renewal is a commit."""
 LEAST_COMMITS, MOST_COMMITS = 6, 80
 """Of one run of ingest, with one new file: the table of plans, the claim, the plan, the file, the batch and the end."""
 
@@ -54,9 +56,10 @@ def bucket() -> Iterator[Bucket]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history of two days ago: the command has the usual retention."""
-    folder = tmp_path_factory.mktemp("source")
-    write(folder, history_polls(POLLS, beginning=two_days_ago()))
+    """A history of two days ago in two folders: the command has the usual retention."""
+    folder, polls = tmp_path_factory.mktemp("source"), history_polls(POLLS, beginning=two_days_ago())
+    write(folder / "earlier", polls[:3])
+    write(folder / "later", polls[3:])
     return folder
 
 
@@ -86,9 +89,10 @@ def test_stopped_holder_commits_nothing(
     spark: SparkSession, s3_jars: Path, bucket: Bucket, source: Path, tmp_path: Path
 ) -> None:
     """It is stopped at the put of an entry of a raw table, past its lease; another run takes over; it goes on."""
-    upload(bucket, source, "landing")
+    upload(bucket, stored(spark, tmp_path / "before", source / "earlier"), "store")
+    upload(bucket, source / "later", "landing")
     stopped, go_on = Event(), Event()
-    with running(nightly(s3_jars, lease=5.0), bucket) as first:
+    with running(nightly(s3_jars, lease=LEASE), bucket) as first:
 
         def stop() -> None:
             os.killpg(first.pid, signal.SIGSTOP)
@@ -96,9 +100,9 @@ def test_stopped_holder_commits_nothing(
             # S3 gets the put when the other one is done.
             go_on.wait()
 
-        bucket.before = At(1, stop, lambda path: "/raw/replicas/" in path and not path.endswith("00.json"))
+        bucket.before = At(1, stop, lambda path: "/raw/replicas/" in path)
         assert stopped.wait(3000), "it never came to the put"
-        time.sleep(6)  # until its lease is over
+        time.sleep(LEASE + 1)
         with running(nightly(s3_jars), bucket) as second:
             _, said = second.communicate(timeout=3000)
             assert second.returncode == 0, said
