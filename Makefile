@@ -10,9 +10,9 @@ RELEASE := .venv-release/bin
 SITE := .venv-site/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
-CORE := not (full_kafka or full_pipeline or full_alerts or full_faults)
+CORE := not (full_kafka or full_versions or full_pipeline or full_alerts or full_faults or full_logins or full_deploy)
 
-.PHONY: help setup run lint test unit cluster spark wheel full-kafka full-pipeline full-alerts full-faults mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -34,14 +34,20 @@ lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/python -m scripts.words
 	$(VENV)/python -m docs.generate --check
 
-unit: setup ## the tests without Kafka and Spark
-	$(PYTEST) -m '$(CORE) and not cluster and not spark' $(ARGS)
+unit: setup ## the tests without Kafka and Spark; many of them wait
+	$(PYTEST) -n 4 -m '$(CORE) and not cluster and not spark' $(ARGS)
 
 cluster: tools setup ## the core of the tests on real Kafka clusters
 	$(PYTEST) -m '$(CORE) and cluster' $(ARGS)
 
 spark: setup ## the core of the tests that start Spark
-	$(PYTEST) -m '$(CORE) and spark and not cluster' $(ARGS)
+	nice $(PYTEST) -m '$(CORE) and spark and not cluster' $(ARGS)
+
+static: setup ## lint, site and wheel at once
+	+$(MAKE) --jobs=3 --output-sync lint site wheel
+
+slow: tools setup ## cluster and spark at once: clusters mostly wait, and Spark computes
+	+$(MAKE) --jobs=2 --output-sync cluster spark
 
 wheel: setup ## install the wheel as the README says, with each supported Python on this machine, and run it
 	scripts/try-wheel
@@ -54,7 +60,7 @@ $(RELEASE): pyproject.toml constraints.txt | setup
 lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with the hashes of its files
 	echo setuptools | $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt \
-		--extra history --extra history-kafka --extra jmx --extra top --output-file requirements.txt pyproject.toml -
+		--extra history --extra history-kafka --extra jmx --extra msk --extra top --output-file requirements.txt pyproject.toml -
 
 sbom: $(RELEASE) ## the wheel with its SBOM, and the SBOM alone, in dist/
 	scripts/make-wheel
@@ -65,17 +71,17 @@ audit: $(RELEASE) ## known vulnerabilities of everything in constraints.txt. Nee
 test: export FLAKY := $(CURDIR)/.flaky
 test: tools setup ## style, types, the core of all tests, the wheel: 40 minutes on two cores
 	@rm -f $(FLAKY)
-	@scripts/step make lint
-	@scripts/step make site
+	@scripts/step make static
 	@scripts/step make unit
-	@scripts/step make cluster
-	@scripts/step make spark
-	@scripts/step make wheel
+	@scripts/step make slow
 
 # What `make test` leaves out, in shards of at most an hour. Property tests take other examples each time there.
 full-kafka: tools setup ## all other tests of the exporter and the sandbox, on Kafka 3.9, 4.1 and 4.2
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE)' $(ARGS)
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_kafka $(ARGS)
+
+full-versions: tools setup ## the core of moves and lag on Kafka in ZooKeeper mode
+	@scripts/step $(VENV)/python -m pytest -m full_versions $(ARGS)
 
 full-pipeline: tools setup ## all other tests of the pipeline: kills, a generated week, topics, the demo
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_pipeline $(ARGS)
@@ -85,6 +91,12 @@ full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_
 
 full-faults: tools setup ## faults of brokers, JMX, logins, clients and disks on a secured cluster, and five minutes of the soak
 	@scripts/step $(VENV)/python -m pytest -m full_faults $(ARGS)
+
+full-logins: tools setup ## logins with tokens on a secured cluster, whose tokens and sessions end during the test; 5 minutes
+	@scripts/step $(VENV)/python -m pytest -m full_logins $(ARGS)
+
+full-deploy: setup ## the chart by helm 3 and 4: lint, every example, the types of the Prometheus operator (fetched once; needs Go)
+	@scripts/step $(VENV)/python -m pytest -m full_deploy $(ARGS)
 
 mutants: tools setup ## change the code in 400 places of each of four rooms: do tests fail? ARGS=formulas takes one
 	@scripts/step $(VENV)/python -m scripts.mutants $(ARGS)
@@ -157,6 +169,9 @@ dashboards: setup ## make grafana/dashboards/*.json from grafana/boards and the 
 
 rules: setup ## make the alert rules, their manifests and the Alertmanager fragment from alerts/
 	$(VENV)/python -m alerts.render
+
+manifests: setup ## make deploy/*.yaml from deploy/chart, by helm (fetched once)
+	$(VENV)/python -m scripts.manifests
 
 tools:
 	@scripts/need-java

@@ -24,8 +24,10 @@ FRAGMENT: Final = HERE / "alertmanager-fragment.yml"
 DEPLOY: Final = HERE.parent / "deploy"
 MANIFEST: Final = DEPLOY / "prometheusrule.yaml"
 ROUTING: Final = DEPLOY / "alertmanagerconfig.yaml"
-RUNBOOKS: Final = HERE.parent / "exporter" / "kafka_warden" / "views" / "runbooks.txt"
-"""The address of the runbooks for the status page, which has no other access to `addresses.yml`."""
+VIEWS: Final = HERE.parent / "exporter" / "kafka_warden" / "views"
+RUNBOOKS: Final = VIEWS / "runbooks.txt"
+SEVERITIES: Final = VIEWS / "severities.txt"
+"""The address of the runbooks, and the severity of each alert, for the status page, which cannot read these files."""
 DASHBOARDS: Final = {
     "brokers": "replicas",
     "cluster": "fleet",
@@ -91,12 +93,9 @@ def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Address
 
 def alert_table() -> str:
     """The table of alerts: after how long, and what each one says."""
-    values = {threshold.name: threshold.value for threshold in thresholds()}
     lines = ["| File | Alert | Severity | `for` | Says |", "|---|---|---|---|---|"]
     for template in templates():
-        document = yaml.safe_load(RuleTemplate(template.read_text(encoding="utf-8")).safe_substitute(values))
-        found = [rule for group in document["groups"] for rule in group["rules"] if "alert" in rule]
-        for number, rule in enumerate(found):
+        for number, rule in enumerate(_alerts(template)):
             file = f"`{template.name}`" if number == 0 else ""
             cells = (rule["labels"]["severity"], rule["for"], rule["annotations"]["summary"])
             lines.append(f"| {file} | `{rule['alert']}` | {' | '.join(cells)} |")
@@ -131,10 +130,18 @@ def outputs() -> dict[Path, str]:
         before, rest = readme.split(begin)
         readme = f"{before}{begin}{table}{end}{rest.split(end)[1]}"
     made = {HERE / template.name: rules(template) for template in templates()}
-    alerts = [rule for template in templates() for rule in re.findall(r"- alert: (\S+)", template.read_text("utf-8"))]
+    severities = {rule["alert"]: rule["labels"]["severity"] for template in templates() for rule in _alerts(template)}
+    alerts = list(severities)
+    made[SEVERITIES] = "".join(f"{alert} {severity}\n" for alert, severity in severities.items())
     made[FRAGMENT] = routing.FRAGMENT_HEADER + _yaml(routing.fragment(alerts))
     made[ROUTING] = routing.MANIFEST_HEADER + _yaml(routing.manifest(alerts))
     return {**made, README: readme, MANIFEST: manifest(), RUNBOOKS: f"{addresses().runbooks}\n"}
+
+
+def _alerts(template: Path) -> list[dict[str, Any]]:
+    values = {threshold.name: threshold.value for threshold in thresholds()}
+    document = yaml.safe_load(RuleTemplate(template.read_text(encoding="utf-8")).safe_substitute(values))
+    return [rule for group in document["groups"] for rule in group["rules"] if "alert" in rule]
 
 
 def _yaml(document: dict[str, Any]) -> str:

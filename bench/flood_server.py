@@ -43,6 +43,13 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[int, Callable[[str], Any
     port = server.start()
     try:
         with repeating(renew, POLL_SECONDS):
-            yield port, lambda _: {"evicted": server.connections.evicted, "refused": server.checks.refused}
+            yield (
+                port,
+                lambda _: {
+                    "evicted": server.connections.evicted,
+                    "closed before the handshake": server.connections.refused,
+                    "logins refused": server.checks.refused,
+                },
+            )
     finally:
         server.stop()

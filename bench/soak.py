@@ -6,6 +6,7 @@ import itertools
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
@@ -25,6 +26,10 @@ MINUTES = 60
 PARTITIONS = 10_005
 SCRAPERS = 50
 SCRAPE_EVERY = 1.0
+READ = ("/", "/api/v1/replicas", "/api/v1/sources")
+"""Each is read by one more client."""
+READ_EVERY = 3.0
+"""Less than the web server's idle timeout, since these clients do not ask again when it closes a connection."""
 LOOK_EVERY = 5.0
 HANGS = 20.0
 RESTS = 30.0
@@ -42,7 +47,7 @@ class Soak:
 
     seconds: float
     faults: int = 0
-    failures: list[str] = field(default_factory=list)
+    failures: Counter[str] = field(default_factory=Counter)
     latencies: list[float] = field(default_factory=list)
     whole: bool = True
     """Whether all brokers run."""
@@ -69,8 +74,9 @@ class Soak:
     def rows(self) -> Iterator[Row]:
         """The verdict."""
         took = sorted(self.latencies)
-        note = f"of {len(took)} by {SCRAPERS} clients during {self.faults} faults; {'; '.join(self.failures[:3])}"
-        yield Row("failed scrapes", len(self.failures), "", 0.0, note)
+        note = f"of {len(took)}, by {SCRAPERS} clients and {len(READ)} of the status page, during {self.faults} faults"
+        note += f"; {dict(self.failures.most_common(5)) or 'none failed'}"
+        yield Row("failed scrapes", self.failures.total(), "", 0.0, note)
         yield Row("scrape: p99", 1000 * percentile(took, 0.99), "ms", None, f"greatest {1000 * took[-1]:.0f} ms")
         for name, most in MOST_GROWTH.items():
             seen = [sample[name] for _, _, sample in self.samples]
@@ -87,11 +93,12 @@ def soak(cluster: Cluster, partitions: int, seconds: float, interval: float) -> 
         ExitStack() as stack,
     ):
         stack.callback(end.set)
-        for _ in range(SCRAPERS):
+        clients = [("/metrics", SCRAPE_EVERY)] * SCRAPERS + [(path, READ_EVERY) for path in READ]
+        for path, every in clients:
             # As Prometheus, each over one connection.
             connection = http.client.HTTPConnection(urlsplit(sidecar.url).netloc, timeout=TIME_LIMIT)
             stack.enter_context(closing(connection))
-            stack.enter_context(repeating(partial(_scrape, connection, seen), SCRAPE_EVERY))
+            stack.enter_context(repeating(partial(_get, connection, path, seen), every))
         faults = pool.submit(_cause, cluster, seen, end)
         began = time.monotonic()
         while (at := time.monotonic() - began) < seconds and not faults.done():
@@ -117,18 +124,18 @@ def main() -> int:
     return show(seen.rows())
 
 
-def _scrape(connection: http.client.HTTPConnection, seen: Soak) -> None:
+def _get(connection: http.client.HTTPConnection, path: str, seen: Soak) -> None:
     began = time.monotonic()
     try:
-        connection.request("GET", "/metrics", headers=HEADERS)
+        connection.request("GET", path, headers=HEADERS)
         response = connection.getresponse()
         response.read()
     except (OSError, http.client.HTTPException) as failure:
-        seen.failures.append(repr(failure))
+        seen.failures[f"{path}: {failure!r}"] += 1
         connection.close()
     else:
         if response.status != http.HTTPStatus.OK:
-            seen.failures.append(str(response.status))
+            seen.failures[f"{path}: {response.status}"] += 1
     seen.latencies.append(time.monotonic() - began)
 
 

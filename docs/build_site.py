@@ -17,7 +17,15 @@ ROOT: Final = Path(__file__).parents[1]
 CONFIG: Final = ROOT / "mkdocs.yml"
 BUILD: Final = ROOT / "build" / "site"
 ASSETS: Final = "docs/site.*"
-PAGES: Final = ("*.md", "docs/*.md", "alerts/*.md", "alerts/runbooks/*.md", "bench/*.md", "grafana/*.md")
+PAGES: Final = (
+    "*.md",
+    "docs/*.md",
+    "docs/platforms/*.md",
+    "alerts/*.md",
+    "alerts/runbooks/*.md",
+    "bench/*.md",
+    "grafana/*.md",
+)
 RUNBOOKS: Final = "Runbooks"
 """The entry of the navigation that gets all runbooks."""
 

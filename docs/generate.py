@@ -11,7 +11,7 @@ from typing import Final
 
 from prometheus_client import REGISTRY
 
-from docs import catalogue, history_schema, how_it_knows, pipeline_marts, worked_examples
+from docs import catalogue, history_schema, how_it_knows, pipeline_marts, versions, worked_examples
 from docs.worked_rows import FIVE
 from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
 from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
@@ -209,6 +209,7 @@ def outputs() -> dict[Path, str]:
         HERE / "history-schema.md": history_schema.render(),
         HERE / "pipeline-marts.md": pipeline_marts.render(),
         HERE / "worked-examples.md": worked_examples.render(FIVE),
+        HERE / "versions.md": versions.render(),
         HERE / "openapi.json": api(),
         **how_it_knows.pictures(),
     }

@@ -16,9 +16,12 @@ from sandbox.properties import (
     broker_properties,
     controller_properties,
     render,
+    zookeeper_properties,
 )
 from sandbox.protection import Protection
-from sandbox.settings import ClusterSettings
+from sandbox.settings import ZOOKEEPER_ID, ClusterSettings
+
+ZOOKEEPER = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 
 
 class Blueprint:
@@ -41,6 +44,7 @@ class Blueprint:
             **{node: {CONTROLLER_LISTENER: ports.reserve()} for node in settings.controller_ids},
             **{node: {name: ports.reserve() for name in brokers} for node in settings.broker_ids},
         }
+        self.zookeeper_port = ports.reserve() if settings.zookeeper else None
         self.jmx = {node: ports.reserve() for node in self.listeners if settings.jmx}
 
     def build(self) -> dict[int, Node]:
@@ -48,6 +52,8 @@ class Blueprint:
         class_path = jars.class_path(self.settings.version)
         archive = class_archive(self.settings.version)
         nodes = {node: self._node(node, class_path, archive) for node in self.listeners}
+        if self.zookeeper_port is not None:
+            return {ZOOKEEPER_ID: self._zookeeper(class_path, self.zookeeper_port), **nodes}
         first, *others = self.settings.controller_ids
         storage.format_with_tool(
             class_path, self._properties_file(first), self.cluster_id, self._protection.format_arguments
@@ -57,7 +63,9 @@ class Blueprint:
         return nodes
 
     def format(self, node: int) -> None:
-        """Format the empty directories of a node as new ones."""
+        """Format the empty directories of a node as new ones. In ZooKeeper mode a broker makes its own."""
+        if self.zookeeper_port is not None:
+            return
         first = self.settings.controller_ids[0]
         kept = self.directory(first) / storage.BOOTSTRAP_RECORDS
         if not kept.exists():
@@ -97,11 +105,21 @@ class Blueprint:
         if node in self.jmx:
             agent_file = self._protection.jmx.write_agent_file(directory, self.jmx[node])
         heap = self.settings.controller_heap if controller else self.settings.broker_heap
-        arguments = java_arguments(class_path, heap, self._properties_file(node), agent_file, archive)
+        system = self.settings.java_properties
+        arguments = java_arguments(class_path, heap, self._properties_file(node), agent_file, archive, system)
         return Node(node, self.root, directory, arguments)
+
+    def _zookeeper(self, class_path: str, port: int) -> Node:
+        directory = self.directory(ZOOKEEPER_ID)
+        directory.mkdir()
+        file = directory / "zookeeper.properties"
+        file.write_text(render(zookeeper_properties(directory / "data", port)), encoding="utf-8")
+        arguments = java_arguments(class_path, self.settings.controller_heap, file, program=ZOOKEEPER)
+        return Node(ZOOKEEPER_ID, self.root, directory, arguments)
 
     def _server_properties(self, node: int, *, controller: bool) -> Mapping[str, object]:
         voters = {voter: self.listeners[voter][CONTROLLER_LISTENER] for voter in self.settings.controller_ids}
-        place = Layout(node, self.log_dirs(node), self.root / "remote", self.listeners[node], voters)
+        zookeeper = "" if self.zookeeper_port is None else f"{LOOPBACK}:{self.zookeeper_port}"
+        place = Layout(node, self.log_dirs(node), self.root / "remote", self.listeners[node], voters, zookeeper)
         write = controller_properties if controller else broker_properties
         return write(self.settings, place, self._protection.server_properties(controller=controller))

@@ -22,13 +22,14 @@ from sandbox.sasl import ScramProtection
 from sandbox.security import make_protection
 from sandbox.settings import ClusterSettings
 from sandbox.storage import kafka_uuid
+from sandbox.waiting import wait_for
 
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 
 
 class Cluster(Endpoints):
-    """A KRaft cluster whose every node is a process of its own.
+    """A cluster in KRaft or ZooKeeper mode whose every node is a process of its own.
 
     Use it as a context manager: it is ready when the block begins, and nothing of it is left when the block ends.
     Should this process die in any other way, the guards end the nodes and remove the files. Nodes are named by id:
@@ -99,7 +100,7 @@ class Cluster(Endpoints):
 
     def admin_as(self, user: str, timeout: float = 60.0) -> Admin:
         """Admin requests of any principal; `timeout` in seconds, for each."""
-        return Admin(lambda: self._answering(self.broker_ids), self.protection.python_config(user), timeout)
+        return Admin(self._brokers, self.protection.python_config(user), timeout)
 
     @cached_property
     def _controllers(self) -> Admin:
@@ -185,7 +186,12 @@ class Cluster(Endpoints):
         readiness.wait_in_sync(self.admin, timeout)
 
     def active_controller(self) -> int:
-        """Id of the controller that leads the metadata quorum."""
+        """Id of the controller that leads the metadata quorum; in ZooKeeper mode of the broker that is it."""
+        if self.settings.zookeeper:
+            brokers = self._answering(self.broker_ids)
+            return int(
+                wait_for(lambda: readiness.controller_broker(brokers) or 0, START_SECONDS, "there is a controller")
+            )
         return readiness.active_controller(self._controllers, START_SECONDS)
 
     def reset(self) -> None:
@@ -203,6 +209,13 @@ class Cluster(Endpoints):
     def pids(self) -> dict[int, int]:
         """Process ids of the JVMs that exist, by node."""
         return {node.node_id: node.pid for node in self.nodes.values() if node.running and node.pid is not None}
+
+    def _brokers(self) -> dict[int, str]:
+        """Brokers that answer; in ZooKeeper mode the active controller first, since the others do not forward to it."""
+        found = self._answering(self.broker_ids)
+        if self.settings.zookeeper and (first := readiness.controller_broker(found)) is not None:
+            found = {first: found[first], **found}
+        return found
 
     def _answering(self, ids: tuple[int, ...]) -> dict[int, str]:
         up = [node for node in ids if self._node(node).running and not self._node(node).paused]

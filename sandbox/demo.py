@@ -114,7 +114,7 @@ class Demo:
         self._start_moves()
         alert = self._wait(self._stuck_alert, 120, f"{ALERT} reaches Alertmanager")
         if alert is not None:
-            self.recorder.alert(seen(self.sidecar, alert))
+            self.recorder.alert(self._wait(lambda: self._seen(alert), 60, "the status page answers"))
             self._say_alert(alert)
             if CAUSE not in alert.annotations["description"]:
                 raise DemoError(f"the alert does not name the cause {CAUSE}")
@@ -182,6 +182,13 @@ class Demo:
             return resolved and not left
 
         self._wait(over, 180, "both moves end and the alert resolves")
+
+    def _seen(self, alert: Alert) -> dict[str, bytes]:
+        """Return what a person sees now; nothing if a busy machine keeps the sidecar from an answer."""
+        try:
+            return seen(self.sidecar, alert)
+        except SandboxError:
+            return {}
 
     def _stuck_alert(self) -> Alert | None:
         """Return the expected alert, if it fires.

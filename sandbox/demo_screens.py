@@ -32,11 +32,15 @@ dd {{ margin: 0; white-space: pre-line; overflow-wrap: anywhere }}</style>
 
 
 def seen(sidecar: Sidecar, alert: Alert) -> dict[str, bytes]:
-    """Return path to content of the status page with its assets, and of the alert as Alertmanager has it."""
-    _, page = sidecar.request("GET", "/")
+    """Return path to content of the status page with its assets, and of the alert as Alertmanager has it.
+
+    Raises:
+        SandboxError: The sidecar does not answer.
+    """
+    page = sidecar.fetch("GET", "/")
     files = {STATUS: page, ALERT: json.dumps(asdict(alert), indent=2, default=list).encode()}
     for asset in sorted(set(_ASSET.findall(page.decode()))):
-        files[asset] = sidecar.request("GET", f"/{asset}")[1]
+        files[asset] = sidecar.fetch("GET", f"/{asset}")
     return files
 
 

@@ -1,7 +1,7 @@
 """The command line of a node."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandbox.ports import LOOPBACK
@@ -25,7 +25,13 @@ FIRST_HEAP_MIB = 64
 
 
 def java_arguments(
-    class_path: str, heap: int, properties_file: Path, agent_file: Path | None = None, archive: Path | None = None
+    class_path: str,
+    heap: int,
+    properties_file: Path,
+    agent_file: Path | None = None,
+    archive: Path | None = None,
+    system: Mapping[str, str] | None = None,
+    program: str = "kafka.Kafka",
 ) -> Sequence[str]:
     """Everything after `java`; it contains no secret.
 
@@ -35,6 +41,8 @@ def java_arguments(
         properties_file: The node's server properties.
         agent_file: The JMX agent's configuration, or None for no agent.
         archive: A class archive, or None.
+        system: More system properties.
+        program: The main class.
     """
     jmx: tuple[str, ...] = ()
     if agent_file is not None:
@@ -42,4 +50,5 @@ def java_arguments(
         jmx = (f"-Dcom.sun.management.config.file={agent_file}", f"-Djava.rmi.server.hostname={LOOPBACK}")
     heap_flags = (f"-Xmx{heap}m", f"-Xms{min(heap, FIRST_HEAP_MIB)}m")
     shared = () if archive is None else (f"-XX:SharedArchiveFile={archive}",)
-    return (*FLAGS, *shared, *heap_flags, *jmx, "-cp", class_path, "kafka.Kafka", os.fspath(properties_file))
+    more = tuple(f"-D{name}={value}" for name, value in (system or {}).items())
+    return (*FLAGS, *shared, *heap_flags, *jmx, *more, "-cp", class_path, program, os.fspath(properties_file))

@@ -17,7 +17,7 @@ from sandbox.node import GUARD
 from sandbox.ports import LOOPBACK, Ports
 from sandbox.waiting import wait_for
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 STOP_SECONDS = 10.0
 ANSWER_SECONDS = 10.0
 LOG_TAIL_LINES = 15
@@ -156,6 +156,15 @@ class Program:
         """Send one HTTP request and return the answer, decoded from JSON.
 
         Raises:
+            SandboxError: As `fetch` does.
+        """
+        answer = self.fetch(method, path, body)
+        return json.loads(answer) if answer else None
+
+    def fetch(self, method: str, path: str, body: object = None) -> bytes:
+        """Send one HTTP request and return the answer.
+
+        Raises:
             SandboxError: There was no answer, or a refusal; the message has the answer.
         """
         try:
@@ -164,4 +173,4 @@ class Program:
             raise SandboxError(f"{self.name} did not answer to {path}: {error!r}") from error
         if status != http.HTTPStatus.OK:
             raise SandboxError(f"{self.name} answered {status} to {path}: {answer.decode(errors='replace')[:500]}")
-        return json.loads(answer) if answer else None
+        return answer

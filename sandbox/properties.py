@@ -32,6 +32,10 @@ DEFAULT_QUOTA_WINDOW = {"replication.quota.window.num": 11, "replica.fetch.respo
 """Broker properties that give a cluster of the profile `fast` Kafka's own quota window of 11 s."""
 # The quorum's own deadlines stay as they are: on a busy machine short ones cause needless elections.
 
+ZOOKEEPER_CONNECTION_MS = 60_000
+"""ZooKeeper starts together with the brokers."""
+ZOOKEEPER_SESSION_MS = 6_000
+
 # Kafka's default of 128 MiB for the cleaner is half the heap here.
 CLEANER_BUFFER_BYTES = 4 << 20
 
@@ -45,12 +49,14 @@ class Layout:
     remote_dir: Path
     listeners: Mapping[str, int]
     voters: Mapping[int, int]
+    zookeeper: str = ""
+    """Its address, in ZooKeeper mode."""
 
 
 def broker_properties(settings: ClusterSettings, layout: Layout, security: Mapping[str, object]) -> dict[str, object]:
     """The properties of a broker; `security` are those of its listeners."""
     return {
-        "process.roles": "broker",
+        **({} if layout.zookeeper else {"process.roles": "broker"}),
         **_common(layout),
         "inter.broker.listener.name": CLIENT_LISTENER,
         "auto.create.topics.enable": False,
@@ -89,13 +95,33 @@ def _escape(value: object) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def _common(layout: Layout) -> dict[str, object]:
+def zookeeper_properties(data: Path, port: int) -> dict[str, object]:
+    """The properties of the ZooKeeper server."""
     return {
+        "dataDir": data,
+        "clientPort": port,
+        "clientPortAddress": LOOPBACK,
+        "maxClientCnxns": 0,
+        "admin.enableServer": False,
+    }
+
+
+def _common(layout: Layout) -> dict[str, object]:
+    kraft = {
         "node.id": layout.node_id,
-        "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in layout.listeners.items()),
         "controller.listener.names": CONTROLLER_LISTENER,
         "controller.quorum.voters": ",".join(f"{node}@{LOOPBACK}:{port}" for node, port in layout.voters.items()),
+    }
+    zookeeper = {
+        "broker.id": layout.node_id,
+        "zookeeper.connect": layout.zookeeper,
+        "zookeeper.connection.timeout.ms": ZOOKEEPER_CONNECTION_MS,
+        "zookeeper.session.timeout.ms": ZOOKEEPER_SESSION_MS,
+    }
+    return {
+        "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in layout.listeners.items()),
         "log.dirs": ",".join(map(str, layout.log_dirs)),
+        **(zookeeper if layout.zookeeper else kraft),
     }
 
 

@@ -1,5 +1,6 @@
 """When a node, or the whole cluster, is ready."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from kafka.protocol.admin import DescribeQuorumRequest
@@ -44,6 +45,16 @@ def wait_controller(controllers: Admin, node: Node, timeout: float) -> None:
 def active_controller(controllers: Admin, timeout: float) -> int:
     """Id of the controller that leads the metadata quorum."""
     return int(wait_for(lambda: quorum(controllers), timeout, "the quorum has a leader").leader_id)
+
+
+def controller_broker(addresses: Mapping[int, str]) -> int | None:
+    """Id of the active controller in ZooKeeper mode, a broker; None while no broker knows it."""
+    request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+    for node in addresses:
+        reply = Admin(lambda: addresses, {}).ask_once(request, node)
+        if reply is not None and reply.controller_id in addresses:
+            return int(reply.controller_id)
+    return None
 
 
 def quorum(controllers: Admin) -> Any:

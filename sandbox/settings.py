@@ -7,6 +7,7 @@ from enum import Enum
 from sandbox.errors import SettingsError
 
 FIRST_CONTROLLER_ID = 101
+ZOOKEEPER_ID = 100
 PROFILES = ("fast", "default")
 MOST_BROKERS = 50
 MOST_CONTROLLERS = 5
@@ -37,6 +38,8 @@ class ClusterSettings:
         jmx_tls: Whether JMX speaks TLS, for the registry too.
         jmx_client_certificate: Whether JMX over TLS requires a client certificate.
         tiered: Whether tiered storage is on, with LocalTieredStorage.
+        zookeeper: Whether the cluster is in ZooKeeper mode: no controllers, but one ZooKeeper server, node 100. For
+            Kafka before 4.0, without security and tiered storage.
         security: Security protocol of clients, brokers and controllers.
         bad_certificates: Whether secured brokers also have the listeners EXPIRED and MISNAMED, with such certificates.
         log_dirs: Log directories per broker.
@@ -44,6 +47,7 @@ class ClusterSettings:
         controller_heap: Maximal heap of a controller in MiB.
         broker_properties: Server properties that override all others, on every broker.
         controller_properties: The same on every controller.
+        java_properties: System properties of every node's JVM.
     """
 
     brokers: int = 3
@@ -55,6 +59,7 @@ class ClusterSettings:
     jmx_tls: bool = False
     jmx_client_certificate: bool = False
     tiered: bool = True
+    zookeeper: bool = False
     security: Security = Security.PLAINTEXT
     bad_certificates: bool = False
     log_dirs: int = 1
@@ -62,6 +67,7 @@ class ClusterSettings:
     controller_heap: int = 128
     broker_properties: Mapping[str, object] = field(default_factory=dict)
     controller_properties: Mapping[str, object] = field(default_factory=dict)
+    java_properties: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse invalid settings.
@@ -80,6 +86,8 @@ class ClusterSettings:
             raise SettingsError("jmx_password and jmx_tls need jmx")
         if self.jmx_client_certificate and not self.jmx_tls:
             raise SettingsError("jmx_client_certificate needs jmx_tls")
+        if self.zookeeper and (self.secured or self.tiered or self.version >= "4"):
+            raise SettingsError("zookeeper needs a version before 4.0, PLAINTEXT and no tiered storage")
         if self.bad_certificates and not self.secured:
             raise SettingsError("bad_certificates needs a secured cluster")
 
@@ -95,7 +103,9 @@ class ClusterSettings:
 
     @property
     def controller_ids(self) -> tuple[int, ...]:
-        """Ids of the controllers."""
+        """Ids of the controllers; none in ZooKeeper mode."""
+        if self.zookeeper:
+            return ()
         return tuple(range(FIRST_CONTROLLER_ID, FIRST_CONTROLLER_ID + self.controllers))
 
 

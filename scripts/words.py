@@ -129,8 +129,8 @@ def tracked() -> Iterator[tuple[str, str]]:
     for name in sorted(filter(None, names.split("\0"))):
         try:
             yield name, (ROOT / name).read_text(encoding="utf-8")
-        except (FileNotFoundError, UnicodeDecodeError):
-            continue  # deleted, or not a text
+        except (FileNotFoundError, IsADirectoryError, UnicodeDecodeError):
+            continue  # deleted, a link to a folder, or not a text
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -116,3 +116,10 @@ def logging_as_before() -> Iterator[None]:
     structlog.reset_defaults()
     for name in ("kafka", "hypercorn", "asyncio", "apscheduler"):
         logging.getLogger(name).setLevel(logging.NOTSET)
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    """What is opened in it is closed with the test."""
+    with ExitStack() as opened:
+        yield opened

@@ -116,10 +116,15 @@ def sidecar() -> Sidecar:
     status[Source.OFFSETS, "1"] = answered(last, 0.012)
     status[Source.OFFSETS, "2"] = SourceStatus(up=False, duration=5.0, last_success=EPOCH, errors={"timeout": 3})
     status[Source.JMX, "4"] = SourceStatus(up=False, duration=0.0, last_success=None, errors={"refused": 1})
+    not_available = {
+        (Source.LOG_DIRS, "2"): "authorization",
+        (Source.QUORUM, ""): "unsupported",
+        (Source.CONFIGS, ""): "disabled",
+    }
     sinks = {"parquet": SinkStatus(up=False, rows=4100, dropped={"disk_full": 41}, last_success=EPOCH)}
     figures: Figures = {
         "web_connections": {(): 3},
-        "web_connections_closed_total": {("evicted",): 1, ("timeout",): 2},
+        "web_connections_closed_total": {("evicted",): 1, ("rate",): 3, ("timeout",): 2},
         "web_logins_refused_total": {("wrong",): 4, ("overload",): 5},
         "web_config_in_use": {(): False},
         "config_last_reload_successful": {(): True},
@@ -132,7 +137,8 @@ def sidecar() -> Sidecar:
         "controller_reachable": {(): True},
         "poll_interval_seconds": {(): 10.0},
     }
-    return Sidecar(status, Build("0.1.0", "4eccdd2", "3.11.2"), EPOCH + last, sinks=sinks, figures=figures)
+    build = Build("0.1.0", "4eccdd2", "3.11.2")
+    return Sidecar(status, build, EPOCH + last, not_available=not_available, sinks=sinks, figures=figures)
 
 
 def poll(clock: float) -> Snapshot:

@@ -19,7 +19,7 @@ from tests.support.processes import run
 
 ROOT: Final = Path(__file__).parents[1]
 DOCUMENTS: Final = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("alerts/**/*.md"), *ROOT.glob("grafana/*.md")]
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("alerts/**/*.md"), *ROOT.glob("grafana/*.md")]
 )
 LINK: Final = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 FILE: Final = re.compile(r"`((?:alerts|bench|deploy|docs|exporter|grafana|sandbox|scripts|tests)/[\w./-]+)`")

@@ -26,13 +26,14 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.model": {"kafka_warden.formulas"},
     "kafka_warden.formulas": set(),
     "kafka_warden.settings": OPEN,
+    "kafka_warden.standard_streams": set(),
     "kafka_warden.clients": OPEN | CLOCK | SETTINGS | THREADS,
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
     "kafka_warden.poller": OPEN | CLOCK | SETTINGS | {"kafka_warden.clients", "kafka_warden.sources"},
     "kafka_warden.derive": OPEN,
     "kafka_warden.planning": OPEN,
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
-    "kafka_warden.views": OPEN | {"kafka_warden.derive", "kafka_warden.catalogue"},
+    "kafka_warden.views": OPEN | {f"kafka_warden.{room}" for room in ("derive", "catalogue", "planning.formatting")},
     "kafka_warden.page": {"kafka_warden.views"},
     "kafka_warden.budget": OPEN | {"kafka_warden.catalogue"},
     "kafka_warden.exposition": OPEN | {"kafka_warden.budget", "kafka_warden.catalogue", "kafka_warden.page"},
@@ -79,6 +80,7 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.plan.files",
         "kafka_warden.plan.inbound_file",
         "kafka_warden.planning",
+        "kafka_warden.standard_streams",
     }
     | {
         f"kafka_warden.history.{part}"
@@ -110,7 +112,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.check": {"kafka_warden"},
     "kafka_warden.top.client": OPEN | SETTINGS | THREADS,
     "kafka_warden.top.columns": TOP | SETTINGS,
-    "kafka_warden.top.tables": {"kafka_warden.top.columns"},
+    "kafka_warden.top.tables": TOP | {"kafka_warden.top.columns"},
     "kafka_warden.top.reading": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("client", "columns")},
     "kafka_warden.top.layout": TOP | {f"kafka_warden.top.{part}" for part in ("columns", "reading")},
     "kafka_warden.top.output": TOP
@@ -130,7 +132,9 @@ ROOMS: dict[str, set[str]] = {
 
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"kafka_warden.timer"},
+    "aws_msk_iam_sasl_signer": {"kafka_warden.clients.kafka.msk"},
     "bcrypt": {"kafka_warden.web"},
+    "botocore": {"kafka_warden.clients.kafka.msk"},
     "confluent_kafka": {
         "kafka_warden.check.librdkafka_login",
         "kafka_warden.history.kafka",

@@ -14,6 +14,7 @@ from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.errors import ConfigError, IncompleteError, JobError, UnusableError
 from kafka_warden.lifecycle import Signals
 from kafka_warden.settings.secrets import FileWatch
+from kafka_warden.standard_streams import complain, flush, write
 
 BAD_CONFIGURATION: Final = 2
 """Exit code for bad flags (as in argparse), options, plans and history files."""
@@ -51,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(failure, GAVE_UP)
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        flush()  # of --help, too
 
 
 def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -64,7 +67,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _complain(failure: Exception, code: int) -> int:
-    print(f"kafka-warden: {' '.join(str(failure).split())}", file=sys.stderr)  # noqa: T201  # before there is a log
+    complain(f"kafka-warden: {' '.join(str(failure).split())}")
     return code
 
 
@@ -237,7 +240,7 @@ def _run(parsed: argparse.Namespace) -> int:
 
     if parsed.check_config:
         read_all()
-        print("kafka-warden: the configuration is fine")  # noqa: T201  # the result
+        write("kafka-warden: the configuration is fine\n")
         return 0
     # Before all that takes time: by default SIGHUP ends the process, and in a container SIGTERM does not.
     signals = Signals()

@@ -19,7 +19,7 @@ from kafka_warden.exposition import Exposition
 from kafka_warden.history.poll import Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.memory import FreeMemory
-from kafka_warden.model import Bools, Parameters, Snapshot
+from kafka_warden.model import Bools, Optional, Parameters, Snapshot
 from kafka_warden.pace import Pace
 from kafka_warden.page import OnDemand, PageHolder
 from kafka_warden.poller import SHOWN_FOR, Poller
@@ -30,6 +30,9 @@ log = structlog.get_logger(__name__)
 
 SAVE_SECONDS: Final = 30.0
 """Seconds between two writes of the state file: a crash loses at most these. A clean stop loses nothing."""
+
+EVER_ANSWERED: Final = "answered"
+"""Key of the state file: questions that were ever answered. That they are refused after a restart is a failure, too."""
 
 SAVE_WAIT: Final = 1.0
 """Seconds to wait for another thread that writes the state file."""
@@ -126,7 +129,8 @@ class Cycle:
             kept = self._kept
             if self._state is not None and kept is not None:
                 self._saved_at = kept[1].clock
-                self._state.save(to_document(*kept))
+                answered = sorted(self._poller.ever_answered)
+                self._state.save({**to_document(*kept), EVER_ANSWERED: answered})
         except Exception:
             log.exception("the state could not be written; this is a bug, please report it")
         finally:
@@ -189,10 +193,14 @@ class Cycle:
         if self._state is None or document is None:
             return None, None
         try:
-            return from_document(document, snapshot), document
+            memory = from_document(document, snapshot)
         except StateError as problem:
             self._state.refuse(problem)
             return None, None
+        answered = document.get(EVER_ANSWERED)
+        if isinstance(answered, list):
+            self._poller.restore([optional for optional in Optional if optional.value in answered])
+        return memory, document
 
     def _publish(self, view: View | None) -> None:
         with self._rendering:
@@ -220,6 +228,7 @@ class Cycle:
             self._poller.status,
             self._build,
             snapshot.time if snapshot is not None else None,
+            not_available=self._poller.not_available,
             sinks=self._history.status if self._history is not None else {},
             figures={**self._figures(), **own},
         )

@@ -207,9 +207,19 @@ class FencedError(SourceError):
 
 
 class AuthenticationError(SourceError):
-    """User name, password or mechanism were refused."""
+    """User name, password, token or mechanism were refused, by a broker or by the issuer of the token."""
 
     reason = "auth"
+
+
+class TokenError(SourceError):
+    """There is no token to log in with: its issuer cannot be reached, does not answer in time, or gives none.
+
+    Nothing was sent to the process.
+    """
+
+    reason = "token"
+    reached = None
 
 
 class AuthorizationError(SourceError):

@@ -1,9 +1,9 @@
 """Logs: structlog on stderr, one line per event. The libraries log through it too.
 
 No secret is logged: a `Secret` prints redacted, the value of a key that names a secret is replaced, and so is every
-secret in memory, in any text. kafka-python logs requests with passwords at DEBUG: records of libraries below WARNING
-are dropped. Libraries log a broker that is down at every attempt: each of their lines is logged once in `REPEAT_AFTER`,
-since the poller reports every change itself.
+secret in memory, in any text. kafka-python logs requests with passwords at DEBUG, botocore what it signs: records of
+libraries below WARNING are dropped. Libraries log a broker that is down at every attempt: each of their lines is logged
+once in `REPEAT_AFTER`, since the poller reports every change itself.
 """
 
 import logging
@@ -23,7 +23,7 @@ FORMATS: Final = ("logfmt", "json", "console")
 
 REPEAT_AFTER: Final = 600.0
 """Seconds after which the same line of a library is logged again."""
-_CHATTY: Final = ("kafka", "hypercorn", "asyncio", "apscheduler")
+_CHATTY: Final = ("kafka", "hypercorn", "asyncio", "apscheduler", "boto3", "botocore", "urllib3")
 _SECRET_KEY: Final = re.compile(r"passw|secret|token|credential|authorization|jaas|private.?key|pem$", re.IGNORECASE)
 _INNOCENT_KEY: Final = re.compile(r"(file|path|location|tokens|_per_second|_seconds)$", re.IGNORECASE)
 """`password_file` is a path, and `controller_mutation_tokens` is a number."""

@@ -39,7 +39,26 @@ class Source(StrEnum):
     REASSIGNMENTS = "reassignments"
     QUOTAS = "quotas"
     QUORUM = "quorum"
+    FENCED_BROKERS = "fenced_brokers"
     JMX = "jmx"
+
+
+class Optional(StrEnum):
+    """The questions that the sidecar can do without; values of the option `sources.disable`."""
+
+    LOG_DIRS = "log_dirs"
+    REASSIGNMENTS = "reassignments"
+    QUORUM = "quorum"
+    QUOTAS = "quotas"
+    FENCED_BROKERS = "fenced_brokers"
+    TOPIC_CONFIGS = "topic_configs"
+    BROKER_CONFIGS = "broker_configs"
+    CONTROLLER_CONFIGS = "controller_configs"
+
+    @property
+    def source(self) -> Source:
+        """The source that it belongs to."""
+        return Source.CONFIGS if self.value.endswith("_configs") else Source(self.value)
 
 
 class BrokerState(StrEnum):

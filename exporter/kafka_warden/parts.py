@@ -3,13 +3,14 @@
 import json
 import platform
 from importlib.metadata import PackageNotFoundError, distribution
+from typing import Any
 
 from kafka_warden.catalogue import Build, Figures
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
 from kafka_warden.history.recorder import Recorder, Sink
-from kafka_warden.model import ControllerWindow
+from kafka_warden.model import ControllerWindow, Optional
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from kafka_warden.reload import Reloader
@@ -24,7 +25,11 @@ def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
     tls = config.kafka.settings.tls
     return {
         "web_connections": {(): len(connections)},
-        "web_connections_closed_total": {("evicted",): connections.evicted, ("timeout",): connections.reaped},
+        "web_connections_closed_total": {
+            ("evicted",): connections.evicted,
+            ("rate",): connections.refused,
+            ("timeout",): connections.reaped,
+        },
         "web_logins_refused_total": {("wrong",): server.checks.failed, ("overload",): server.checks.refused},
         "web_config_in_use": {(): current.problem is None if config.web.config_file is not None else None},
         "config_last_reload_successful": {(): reloader.problem is None},
@@ -47,6 +52,7 @@ def poller_settings(config: Config) -> PollerSettings:
         log_dirs=config.poll.log_dirs,
         controller_window=ControllerWindow(samples=1, seconds=window) if window is not None else None,
         controllers=config.controllers.bootstrap,
+        disabled=frozenset(map(Optional, config.sources.disable)),
     )
 
 
@@ -78,8 +84,9 @@ def make_history(config: Config) -> Recorder | None:
     if config.history.kafka.topic is not None:
         from kafka_warden.history.kafka import KafkaSettings, KafkaSink  # noqa: PLC0415  # brings librdkafka
 
-        def connect() -> dict[str, str]:
-            return {"client.id": "kafka-warden", **librdkafka(config.kafka.properties, config.kafka.secrets)}
+        def connect() -> dict[str, Any]:
+            kafka = config.kafka
+            return {"client.id": "kafka-warden", **librdkafka(kafka.properties, kafka.secrets, kafka.settings)}
 
         sinks.append(KafkaSink(KafkaSettings(config.history.kafka.topic), connect))
     return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None

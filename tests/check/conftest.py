@@ -1,7 +1,6 @@
 """A doctor of the scripted brokers."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,10 +64,3 @@ def secured(doctor: ScriptedDoctor, authority: Authority) -> Callable[..., Ident
         return pair
 
     return secure
-
-
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    """What is opened in it is closed with the test."""
-    with ExitStack() as opened:
-        yield opened

@@ -2,10 +2,9 @@
 
 import datetime as dt
 import socket
-import subprocess
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ from sandbox.certificates import DAY, Authority, Identity
 from sandbox.passwords import write_secret
 from tests.check.conftest import ScriptedDoctor
 from tests.support.doctor import PASSWORD
-from tests.support.small_disks import need_mount
+from tests.support.small_disks import small_disk
 
 Secure = Callable[..., Identity]
 ACL = "kafka-acls --bootstrap-server"
@@ -25,6 +24,13 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
     return port
+
+
+def fill_queue(address: tuple[str, int], stack: ExitStack) -> None:
+    """Open connections to a server that accepts none, until the kernel drops the packets that open another."""
+    with suppress(TimeoutError):
+        while True:
+            stack.enter_context(socket.create_connection(address, timeout=1.0))
 
 
 def with_accounts(doctor: ScriptedDoctor, mechanism: str = "SCRAM-SHA-256") -> None:
@@ -67,6 +73,14 @@ def test_port_of_something_else(doctor: ScriptedDoctor, stack: ExitStack) -> Non
     stack.callback(thread.join)
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{server.getsockname()[1]}")
     doctor.one("KW-API", "does not speak the Kafka protocol")
+
+
+def test_a_server_whose_packets_are_dropped(doctor: ScriptedDoctor, stack: ExitStack) -> None:
+    """As behind a firewall: its queue of connections is full."""
+    full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+    fill_queue(full.getsockname(), stack)
+    doctor.kafka(bootstrap_servers=f"127.0.0.1:{full.getsockname()[1]}")
+    doctor.one("KW-TCP", "does not accept a connection in time", "firewall")
 
 
 def test_a_server_that_accepts_and_never_answers(doctor: ScriptedDoctor, stack: ExitStack) -> None:
@@ -292,11 +306,7 @@ def test_damaged_state_file(doctor: ScriptedDoctor) -> None:
 
 def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     """Of the state file, and of the history."""
-    need_mount(doctor.folder)
-    disk = doctor.folder / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "small", str(disk)], check=True)
-    stack.callback(subprocess.run, ["umount", str(disk)], check=True)
+    disk = stack.enter_context(small_disk(doctor.folder, 256))
     doctor.config["state"]["path"] = str(disk / "state")
     doctor.one("KW-STATE", "No space left", "free some space")
     assert list(disk.iterdir()) == []
@@ -356,3 +366,74 @@ def test_configuration_that_cannot_be_used(doctor: ScriptedDoctor) -> None:
     doctor.login()
     doctor.config["kafka"]["sasl.password.file"] = str(doctor.folder / "open")
     doctor.one("KW-CONFIG", "chmod 600")
+
+
+def with_token(doctor: ScriptedDoctor, token: str, *accepted: str) -> None:
+    """Log in with a token from a file; the brokers accept these tokens."""
+    doctor.brokers.do("accounts", mechanism="OAUTHBEARER", users=dict.fromkeys(accepted, ""))
+    file = write_secret(doctor.folder / "token", token)
+    doctor.kafka(security_protocol="SASL_PLAINTEXT", sasl_mechanism="OAUTHBEARER")
+    doctor.kafka(sasl_oauthbearer_token_endpoint_url=file.as_uri())
+
+
+def test_a_token_that_the_brokers_refuse(doctor: ScriptedDoctor) -> None:
+    """It is tried once; the line says what to compare. One that they accept is a login."""
+    with_token(doctor, "canary-token", "another")
+    doctor.brokers.do("forget")
+    doctor.one("KW-LOGIN", "refused the token", "issuer, audience and lifetime")
+    assert len(doctor.brokers.seen("SaslHandshake")) == 1
+    assert "canary" not in doctor.output
+    with_token(doctor, "canary-token", "canary-token")
+    assert doctor.wrong() == {}
+
+
+def test_no_token(doctor: ScriptedDoctor) -> None:
+    """The one in the file is none, or the issuer cannot be reached: the brokers are not asked to log in."""
+    with_token(doctor, "not a token")
+    doctor.one("KW-TOKEN", "no bearer token", "docs/check.md#kw-token")
+    url = f"http://127.0.0.1:{free_port()}/token"
+    secret = write_secret(doctor.folder / "secret", PASSWORD)
+    doctor.kafka(sasl_oauthbearer_token_endpoint_url=url, sasl_oauthbearer_client_id="monitor")
+    doctor.config["kafka"]["sasl.oauthbearer.client.secret.file"] = str(secret)
+    doctor.brokers.do("forget")
+    doctor.one("KW-TOKEN", f"{url} cannot be reached (Connection refused)")
+    assert doctor.brokers.seen("SaslHandshake") == []
+
+
+@pytest.mark.parametrize(
+    ("denied", "code", "disabled", "requests"),
+    [
+        (
+            "cluster_describe",
+            "KW-ACL-CLUSTER-DESCRIBE",
+            ["log_dirs", "reassignments", "quorum"],
+            ("DescribeLogDirs", "ListPartitionReassignments", "DescribeQuorum"),
+        ),
+        (
+            "cluster_configs",
+            "KW-ACL-CLUSTER-CONFIGS",
+            ["broker_configs", "quotas", "controller_configs"],
+            ("DescribeClientQuotas",),
+        ),
+        ("topic_configs", "KW-ACL-TOPIC-CONFIGS", ["topic_configs"], ()),
+    ],
+)
+def test_what_is_disabled_is_not_checked(
+    doctor: ScriptedDoctor, denied: str, code: str, disabled: list[str], requests: tuple[str, ...]
+) -> None:
+    """The line of a right that is missing names the option, and with it nothing is wrong and nothing is asked."""
+    doctor.brokers.do("deny", rights=[denied])
+    shown = [name for name in disabled if name != "controller_configs"]  # asked only with the right
+    doctor.one(code, f"sources.disable: [{', '.join(shown)}]")
+    doctor.config["sources"] = {"disable": disabled}
+    doctor.brokers.do("forget")
+    found = {each["code"]: each["message"] for each in doctor.checks()}
+    assert found[code].startswith(f"not asked: sources.disable lists {disabled[0]}")
+    assert doctor.code == 0
+    assert not requests or doctor.brokers.seen(*requests) == []
+
+
+def test_a_cluster_that_refuses_describe_cluster(doctor: ScriptedDoctor) -> None:
+    """Only fenced brokers are not known."""
+    doctor.brokers.rule(None, "DescribeCluster", error=31)
+    assert doctor.wrong() == {}

@@ -31,3 +31,14 @@ def test_a_secured_cluster(doctor: ScriptedDoctor, secured: Callable[..., Identi
     found = doctor.checks()
     assert {each["result"] for each in found} == {"ok"}
     assert {"KW-TLS", "KW-LOGIN", "KW-LOGIN-LIBRDKAFKA"} <= {each["code"] for each in found}
+
+
+def test_a_cluster_in_zookeeper_mode(doctor: ScriptedDoctor) -> None:
+    """The moves are asked of the active controller, which is a broker; what the version cannot give is a warning."""
+    doctor.brokers.do("zookeeper", controller=2)
+    for broker in (1, 2, 3):
+        doctor.brokers.do("versions", broker=broker, versions={"DescribeQuorum": (0, -1)})
+    found = doctor.wrong()
+    assert found.keys() == {"KW-VERSION"}
+    assert doctor.code == 0
+    assert [each["broker"] for each in doctor.brokers.seen("ListPartitionReassignments")] == [2]

@@ -94,6 +94,11 @@ class Page:
         """Sources that did not answer, with their brokers."""
         return {key for key, answered in self.up().items() if not answered}
 
+    def not_available(self) -> dict[tuple[str, str], str]:
+        """Sources that are not available, with their brokers, and why."""
+        rows = self.rows("source_not_available")
+        return {(labels["source"], labels["broker"]): labels["reason"] for labels, value in rows if value == 1}
+
     def silent(self, source: str) -> set[int]:
         """Brokers that did not answer one source."""
         return {int(broker) for failed, broker in self.down() if failed == source}

@@ -1,7 +1,9 @@
 """`kafka-warden check` on real brokers: nothing in healthy set-ups, and the one thing in broken ones."""
 
+import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ from sandbox import Cluster, ClusterSettings, Security
 from sandbox.admin_principals import MONITORING, Acl
 from sandbox.certificates import Authority
 from sandbox.protection import EXPIRED_LISTENER, MISNAMED_LISTENER, MONITOR, WRONG
-from tests.check.test_broken import free_port
+from tests.check.test_broken import fill_queue, free_port
 from tests.cluster.sidecar import configuration
 from tests.support.doctor import Doctor
+from tests.support.small_disks import small_disk
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka, pytest.mark.usefixtures("logging_as_before")]
 
@@ -88,6 +91,51 @@ def test_a_plain_cluster_and_a_broken_configuration(
             doctor.one(code, result=result)
 
 
+def test_full_disks(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the state file, then of the history: a real file system of 1 MiB on which nothing fits any more."""
+    with small_disk(tmp_path, 1024) as disk:
+        (disk / "filler").write_bytes(bytes(shutil.disk_usage(disk).free))
+        doctor = look(cluster, tmp_path, capsys)
+        doctor.config["state"]["path"] = str(disk / "state")
+        doctor.one("KW-STATE", "No space left on device", "free some space")
+        doctor = look(cluster, tmp_path, capsys)
+        doctor.config["history"] = {"parquet": {"path": str(disk)}}
+        doctor.one("KW-HISTORY-FOLDER", "free")
+        assert [file.name for file in disk.iterdir()] == ["filler"]
+
+
+def test_a_broker_that_drops_packets(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], stack: ExitStack
+) -> None:
+    """Its process is stopped and its queue of connections is full, so the kernel drops packets that open another."""
+    doctor = look(cluster, tmp_path, capsys)
+    doctor.config["jmx"] = {}
+    host, _, port = cluster.bootstrap.split(",")[1].rpartition(":")
+    cluster.pause(2)
+    try:
+        fill_queue((host, int(port)), stack)
+        found = doctor.wrong()
+        assert found.keys() == {"KW-TCP"}
+        assert f"{host}:{port} does not accept a connection in time" in found["KW-TCP"]
+        assert "firewall" in found["KW-TCP"]
+    finally:
+        stack.close()
+        cluster.resume(2)
+
+
+def test_second_opinions(
+    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Librdkafka does not allow a value, an error as history needs it; jmxquery finds no Java: a warning."""
+    cluster.admin.create_topic("kept", partitions=1)
+    doctor = look(cluster, tmp_path, capsys, socket_timeout_ms="400000")
+    doctor.config["history"] = {"kafka": {"topic": "kept"}}
+    doctor.one("KW-LOGIN-LIBRDKAFKA", "socket.timeout.ms", "history.kafka.topic needs it")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    doctor = look(cluster, tmp_path, capsys)
+    doctor.one("KW-JMX-JMXQUERY", "jmxquery reads 0 of", "does not depend on it", result="warning")
+
+
 @pytest.fixture(scope="module")
 def secured(no_process_left: None) -> Iterator[Cluster]:
     """SASL_SSL with ACLs, listeners with bad certificates, and JMX with a password."""
@@ -102,7 +150,9 @@ def secured(no_process_left: None) -> Iterator[Cluster]:
 def test_least_rights_are_enough(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """SASL_SSL with the four ACLs of docs/security.md, with and without JMX."""
     doctor = look(secured, tmp_path, capsys, MONITOR)
-    assert {each["result"] for each in doctor.checks()} == {"ok"}
+    found = doctor.checks()
+    assert {each["result"] for each in found} == {"ok"}
+    assert {"KW-TLS", "KW-LOGIN", "KW-LOGIN-LIBRDKAFKA", "KW-JMX"} <= {each["code"] for each in found}
     del doctor.config["jmx"]
     assert {each["result"] for each in doctor.checks()} == {"ok"}
 

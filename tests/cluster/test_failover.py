@@ -11,7 +11,7 @@ from tests.cluster.mutating import RATE, WINDOW, Mutation, assert_tokens_follow,
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.full_kafka]
 
 BURST = RATE * WINDOW
 BATCH = {"user": "", "client_id": "batch"}

@@ -10,7 +10,7 @@ from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from tests.cluster.page import Page
 from tests.cluster.watching import LONG_ENOUGH, watching
 
-pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
+pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.full_kafka]
 
 MEGABYTE = 1_000_000
 RECORD = 10_000
@@ -24,7 +24,6 @@ ETA_WITHIN = 12.0
 """Seconds. A move starts with all that a quota window lets through, and then waits."""
 
 
-@pytest.mark.full_kafka
 def test_a_compacted_topic_that_moves(own: Cluster, tmp_path: Path) -> None:
     """Of 2,000 records the cleaner left 20, and 3,000 came after them: two fifths of the offsets weigh nothing."""
     own.admin.create_topic(TOPIC, assignment={0: [1]}, config=COMPACTED)

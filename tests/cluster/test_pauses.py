@@ -11,7 +11,7 @@ from sandbox import Cluster
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
 POLL: Final = {"interval": "5s", "deadline": "4500ms", "log_dirs": "100ms"}
 SESSION: Final = 60_000
@@ -23,7 +23,7 @@ FIRST, STEP = 4.0, 0.6
 """Seconds after a poll at which the first pause starts, shortly before the next poll, and by which the others shift."""
 
 
-@pytest.mark.parametrize("pauses", [1, pytest.param(9, marks=[pytest.mark.full_kafka, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize("pauses", [1, pytest.param(9, marks=pytest.mark.timeout(1800))])
 def test_a_pause_costs_nothing_of_another_broker(
     make_cluster: Callable[..., Cluster], tmp_path: Path, pauses: int
 ) -> None:

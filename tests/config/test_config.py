@@ -71,6 +71,7 @@ jmx:
   tls: {ca_file: ca.pem, registry: false}
 controllers: {bootstrap: ["c:9093"], quota_window: 11s}
 poll: {interval: 3s, deadline: 500ms, log_dirs: 2m}
+sources: {disable: [log_dirs, broker_configs]}
 topics: {allow: ["orders.*"], deny: ["orders-old"]}
 state: {path: /var/lib/state}
 web: {listen: "[::]:80", config_file: web.yml}
@@ -92,6 +93,7 @@ log: {level: DEBUG, format: json}
     assert config.jmx.tls.files() == TlsFiles(str(tmp_path / "ca.pem"), registry=False)
     assert (config.controllers.bootstrap, config.controllers.quota_window) == ((("c", 9093),), 11.0)
     assert (config.poll.interval, config.poll.deadline, config.poll.log_dirs) == (3.0, 0.5, 120.0)
+    assert config.sources.disable == {"log_dirs", "broker_configs"}
     assert [topic for topic in ("orders", "orders-new", "orders-old", "my-orders") if config.topics.matches(topic)] == [
         "orders",
         "orders-new",
@@ -237,6 +239,8 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("poll: {interval: 10ms}", "poll.interval: expected 100ms or more, got 10ms"),
     ("poll: {interval: 2h}", "poll.interval: expected 1h or less, got 7200s"),
     ("moves: {deadline: 4000000d}", "moves.deadline: expected 3650d or less, got '4000000d'"),
+    ("sources: {disable: [log_dir]}", "sources.disable: expected one of log_dirs, reassignments, "),
+    ("sources: {disable: offsets}", "sources.disable: expected one of log_dirs, reassignments, "),
     ("jmx: {port: 99999}", "jmx.port: expected a port from 1 to 65535, got 99999"),
     ("jmx: {brokers: {one: 'a:1'}}", "jmx.brokers: expected a node id, which is a whole number, got 'one'"),
     ("jmx: {user: u}", "jmx.user: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD"),

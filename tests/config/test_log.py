@@ -81,12 +81,14 @@ def test_every_form_shows_exceptions_without_local_variables(capsys: pytest.Capt
 
 
 def test_the_level_is_for_this_program_and_libraries_stay_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    """At debug kafka-python logs requests with passwords: dropped, even when its level is changed."""
+    """At debug kafka-python logs passwords, and botocore signatures: dropped, even when the level is changed."""
     log.configure("debug", "logfmt")
 
     logging.getLogger("kafka.net.connection").setLevel(logging.DEBUG)
     logging.getLogger("kafka.net.connection").debug("Request 1: SaslAuthenticateRequest(auth_bytes=%s)", CANARY)
     logging.getLogger("kafka.net.transport").info("connected")
+    logging.getLogger("botocore.auth").debug("Signature: %s", CANARY)
+    logging.getLogger("urllib3.connectionpool").debug("GET /?%s", CANARY)
     logging.getLogger("hypercorn.error").info("Running on")
     logging.getLogger("apscheduler.executors").debug("running job")
     structlog.get_logger("kafka_warden.x").debug("ours")

@@ -61,7 +61,14 @@ def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle,
     turns = [seen(number, began) for number in numbers]
     sink = StoringSink()
     history = Recorder([sink], Parameters())
-    poller: Any = SimpleNamespace(poll=lambda _: turns.pop(0), status={}, throttle_times={}, reach=Reach())
+    poller: Any = SimpleNamespace(
+        poll=lambda _: turns.pop(0),
+        status={},
+        not_available={},
+        ever_answered=frozenset(),
+        throttle_times={},
+        reach=Reach(),
+    )
     file = StateFile(state) if state is not None else None
     cycle = Cycle(poller, Parameters(), lambda _: True, scene.sidecar().build, file, history)
     history.start()

@@ -15,6 +15,8 @@ from kafka_warden.pipeline.marts.backtest import RULES
 from kafka_warden.pipeline.marts.moves import MOVES
 from tests.pipeline.stored import mart, request, stored
 
+pytestmark = pytest.mark.full_pipeline
+
 INTERVAL = 60.0
 
 

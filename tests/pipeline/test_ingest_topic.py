@@ -96,6 +96,7 @@ def sent(poll: Poll) -> list[bytes]:
 
 
 @pytest.mark.cluster
+@pytest.mark.full_pipeline
 def test_rows_are_those_of_files(
     spark: SparkSession,
     kept: Cluster,

@@ -2,45 +2,35 @@
 
 import json
 import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from kafka_warden import cli
 from kafka_warden.config import values
 from kafka_warden.errors import ConfigError
 from kafka_warden.plan.command import CreationRequest, MoveRequest
 from kafka_warden.plan.flags import _OF_MOVES, _OF_TOPICS, read
 
-ROOT = Path(__file__).parents[2]
 UNUSED_PORT = "127.0.0.1:1"
 """Nothing listens there."""
 MOVE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
 NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS)
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
-
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run `plan` in a folder with a good file, move.json."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: None) -> Path:
+    """A folder to run `plan` in, with a good file, move.json."""
     (tmp_path / "move.json").write_text(json.dumps(MOVE))
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("KAFKA_WARDEN_")]:
+        monkeypatch.delenv(name)
+    return tmp_path
 
-    def start(*arguments: str) -> subprocess.CompletedProcess[str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
-        return subprocess.run(
-            [sys.executable, "-m", "kafka_warden.cli", "plan", "--bootstrap-servers", UNUSED_PORT, *arguments],
-            cwd=tmp_path,
-            env=inherited | {"PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
 
-    return start
+def run(*arguments: str) -> int:
+    """Run `plan` and return its exit code."""
+    return cli.main(["plan", "--bootstrap-servers", UNUSED_PORT, *arguments])
 
 
 @pytest.mark.parametrize(
@@ -68,28 +58,30 @@ def run(tmp_path: Path) -> Run:
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(
-    run: Run, tmp_path: Path, arguments: tuple[str, ...], message: str
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     """On stderr, before any broker is asked, with nothing on stdout and no traceback."""
-    (tmp_path / "empty.json").write_text("")
-    (tmp_path / "latin.json").write_bytes(b"\xe9")
+    (folder / "empty.json").write_text("")
+    (folder / "latin.json").write_bytes(b"\xe9")
 
-    done = run(*arguments)
+    assert run(*arguments) == 2
 
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert message in printed.err
+    assert len(printed.err.splitlines()) == 1
 
 
-def test_a_cluster_that_does_not_answer_is_exit_code_3(run: Run, tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_answer_is_exit_code_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The last line says what to check; no rollback is written."""
-    done = run("--reassignment", "move.json", "--rollback", "back.json")
+    assert run("--reassignment", "move.json", "--rollback", "back.json") == 3
 
-    assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.splitlines()[-1] == (
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines()[-1] == (
         "kafka-warden: no broker answered: is a broker of kafka.bootstrap.servers up?"
     )
-    assert not (tmp_path / "back.json").exists()
+    assert not (folder / "back.json").exists()
 
 
 def test_flags_are_read_by_the_parsers_of_the_configuration() -> None:

@@ -31,15 +31,33 @@ def test_a_topic_that_may_not_be_described_is_no_failure(polled: Polling) -> Non
     assert polled.status(Source.CONFIGS).errors == {}
 
 
-def test_topics_none_of_which_may_be_described_are_a_failure(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+def test_topics_none_of_which_may_be_described_any_more_are_a_failure(
+    brokers: ScriptedCluster, clock: VirtualClock
+) -> None:
     """Of the same reason in every poll that asks, and the source is never up in between."""
+    for name in ("a", "b"):
+        brokers.topic(name, [[1, 2]])
+    with polling(brokers, clock) as polled:
+        polled.poll()
+        for name in ("a", "b"):
+            brokers.topic(name, [[1, 2]], config_error=FORBIDDEN)
+        for number in POLLS:
+            polled.poll()
+            assert polled.status(Source.CONFIGS).up is (number < 5)  # they are asked once a minute
+        assert polled.status(Source.CONFIGS).errors == {"authorization": 2}
+
+
+def test_topics_none_of_which_could_ever_be_described_are_not_available(
+    brokers: ScriptedCluster, clock: VirtualClock
+) -> None:
+    """Nor is the source up in between."""
     for name in ("a", "b"):
         brokers.topic(name, [[1, 2]], config_error=FORBIDDEN)
     with polling(brokers, clock) as polled:
         for _ in POLLS:
             polled.poll()
-            assert not polled.status(Source.CONFIGS).up
-        assert polled.status(Source.CONFIGS).errors == {"authorization": 2}
+            assert polled.poller.not_available == {(Source.CONFIGS, NO_BROKER): "authorization"}
+            assert (Source.CONFIGS, NO_BROKER) not in polled.poller.status
 
 
 @pytest.fixture(params=[0, 1, 2])

@@ -191,13 +191,14 @@ def test_a_broker_with_a_value_that_kafka_refuses_is_contained(polled: Polling, 
 
 
 def test_a_request_that_the_broker_does_not_know_costs_no_connection(polled: Polling) -> None:
-    """Poll after poll; and it is not sent."""
+    """Poll after poll; and it is not sent. That is no failure."""
     polled.limit({"DescribeQuorum": (0, -1)})
     polled.poll()
     before = polled.connections()
     for _ in range(3):
         polled.poll()
-    assert polled.down() == {"quorum": "unsupported"}
+    assert polled.down() == {}
+    assert polled.poller.not_available == {(Source.QUORUM, ""): "unsupported"}
     assert polled.brokers.seen("DescribeQuorum") == []
     assert polled.connections() == before
 

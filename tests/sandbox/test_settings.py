@@ -19,6 +19,8 @@ from sandbox.properties import render
         ({"jmx": False, "jmx_password": True}, "jmx_password"),
         ({"jmx_client_certificate": True}, "jmx_client_certificate"),
         ({"bad_certificates": True}, "bad_certificates"),
+        ({"zookeeper": True, "tiered": False}, "zookeeper"),
+        ({"zookeeper": True, "version": "3.9.1"}, "zookeeper"),
     ],
 )
 def test_nonsense_is_refused_by_name(arguments: dict[str, Any], named: str) -> None:

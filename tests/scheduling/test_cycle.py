@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from kafka_warden.cycle import Cycle
 from kafka_warden.derive import Memory
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.model import Parameters, Snapshot
+from kafka_warden.model import Optional, Parameters, Snapshot
 from kafka_warden.poller.asking import Reach
 from tests import scene
 from tests.building import Partition, snapshot
@@ -29,6 +29,8 @@ class Polled:
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
         self.status: Any = {}
+        self.not_available: Any = {}
+        self.ever_answered: frozenset[Optional] = frozenset()
         self.throttle_times: Any = {}
         self.reach = Reach()
         self.last: Snapshot | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from kafka_warden.planning.formatting import in_bytes, in_rate
+from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.web.status.render import ROWS
 from tests.support.answers import Answers, number
 from tests.support.page_numbers import Place, tokens
@@ -227,7 +228,7 @@ def _lines(answers: Answers, place: Place, part: tuple[str, int]) -> list[Any] |
     totals = [len(api[f"/{name}"]) for name in tables]
     lines: dict[str, Callable[[], list[Any]]] = {
         "title": lambda: [*filter(None, [severities["critical"]]), *tokens(cluster["cluster_id"])],
-        "verdict": lambda: [*filter(None, [severities["critical"], severities["warning"]])],
+        "verdict": lambda: [severities[each] for each in SEVERITIES if severities[each]],
         "brand": lambda: tokens(cluster["kafka_version"]),
         "freshness": lambda: [math.floor(sidecar["snapshot_time"]), sidecar["poll_interval"]],
         "contents": lambda: [totals[0] + len(api["/log-dir-moves"]), *totals[1:]],

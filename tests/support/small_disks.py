@@ -28,6 +28,19 @@ def need_mount(folder: Path) -> None:
 
 
 @contextmanager
+def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
+    """Mount a file system of this size in a new folder below; skip the test where that is not possible."""
+    need_mount(folder)
+    disk = folder / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "small", str(disk)], check=True)
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@contextmanager
 def small_log_dir(
     cluster: Cluster, broker: int, log_dir: Path, megabytes: float
 ) -> Iterator[Callable[[float | None], None]]:

@@ -10,14 +10,22 @@ from typing import Final
 
 import pytest
 
-SHARDS: Final = ("full_kafka", "full_pipeline", "full_alerts", "full_faults")
+SHARDS: Final = (
+    "full_kafka",
+    "full_versions",
+    "full_pipeline",
+    "full_alerts",
+    "full_faults",
+    "full_logins",
+    "full_deploy",
+)
 """Markers of what `make test` leaves out; `make full-kafka` runs `full_kafka`, and so on."""
 
 SECONDS: Final = {"cluster": 900, "spark": 600}
 """Time limits of tests that have a marker and no limit of their own; all others have `timeout` in pyproject.toml."""
 
 MOST_FLAKY: Final = 2
-"""Retried tests that a run may have; `make test` is one run of several processes, which share the file in `FLAKY`."""
+"""Retried tests that a run may have; `make test` is one run of several processes, which add to the file in `FLAKY`."""
 
 LEFT_BEHIND: Final = "left behind by this run"
 """In the message about processes that outlive the tests: a retry would hide them."""
@@ -48,7 +56,7 @@ class Retries:
 
     def __init__(self) -> None:
         self.file = Path(os.environ.get("FLAKY") or os.devnull)
-        self.tests = self.file.read_text().splitlines() if self.file.exists() else []
+        self.tests: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember what is run again."""
@@ -59,7 +67,11 @@ class Retries:
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
         """Fail the run after more retries than allowed."""
         if not hasattr(session.config, "workerinput"):
-            self.file.write_text("".join(f"{test}\n" for test in self.tests))
+            with self.file.open("a+") as file:
+                file.writelines(f"{test}\n" for test in self.tests)
+                file.seek(0)
+                # Empty where the file is the null device.
+                self.tests = file.read().splitlines() or self.tests
         if len(self.tests) > MOST_FLAKY and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         return (yield)

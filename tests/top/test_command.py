@@ -50,12 +50,11 @@ def test_the_tables_are_printed_once(top: Top) -> None:
     text = top(status_rows.troubled())
     lines = text.splitlines()
 
-    assert (
-        lines[0] == f"kafka-warden · cluster cluster · ■ {_count('critical')} critical · ▲ {_count('warning')} warnings"
-    )
+    counts = f"■ {_count('critical')} critical · ▲ {_count('warning')} warnings · ○ {_count('info')} info"
+    assert lines[0] == f"kafka-warden · cluster cluster · {counts}"
     assert "Moves: 2" in lines
     assert re.sub(" +", " ", lines[lines.index("Moves: 2") + 2]) == (
-        "■ orders-1 2 3 0% 271 MB 0 B/s never stuck 1 min 30 s Producers write more than the throttle lets through."
+        "▲ orders-1 2 3 0% 271 MB 0 B/s never stuck 1 min 30 s Producers write more than the throttle lets through."
     )
     assert "\x1b" not in text
     assert text == top(status_rows.troubled(), "--once")

@@ -14,6 +14,7 @@ from kafka_warden.errors import NoAnswerError
 from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
 from kafka_warden.top.client import Answer, Get
+from kafka_warden.top.columns import mark
 from kafka_warden.top.flags import Request
 from kafka_warden.top.layout import cells
 from kafka_warden.top.screen import FOOTER, KEYS, Top
@@ -63,7 +64,7 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
             at = next(at for at, line in enumerate(lines) if line.startswith(f"[{grid.title} "))
             if rows:
                 first, column = rows[0], grid.columns[0]
-                assert lines[at + 2].startswith(f"> {grid.mark(first):1} ")
+                assert lines[at + 2].startswith(f"> {mark(first):1} ")
                 assert column.text(first)[-6:] in lines[at + 2]
             else:
                 assert lines[at + 1].rstrip() in (grid.empty, "No fresh data.")
@@ -275,10 +276,10 @@ def test_no_state_is_shown_by_colour_alone() -> None:
     for page in (status_rows.troubled(), status_rows.blind()):
         for grid in GRIDS:
             for row in getattr(views_of(page), grid.name.replace("-", "_")).rows:
-                if mark := grid.mark(row):
+                if sign := mark(row):
                     text = " ".join(column.text(row) for column in grid.columns)
-                    seen.add((grid.name, mark, text))
-    assert {mark for _, mark, _ in seen} == {"■", "▲"}
+                    seen.add((grid.name, sign, text))
+    assert {sign for _, sign, _ in seen} == {"■", "▲", "○"}
     words = ("stuck", "never", "critical", "warning", "offline", "fenced", "unanswering", "not answered", "slow", "-")
     assert all(
         any(word in text for word in words) or name.endswith("problems") or name == "topics" for name, _, text in seen
@@ -316,4 +317,4 @@ def test_memory_does_not_grow() -> None:
 
 
 def _paths(page: Page) -> tuple[str, ...]:
-    return "sidecar", "cluster", "problems?limit=1000&offset=0", "moves?limit=1000&offset=0"
+    return "sidecar", "history?sides=0", "cluster", "problems?limit=1000&offset=0", "moves?limit=1000&offset=0"

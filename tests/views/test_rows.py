@@ -17,7 +17,9 @@ from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
 from kafka_warden.model import Parameters, QuotaEntity, Snapshot, TopicConfig
 from kafka_warden.page import Page
-from kafka_warden.views import Views, notes, problems, rows
+from kafka_warden.views import Views, notes, rows
+from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
+from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
 from sandbox.monitoring import ALERTS
 from tests import scene
@@ -64,7 +66,8 @@ def test_the_worst_come_first() -> None:
 
     assert [row.cause is None for row in views.moves.rows] == [False, True]
     assert [row.state == "active" for row in views.brokers.rows] == [False, False, True, True]
-    assert [row.severity for row in views.problems.rows] == sorted(row.severity for row in views.problems.rows)
+    severities = [row.severity for row in views.problems.rows]
+    assert severities == sorted(severities, key=SEVERITIES.index)
     ages = [row.out_of_sync_seconds or 0.0 for row in views.replicas.rows]
     assert ages == sorted(ages, reverse=True)
 
@@ -154,8 +157,8 @@ def test_hostile_names_are_kept_as_they_are() -> None:
     assert evil in {row.topic for row in views_of(status_rows.page(poll, scene.PARAMETERS)).moves.rows}
 
 
-def test_a_problem_is_as_severe_as_its_alert() -> None:
-    """The alerts that are critical wake a person up; the page must not call other things critical."""
+def test_what_is_wrong_is_as_severe_as_its_alert() -> None:
+    """Problems and rows have the severity that the rules send; `info` has no alert, or one of that severity."""
     rules = [
         rule
         for file in ALERTS.glob("*.rules.yml")
@@ -163,4 +166,32 @@ def test_a_problem_is_as_severe_as_its_alert() -> None:
         for rule in group["rules"]
         if "alert" in rule
     ]
-    assert {rule["alert"] for rule in rules if rule["labels"]["severity"] == "critical"} == problems.CRITICAL_ALERTS
+    sent = {rule["alert"]: rule["labels"]["severity"] for rule in rules}
+    views = views_of(status_rows.troubled())
+    rated = {row.severity for row in rows_of(views) if getattr(row, "severity", None)}
+    assert rated == set(SEVERITIES)
+    for row in (row for row in rows_of(views) if hasattr(row, "severity") and getattr(row, "runbook", None)):
+        alert = row.runbook.rpartition("/")[2].removesuffix(".md")
+        assert row.severity == sent[alert], row
+    assert sent == ALERT_SEVERITIES
+
+
+def test_rows_are_as_severe_as_the_problem_that_counts_them() -> None:
+    """A stuck move, a broker that is away and a lost disk are what "Needs a look" calls them; the rest is not rated."""
+    views = views_of(status_rows.troubled())
+    problem = {each.kind: each.severity for each in views.problems.rows}
+
+    moves = {row.cause: row.severity for row in views.moves.rows}
+    assert moves == {"throttle_below_inbound": problem["stuck_throttle_below_inbound"], None: None}
+    brokers = {row.state: row.severity for row in views.brokers.rows}
+    assert brokers == {"active": None, **{state: problem[f"broker_{state}"] for state in ("unanswering", "fenced")}}
+    assert {row.severity for row in views.log_dirs.rows if row.online == 0} == {problem["log_dir_offline"]}
+    assert {row.severity for row in views.topics.rows if row.offline_partitions} == {problem["offline_partitions"]}
+    assert {row.severity for row in views.clients.rows if (row.tokens or 0) < 0} == {problem["mutations_throttled"]}
+    replicas = {row.state: row.severity for row in views.replicas.rows if row.out_of_sync_seconds is not None}
+    assert {**replicas, "moving": None} == dict.fromkeys(replicas, problem["out_of_sync"]) | {"moving": None}
+    for row in views.throttle_problems.rows:
+        assert row.severity == problem.get(f"throttle_{row.problem}", "info")
+    for source in views.sources.rows:
+        expected = problem["jmx_down" if source.source == "jmx" else "sources_down"] if source.up == 0 else None
+        assert source.severity == expected

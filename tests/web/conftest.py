@@ -131,11 +131,18 @@ def authority(tmp_path: Path) -> Authority:
     return made
 
 
+@contextlib.contextmanager
+def watching(profile: Path) -> Iterator[Browser]:
+    """Start a browser that reaches loopback, and notes in `VIOLATIONS` what the policy of each page refuses."""
+    with opened(profile, offline=False) as page:
+        page.call("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
+        yield page
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser that reaches loopback, and notes what the policy of each page refuses."""
-    with opened(tmp_path_factory.mktemp("browser"), offline=False) as page:
-        page.call("Page.addScriptToEvaluateOnNewDocument", source=_WATCH)
+    """A browser for all tests of a file."""
+    with watching(tmp_path_factory.mktemp("browser")) as page:
         yield page
 
 

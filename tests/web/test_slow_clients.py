@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
-from itertools import cycle
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +198,59 @@ def test_many_addresses_take_no_connection_from_one_that_logged_in() -> None:
     for number in range(2000):
         connections.trust(f"10.2.0.{number}")
     assert list(connections._trusted)[::999] == ["10.2.0.1000", "10.2.0.1999"]
+
+
+def test_a_client_that_is_not_trusted_begins_few_handshakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """32 at once, then two a second. Other addresses, and those that were allowed a request, are not limited."""
+    now = 1000.0
+    monkeypatch.setattr("kafka_warden.web.rates.time.monotonic", lambda: now)
+    connections = Connections(100, idle=1.0, answer=1.0, handshakes=True)
+    connections.trust("10.0.0.1")
+    ports = count()
+    with ExitStack() as opened:
+
+        def connect(client: str, times: int) -> int:
+            accepted = [opened.enter_context(end) for _ in range(times) for end in socket.socketpair()]
+            return sum(connections.admit((client, next(ports)), each) for each in accepted[::2])
+
+        assert (connect("10.0.0.1", 30), connect("10.0.0.2", 54), connect("10.0.0.3", 1)) == (30, 32, 1)
+        assert connections.refused == 22
+        now += 1.0
+        assert connect("10.0.0.2", 30) == 2
+        connections.trust("10.0.0.2")
+        assert connect("10.0.0.2", 30) == 30
+
+
+def test_a_client_that_connects_too_often_is_closed_before_its_handshake(
+    serve: Callable[..., Served], tmp_path: Path, authority: Authority
+) -> None:
+    """Each of its connections is closed at once or by the idle timeout, and another address is answered."""
+    (tmp_path / "web.yml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
+    served = serve(tmp_path / "web.yml", idle_timeout=2.0)
+    silent = [served.connect(source="127.0.0.2") for _ in range(200)]
+    connections = served.server.connections
+    wait_for(lambda: connections.refused + connections.reaped + len(connections) == 200, TIMEOUT)
+    assert connections.refused >= 200 - 64
+
+    assert_served(served, context=ssl.create_default_context(cafile=authority.certificate))
+
+    for connection in silent:
+        read_all(connection)
+
+
+def test_the_time_of_the_server_is_not_that_of_the_client() -> None:
+    """A response that takes long to make is no client that does not read."""
+    connections = Connections(8, idle=-10.0, answer=-1.0)
+    mine, other = socket.socketpair()
+    with mine, other:
+        connections.admit(("10.0.0.1", 1), mine)
+        connections.begin(("10.0.0.1", 1))
+        connections.reap()
+        assert (len(connections), connections.reaped) == (1, 0)
+
+        connections.progress(("10.0.0.1", 1))
+        connections.reap()
+        assert (len(connections), connections.reaped) == (0, 1)
 
 
 @pytest.mark.parametrize(

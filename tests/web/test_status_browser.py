@@ -138,7 +138,7 @@ def test_page_refreshes_itself_and_keeps_the_focus(browser: Page, served: Served
     browser.ask("window.same = true; var field = document.getElementById('topic'); field.focus(); field.value = 'or'")
     served.holder.page = status_rows.troubled()
 
-    wait_for(lambda: "■ stuck" in browser.ask("document.getElementById('moves').innerText"), 90)
+    wait_for(lambda: "▲ stuck" in browser.ask("document.getElementById('moves').innerText"), 90)
     assert browser.ask("window.same")
     assert browser.ask("document.activeElement.id + document.activeElement.value") == "topicor"
     assert browser.ask("document.title").startswith("(2) ")
@@ -152,7 +152,7 @@ def test_page_refreshes_itself_and_keeps_the_focus(browser: Page, served: Served
 
     served.holder.page = None
     wait_for(lambda: "does not answer" in browser.ask("document.getElementById('connection').textContent"), 90)
-    assert "■ stuck" in browser.ask("document.getElementById('moves').innerText")
+    assert "▲ stuck" in browser.ask("document.getElementById('moves').innerText")
 
 
 def test_a_script_that_is_not_the_pages_own_is_refused(browser: Page, served: Served, address: str) -> None:

@@ -95,7 +95,7 @@ def test_a_move_is_followed_to_its_end(
             watched.poll(1, lag)
         watched.sees(MOVES, "40%", "117 kB/s")
         watched.poll(4, lag=60_000, limit="0")
-        watched.sees(MOVES, "40%", "■ stuck", "A throttle of 0 lets nothing through.")
+        watched.sees(MOVES, "40%", "▲ stuck", "A throttle of 0 lets nothing through.")
         watched.sees(PROBLEMS, "1 move stuck.", "KafkaReassignmentStuck")
         watched.poll(2, lag=0, moves=False)
         watched.sees(MOVES, "No reassignment is in progress.")

@@ -12,6 +12,7 @@ from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
 from kafka_warden.planning.formatting import visible
 from kafka_warden.views import Views
+from kafka_warden.views.notes import NOT_AVAILABLE, source_state
 from kafka_warden.web.status import render
 from kafka_warden.web.status.render import status
 from tests import scene
@@ -170,6 +171,17 @@ def test_without_a_fresh_snapshot_the_page_says_so() -> None:
     assert '<time datetime="2023-11-14T22:14:50Z">' in text
     assert 'id="moves"' not in text
     assert "not answered" in text
+
+
+def test_sources_that_are_not_available_show_why() -> None:
+    """Below those that are not answered, and not as a problem."""
+    views = views_of(status_rows.troubled())
+    page = text_of(views)
+    states = [source_state(row.up, row.not_available) for row in views.sources.rows]
+    assert states[:5] == [*["not answered"] * 2, *sorted(NOT_AVAILABLE.values(), key=states.index)]
+    assert all(page.count(words) == 1 for words in NOT_AVAILABLE.values())
+    problem = next(row for row in views.problems.rows if row.kind == "sources_down")
+    assert "log_dirs" not in problem.sentence
 
 
 def test_denied_topics_are_nowhere() -> None:

@@ -79,7 +79,7 @@ CLUSTER = (
     by_broker("broker_leaders", "Partitions that the broker leads (Metadata)", lambda derived: derived.cluster.leaders),
     Metric(
         "controller_info",
-        "The active controller (DescribeQuorum)",
+        "The active controller (DescribeQuorum; in ZooKeeper mode Metadata)",
         ("node",),
         lambda view: [((str(node),), 1)] if (node := view.snapshot.controller) is not None else (),
         Kind.INFO,

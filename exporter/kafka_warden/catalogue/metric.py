@@ -51,6 +51,8 @@ class Sidecar:
     snapshot_time: float | None = None
     dropped: Mapping[tuple[str, Rank], int] = field(default_factory=dict)
     """Full name of a family, and rank, to the series that are left out."""
+    not_available: Mapping[tuple[Source, str], str] = field(default_factory=dict)
+    """Sources that are not available, and why."""
     sinks: Mapping[str, SinkStatus] = field(default_factory=dict)
     """Destinations of history, by the name of the sink."""
     figures: Figures = field(default_factory=dict)

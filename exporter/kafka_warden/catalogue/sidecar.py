@@ -59,6 +59,14 @@ SIDECAR = (
         "1 when all requests of this kind were answered in the last poll that sent some",
         lambda status: int(status.up),
     ),
+    SidecarMetric(
+        "source_not_available",
+        "1 when requests of this kind are not available, which is no failure: refused since before they were first "
+        "answered (authorization), unknown to the broker's version (unsupported), or in option sources.disable "
+        "(disabled). The other metrics of the kind are absent then",
+        (*SOURCE, "reason"),
+        lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.not_available.items()),
+    ),
     _sources(
         "source_duration_seconds",
         "Total duration of the requests of this kind in the last poll that sent some",
@@ -147,8 +155,8 @@ SIDECAR = (
     _figures("web_connections", "Open connections of the web server"),
     _figures(
         "web_connections_closed_total",
-        "Connections that the web server closed: evicted for a new one at the limit, or timeout (idle, half a request, "
-        "or a response that is not read)",
+        "Connections that the web server closed: evicted for a new one at the limit, timeout (idle, half a request, "
+        "or a response that is not read), or rate (before the TLS handshake, of a client that connects too often)",
         "reason",
     ),
     _figures(

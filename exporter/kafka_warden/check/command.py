@@ -1,6 +1,5 @@
 """`kafka-warden check`: runs the checks, prints the results, and returns the exit code."""
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,10 +17,12 @@ from kafka_warden.check.rights import Rights
 from kafka_warden.cli import check_installed
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
 from kafka_warden.errors import ConfigError
 from kafka_warden.log import configure
+from kafka_warden.standard_streams import write
 
 FAILED: Final = 1
 """Exit code of errors."""
@@ -54,7 +55,7 @@ def run(load: Callable[[], Config], request: Request) -> int:
         if code in (0, WARNED) or report.failed("KW-LOGIN") or monotonic() + PAUSE > until:
             break
         time.sleep(PAUSE)
-    sys.stdout.write(output.document(results, code) if request.as_json else output.text(results))
+    write(output.document(results, code) if request.as_json else output.text(results))
     return code
 
 
@@ -102,6 +103,7 @@ def applicable(config: Config) -> frozenset[str]:
         "KW-HISTORY-TOPIC": config.history.kafka.topic is not None,
         "KW-WEB-FILE": config.web.config_file is not None,
         "KW-TLS": settings.tls is not None,
+        "KW-TOKEN": isinstance(settings.credentials, Tokens),
         "KW-LOGIN": settings.sasl_mechanism is not None,
         "KW-LOGIN-LIBRDKAFKA": _compares_login(config),
         "KW-JMX-JVM": config.jmx.enabled,
@@ -152,7 +154,8 @@ def _check_librdkafka(config: Config, report: Report) -> None:
     from kafka_warden.check.librdkafka_login import connects  # noqa: PLC0415  # an optional library
 
     code = "KW-LOGIN-LIBRDKAFKA"
-    problem = connects(librdkafka(config.kafka.properties, config.kafka.secrets), config.poll.deadline)
+    kafka = config.kafka
+    problem = connects(librdkafka(kafka.properties, kafka.secrets, kafka.settings), config.poll.deadline)
     if problem is None:
         report.ok(code, "", "connects, too")
         return

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
+from kafka_warden.clients.kafka.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,11 @@ class Commands:
     @property
     def principal(self) -> str:
         """The principal as brokers see it. That of a certificate is not known: it depends on the brokers' rules."""
-        if self.settings.credentials is not None:
-            return f"User:{self.settings.credentials.read()[0]}"
+        credentials = self.settings.credentials
+        if isinstance(credentials, Tokens):
+            return f"User:{credentials.subject or 'PRINCIPAL'}"
+        if credentials is not None:
+            return f"User:{credentials.read()[0]}"
         return "User:PRINCIPAL" if self.settings.tls is not None else "User:ANONYMOUS"
 
     def acl(self, options: Iterable[str]) -> str:

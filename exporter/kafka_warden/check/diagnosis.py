@@ -21,6 +21,7 @@ from kafka_warden.errors import (
     RefusedError,
     SourceError,
     TlsError,
+    TokenError,
     TooLargeError,
 )
 
@@ -185,13 +186,24 @@ def _unreachable(link: BrokerLink, fault: SourceError) -> Finding:
     return Finding("KW-TCP", str(fault), "correct the port, or start the broker")
 
 
+def token_finding(fault: SourceError) -> Finding:
+    """Name what keeps a token from being had: a refusal is a refused login."""
+    if isinstance(fault, AuthenticationError):
+        return Finding("KW-LOGIN", str(fault), "correct the id, the secret or the scope of the client")
+    return Finding("KW-TOKEN", str(fault), "look at the issuer, at the way to it, and at docs/check.md#kw-token")
+
+
 def _refused_login(where: str, fault: SourceError) -> Finding:
     fix = LOG
+    if isinstance(fault, TokenError):
+        return token_finding(fault)
     if isinstance(fault, AuthenticationError):
         if "does not offer" in str(fault):
             fix = "set sasl.mechanism to one of these"
             if str(fault).endswith("offers: nothing"):
                 return _no_login(where)
+        elif "refused the token" in str(fault):
+            fix = f"compare issuer, audience and lifetime of the token with what the brokers expect; {LOG}"
         else:
             fix = "correct sasl.username and the password; a SCRAM user needs its credentials for this very mechanism"
     elif isinstance(fault, RefusedError):

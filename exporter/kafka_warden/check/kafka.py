@@ -1,12 +1,13 @@
 """The checks of the connection: bootstrap servers, login, the cluster, each broker, the active controller."""
 
 import asyncio
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kafka_warden.check.diagnosis import CODES, Connector, Finding
+from kafka_warden.check.diagnosis import CODES, Connector, Finding, token_finding
 from kafka_warden.check.results import Report
 from kafka_warden.clients.kafka.link import BrokerLink, Step
 from kafka_warden.clients.kafka.requests import (
@@ -15,19 +16,20 @@ from kafka_warden.clients.kafka.requests import (
     DescribeQuorumRequest,
     ListPartitionReassignmentsRequest,
 )
+from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import Config
-from kafka_warden.errors import SourceError
-from kafka_warden.model import Broker
+from kafka_warden.errors import AuthorizationError, SourceError, UnsupportedError
+from kafka_warden.model import Broker, Optional
 from kafka_warden.settings.strict import Address
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced
 
-REQUESTS: Final[Mapping[Any, tuple[str, str]]] = {
-    ListPartitionReassignmentsRequest: ("2.4", "moves"),
-    DescribeClientQuotasRequest: ("2.6", "mutation quotas"),
-    DescribeClusterRequest: ("2.8", "fenced brokers"),
-    DescribeQuorumRequest: ("3.3 in KRaft mode", "the quorum and the active controller"),
+REQUESTS: Final[Mapping[Any, tuple[str, str, Optional]]] = {
+    ListPartitionReassignmentsRequest: ("2.4", "moves", Optional.REASSIGNMENTS),
+    DescribeClientQuotasRequest: ("2.6", "mutation quotas", Optional.QUOTAS),
+    DescribeClusterRequest: ("2.8", "fenced brokers", Optional.FENCED_BROKERS),
+    DescribeQuorumRequest: ("3.3 in KRaft mode", "the quorum and the active controller", Optional.QUORUM),
 }
-"""Request to the release that brings it, and what is missing without it."""
+"""Request to the release that brings it, what is missing without it, and how to do without it."""
 
 
 @dataclass(slots=True)
@@ -52,10 +54,13 @@ async def check_connection(config: Config, connector: Connector, report: Report)
     """Check everything up to each broker's own listener; `None` if the cluster cannot be asked."""
     servers = tuple(dict.fromkeys(config.kafka.settings.bootstrap))
     failures = await _bootstrap(servers, connector)
-    reached = await _log_in([server for server in servers if failures[server] is None], connector, report)
+    working = [server for server in servers if failures[server] is None]
+    reached = await _log_in(working, connector, report) if await _token(connector, report) else None
     if reached is not None:
         _report_cluster(reached, failures, report)
         await _brokers(reached, connector, report, failures)
+        if reached.brokers:
+            await _versions(reached, connector, report, config.sources.disable)
     _report_bootstrap(failures, connector, report, reached)
     return reached
 
@@ -103,6 +108,22 @@ def _report_bootstrap(
         report.ok(CODES[step], "", f"{count} of {len(failures)} bootstrap servers")
 
 
+async def _token(connector: Connector, report: Report) -> bool:
+    """Get the token for the login, where the login needs one; return whether to go on."""
+    tokens = connector.settings.credentials
+    if not isinstance(tokens, Tokens):
+        return True
+    try:
+        token = await tokens.token(connector.network.clock.monotonic(), connector.until())
+    except SourceError as fault:
+        found = token_finding(fault)
+        report.error(found.code, "", found.text, found.fix)
+        return False
+    lives = f"lives {token.lifetime:.0f} s" if math.isfinite(token.lifetime) else "does not say how long it lives"
+    report.ok("KW-TOKEN", tokens.source.name, f"the token{f' of {token.subject}' if token.subject else ''} {lives}")
+    return True
+
+
 async def _log_in(servers: Sequence[Address], connector: Connector, report: Report) -> Reached | None:
     """Log in at the first server that accepts it, and ask it for the cluster."""
     for place, server in enumerate(servers):
@@ -113,7 +134,7 @@ async def _log_in(servers: Sequence[Address], connector: Connector, report: Repo
                 report.ok("KW-LOGIN", str(server), f"accepted with {connector.settings.sasl_mechanism}")
             try:
                 layout = await MetadataQuestion().read(link, connector.until())
-                fenced = await read_fenced(link, connector.until())
+                fenced = await _fenced(link, connector)
             except SourceError as fault:
                 found = await connector.diagnose(link, fault)
             else:
@@ -125,6 +146,14 @@ async def _log_in(servers: Sequence[Address], connector: Connector, report: Repo
         if last:
             return None
     return None
+
+
+async def _fenced(link: BrokerLink, connector: Connector) -> Mapping[int, Broker]:
+    """Ask for fenced brokers; none where the broker does not know or allow the question."""
+    try:
+        return await read_fenced(link, connector.until())
+    except (AuthorizationError, UnsupportedError):
+        return {}
 
 
 def _report_cluster(reached: Reached, failures: Mapping[Address, Failed | None], report: Report) -> None:
@@ -160,16 +189,17 @@ async def _brokers(
     if reached.brokers:
         answering, listed = len(reached.brokers), len(reached.layout.brokers)
         report.ok("KW-BROKER", "", f"{answering} of {listed} brokers answer at their advertised listeners")
-        await _versions(reached, connector, report)
 
 
-async def _versions(reached: Reached, connector: Connector, report: Report) -> None:
+async def _versions(reached: Reached, connector: Connector, report: Report, disabled: Collection[str]) -> None:
     releases: dict[str, list[int]] = {}
     missing = False
     for broker, link in sorted(reached.brokers.items()):
         release = link.kafka_version or "unknown"
         releases.setdefault(release, []).append(broker)
-        for request, (since, lost) in REQUESTS.items():
+        for request, (since, lost, optional) in REQUESTS.items():
+            if optional in disabled:
+                continue
             try:
                 known = await link.supports(request, 0, connector.until())
             except SourceError:

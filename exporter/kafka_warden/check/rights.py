@@ -5,7 +5,7 @@ no such topic, and leaves it out of a list without an error.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,10 +17,10 @@ from kafka_warden.check.kafka import Reached
 from kafka_warden.check.results import Report
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import MetadataRequest
+from kafka_warden.clients.kafka.requests import DescribeQuorumRequest, MetadataRequest
 from kafka_warden.config import Config
 from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, UnsupportedError
-from kafka_warden.model import Quorum
+from kafka_warden.model import Optional, Quorum
 from kafka_warden.sources.configs import read_broker_config, read_controller_window, read_topic_configs
 from kafka_warden.sources.log_dirs import read_log_dirs
 from kafka_warden.sources.metadata import MetadataQuestion
@@ -53,8 +53,10 @@ class Rights:
     connector: Connector
     report: Report
     commands: Commands
-    refused: dict[str, list[str]] = field(default_factory=dict)
-    """Code to what was refused."""
+    refused: dict[str, dict[Optional, str]] = field(default_factory=dict)
+    """Code to what was refused, and what it is called."""
+    disabled: dict[str, list[Optional]] = field(default_factory=dict)
+    """Code to what is not asked."""
     answered: set[str] = field(default_factory=set)
     quorum: Quorum | None = None
 
@@ -67,12 +69,21 @@ class Rights:
             await self._history_topic(self.config.history.kafka.topic)
         await self._controller()
 
-    async def ask(self, code: str, subject: str, what: str, ask: Ask) -> Any:
+    def wants(self, code: str, optional: Optional) -> bool:
+        """Return whether a question that needs the right of a code is asked at all."""
+        disabled = optional in self.config.sources.disable
+        if disabled:
+            self.disabled.setdefault(code, []).append(optional)
+        return not disabled
+
+    async def ask(self, code: str, optional: Optional, what: str, ask: Ask, subject: str = "") -> Any:
         """Ask one question that needs the right of a code; `None` if it was not answered."""
+        if not self.wants(code, optional):
+            return None
         try:
             answer = await ask(self.connector.until())
         except AuthorizationError:
-            self.refused.setdefault(code, []).append(what)
+            self.refused.setdefault(code, {})[optional] = what
         except UnsupportedError:
             pass  # KW-VERSION reports it
         except SourceError as fault:
@@ -91,12 +102,19 @@ class Rights:
             async def directories(until: float, link: BrokerLink = link, broker: int = broker) -> Any:
                 return await read_log_dirs(link, broker, None, RowIndex(), until, np.zeros(0, np.int64))
 
-            answer = await self.ask(code, f"broker {broker}", "log directories", directories)
+            answer = await self.ask(code, Optional.LOG_DIRS, "log directories", directories, f"broker {broker}")
             on_disk |= {topic for topic, _ in answer.stray} if answer is not None else set()
-        await self.ask(code, "", "moves", lambda until: read_reassignments(lead, until))
-        self.quorum = await self.ask(code, "", "quorum", self._read_quorum)
+
+        async def moves(until: float) -> Any:
+            # In ZooKeeper mode brokers do not forward it to the active controller, which is one of them.
+            kraft = await lead.supports(DescribeQuorumRequest, 0, until)
+            controller = None if kraft else self.reached.brokers.get(self.reached.layout.controller)
+            return await read_reassignments(controller or lead, until)
+
+        await self.ask(code, Optional.REASSIGNMENTS, "moves", moves)
+        self.quorum = await self.ask(code, Optional.QUORUM, "quorum", self._read_quorum)
         if self.quorum is None and not self.report.failed("KW-CONTROLLER") and not self.refused:
-            self.report.absent |= {"KW-CONTROLLER", "KW-CLOCK"}  # ZooKeeper mode, see KW-VERSION
+            self.report.absent |= {"KW-CONTROLLER", "KW-CLOCK"}  # ZooKeeper mode, see KW-VERSION; or not asked
         self._conclude(code, ["--cluster", "--operation", "Describe"])
         return on_disk
 
@@ -125,8 +143,9 @@ class Rights:
             async def configuration(until: float, link: BrokerLink = link, broker: int = broker) -> Any:
                 return await read_broker_config(link, broker, until)
 
-            await self.ask(code, f"broker {broker}", "configuration of brokers", configuration)
-        await self.ask(code, "", "quotas", lambda until: read_quotas(self.reached.lead, until))
+            what = "configuration of brokers"
+            await self.ask(code, Optional.BROKER_CONFIGS, what, configuration, f"broker {broker}")
+        await self.ask(code, Optional.QUOTAS, "quotas", lambda until: read_quotas(self.reached.lead, until))
         self._conclude(code, ["--cluster", "--operation", "DescribeConfigs"])
 
     async def _topics(self, on_disk: set[str]) -> None:
@@ -154,6 +173,9 @@ class Rights:
 
     async def _topic_configs(self, topics: Sequence[str]) -> None:
         code = "KW-ACL-TOPIC-CONFIGS"
+        if not self.wants(code, Optional.TOPIC_CONFIGS):
+            self._conclude(code, [])
+            return
         answer = await read_topic_configs(self.reached.lead, topics, self.connector.until())
         fix = self.commands.acl(["--topic", "*", "--operation", "DescribeConfigs"])
         if not isinstance(answer.refused, AuthorizationError):
@@ -163,7 +185,10 @@ class Rights:
             self.report.warning(code, self.commands.principal, text, fix)
         else:
             self.report.error(
-                code, self.commands.principal, "refused for all topics: no throttled lists, no min ISR", fix
+                code,
+                self.commands.principal,
+                "refused for all topics: no throttled lists, no min ISR",
+                f"{fix}{_or_disable([Optional.TOPIC_CONFIGS])}",
             )
 
     async def _history_topic(self, topic: str) -> None:
@@ -198,7 +223,8 @@ class Rights:
         if quorum is None or self.report.failed(code):
             return
         subject = f"controller {quorum.leader}"
-        if self.config.controllers.quota_window is not None or self.refused.get("KW-ACL-CLUSTER-CONFIGS"):
+        wanted = self.wants(code, Optional.CONTROLLER_CONFIGS) and self.config.controllers.quota_window is None
+        if not wanted or self.refused.get("KW-ACL-CLUSTER-CONFIGS"):
             self.report.ok(code, subject, "answers what brokers forward to it")
             return
         places: Sequence[tuple[str, int]] = self.config.controllers.bootstrap
@@ -227,10 +253,20 @@ class Rights:
 
     def _conclude(self, code: str, options: Sequence[str]) -> None:
         if refused := self.refused.get(code):
-            what = ", ".join(dict.fromkeys(refused))
-            self.report.error(code, self.commands.principal, f"refused: {what}", self.commands.acl(options))
+            what = ", ".join(refused.values())
+            fix = f"{self.commands.acl(options)}{_or_disable(refused)}"
+            self.report.error(code, self.commands.principal, f"refused: {what}", fix)
         elif code in self.answered:
             self.report.ok(code, "", "granted")
+        elif code in self.disabled:
+            self.report.ok(
+                code, "", f"not asked: sources.disable lists {', '.join(dict.fromkeys(self.disabled[code]))}"
+            )
+
+
+def _or_disable(refused: Iterable[Optional]) -> str:
+    """Return what to do where a right cannot be granted: from the start on, it is no failure."""
+    return f" (or, where it cannot be granted, sources.disable: [{', '.join(refused)}])"
 
 
 async def topic_errors(link: BrokerLink, names: Sequence[str], until: float) -> dict[str, SourceError | None]:

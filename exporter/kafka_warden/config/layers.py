@@ -9,6 +9,7 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES
 from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError
+from kafka_warden.settings.java_properties import PropertySecret, read_properties
 from kafka_warden.settings.strict import did_you_mean, read_yaml
 
 PREFIX: Final = "KAFKA_WARDEN_"
@@ -19,6 +20,8 @@ JMX_PASSWORD: Final = "jmx.password"  # noqa: S105  # the key's name, not a pass
 """Settable in the environment only; in a file the key is `jmx.password_file`."""
 
 _KAFKA: Final = "kafka."
+PROPERTIES_FILE: Final = "kafka.properties_file"
+"""The one key below `kafka` that is no property of Kafka's clients."""
 _SECTIONS: Final = frozenset(
     ".".join(parts[:depth]) for parts in (key.split(".") for key in BY_KEY) for depth in range(1, len(parts))
 )
@@ -89,7 +92,28 @@ def variable(key: str) -> str:
     return PREFIX + key.upper().replace(".", "_")
 
 
-_VARIABLES: Final = {variable(key): key for key in (*BY_KEY, JMX_PASSWORD)}
+_VARIABLES: Final = {variable(key): key for key in (*BY_KEY, JMX_PASSWORD, PROPERTIES_FILE)}
+
+
+def from_properties_file(named: Entry) -> Entries:
+    """Read a properties file of Kafka's clients, which may have secrets if no other user can read it.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    if not isinstance(named.value, str) or not named.value:
+        raise ConfigError(f"{named.where}: expected the path of a properties file")
+    path = (named.folder or Path()).absolute() / named.value
+    try:
+        found = read_properties(path, SECRET_PROPERTIES)
+    except ConfigError as failure:
+        raise type(failure)(f"{named.where}: {failure}") from None
+    return {
+        f"{_KAFKA}{name}": Entry(
+            PropertySecret(path, name) if name in SECRET_PROPERTIES else value, f"{path}: {name}", path.parent
+        )
+        for name, value in found.items()
+    }
 
 
 def from_environment(environment: Mapping[str, str]) -> Entries:

@@ -11,16 +11,19 @@ from kafka_warden.config import values
 from kafka_warden.config.layers import (
     CONFIG_VARIABLE,
     JMX_PASSWORD,
+    PROPERTIES_FILE,
     Entries,
     Entry,
     from_environment,
     from_file,
     from_flags,
+    from_properties_file,
     merge,
 )
 from kafka_warden.config.options import Option, build
 from kafka_warden.config.types import OPTIONS, Config, KafkaConfig
 from kafka_warden.errors import ConfigError, SecretError
+from kafka_warden.settings.java_properties import PropertySecret
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
 from kafka_warden.settings.strict import read_file, reason
 
@@ -46,7 +49,11 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
         ConfigError: one line that names the file, variable or flag, the key, and what is expected.
     """
     file = config_file(file, environment)
-    entries = merge(from_file(file) if file else {}, from_environment(environment), from_flags(flags))
+    layers = (from_file(file) if file else {}, from_environment(environment), from_flags(flags))
+    entries = merge(*layers)
+    if (named := entries.get(PROPERTIES_FILE)) is not None:
+        entries = merge(from_properties_file(named), *layers)
+        del entries[PROPERTIES_FILE]
     read = {option.key: _read(option, entries.get(option.key)) for option in OPTIONS}
     _check_poll(read, entries)
     _check_history(read, entries)
@@ -161,6 +168,9 @@ def _property(name: str, entry: Entry) -> str:
 
 
 def _secret(entry: Entry, *, in_file: bool) -> SecretSource:
+    given: object = entry.value
+    if isinstance(given, PropertySecret):
+        return given
     try:
         text = values.text(entry.value)
         source = SecretFile(_located(text, entry)) if in_file else Secret(text)

@@ -11,7 +11,7 @@ from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.config import values
 from kafka_warden.config.options import Flag, Option, Section, options_of
-from kafka_warden.model import Parameters
+from kafka_warden.model import Optional, Parameters
 from kafka_warden.settings.secrets import SecretSource
 from kafka_warden.settings.strict import Address
 
@@ -109,6 +109,14 @@ class PollConfig(Section):
     ]
     deadline: Annotated[float, Option(values.duration)]
     log_dirs: Annotated[float, Option(values.duration, "60s")]
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesConfig(Section):
+    """Requests that are not sent."""
+
+    disable: Annotated[frozenset[str], Option(values.choices(*Optional), [])]
+    """Values of `Optional`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +219,7 @@ class Config(Section):
     jmx: JmxConfig
     controllers: ControllersConfig
     poll: PollConfig
+    sources: SourcesConfig
     topics: TopicsConfig
     state: StateConfig
     web: WebConfig

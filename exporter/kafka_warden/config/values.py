@@ -145,6 +145,12 @@ def choice(*options: str) -> Callable[[object], str]:
     return read
 
 
+def choices(*options: str) -> Callable[[object], frozenset[str]]:
+    """Make a reader of a list of words."""
+    one = choice(*options)
+    return lambda value: frozenset(map(one, _items(value)))
+
+
 def address(value: object) -> Address:
     """Read `host:port` or `[IPv6]:port`."""
     return parse_address(text(value))

@@ -39,8 +39,8 @@ WAITING_MESSAGES: Final = 100_000
 DELIVER_WITHIN: Final = 120.0
 """Seconds after which a message that was not delivered is lost."""
 
-Connect = Callable[[], Mapping[str, str]]
-"""Returns librdkafka's connection properties, with the current passwords."""
+Connect = Callable[[], Mapping[str, Any]]
+"""Returns librdkafka's connection properties, with the current passwords, or with what gets a token."""
 
 _LOGIN: Final = ("sasl.username", "sasl.password")
 
@@ -79,7 +79,7 @@ class KafkaSink:
         self._connect = connect
         self._now = now
         self._producer: Any = None
-        self._properties: Mapping[str, str] = {}
+        self._properties: Mapping[str, Any] = {}
         self._fatal = False
         """The producer had a fatal error."""
         self._sent = 0
@@ -135,7 +135,7 @@ class KafkaSink:
         self._properties = properties
         return self._producer
 
-    def _make(self, properties: Mapping[str, str]) -> Any:
+    def _make(self, properties: Mapping[str, Any]) -> Any:
         try:
             return Producer(
                 {

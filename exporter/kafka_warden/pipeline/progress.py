@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from kafka_warden.standard_streams import send
+
 
 class Progress:
     """Reports a job's steps."""
@@ -27,5 +29,4 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Write one line."""
-        self._stream.write(f"kafka-warden: {text}\n")
-        self._stream.flush()
+        send(f"kafka-warden: {text}\n", self._stream)

@@ -1,7 +1,6 @@
 """`kafka-warden plan`: measures or reads the inbound rate of a cluster and prints a plan. It changes nothing."""
 
 import json
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from kafka_warden.planning.plan import plan_move
 from kafka_warden.planning.reassignment import Target, to_json
 from kafka_warden.planning.text import creation_text, move_text
 from kafka_warden.poller import Poller, PollerSettings
+from kafka_warden.standard_streams import complain, write
 
 IMPOSSIBLE: Final = 1
 """Exit code of a plan that is impossible, does not fit, or is not planned."""
@@ -83,7 +83,7 @@ def _creation(config: Config, request: CreationRequest, *, as_json: bool) -> int
     limits = config.limits.max_broker_partitions, config.limits.max_partitions
     plan = plan_creation(snapshot, request.topic, request.partitions, request.factor, *limits)
     where = _where(config, Path(), None)
-    sys.stdout.write(_dumped(creation_document(plan, where)) if as_json else creation_text(plan, where))
+    write(_dumped(creation_document(plan, where)) if as_json else creation_text(plan, where))
     return 0 if plan.fits else IMPOSSIBLE
 
 
@@ -103,7 +103,7 @@ def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
     where = _where(config, request.file, request.rollback)
     printed = "" if request.rollback is not None else rollback
     document = move_document(plan, inbound, where)
-    sys.stdout.write(_dumped(document) if as_json else move_text(plan, inbound, where, printed))
+    write(_dumped(document) if as_json else move_text(plan, inbound, where, printed))
     return 0 if verdict(plan) is Verdict.POSSIBLE else IMPOSSIBLE
 
 
@@ -165,7 +165,7 @@ class _Measurement:
         snapshot = self.once()
         inbound = self._add(snapshot)
         if self._measure and copies_anything(snapshot, targets):
-            sys.stderr.write(f"kafka-warden: measuring the inbound rate for {in_time(self._measure)}\n")
+            complain(f"kafka-warden: measuring the inbound rate for {in_time(self._measure)}")
             while (left := begun + self._measure - monotonic()) > 0:
                 time.sleep(min(self._interval, left))
                 snapshot = self.once()

@@ -1,7 +1,9 @@
 """Numbers as text: bytes and rates in powers of ten, times in two units; names without what a screen would obey."""
 
 import math
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 YEAR_10000: Final = 253402300800.0
 """Unix s, which Python's dates do not reach."""
@@ -41,6 +43,18 @@ def in_time(seconds: float) -> str:
                 return f"{left // size + 1} {unit}"
             return f"{left // size} {unit}" + (f" {rest} {small}" if rest else "")
     return "0 s"
+
+
+def in_utc(seconds: float) -> str | None:
+    """Format a Unix time; `None` for one that calendars do not reach."""
+    if not 0 <= seconds < YEAR_10000:
+        return None
+    return f"{np.datetime64(int(seconds), 's')} UTC".replace("T", " ", 1)
+
+
+def in_words(label: Any) -> str:
+    """Format a label value, such as `log_dir_full`."""
+    return visible(str(label)).replace("_", " ")
 
 
 def in_whole(amount: float) -> str:

@@ -15,6 +15,7 @@ from kafka_warden.model import (
     FutureReplica,
     LogDir,
     LogGaps,
+    Optional,
     ProcessBeans,
     Quorum,
     QuotaEntity,
@@ -105,6 +106,13 @@ class LastAnswers:
         self.controller_beans = {
             key: beans for key, beans in self.controller_beans.items() if f"controller {key}" in keys
         }
+
+    def drop(self, disabled: Collection[Optional]) -> None:
+        """Drop what is not asked any more and would be used without an age."""
+        if Optional.REASSIGNMENTS in disabled:
+            self.reassignments = {}
+        if Optional.QUORUM in disabled:
+            self.quorum = None
 
     def window_of(self, quorum: Quorum | None) -> ControllerWindow | None:
         """Return the quota window of the active controller. The window of another controller is not used for it."""

@@ -18,8 +18,9 @@ from kafka_warden.errors import (
     ProtocolError,
     RefusedError,
     SourceError,
+    UnsupportedError,
 )
-from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Longs, Source
+from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Longs, Optional, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.links import Links
 from kafka_warden.poller.status import StatusBook
@@ -109,6 +110,8 @@ class PollContext:
     answered: list[BrokerLink] = field(default_factory=list)
     """Links over which brokers answered for their offsets, the fastest first: questions about the cluster go there."""
     layout: Layout | None = None
+    controller: int | None = None
+    """Id of the active controller in ZooKeeper mode."""
     ends: Longs = field(init=False)
     """(R,) as answered in this poll; so are these four:"""
     tiered: Longs = field(init=False)
@@ -151,11 +154,11 @@ class PollContext:
 
         The next one is asked when the one before fails or has not answered for a while. An answer that comes later is
         waited for by the poll, not by the caller. `candidates` has the best first and may grow meanwhile. `most` limits
-        how many are asked.
+        how many are asked, without those that do not know the request: they are not sent it.
         """
         started, asked = self.now(), 0
         pending: set[asyncio.Task[T | SourceError]] = set()
-        fault: SourceError = RefusedError("no broker can be asked")
+        fault: SourceError | None = None
         if candidates and started >= self.deadline_at:
             fault = AnswerTimeoutError("the deadline of the poll passed before this question was asked")
         while True:
@@ -164,14 +167,17 @@ class PollContext:
                 pending.add(self.tasks.create_task(self.attempt(candidates[asked], read, self.soon())))
                 asked += 1
             elif not pending:
-                return self.note(source, NO_BROKER, started, fault)
+                return self.note(source, NO_BROKER, started, fault or RefusedError("no broker can be asked"))
             hedge = HEDGE * (self.deadline_at - self.clock)
             done, pending = await asyncio.wait(pending, timeout=hedge, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 result = task.result()
                 if not isinstance(result, SourceError):
                     return self.note(source, NO_BROKER, started, result)
-                fault = result
+                if not isinstance(result, UnsupportedError):
+                    fault = result
+                else:
+                    fault, most = fault or result, most and most + 1
 
     async def attempt(self, link: BrokerLink, read: Read[T], until: float) -> T | SourceError:
         """Ask one question over one link; return the answer, or why there is none."""
@@ -207,13 +213,23 @@ class PollContext:
         return answer
 
     def publish(self) -> None:
-        """Write the outcomes of this poll to the book: one for each source and broker."""
-        book = self.state.book
-        for (source, broker), outcome in self.outcomes.items():
+        """Write the outcomes of this poll to the book: one for each source and broker.
+
+        Failures first: where one broker answers a question and another refuses it, both for the first time, the rights
+        are on their way to the brokers, and the next poll shows.
+        """
+        book, answered = self.state.book, []
+        for key, outcome in self.outcomes.items():
             if outcome.fault is None:
-                book.answered(source, broker, outcome.duration, outcome.answered_at)
+                answered.append((key, outcome))
             else:
-                book.failed(source, broker, outcome.duration, outcome.fault)
+                book.failed(*key, outcome.duration, outcome.fault, self.clock)
+        for key, outcome in answered:
+            book.answered(*key, outcome.duration, outcome.answered_at)
+
+    def wants(self, optional: Optional, broker: object = NO_BROKER) -> bool:
+        """Return whether to ask a question that the sidecar can do without: not while it is not available."""
+        return self.state.book.due(optional, str(broker), self.clock)
 
     def soon(self) -> float:
         """Return when to give up a question that others wait for."""

@@ -7,12 +7,13 @@ second round waits for the first, but only briefly for a broker that hangs, and 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.errors import AnswerTimeoutError, FencedError
-from kafka_warden.model import UNLIMITED, Broker, BrokerConfig, Longs, Source
+from kafka_warden.errors import AnswerTimeoutError, FencedError, SourceError
+from kafka_warden.model import UNLIMITED, Broker, BrokerConfig, Longs, Optional, Source
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
@@ -20,6 +21,8 @@ from kafka_warden.sources.log_dirs import LogDirs, read_log_dirs
 from kafka_warden.sources.metadata import Layout
 from kafka_warden.sources.offsets import read_ends, read_starts, read_tiered
 from kafka_warden.sources.replies import RowIndex, index_rows
+
+OPTIONAL: Final = Optional.LOG_DIRS, Optional.BROKER_CONFIGS
 
 ReadOffsets = Callable[[BrokerLink, RowIndex, float, Longs], Awaitable[None]]
 
@@ -97,9 +100,13 @@ class BrokerQuestions:
     def _give_up(self, broker: int) -> None:
         """Note for the sources that are not asked any more in this poll why they are not."""
         fault = self.context.outcomes[Source.OFFSETS, str(broker)].fault
-        for source in (Source.LOG_DIRS, Source.CONFIGS):
-            if fault is not None:
-                self.context.note(source, str(broker), self.context.now(), fault)
+        if fault is not None:
+            self._note_optional(broker, fault)
+
+    def _note_optional(self, broker: int, fault: SourceError) -> None:
+        for optional in OPTIONAL:
+            if self.context.wants(optional, broker):
+                self.context.note(optional.source, str(broker), self.context.now(), fault)
 
     async def _followed(self, broker: int, link: BrokerLink, until: float) -> bool:
         wanted = self.rows.followed[broker]
@@ -134,12 +141,21 @@ class BrokerQuestions:
 
     async def _ask_disks_and_config(self, broker: int, link: BrokerLink, until: float) -> None:
         """Ask for the contents of the broker's log directories and for its configuration, where they are due."""
+        if self.context.wants(Optional.LOG_DIRS, broker):
+            await self._log_dirs_due(broker, link, until)
+        if self.context.wants(Optional.BROKER_CONFIGS, broker):
+            await self._config_due(broker, link, until)
+
+    async def _log_dirs_due(self, broker: int, link: BrokerLink, until: float) -> None:
         state = self.context.state
         failing = state.book.failing(Source.LOG_DIRS, str(broker))
         everything = failing or state.log_dirs_due.due(broker, self.context.clock)
         every_poll = None if everything else self._rows_asked_every_poll(broker)
         if (every_poll is None or every_poll) and await self._log_dirs(broker, link, every_poll, until) and everything:
             state.log_dirs_due.done(broker, self.context.clock)
+
+    async def _config_due(self, broker: int, link: BrokerLink, until: float) -> None:
+        state = self.context.state
         failing = state.book.failing(Source.CONFIGS, str(broker))
         watched = self.context.watched(self.layout).any() or is_limited(state.answers.broker_configs.get(broker))
         if failing or watched or state.slow_due.due(("broker", broker), self.context.clock):
@@ -209,8 +225,8 @@ class BrokerQuestions:
     def _not_asked(self, broker: Broker) -> None:
         why = "is no longer listed by the cluster" if broker.gone else "is fenced"
         fault = FencedError(f"broker {broker.id} {why} and was not asked; is it running and connected?")
-        for source in (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS):
-            self.context.note(source, str(broker.id), self.context.now(), fault)
+        self.context.note(Source.OFFSETS, str(broker.id), self.context.now(), fault)
+        self._note_optional(broker.id, fault)
 
 
 def is_limited(config: BrokerConfig | None) -> bool:

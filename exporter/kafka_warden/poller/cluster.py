@@ -1,5 +1,6 @@
 """The questions about the cluster as a whole. Any broker answers them; some it forwards to the active controller."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
@@ -7,18 +8,21 @@ from typing import Final, TypeVar
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError
-from kafka_warden.model import NO_BROKER, Quorum, Source
+from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeQuorumRequest
+from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, UnsupportedError
+from kafka_warden.model import NO_BROKER, Broker, Optional, Quorum, Source
 from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
 from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
-from kafka_warden.sources.metadata import Layout, read_fenced
+from kafka_warden.sources.metadata import FENCED_BROKERS, Layout, read_fenced
 from kafka_warden.sources.quorum import read_quorum
 from kafka_warden.sources.quotas import read_quotas
 from kafka_warden.sources.reassignments import read_reassignments
 
 TOPICS_A_REQUEST: Final = 2000
 """Topics in one DescribeConfigs request: some 1 MB of reply."""
+
+FORWARDED: Final = Source.REASSIGNMENTS, Source.QUORUM
 
 CONTROLLER_TRIES: Final = 2
 """Brokers that are asked for what the active controller knows: when it hangs, each of them waits for it."""
@@ -65,9 +69,7 @@ class ClusterQuestions:
     async def _adopt(self, layout: Layout, lead: BrokerLink, candidates: Sequence[BrokerLink]) -> None:
         state, answers = self.context.state, self.context.state.answers
         others = [link for link in candidates if link is not lead and not link.busy]
-        fenced = await self.context.ask_any(Source.METADATA, [lead, *others], read_fenced)
-        if fenced is None:
-            fenced = {id_: known for id_, known in answers.brokers.items() if known.fenced}
+        fenced = await self._fenced(lead, others)
         assigned = frozenset(np.unique(layout.broker).tolist())
         for broker in answers.update_brokers(layout.brokers, fenced, assigned):
             state.forget(broker)
@@ -76,6 +78,22 @@ class ClusterQuestions:
         answers.kafka_version = lead.kafka_version or answers.kafka_version
         self.context.layout = answers.adopt(layout)
         self.context.make_columns(len(layout.partition))
+
+    async def _fenced(self, lead: BrokerLink, others: Sequence[BrokerLink]) -> dict[int, Broker]:
+        """Ask for the fenced brokers. Without an answer they are those of before, where it can be known at all."""
+        if not self.context.wants(Optional.FENCED_BROKERS):
+            return {}
+        new = True
+        with contextlib.suppress(SourceError):  # asking meets it again
+            new = await lead.supports(DescribeClusterRequest, FENCED_BROKERS, self.context.soon())
+        # No connection is made only to find that another broker is old, too.
+        candidates = [lead, *(link for link in others if new or link.connected)]
+        fenced = await self.context.ask_any(Source.FENCED_BROKERS, candidates, read_fenced)
+        if fenced is not None:
+            return fenced
+        if isinstance(self.context.outcomes[Source.FENCED_BROKERS, NO_BROKER].fault, UnsupportedError):
+            return {}
+        return {id_: known for id_, known in self.context.state.answers.brokers.items() if known.fenced}
 
     @property
     def failing(self) -> bool:
@@ -91,24 +109,50 @@ class ClusterQuestions:
     async def about_cluster(self) -> None:
         """Ask what the active controller knows, and note whether it answers."""
         answers, started = self.context.state.answers, self.context.now()
-        reassignments = await self._ask_controller(Source.REASSIGNMENTS, read_reassignments)
+        reassignments, candidates = None, await self._controller_candidates()
+        if self.context.wants(Optional.REASSIGNMENTS):
+            reassignments = await self._ask_controller(Source.REASSIGNMENTS, read_reassignments, candidates)
         if reassignments is not None and self.context.layout is not None:
             ended = recently_finished(self.context.layout, answers.reassignments, reassignments)
             answers.reassignments = reassignments | ended
             answers.mark_answered(Source.REASSIGNMENTS, self.context.clock)
-        fault = self.context.outcomes[Source.REASSIGNMENTS, NO_BROKER].fault
-        if isinstance(fault, AnswerTimeoutError):
-            self.context.note(Source.QUORUM, NO_BROKER, started, fault)  # the same controller
-        else:
-            quorum = await self._ask_controller(Source.QUORUM, read_quorum)
-            if quorum is not None:
-                self._lead_by(quorum)
+        if self.context.wants(Optional.QUORUM):
+            await self._ask_quorum(started)
+        faults = [outcome.fault for (source, _), outcome in self.context.outcomes.items() if source in FORWARDED]
         if True in self._forwarded:
             self.context.reach.controller = True
         elif self._forwarded:
             self.context.reach.controller = None if None in self._forwarded else False
+        elif any(isinstance(fault, UnsupportedError) for fault in faults):
+            self.context.reach.controller = None
 
-    async def _ask_controller(self, source: Source, read: Read[T]) -> T | None:
+    async def _ask_quorum(self, started: float) -> None:
+        asked = self.context.outcomes.get((Source.REASSIGNMENTS, NO_BROKER))
+        if asked is not None and isinstance(asked.fault, AnswerTimeoutError):
+            self.context.note(Source.QUORUM, NO_BROKER, started, asked.fault)  # the same controller
+        else:
+            quorum = await self._ask_controller(Source.QUORUM, read_quorum, self._candidates)
+            if quorum is not None:
+                self._lead_by(quorum)
+
+    async def _controller_candidates(self) -> Sequence[BrokerLink]:
+        """Return the brokers that forward to the active controller; in ZooKeeper mode none does, and it is a broker.
+
+        Brokers of a cluster in ZooKeeper mode do not know DescribeQuorum.
+        """
+        context, lead, kraft = self.context, self.context.lead, True
+        with contextlib.suppress(SourceError):  # asking meets it again
+            kraft = lead is None or await lead.supports(DescribeQuorumRequest, 0, context.soon())
+        if kraft or context.layout is None:
+            return self._candidates
+        known = context.state.answers.brokers.get(context.layout.controller)
+        if known is None or known.gone:
+            self._forwarded.append(False)
+            return []
+        context.controller = known.id
+        return [context.state.links.broker(known)]
+
+    async def _ask_controller(self, source: Source, read: Read[T], candidates: Sequence[BrokerLink]) -> T | None:
         """Ask through two brokers at most, which have answered other requests in this poll."""
 
         async def forward(link: BrokerLink, until: float) -> T:
@@ -116,6 +160,8 @@ class ClusterQuestions:
             proves = until < self.context.deadline_at and not link.busy
             try:
                 answer = await read(link, until)
+            except UnsupportedError:
+                raise  # it was not sent
             except SourceError as fault:
                 if not isinstance(fault, AnswerTimeoutError):
                     self._forwarded.append(None)
@@ -125,7 +171,7 @@ class ClusterQuestions:
             self._forwarded.append(True)
             return answer
 
-        return await self.context.ask_any(source, self._candidates, forward, CONTROLLER_TRIES)
+        return await self.context.ask_any(source, candidates, forward, CONTROLLER_TRIES)
 
     def _lead_by(self, quorum: Quorum) -> None:
         state, before = self.context.state, self.context.state.answers.quorum
@@ -137,13 +183,14 @@ class ClusterQuestions:
     async def slow_questions(self, layout: Layout) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""
         state, clock = self.context.state, self.context.clock
-        if state.slow_due.due(Source.QUOTAS, clock):
+        if state.slow_due.due(Source.QUOTAS, clock) and self.context.wants(Optional.QUOTAS):
             quotas = await self.context.ask_any(Source.QUOTAS, self._candidates, read_quotas)
             if quotas is not None:
                 state.answers.quotas = quotas
                 state.answers.mark_answered(Source.QUOTAS, clock)
                 state.slow_due.done(Source.QUOTAS, clock)
-        await self._topic_configs(layout)
+        if self.context.wants(Optional.TOPIC_CONFIGS):
+            await self._topic_configs(layout)
         await self._controller_window()
 
     async def _topic_configs(self, layout: Layout) -> None:
@@ -196,6 +243,8 @@ class ClusterQuestions:
             state.window_of = quorum.leader
             state.slow_due.forget("window")
         if not state.slow_due.due("window", self.context.clock):
+            return
+        if not self.context.wants(Optional.CONTROLLER_CONFIGS, quorum.leader):
             return
         node, started = quorum.leader, self.context.now()
         # Also when there is no answer: a listener behind a firewall must not make every poll wait.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
+from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import AuthenticationError, SourceError
 from kafka_warden.model import Broker
 
@@ -36,11 +37,20 @@ class Links:
     _failed: dict[str, float] = field(default_factory=dict)
     """Key of a link to when it did not answer for the metadata, monotonic seconds."""
 
-    def refresh(self) -> None:
-        """Drop every connection and every refusal when a file with a secret or certificate changed."""
-        if self.settings.changed():
-            self._refused.clear()
+    def refresh(self) -> bool:
+        """Forget every refusal when the login changed, and return whether it did.
+
+        A file with a password or certificate drops every connection, too. Another token does not: connections log in
+        again by themselves before their sessions end.
+        """
+        changed = self.settings.changed()
+        if changed:
             self._close_all()
+        if isinstance(tokens := self.settings.credentials, Tokens):
+            changed |= tokens.changed(self.network.clock.monotonic())
+        if changed:
+            self._refused.clear()
+        return changed
 
     def replace(self, settings: KafkaClientSettings) -> None:
         """Use other settings for new connections, and drop the old ones. Call it between two polls."""

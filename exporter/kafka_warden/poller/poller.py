@@ -1,7 +1,7 @@
 """One poll: from the first request to a `Snapshot`. It evaluates nothing."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -11,7 +11,7 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clock import Clock
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.model import NO_BROKER, ControllerWindow, Snapshot, Source
+from kafka_warden.model import NO_BROKER, ControllerWindow, Optional, Snapshot, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.asking import PollContext, PollerState, Reach
 from kafka_warden.poller.beans import JmxQuestions, Question, fresh
@@ -50,6 +50,8 @@ class PollerSettings:
     """As configured, for a controller whose own listener cannot be read."""
     controllers: tuple[tuple[str, int], ...] = ()
     """Listeners of controllers as `(host, port)`, where DescribeQuorum does not name them (before Kafka 3.9)."""
+    disabled: frozenset[Optional] = frozenset()
+    """Questions that are not asked."""
 
 
 class Poller:
@@ -74,7 +76,7 @@ class Poller:
             self._network,
             Links(self._network, kafka, lost),
             LastAnswers(window=settings.controller_window),
-            StatusBook(),
+            StatusBook(settings.disabled),
             log_dirs_due=Cadence(settings.log_dirs),
             slow_due=Cadence(settings.slow),
             controllers=settings.controllers,
@@ -124,10 +126,13 @@ class Poller:
         """Use these from the next poll on; without `kafka` the connections stay. Call it between two polls."""
         self._settings, state = settings, self._state
         state.controllers = settings.controllers
+        state.book.disabled = settings.disabled
+        state.answers.drop(settings.disabled)
         state.answers.window = settings.controller_window
         state.log_dirs_due.interval = settings.log_dirs
         if kafka is not None:
             state.links.replace(kafka)
+            state.book.ask_again()
         before, self.jmx = self.jmx, jmx
         if before is not None and before is not jmx:
             before.close()
@@ -141,6 +146,20 @@ class Poller:
         """Status of every source, also before the first snapshot."""
         return self._state.book.publish()
 
+    @property
+    def not_available(self) -> Mapping[tuple[Source, str], str]:
+        """Sources that are not available, and why."""
+        return self._state.book.not_available()
+
+    @property
+    def ever_answered(self) -> frozenset[Optional]:
+        """Questions that were ever answered: to have them refused is a failure."""
+        return self._state.book.ever_answered
+
+    def restore(self, ever_answered: Collection[Optional]) -> None:
+        """Add the questions that an earlier process had answers to. Call it between two polls."""
+        self._state.book.restore(ever_answered)
+
     def close(self) -> None:
         """Close every connection and end the JMX child."""
         self._state.links.close()
@@ -150,7 +169,8 @@ class Poller:
 
     async def _ask(self, asked: PollContext) -> Sequence[Question]:
         # Returns no context: that refers to its own task, and the columns of the poll would be freed much later.
-        self._state.links.refresh()
+        if self._state.links.refresh():
+            self._state.book.ask_again()
         async with asked.tasks:
             # The search for a broker that answers may take the whole deadline; beans need not wait for that.
             beans = self._ask_jmx(asked) if self._state.book.failing(Source.METADATA, NO_BROKER) else ()
@@ -187,7 +207,7 @@ class Poller:
             partitions=partition_table(layout, answers.columns, asked.tiered, reassigning),
             replicas=replica_table(layout, answers.columns, ends, adding, removing),
             brokers=dict(answers.brokers),
-            controller=quorum.leader if quorum is not None else None,
+            controller=quorum.leader if quorum is not None else asked.controller,
             kafka_version=answers.kafka_version,
             offsets_at=dict(asked.offsets_at),
             log_dirs=_joined(_recent(answers, Source.LOG_DIRS, answers.log_dirs, slow)),

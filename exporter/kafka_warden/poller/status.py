@@ -1,15 +1,28 @@
-"""The outcome of each source at each broker: the values of `up` and its family, and one log line per change."""
+"""The outcome of each source at each broker: the values of `up` and its family, and one log line per change.
 
+A question that the sidecar can do without is *not available* where it was refused before any broker ever answered it,
+where the broker does not know it, and where the option `sources.disable` lists it. That is no failure. It stays so
+until an answer comes. A question that is refused after it was answered is a failure.
+"""
+
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import structlog
 
-from kafka_warden.errors import SourceError
-from kafka_warden.model import Source, SourceStatus
+from kafka_warden.errors import AuthorizationError, SourceError, UnsupportedError
+from kafka_warden.model import Optional, Source, SourceStatus
 
 log = structlog.get_logger(__name__)
+
+ASK_AGAIN: Final = 300.0
+"""Seconds between two questions that were refused from the start: each is a line in the brokers' log of refusals."""
+
+DISABLED: Final = "disabled"
+"""Reason beside those of errors."""
 
 Key = tuple[Source, str]
 """Source and broker id as text; `NO_BROKER` where none is asked in particular."""
@@ -22,27 +35,76 @@ class _Entry:
     last_success: float | None = None
     errors: Counter[str] = field(default_factory=Counter)
     reason: str | None = None
+    not_available: str | None = None
+    """Why it is no failure that there is no answer."""
+    refused_at: float = -math.inf
+    """Monotonic time."""
 
 
 class StatusBook:
     """Keeps one outcome per source, broker and poll since the sidecar started."""
 
-    def __init__(self) -> None:
+    def __init__(self, disabled: Collection[Optional] = ()) -> None:
+        self.disabled = disabled
+        self.ever_answered: frozenset[Optional] = frozenset()
+        """Questions that were ever answered, also by an earlier process."""
         self._entries: dict[Key, _Entry] = defaultdict(_Entry)
+        self._optional: dict[Key, Optional] = {}
+        self._logged: set[tuple[Optional, str]] = set()
+
+    def due(self, optional: Optional, broker: str, clock: float) -> bool:
+        """Return whether to ask a question that is optional at this monotonic time."""
+        key = optional.source, broker
+        self._optional.setdefault(key, optional)
+        if optional in self.disabled:
+            self._not_available(key, optional, DISABLED, "the option sources.disable lists it")
+            return False
+        entry = self._entries.get(key)
+        if entry is not None and entry.not_available == DISABLED:
+            del self._entries[key]
+            return True
+        refused = entry is not None and entry.not_available == AuthorizationError.reason
+        if entry is None or not refused or optional in self.ever_answered:
+            return True
+        return clock - entry.refused_at >= ASK_AGAIN
+
+    def ask_again(self) -> None:
+        """Ask what was refused at once: the login may have other rights now."""
+        for entry in self._entries.values():
+            entry.refused_at = -math.inf
+
+    def restore(self, ever_answered: Collection[Optional]) -> None:
+        """Add what an earlier process had answers to. What was refused meanwhile has failed."""
+        self.ever_answered |= frozenset(ever_answered)
+        for (source, broker), entry in list(self._entries.items()):
+            refused = entry.not_available == AuthorizationError.reason
+            if refused and self._optional[source, broker] in self.ever_answered:
+                self.failed(source, broker, entry.duration, AuthorizationError("an earlier process had an answer"))
 
     def answered(self, source: Source, broker: str, duration: float, now: float) -> None:
         """Note an answer: the seconds that it took, and its Unix time."""
         entry = self._entries[source, broker]
-        if entry.up is False:
+        if entry.up is False or entry.not_available is not None:
             log.info("source answers again", source=str(source), broker=broker)
-        entry.up, entry.duration, entry.last_success, entry.reason = True, duration, now, None
+        entry.up, entry.duration, entry.last_success = True, duration, now
+        entry.reason = entry.not_available = None
+        optional = self._optional.get((source, broker))
+        if optional is not None and optional not in self.ever_answered:
+            self.ever_answered |= {optional}
 
-    def failed(self, source: Source, broker: str, duration: float, fault: SourceError) -> None:
-        """Note that a source was not answered, and count why."""
-        entry = self._entries[source, broker]
+    def failed(self, source: Source, broker: str, duration: float, fault: SourceError, clock: float = 0.0) -> None:
+        """Note that a source was not answered, and count why. `clock`: monotonic time, for what may be refused."""
+        entry, optional = self._entries[source, broker], self._optional.get((source, broker))
+        if optional is not None and self._may_be_absent(entry, optional, fault):
+            refused = isinstance(fault, AuthorizationError)
+            if refused:
+                entry.refused_at = clock
+            if refused or entry.not_available is None:
+                self._not_available((source, broker), optional, fault.reason, str(fault))
+            return
         if entry.reason != fault.reason:
             log.warning("source failed", source=str(source), broker=broker, reason=fault.reason, error=str(fault))
-        entry.up, entry.duration, entry.reason = False, duration, fault.reason
+        entry.up, entry.duration, entry.reason, entry.not_available = False, duration, fault.reason, None
         entry.errors[fault.reason] += 1
 
     def failing(self, source: Source, broker: str) -> bool:
@@ -61,10 +123,32 @@ class StatusBook:
         dropped = set(brokers)
         for key in [key for key in self._entries if key[1] in dropped and only in (None, key[0])]:
             del self._entries[key]
+            self._optional.pop(key, None)
 
     def publish(self) -> Mapping[Key, SourceStatus]:
-        """Freeze the book for a snapshot. A source that was never asked has no entry."""
+        """Freeze the book for a snapshot. A source that was never asked, or is not available, has no entry."""
         return {
             key: SourceStatus(bool(entry.up), entry.duration, entry.last_success, dict(entry.errors))
             for key, entry in list(self._entries.items())
+            if entry.not_available is None
         }
+
+    def not_available(self) -> Mapping[Key, str]:
+        """Return the sources that are not available, and why: the reason of an error, or `DISABLED`."""
+        entries = list(self._entries.items())
+        return {key: entry.not_available for key, entry in entries if entry.not_available is not None}
+
+    def _may_be_absent(self, entry: _Entry, optional: Optional, fault: SourceError) -> bool:
+        if isinstance(fault, UnsupportedError):
+            return True
+        # What was refused from the start is not up to a broker that is slow or down now.
+        refused = isinstance(fault, AuthorizationError) or entry.not_available is not None
+        return refused and optional not in self.ever_answered
+
+    def _not_available(self, key: Key, optional: Optional, reason: str, why: str) -> None:
+        entry = self._entries[key]
+        entry.not_available, entry.up, entry.reason = reason, None, None
+        if (optional, reason) not in self._logged:
+            self._logged.add((optional, reason))
+            note = log.warning if reason == AuthorizationError.reason else log.info
+            note("source is not available", source=str(key[0]), broker=key[1], reason=reason, error=why)

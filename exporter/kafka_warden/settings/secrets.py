@@ -106,7 +106,7 @@ class SecretFile:
         """
         try:
             with open(self.path, "rb", opener=open_now) as file:
-                _refuse_shared(self.path, os.fstat(file.fileno()))
+                refuse_shared(self.path, os.fstat(file.fileno()))
                 content = file.read(_LARGEST + 1)
         except (OSError, ValueError) as failure:
             raise SecretError(f"{self.path}: cannot read the secret: {reason(failure)}") from None
@@ -130,7 +130,12 @@ def _text(path: Path, content: bytes) -> str:
     return text
 
 
-def _refuse_shared(path: Path, status: os.stat_result) -> None:
+def refuse_shared(path: Path, status: os.stat_result) -> None:
+    """Refuse a file with a secret that others may read, and what is no file.
+
+    Raises:
+        SecretError: the message has the command to run.
+    """
     if not stat.S_ISREG(status.st_mode):
         raise SecretError(f"{path}: not a regular file")
     shared = status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)

@@ -9,6 +9,7 @@ import numpy as np
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest
+from kafka_warden.errors import AuthorizationError
 from kafka_warden.model import UNKNOWN, Bools, FutureReplica, LogDir, Longs
 from kafka_warden.sources.replies import RowIndex, column, find_partitions
 
@@ -50,6 +51,11 @@ async def read_log_dirs(
     reply = await link.ask(DescribeLogDirsRequest(topics=topics), timeout_at)
     if fault := error_code_fault(reply.error_code, None, link.address):
         raise fault
+    if not reply.results:
+        raise AuthorizationError(
+            f"{link.address}: DescribeLogDirs returned no log directory, as Kafka before 3.2 does without the right;"
+            " docs/security.md lists the ACLs that each source needs"
+        )
     return parse_log_dirs(reply, broker, known, sizes, watched)
 
 

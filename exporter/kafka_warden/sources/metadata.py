@@ -10,9 +10,9 @@ from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
-from kafka_warden.errors import ProtocolError
+from kafka_warden.errors import ProtocolError, UnsupportedError
 from kafka_warden.formulas.rows import Keys
-from kafka_warden.model import Bools, Broker, Ints
+from kafka_warden.model import UNKNOWN, Bools, Broker, Ints
 from kafka_warden.sources.metadata_columns import leader_rows, parse_columns
 
 NO_TOPIC_ID: Final = bytes(16)
@@ -40,6 +40,8 @@ class Layout:
     broker: Ints
     in_isr: Bools
     offline: Bools
+    controller: int = UNKNOWN
+    """Id of the active controller in ZooKeeper mode. In KRaft mode that of any broker."""
 
     def keys(self) -> Keys:
         """Keys of its rows."""
@@ -80,7 +82,8 @@ class MetadataQuestion:
             layout = Layout(head["cluster_id"], brokers, **columns) if columns else parse_metadata(reply.decode())
             self._topics, self._layout = topics, layout
         else:
-            self._layout = replace(self._layout, brokers=parse_brokers(head["brokers"]))
+            layout = replace(self._layout, brokers=parse_brokers(head["brokers"]))
+        self._layout = replace(layout, controller=head["controller_id"])
         return self._layout
 
 
@@ -90,13 +93,14 @@ def request_metadata() -> Any:
 
 
 async def read_fenced(link: BrokerLink, timeout_at: float) -> dict[int, Broker]:
-    """Ask for the brokers that are registered and fenced; empty before Kafka 4.0, which does not report them.
+    """Ask for the brokers that are registered and fenced.
 
     Raises:
+        UnsupportedError: Kafka before 4.0 does not report them.
         SourceError: it did not answer.
     """
     if not await link.supports(DescribeClusterRequest, FENCED_BROKERS, timeout_at):
-        return {}
+        raise UnsupportedError(f"{link.address} does not report fenced brokers (Kafka 4.0)")
     reply = await link.ask(DescribeClusterRequest(include_fenced_brokers=True), timeout_at)
     if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault

@@ -2,29 +2,29 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.planning.formatting import (
-    YEAR_10000,
     in_few,
     in_percent,
     in_rate,
     in_size,
     in_time,
+    in_utc,
     in_whole,
+    in_words,
     visible,
 )
 from kafka_warden.settings.strict import did_you_mean
+from kafka_warden.views.alerts import MARKS
+from kafka_warden.views.curves import Curve
 from kafka_warden.views.fields import fields_of
-from kafka_warden.views.rows import Table
+from kafka_warden.views.rows import History, Table
 from kafka_warden.web.api.tables import TABLES
 from kafka_warden.web.query import CONTAINED
 
 UNKNOWN: Final = "-"
-CRITICAL: Final = "■"
-WARNING: Final = "▲"
 RESOURCES: Final = {resource.name: resource for resource in TABLES}
 
 
@@ -39,19 +39,9 @@ class Kind:
     """Cells at the end of a text that stay when it is cut: those of a partition's number."""
 
 
-def instant(seconds: float) -> str:
-    """Write a Unix time in UTC."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC" if 0 <= seconds < YEAR_10000 else UNKNOWN
-
-
-def words(label: Any) -> str:
-    """Write a label value, such as `log_dir_full`, as words."""
-    return visible(str(label)).replace("_", " ")
-
-
 TEXT: Final = Kind(lambda value: visible(str(value)), right=False)
 NAME: Final = Kind(TEXT.write, right=False, tail=6)
-WORDS: Final = Kind(words, right=False)
+WORDS: Final = Kind(in_words, right=False)
 ID: Final = Kind(lambda value: visible(str(value)))
 BYTES: Final = Kind(in_size, 9)
 RATE: Final = Kind(in_rate, 10)
@@ -60,7 +50,7 @@ SHARE: Final = Kind(in_percent, 6)
 COUNT: Final = Kind(in_whole, 9)
 FEW: Final = Kind(in_few, 9)
 MILLISECONDS: Final = Kind(lambda value: f"{value * 1000:,.0f} ms", 9)
-INSTANT: Final = Kind(instant, 23)
+INSTANT: Final = Kind(lambda value: in_utc(value) or UNKNOWN, 23)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +84,12 @@ class Grid:
     columns: tuple[Column, ...]
     keys: tuple[str, ...]
     """The fields that identify a row."""
-    mark: Callable[[Any], str] = lambda _: ""
     shows: Callable[[Any], bool] = lambda _: True
     """Whether people want to see the row."""
+    sides: int | None = None
+    """Brokers and sides of the last hour that its curve needs; `None` if it has no curve."""
+    curve: Callable[[History, Any], Curve | None] = lambda *_: None
+    """Makes the curve that is shown while a row is selected."""
 
     @property
     def of_sidecar(self) -> bool:
@@ -120,6 +113,11 @@ class Grid:
                 f"--sort: {self.name} has no column {field!r}{did_you_mean(field, known)}; it has {names}"
             )
         return known[field]
+
+
+def mark(row: Any) -> str:
+    """Return the mark of a row: empty for one that is fine, and in tables of which all rows are."""
+    return MARKS.get(getattr(row, "severity", None) or "", "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,6 @@
 """`kafka-warden top`: shows the cluster on the terminal, or prints it once."""
 
 import asyncio
-import io
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -12,6 +10,7 @@ from typing import Final
 from kafka_warden.cli import check_installed
 from kafka_warden.config import Config
 from kafka_warden.errors import IncompleteError, NoAnswerError
+from kafka_warden.standard_streams import write
 from kafka_warden.top import output
 from kafka_warden.top.client import Get
 from kafka_warden.top.columns import SERVED
@@ -68,17 +67,5 @@ def _once(get: Get, request: Request) -> int:
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
         text = output.text(shown, request.order, request.search, most, width)
-    _print(text)
+    write(text)
     return 0 if shown.fresh else NO_DATA
-
-
-def _print(text: str) -> None:
-    """Write to standard output. A reader that has enough, such as `head`, is no failure."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal may lack characters
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The interpreter writes what is left at its end, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,12 +3,14 @@
 import math
 import textwrap
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from kafka_warden.planning.formatting import in_bytes, in_count, in_rate, in_time, visible
-from kafka_warden.top.columns import CRITICAL, UNKNOWN, WARNING, Column, Grid, Order, instant, words
+from kafka_warden.planning.formatting import in_bytes, in_count, in_rate, in_time, in_utc, in_whole, in_words, visible
+from kafka_warden.top.columns import UNKNOWN, Column, Grid, Order
 from kafka_warden.top.reading import Shown
+from kafka_warden.views.alerts import MARKS, WARNING
+from kafka_warden.views.curves import Curve
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.problems import by_severity
 
@@ -16,6 +18,9 @@ LEAST: Final = 12
 """Cells that a text keeps while columns are left out. One that is never left out keeps a third of the line."""
 SAMPLE: Final = 1000
 """Rows that the width of a column is measured on."""
+LONGEST: Final = 60
+"""Cells of a curve."""
+BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 GAP: Final = "  "
 _SEPARATOR: Final = " · "
 _UP, _DOWN = "^", "v"
@@ -80,6 +85,20 @@ def row_line(columns: Sequence[tuple[Column, int]], row: Any, width: int) -> str
     return fitted(GAP.join(parts), width)
 
 
+def curve_line(curve: Curve, width: int) -> str:
+    """Return a curve in blocks, the last value at the right, and what it says."""
+    count = min(width - cells(curve.about) - len(GAP), LONGEST)
+    if count < LEAST:
+        return fitted(curve.about, width)
+    drawn, top, latest = [BLOCKS[0]] * count, curve.top, 0
+    for step, value in curve.steps(curve.values, count - 1):
+        block = BLOCKS[0 if value is None else max(math.ceil(value / top * (len(BLOCKS) - 1)), 1)]
+        # Between two samples that are farther apart than a step, the older one goes on.
+        drawn[latest + 1 : step] = [drawn[latest]] * (step - latest - 1)
+        drawn[step], latest = block, step
+    return fitted(GAP.join(["".join(drawn), curve.about]), width)
+
+
 def wrapped(items: Sequence[str], width: int) -> list[str]:
     """Join items, and start another line where they do not fit."""
     lines = [""]
@@ -107,9 +126,7 @@ def _name(shown: Shown) -> Iterator[str]:
     if cluster is not None and cluster.cluster_id:
         yield f"cluster {visible(cluster.cluster_id)}"
     counts = by_severity(shown.problems.rows)
-    found = [f"{CRITICAL} {counts['critical']} critical"] if counts["critical"] else []
-    if counts["warning"]:
-        found.append(f"{WARNING} {in_count(counts['warning'], 'warning')}")
+    found = [f"{MARKS[each]} {in_count(n, each) if each == WARNING else f'{n} {each}'}" for each, n in counts.items()]
     yield from found or ["● nothing needs a look"]
 
 
@@ -117,7 +134,7 @@ def _age(shown: Shown, now: float) -> list[str]:
     age = shown.age(now)
     if shown.time is None or age is None:
         return ["No data yet"]
-    found = f"{'Data' if shown.fresh else 'No fresh data. Last data'} of {instant(shown.time)}"
+    found = f"{'Data' if shown.fresh else 'No fresh data. Last data'} of {in_utc(shown.time) or UNKNOWN}"
     interval = shown.sidecar.poll_interval
     return [found, f"{in_time(int(age))} old", *([] if interval is None else [f"a poll every {in_time(interval)}"])]
 
@@ -125,34 +142,30 @@ def _age(shown: Shown, now: float) -> list[str]:
 def _cluster(shown: Shown) -> Iterator[str]:
     cluster = shown.cluster
     assert cluster is not None  # noqa: S101  # the caller checked
-    others = [f"{number} {words(state)}" for state, number in cluster.brokers.items() if state != "active"]
+    others = [f"{number} {in_words(state)}" for state, number in cluster.brokers.items() if state != "active"]
     brokers = f"brokers {cluster.brokers.get('active', 0)} of {sum(cluster.brokers.values())} active"
     yield ", ".join([brokers, *others])
     yield f"controller {visible(cluster.controller or UNKNOWN)}"
-    yield f"partitions {_count(cluster.partitions)}"
-    yield f"offline {_count(cluster.offline_partitions)}"
-    yield f"under min ISR {_count(cluster.under_min_isr_partitions)}"
-    out = ", ".join(f"{number:,} {words(state)}" for state, number in cluster.out_of_sync.items())
+    yield f"partitions {_written(in_whole, cluster.partitions)}"
+    yield f"offline {_written(in_whole, cluster.offline_partitions)}"
+    yield f"under min ISR {_written(in_whole, cluster.under_min_isr_partitions)}"
+    out = ", ".join(f"{number:,} {in_words(state)}" for state, number in cluster.out_of_sync.items())
     yield f"out of sync {sum(cluster.out_of_sync.values()):,}" + (f" ({out})" if out else "")
 
 
 def _moving(shown: Shown) -> Iterator[str]:
     cluster = shown.cluster
     assert cluster is not None  # noqa: S101  # the caller checked
-    yield f"moving {_count(cluster.reassigning_partitions)}"
+    yield f"moving {_written(in_whole, cluster.reassigning_partitions)}"
     if cluster.reassigning_partitions:
-        yield f"left {UNKNOWN if cluster.remaining_bytes is None else in_bytes(cluster.remaining_bytes)}"
-        yield (
-            "never done"
-            if cluster.eta == math.inf
-            else f"done in {UNKNOWN if cluster.eta is None else in_time(cluster.eta)}"
-        )
+        yield f"left {_written(in_bytes, cluster.remaining_bytes)}"
+        yield "never done" if cluster.eta == math.inf else f"done in {_written(in_time, cluster.eta)}"
     if cluster.recommended_throttle is not None:
         yield f"recommended throttle {in_rate(cluster.recommended_throttle)}"
 
 
-def _count(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:,.0f}"
+def _written(write: Callable[[float], str], value: float | None) -> str:
+    return UNKNOWN if value is None else write(value)
 
 
 def detail(grid: Grid, row: Any, width: int) -> list[str]:

@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from kafka_warden.clock import monotonic
-from kafka_warden.top.columns import Order, chosen
+from kafka_warden.top.columns import Order, chosen, mark
 from kafka_warden.top.layout import fit, head, row_line, title_line
 from kafka_warden.top.reading import Shown
 from kafka_warden.top.tables import BY_NAME
@@ -30,7 +30,7 @@ def text(shown: Shown, order: Order, search: str, most: int, width: int) -> str:
             lines.append(grid.empty if not search else "No row matches.")
             continue
         lines.append(f"  {title_line(columns, order, width - _MARK)}")
-        lines += [f"{grid.mark(row):1} {row_line(columns, row, width - _MARK)}" for row in rows[:most]]
+        lines += [f"{mark(row):1} {row_line(columns, row, width - _MARK)}" for row in rows[:most]]
         if total > most:
             lines.append(f"  and {total - min(most, len(rows)):,} more")
     return "".join(f"{line.rstrip()}\n" for line in lines)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Final, NoReturn, get_args, get_origin
 
 from kafka_warden.clock import monotonic
@@ -13,7 +13,7 @@ from kafka_warden.planning.formatting import visible
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.columns import RESOURCES
 from kafka_warden.views.fields import fields_of
-from kafka_warden.views.rows import Cluster, SidecarRow, Table
+from kafka_warden.views.rows import Cluster, History, SidecarRow, Table
 from kafka_warden.web.api.answers import MOST_ROWS
 from kafka_warden.web.api.encode import INFINITE
 from kafka_warden.web.api.tables import Resource
@@ -43,6 +43,8 @@ class Shown:
     sidecar: SidecarRow
     cluster: Cluster | None
     problems: Table[Any]
+    history: History | None
+    """The last hour, if it was asked for."""
     tables: Mapping[str, Table[Any]]
     clock: float
     """Unix time at the sidecar when it answered."""
@@ -58,15 +60,20 @@ class Shown:
         return None if self.time is None else max(self.clock - self.time + now - self.read_at, 0.0)
 
 
-async def read(get: Get, wanted: Mapping[str, int]) -> Shown:
-    """Read cluster, sidecar, all problems and some tables; `wanted` has the most rows of each.
+async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) -> Shown:
+    """Read cluster, sidecar, all problems and some tables of one poll.
+
+    Args:
+        get: asks for a path.
+        wanted: the tables, with the most rows of each.
+        sides: brokers and sides of the last hour; 0 for the totals only, `None` for nothing.
 
     Raises:
         NoAnswerError: there is no answer, or it is not that of a sidecar.
     """
     for left in reversed(range(TRIES)):
         reader = _Reader(get)
-        shown = await reader.read(wanted)
+        shown = await reader.read(wanted, sides)
         if len(reader.polls) == 1:
             return shown
         if left:
@@ -82,11 +89,12 @@ class _Reader:
         self.polls: set[tuple[float | None, bool]] = set()
         self._clock = 0.0
 
-    async def read(self, wanted: Mapping[str, int]) -> Shown:
+    async def read(self, wanted: Mapping[str, int], sides: int | None) -> Shown:
         sidecar = _row(SidecarRow, (await self._ask("sidecar")).get("data"))
         at, ((time, fresh),) = monotonic(), self.polls
         problems = await self._table(RESOURCES[PROBLEMS], MOST_ROWS, fresh)
-        shown = Shown(time, fresh, sidecar, None, problems, {}, self._clock, at)
+        history = None if sides is None else _row(History, (await self._ask(f"history?sides={sides}")).get("data"))
+        shown = Shown(time, fresh, sidecar, None, problems, history, {}, self._clock, at)
         if fresh and (answer := await self._ask("cluster")):
             shown = replace(shown, cluster=_row(Cluster, answer.get("data")))
         tables = {
@@ -153,6 +161,8 @@ def _row(kind: type, values: Any) -> Any:
 
 def _value(name: str, hint: Any, value: Any) -> Any:
     kinds = get_args(hint) or (hint,)
+    if get_origin(hint) is tuple:
+        return _tuple(name, kinds[0], value)
     if get_origin(hint) is Mapping:
         if value is None or (isinstance(value, dict) and all(type(each) in kinds for each in value.values())):
             return value or {}
@@ -161,6 +171,18 @@ def _value(name: str, hint: Any, value: Any) -> Any:
     elif value is None or type(value) in kinds or (float in kinds and type(value) is int):
         return value
     return _refuse(name)
+
+
+def _tuple(name: str, kind: Any, values: Any) -> tuple[Any, ...]:
+    """Make the rows, or the numbers, of a field."""
+    if not isinstance(values, list | None):
+        _refuse(name)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return tuple(_row(kind, each) for each in values or ())
+    try:
+        return tuple(None if each is None else float(each) for each in values or ())
+    except (TypeError, ValueError):
+        _refuse(name)
 
 
 def _refuse(what: str) -> NoReturn:

@@ -14,9 +14,9 @@ from textual.widgets import Input, Static
 
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
-from kafka_warden.planning.formatting import in_time, visible
+from kafka_warden.planning.formatting import in_time, in_utc, visible
 from kafka_warden.top.client import Get
-from kafka_warden.top.columns import SERVED, Grid, Order, chosen, instant
+from kafka_warden.top.columns import SERVED, Grid, Order, chosen
 from kafka_warden.top.flags import Request
 from kafka_warden.top.layout import detail, fitted, head, wrapped
 from kafka_warden.top.reading import Shown, read
@@ -134,7 +134,7 @@ class Top(App[int]):
     async def _read(self) -> None:
         """Read once. Without an answer what was shown stays, with its age."""
         try:
-            self.shown = await read(self._get, {self.grid.name: MOST})
+            self.shown = await read(self._get, {self.grid.name: MOST}, self.grid.sides)
         except (NoAnswerError, SecretError) as failure:
             since = self.trouble or Trouble("", monotonic(), time.time())
             self.trouble = replace(since, text=visible(str(failure)))
@@ -153,7 +153,7 @@ class Top(App[int]):
         else:
             known = self.grid.of_sidecar or (self.shown is not None and self.shown.fresh)
             note = self.grid.empty if known else "No fresh data."
-        self._rows.show(self.grid, rows, self._order, note)
+        self._rows.show(self.grid, rows, self._order, note, None if self.shown is None else self.shown.history)
         self._show_tables(total)
         self._show_head()
 
@@ -162,7 +162,7 @@ class Top(App[int]):
         lines = [] if self.shown is None else head(self.shown, now, width)
         trouble = self.trouble
         if trouble is not None:
-            since = f"! No answer for {in_time(int(now - trouble.since))}, since {instant(trouble.wall)}"
+            since = f"! No answer for {in_time(int(now - trouble.since))}, since {in_utc(trouble.wall)}"
             lines[:0] = wrapped([since, f"{self._request.where}: {trouble.text}"], width)
         if self.paused:
             lines.insert(0, "Paused: p goes on")

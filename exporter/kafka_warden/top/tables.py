@@ -6,7 +6,6 @@ from typing import Any, Final
 from kafka_warden.top.columns import (
     BYTES,
     COUNT,
-    CRITICAL,
     FEW,
     ID,
     INSTANT,
@@ -16,23 +15,28 @@ from kafka_warden.top.columns import (
     SHARE,
     TEXT,
     TIME,
-    WARNING,
     WORDS,
     Column,
     Grid,
 )
+from kafka_warden.views import curves
+from kafka_warden.views.curves import Curve
+from kafka_warden.views.notes import source_state
+from kafka_warden.views.rows import History
+from kafka_warden.web.api.tables import MOST_SIDES
 
 
 def _partition(row: Any) -> str:
     return f"{row.topic}-{row.partition}"
 
 
+def _side(history: History, row: Any) -> Curve | None:
+    of = {(each.broker, each.side): each for each in history.sides}
+    return curves.of_side(history, of[row.broker, row.side]) if (row.broker, row.side) in of else None
+
+
 def _move_state(row: Any) -> str:
     return "stuck" if row.cause else "never ends" if row.never_ends else "copying"
-
-
-def _warning(_: Any) -> str:
-    return WARNING
 
 
 _PARTITION: Final = Column("Partition", "topic", NAME, of=_partition)
@@ -49,7 +53,6 @@ GRIDS: Final = (
             Column("What", "sentence", TEXT),
         ),
         ("kind", "sentence"),
-        lambda row: CRITICAL if row.severity == "critical" else WARNING,
     ),
     Grid(
         "moves",
@@ -68,7 +71,8 @@ GRIDS: Final = (
             Column("Why", "sentence", TEXT, 8),
         ),
         _MOVED,
-        lambda row: CRITICAL if row.cause else WARNING if row.never_ends else "",
+        sides=0,
+        curve=lambda history, _: curves.of_remaining(history),
     ),
     Grid(
         "log-dir-moves",
@@ -99,6 +103,8 @@ GRIDS: Final = (
         ),
         ("broker", "side"),
         shows=lambda row: row.in_use,
+        sides=MOST_SIDES,
+        curve=_side,
     ),
     Grid(
         "throttle-problems",
@@ -112,7 +118,6 @@ GRIDS: Final = (
             Column("Means", "sentence", TEXT, 3),
         ),
         ("broker", "side", "problem"),
-        _warning,
     ),
     Grid(
         "replicas",
@@ -129,7 +134,8 @@ GRIDS: Final = (
             Column("Bytes", "lag_bytes", BYTES, 3),
         ),
         _MOVED,
-        lambda row: CRITICAL if row.state in {"stuck", "offline"} else WARNING,
+        sides=0,
+        curve=lambda history, _: curves.of_out_of_sync(history),
     ),
     Grid(
         "topics",
@@ -141,7 +147,6 @@ GRIDS: Final = (
             Column("Under min ISR", "under_min_isr_partitions", COUNT, 1),
         ),
         ("topic",),
-        lambda _: CRITICAL,
     ),
     Grid(
         "brokers",
@@ -158,7 +163,6 @@ GRIDS: Final = (
             Column("Lag", "lag_bytes", BYTES, 2),
         ),
         ("broker",),
-        lambda row: "" if row.state == "active" else CRITICAL,
     ),
     Grid(
         "log-dirs",
@@ -173,7 +177,6 @@ GRIDS: Final = (
             Column("Logs", "bytes", BYTES, 1),
         ),
         ("broker", "log_dir"),
-        lambda row: CRITICAL if row.online == 0 else "",
     ),
     Grid(
         "clients",
@@ -189,7 +192,6 @@ GRIDS: Final = (
             Column("Admitted in", "admission_delay", TIME, 1),
         ),
         ("user", "client_id"),
-        lambda row: WARNING if row.tokens is not None and row.tokens < 0 else "",
     ),
     Grid(
         "tiered-topics",
@@ -229,7 +231,6 @@ GRIDS: Final = (
             Column("Means", "sentence", TEXT, 2),
         ),
         ("broker", "problem"),
-        _warning,
     ),
     Grid(
         "sources",
@@ -238,7 +239,7 @@ GRIDS: Final = (
         (
             Column("Request", "source", WORDS),
             Column("Broker", "broker", ID, of=lambda row: row.broker or "any"),
-            Column("State", "up", WORDS, of=lambda row: "answered" if row.up else "not answered"),
+            Column("State", "up", WORDS, of=lambda row: source_state(row.up, row.not_available)),
             Column("Took", "duration", MILLISECONDS, 3),
             Column("Last answered", "last_success", INSTANT, 2),
             Column(
@@ -250,7 +251,6 @@ GRIDS: Final = (
             ),
         ),
         ("source", "broker"),
-        lambda row: WARNING if row.up == 0 else "",
     ),
 )
 BY_NAME: Final[Mapping[str, Grid]] = {grid.name: grid for grid in GRIDS}

@@ -13,13 +13,15 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from kafka_warden.planning.formatting import visible
-from kafka_warden.top.columns import CRITICAL, SERVED, WARNING, Column, Grid, Order
-from kafka_warden.top.layout import fit, row_line, title_line
+from kafka_warden.top.columns import SERVED, Column, Grid, Order, mark
+from kafka_warden.top.layout import curve_line, fit, row_line, title_line
 from kafka_warden.top.tables import GRIDS
+from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
+from kafka_warden.views.rows import History
 
 TICK: Final = 1.0
 """Seconds between two changes of the ages."""
-_STYLES: Final = {CRITICAL: "bold ansi_red", WARNING: "ansi_yellow"}
+_STYLES: Final = {MARKS[CRITICAL]: "bold ansi_red", MARKS[WARNING]: "ansi_yellow"}
 _BORDER: Final = 4
 """Cells beside a text: padding and a scroll bar."""
 _SMALL: Final = 6
@@ -75,14 +77,16 @@ class Rows(Widget, can_focus=True):
     rows: Sequence[Any] = ()
     note: str = ""
     order: Order = SERVED
+    history: History | None = None
 
     def __init__(self) -> None:
         super().__init__()
         self._at = self._first = 0
         self._columns: list[tuple[Column, int]] = []
 
-    def show(self, grid: Grid, rows: Sequence[Any], order: Order, note: str) -> None:
+    def show(self, grid: Grid, rows: Sequence[Any], order: Order, note: str, history: History | None) -> None:
         """Show other rows; the same row stays chosen. `note` is shown if there are none."""
+        self.history = history
         chosen = self.chosen
         key = grid.key(chosen) if chosen is not None and grid is self.grid else None
         self.grid, self.rows, self.order, self.note = grid, rows, order, note
@@ -120,19 +124,23 @@ class Rows(Widget, can_focus=True):
         width = self.size.width - 4
         if not self.rows:
             return Content(self.note)
-        below = self._sentence()
+        below = self._below()
         height = max(self.size.height - 1 - len(below), 1)
         self._first = max(min(self._first, self._at, len(self.rows) - height), self._at - height + 1, 0)
         lines = [Content.styled(f"    {title_line(self._columns, self.order, width)}", "bold")]
         for at in range(self._first, min(self._first + height, len(self.rows))):
             row = self.rows[at]
-            mark = self.grid.mark(row)
-            text = f"{'>' if at == self._at else ' '} {mark:1} {row_line(self._columns, row, width)}"
-            lines.append(Content.styled(text, "reverse" if at == self._at else _STYLES.get(mark, "")))
+            sign = mark(row)
+            text = f"{'>' if at == self._at else ' '} {sign:1} {row_line(self._columns, row, width)}"
+            lines.append(Content.styled(text, "reverse" if at == self._at else _STYLES.get(sign, "")))
         lines += [Content()] * (height + 1 - len(lines)) + [Content.styled(line, "italic") for line in below]
         return Content("\n").join(lines)
 
-    def _sentence(self) -> list[str]:
-        """Return the sentence of the row under the cursor, for which its column may be too narrow, or missing."""
-        lines = textwrap.wrap(visible(getattr(self.chosen, "sentence", None) or ""), max(self.size.width - 4, 1))
-        return [f"    {line}" for line in lines[:2]] if self.size.height > _SMALL else []
+    def _below(self) -> list[str]:
+        """Return the curve, and the sentence of the row under the cursor, whose column may be too narrow or missing."""
+        if self.size.height <= _SMALL:
+            return []
+        width = max(self.size.width - 4, 1)
+        lines = textwrap.wrap(visible(getattr(self.chosen, "sentence", None) or ""), width)[:2]
+        curve = None if self.history is None else self.grid.curve(self.history, self.chosen)
+        return [f"    {line}" for line in ([] if curve is None else [curve_line(curve, width)]) + lines]

@@ -44,7 +44,7 @@ def make_views(view: View | None, sidecar: Sidecar, history: Samples) -> Views:
         fresh=view is not None,
         problems=table(()),
         sidecar=_sidecar(sidecar),
-        sources=table(_sources(sidecar), lambda row: (row.up != 0, row.source, row.broker)),
+        sources=table(_sources(sidecar), lambda row: (row.up != 0, row.up is not None, row.source, row.broker)),
         history=history,
     )
     if view is not None:
@@ -142,8 +142,8 @@ def _fewest_tokens(client: Client) -> tuple[float, str, str]:
 
 
 def _sources(sidecar: Sidecar) -> list[SourceRow]:
-    status = {(str(source), broker): each for (source, broker), each in sidecar.status.items()}
-    return joined(sidecar, SourceRow, ("source", "broker"), errors=lambda key: dict(status[key[0], key[1]].errors))
+    errors = {(str(source), broker): dict(each.errors) for (source, broker), each in sidecar.status.items()}
+    return joined(sidecar, SourceRow, ("source", "broker"), errors=lambda key: errors.get((key[0], key[1]), {}))
 
 
 def _sidecar(sidecar: Sidecar) -> SidecarRow:

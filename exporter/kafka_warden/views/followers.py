@@ -10,6 +10,7 @@ from kafka_warden.catalogue.followers import ROUTINE
 from kafka_warden.derive.moves.moves import Move as DerivedMove
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.model import UNKNOWN
+from kafka_warden.views.alerts import of_move, of_replica, severity
 from kafka_warden.views.notes import cause_of, why_no_eta
 from kafka_warden.views.rows import Move, Replica, Table
 from kafka_warden.views.runbooks import runbook
@@ -41,6 +42,7 @@ def _worst_move(move: DerivedMove) -> tuple[bool, bool, float]:
 
 def _move(move: DerivedMove) -> Move:
     stuck = move.stuck
+    alert = of_move(stuck=stuck is not None, never_ends=bool(move.never_ends))
     if stuck is not None:
         sentence: str | None = cause_of(stuck, move.broker, move.leader)
     else:
@@ -59,7 +61,8 @@ def _move(move: DerivedMove) -> Move:
         stalled=move.stalled,
         cause=None if stuck is None else str(stuck),
         sentence=sentence,
-        runbook=None if stuck is None else runbook("KafkaReassignmentStuck"),
+        runbook=runbook(alert),
+        severity=None if alert is None else severity(alert),
     )
 
 
@@ -80,18 +83,20 @@ def _replicas(view: View, rows: np.ndarray) -> Iterator[Replica]:
         _known(np.where(shown, derived.lag.bytes[rows], np.nan)),
         _known(np.where(shown, times.lag_seconds[rows], np.nan)),
     )
-    for topic, number, broker, leader, state, out, behind, messages, size, seconds in zip(*columns, strict=True):
+    for topic, number, broker, leader, code, out, behind, messages, size, seconds in zip(*columns, strict=True):
+        state = None if code == UNKNOWN else str(STATES[code])
         yield Replica(
             topic=names[topic],
             partition=number,
             broker=broker,
             leader=None if leader == UNKNOWN else leader,
-            state=None if state == UNKNOWN else str(STATES[state]),
+            state=state,
             out_of_sync_seconds=out,
             behind_seconds=behind,
             lag_messages=None if messages == UNKNOWN else messages,
             lag_bytes=size,
             lag_seconds=seconds,
+            severity=of_replica(state, out),
         )
 
 

@@ -22,6 +22,13 @@ CAUSES: Final = {
     Cause.NO_PROGRESS: "Nothing is copied, without a known cause: look at the logs of brokers {leader} and {broker}.",
 }
 
+NOT_AVAILABLE: Final = {
+    "authorization": "not available: no right",
+    "unsupported": "not available: version of Kafka",
+    "disabled": "not available: sources.disable",
+}
+"""By reason."""
+
 STATES: Final = {
     ReplicaState.OFFLINE: "the broker is down, or its log directory is offline",
     ReplicaState.LEADER_UNAVAILABLE: "there is no leader that answers",
@@ -79,3 +86,10 @@ def why_no_eta(*, known: bool, never: bool | None) -> str | None:
     if never:
         return "Producers write more than it copies: at this rate it never ends."
     return None if known else "No ETA yet: the rate or the remaining bytes are not known."
+
+
+def source_state(up: float | None, not_available: str | None) -> str:
+    """Return the state of a source in words."""
+    if not_available is not None:
+        return NOT_AVAILABLE[not_available]
+    return "answered" if up else "not answered"

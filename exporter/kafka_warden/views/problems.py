@@ -3,42 +3,49 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from kafka_warden.views.rows import Move, Problem
+from kafka_warden.views.alerts import (
+    BLIND,
+    JMX,
+    LOG_DIR_OFFLINE,
+    MUTATIONS,
+    NEVER_ENDS,
+    OFFLINE,
+    OUT_OF_SYNC,
+    PARTITION_LIMIT,
+    SEVERITIES,
+    STUCK,
+    UNAVAILABLE,
+    UNDER_MIN_ISR,
+    alerts,
+    severity,
+    worst,
+)
+from kafka_warden.views.rows import Move, Problem, ThrottleProblem
 from kafka_warden.views.runbooks import runbook
 from kafka_warden.views.views import Views
-
-CRITICAL, WARNING = "critical", "warning"
-
-CRITICAL_ALERTS = frozenset(
-    ("KafkaClusterUnreachable", "KafkaNoActiveController", "KafkaPartitionOffline", "KafkaPartitionUnderMinIsr")
-)
-"""A problem is as severe as its alert."""
-
-UNAVAILABLE = {
-    "unanswering": ("not answering", "KafkaBrokerUnreachable"),
-    "gone": ("gone from the cluster", "KafkaBrokerFenced"),
-    "fenced": ("fenced", "KafkaBrokerFenced"),
-    "shutting_down": ("shutting down", None),
-}
-"""State of a broker to words, and the alert."""
 
 NAMED = 8
 """Ids that a sentence names."""
 
 
 def problems(views: Views) -> list[Problem]:
-    """Return all problems, critical ones first."""
+    """Return all problems, the most severe first."""
     found: list[Problem] = []
     if views.cluster is not None:
         found += [*_partitions(views), *_brokers(views), *_moves(views), *_throttles(views), *_rest(views)]
     found += _sidecar(views)
-    return sorted(found, key=lambda problem: problem.severity != CRITICAL)
+    return sorted(found, key=lambda problem: SEVERITIES.index(problem.severity))
 
 
 def by_severity(found: Iterable[Problem]) -> Mapping[str, int]:
-    """Return how many problems each severity has."""
+    """Return how many problems each severity has, of those that occur, the worst first."""
     counted = Counter(problem.severity for problem in found)
-    return {severity: counted[severity] for severity in (CRITICAL, WARNING)}
+    return {each: counted[each] for each in SEVERITIES if counted[each]}
+
+
+def severity_of(found: Iterable[Problem], *kinds: str) -> str | None:
+    """Return the worst severity of the problems whose kind begins with one of these texts; `None` without any."""
+    return worst(problem.severity for problem in found if problem.kind.startswith(kinds))
 
 
 def _sidecar(views: Views) -> Iterator[Problem]:
@@ -53,13 +60,12 @@ def _sidecar(views: Views) -> Iterator[Problem]:
     if own.controller_reachable == 0:
         text = "The active controller does not answer."
         yield _problem("controller_unreachable", text, None, "sidecar", "KafkaNoActiveController")
-    down = [source for source in views.sources.rows if source.up == 0]
-    if down:
-        names = _listed(
-            dict.fromkeys(f"{row.source} of broker {row.broker}" if row.broker else row.source for row in down)
-        )
-        text = f"Requests that are not answered: {names}. Values that need them are absent."
-        yield _problem("sources_down", text, None, "sidecar", "KafkaWardenBlind")
+    for kind, alert in (("sources_down", BLIND), ("jmx_down", JMX)):
+        down = [row for row in views.sources.rows if alert in alerts(row)]
+        names = _listed(f"{row.source} of broker {row.broker}" if row.broker else row.source for row in down)
+        if down:
+            text = f"Requests that are not answered: {names}. Values that need them are absent."
+            yield _problem(kind, text, None, "sidecar", alert)
     if own.config_last_reload_successful == 0 or own.web_config_in_use == 0:
         text = "The configuration as it is now is not in use: it cannot be used, or it needs a restart."
         yield _problem("configuration_not_used", text, None, "sidecar", "KafkaWardenConfigurationNotUsed")
@@ -74,15 +80,15 @@ def _partitions(views: Views) -> Iterator[Problem]:
     assert cluster is not None  # noqa: S101  # the caller checked
     if offline := cluster.offline_partitions:
         text = f"{_count(offline, 'partition')} without a leader."
-        yield _problem("offline_partitions", text, None, "replicas", "KafkaPartitionOffline")
+        yield _problem("offline_partitions", text, None, "replicas", OFFLINE)
     if under := cluster.known_under_min_isr_partitions:
         text = f"{_count(under, 'partition')} with fewer in-sync replicas than min.insync.replicas: writes may fail."
-        yield _problem("under_min_isr", text, None, "replicas", "KafkaPartitionUnderMinIsr")
+        yield _problem("under_min_isr", text, None, "replicas", UNDER_MIN_ISR)
     if out := sum(cluster.out_of_sync.values()) - cluster.out_of_sync.get("moving", 0):
         ages = [row.out_of_sync_seconds for row in views.replicas.rows if row.out_of_sync_seconds is not None]
         if ages:
             text = f"{_count(out, 'replica')} out of sync."
-            yield _problem("out_of_sync", text, max(ages), "replicas", "KafkaReplicasOutOfSync")
+            yield _problem("out_of_sync", text, max(ages), "replicas", OUT_OF_SYNC)
     left = cluster.partition_headroom
     if left is not None and left < 0:
         text = f"The cluster is {-left:,.0f} partitions above its limit."
@@ -92,21 +98,21 @@ def _partitions(views: Views) -> Iterator[Problem]:
 def _brokers(views: Views) -> Iterator[Problem]:
     states: dict[str, list[str]] = defaultdict(list)
     for row in views.brokers.rows:
-        if row.state in UNAVAILABLE:
+        if row.state is not None and row.state in UNAVAILABLE:
             states[row.state].append(str(row.broker))
     for state, brokers in states.items():
         text, alert = UNAVAILABLE[state]
         who = "Broker {} is" if len(brokers) == 1 else "Brokers {} are"
         sentence = f"{who.format(_listed(brokers))} {text}."
         yield _problem(f"broker_{state}", sentence, None, "brokers", alert)
-    over = [str(row.broker) for row in views.brokers.rows if (row.partition_headroom or 0) < 0]
+    over = [str(row.broker) for row in views.brokers.rows if PARTITION_LIMIT in alerts(row)]
     if over:
         text = f"Above the partition limit: broker {_listed(over)}."
-        yield _problem("broker_partition_limit", text, None, "brokers", "KafkaBrokerPartitionLimit")
-    offline = [f"{row.log_dir} of broker {row.broker}" for row in views.log_dirs.rows if row.online == 0]
+        yield _problem("broker_partition_limit", text, None, "brokers", PARTITION_LIMIT)
+    offline = [f"{row.log_dir} of broker {row.broker}" for row in views.log_dirs.rows if LOG_DIR_OFFLINE in alerts(row)]
     if offline:
         text = f"Log directories offline: {_listed(offline)}."
-        yield _problem("log_dir_offline", text, None, "brokers", "KafkaLogDirOffline")
+        yield _problem("log_dir_offline", text, None, "brokers", LOG_DIR_OFFLINE)
 
 
 def _moves(views: Views) -> Iterator[Problem]:
@@ -120,38 +126,39 @@ def _moves(views: Views) -> Iterator[Problem]:
             targets = _listed(map(str, sorted({move.broker for move in stuck})))
             text = f"{_count(len(stuck), 'move')} to broker {targets} stuck: {cause.replace('_', ' ')}."
         longest = max(move.stalled or 0.0 for move in stuck)
-        yield _problem(f"stuck_{cause}", text, longest, "moves", "KafkaReassignmentStuck")
+        yield _problem(f"stuck_{cause}", text, longest, "moves", STUCK)
     never = sum(1 for move in views.moves.rows if move.never_ends and move.cause is None)
     if never:
         text = f"{_count(never, 'move')} never ending: producers write more than is copied."
-        yield _problem("never_ends", text, None, "moves", "KafkaReassignmentWillMissItsTime")
+        yield _problem("never_ends", text, None, "moves", NEVER_ENDS)
 
 
 def _throttles(views: Views) -> Iterator[Problem]:
-    found: dict[tuple[str, str, str | None], list[tuple[str, float]]] = defaultdict(list)
+    found: dict[str, list[ThrottleProblem]] = defaultdict(list)
     for row in views.throttle_problems.rows:
         if row.runbook is not None:
-            key = row.problem, row.sentence, row.runbook
-            found[key].append((f"{row.broker} ({row.side})", row.seconds or 0.0))
-    for (name, sentence, address), holding in found.items():
-        text = f"Throttle of broker {_listed([where for where, _ in holding])}: {sentence}"
-        yield Problem(WARNING, f"throttle_{name}", text, max(age for _, age in holding), "throttles", address)
+            found[row.problem].append(row)
+    for name, holding in found.items():
+        text = f"Throttle of broker {_listed(f'{row.broker} ({row.side})' for row in holding)}: {holding[0].sentence}"
+        yield _problem(
+            f"throttle_{name}", text, max(row.seconds or 0.0 for row in holding), "throttles", *alerts(holding[0])
+        )
 
 
 def _rest(views: Views) -> Iterator[Problem]:
-    short = [client for client in views.clients.rows if client.tokens is not None and client.tokens < 0]
+    short = [client for client in views.clients.rows if MUTATIONS in alerts(client)]
     if short:
         names = _listed([f"{client.user or 'no user'} / {client.client_id or 'any client'}" for client in short])
         text = f"Refused until their controller mutation quota refills: {names}."
-        yield _problem("mutations_throttled", text, None, "clients", "KafkaControllerMutationThrottled")
+        yield _problem("mutations_throttled", text, None, "clients", MUTATIONS)
     for row in views.tiered_problems.rows:
         if row.runbook is not None:
             text = f"Tiered storage of broker {row.broker}: {row.sentence}"
-            yield Problem(WARNING, f"tiered_{row.problem}", text, row.seconds, "tiered", row.runbook)
+            yield _problem(f"tiered_{row.problem}", text, row.seconds, "tiered", *alerts(row))
 
 
 def _problem(kind: str, text: str, seconds: float | None, section: str, alert: str | None) -> Problem:
-    return Problem(CRITICAL if alert in CRITICAL_ALERTS else WARNING, kind, text, seconds, section, runbook(alert))
+    return Problem(severity(alert), kind, text, seconds, section, runbook(alert))
 
 
 def _count(number: float, thing: str) -> str:

@@ -13,6 +13,7 @@ from kafka_warden.views.fields import Broker, LabelOf, Name, Of, Text
 Row = TypeVar("Row")
 Partition = Annotated[int, Text("Number of the partition")]
 Side = Annotated[str, Text("leader, follower, or log_dirs for copies between log directories")]
+Severity = Annotated[str | None, Text("critical, warning or info, as its alert; null where nothing is wrong")]
 Runbook = Annotated[str | None, Text("Address of the runbook, or its path in the project; null where there is none")]
 
 
@@ -28,7 +29,7 @@ class Table(Generic[Row]):
 class Problem:
     """Something that needs a look, as a sentence."""
 
-    severity: Annotated[str, Text("critical or warning")]
+    severity: Annotated[str, Text("critical, warning or info, as its alert")]
     kind: Annotated[str, Text("Stable name of the kind of problem")]
     sentence: Annotated[str, Text("What is wrong, for people")]
     seconds: Annotated[float | None, Text("For how long it is known, the longest where the sentence counts several")]
@@ -87,6 +88,7 @@ class BrokerRow:
     lag_unknown_replicas: Annotated[float | None, Of("broker_replica_lag_unknown_replicas")]
     replicas_without_log: Annotated[float | None, Of("broker_replicas_without_log")]
     stray_replicas: Annotated[float | None, Of("broker_stray_replicas")]
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ class Move:
     cause: Annotated[str | None, LabelOf("reassignment_stuck", "cause")]
     sentence: Annotated[str | None, Text("Why it is stuck, or why there is no ETA; null while it advances")]
     runbook: Runbook
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,7 @@ class ThrottleProblem:
     seconds: Annotated[float | None, Of("replication_throttle_problem_seconds")]
     sentence: Annotated[str, Text("What it means, for people")]
     runbook: Runbook
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +180,7 @@ class Replica:
     lag_messages: Annotated[int | None, Of("replica_lag_messages")]
     lag_bytes: Annotated[float | None, Of("replica_lag_bytes")]
     lag_seconds: Annotated[float | None, Of("replica_lag_seconds")]
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +190,7 @@ class Topic:
     topic: Name
     offline_partitions: Annotated[float | None, Of("topic_offline_partitions")]
     under_min_isr_partitions: Annotated[float | None, Of("topic_under_min_isr_partitions")]
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +204,7 @@ class Client:
     quota: Annotated[float | None, Of("controller_mutation_quota_per_second")]
     mutations_per_second: Annotated[float | None, Of("controller_mutations_per_second")]
     admission_delay: Annotated[float | None, Of("controller_mutation_admission_delay_seconds")]
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +217,7 @@ class LogDir:
     bytes: Annotated[float | None, Of("log_dir_bytes")]
     usable_bytes: Annotated[float | None, Of("log_dir_usable_bytes")]
     total_bytes: Annotated[float | None, Of("log_dir_total_bytes")]
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +252,7 @@ class TieredProblem:
     seconds: Annotated[float | None, Of("tiered_storage_problem_seconds")]
     sentence: Annotated[str, Text("What it means, for people")]
     runbook: Runbook
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +262,11 @@ class SourceRow:
     source: Annotated[str, Text("Kind of request")]
     broker: Annotated[str, Text("Id of the broker; empty for requests to any broker")]
     up: Annotated[float | None, Of("up")]
+    not_available: Annotated[str | None, LabelOf("source_not_available", "reason")]
     duration: Annotated[float | None, Of("source_duration_seconds")]
     last_success: Annotated[float | None, Of("source_last_success_timestamp_seconds")]
     errors: Annotated[Mapping[str, int], Text("Reason to polls in which a request was not answered")]
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)

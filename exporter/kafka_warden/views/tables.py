@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from kafka_warden.catalogue import Sidecar, View
+from kafka_warden.views.alerts import of_row
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
 from kafka_warden.views.rows import Table
 
@@ -59,9 +61,14 @@ def joined(data: View | Sidecar, row: type[Row], keys: tuple[str, ...], **more: 
 
 
 def table(rows: Iterable[Row], worst: Callable[[Row], Any] | None = None) -> Table[Row]:
-    """Order rows by a key, lowest first, and keep the first ones."""
+    """Order rows by a key, lowest first, keep the first ones, and note how severe each is."""
     ordered = list(rows) if worst is None else sorted(rows, key=worst)
-    return Table(tuple(ordered[:MOST]), len(ordered))
+    return Table(tuple(map(_rated, ordered[:MOST])), len(ordered))
+
+
+def _rated(row: Row) -> Row:
+    found = of_row(row)
+    return row if found is None else replace(row, severity=found)  # type: ignore[type-var]  # every row is a dataclass
 
 
 def largest(value: float | None) -> float:

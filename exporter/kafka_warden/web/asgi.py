@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ import structlog
 from kafka_warden.web.auth import CHALLENGE, Authenticator
 from kafka_warden.web.connections import Connections, Peer, client_of
 from kafka_warden.web.current import CurrentWebFile
-from kafka_warden.web.file import RateLimit
+from kafka_warden.web.rates import ClientRates
 from kafka_warden.web.reply import SECURITY_HEADERS, Response, plain
 from kafka_warden.web.responses import Site
 
@@ -20,8 +19,6 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 _VERSIONS: Final = ("1.0", "1.1")
 _PIECE: Final = 256 * 1024
-_MOST_CLIENTS: Final = 10_000
-"""Clients whose rate is remembered; the one that was silent longest is forgotten first."""
 _ORIGIN: Final = re.compile(r"\Ahttps?://[^/]+", re.IGNORECASE)
 """Start of a request target in absolute form, which RFC 9112 3.2.2 makes servers accept."""
 
@@ -33,7 +30,8 @@ class Application:
         self._site = site
         self._current = current
         self._connections = connections
-        self._buckets: dict[str, _TokenBucket] = {}
+        # Of each client by itself: a status page that refreshes must not take the requests of Prometheus.
+        self._rates = ClientRates()
         self.authenticator = Authenticator()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -58,7 +56,7 @@ class Application:
         if scope["http_version"] not in _VERSIONS:
             return plain(505, "HTTP/1.1 only")
         client = client_of(peer[0]) if peer else ""
-        if file.rate_limit is not None and not self._bucket(client).takes(file.rate_limit):
+        if file.rate_limit is not None and not self._rates.takes(client, file.rate_limit):
             return plain(429, "too many requests")
         check = self.authenticator.allows(client, headers.get("authorization", ""), file.users)
         allowed = await _while_connected(check, receive)
@@ -66,22 +64,13 @@ class Application:
             return plain(503, "the login cannot be checked now; try again", headers={"Retry-After": "1"})
         if not allowed:
             return plain(401, "a user name and a password are required", headers={"WWW-Authenticate": CHALLENGE})
-        if file.users or file.requires_certificates:
-            self._connections.trust(client)
+        self._connections.trust(client)
         try:
             path = _ORIGIN.sub("", scope["path"]) or "/"
             return await self._site.respond(scope["method"], path, scope["query_string"], headers)
         except Exception:  # noqa: BLE001  # it is logged, and the next request may work
             structlog.get_logger(__name__).exception("a request failed", path=scope["path"][:100])
             return plain(500, "internal error; see the log")
-
-    def _bucket(self, client: str) -> "_TokenBucket":
-        """Return the bucket of a client: a status page that refreshes must not take the requests of Prometheus."""
-        bucket = self._buckets.pop(client) if client in self._buckets else _TokenBucket()
-        self._buckets[client] = bucket
-        if len(self._buckets) > _MOST_CLIENTS:
-            del self._buckets[next(iter(self._buckets))]
-        return bucket
 
     async def _send(self, response: Response, peer: Peer | None, send: Send) -> None:
         headers = {
@@ -91,6 +80,7 @@ class Application:
             "Content-Length": str(len(response.body)),
         }
         fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        self._connections.progress(peer)
         await send({"type": "http.response.start", "status": response.status, "headers": fields})
         # In pieces: a client that does not read costs the memory of one piece.
         body = response.body
@@ -125,19 +115,3 @@ def _headers(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
         # RFC 9110 5.2: several lines of one name are one list.
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return headers
-
-
-class _TokenBucket:
-    def __init__(self) -> None:
-        self._tokens = float("inf")
-        self._at = time.monotonic()
-
-    def takes(self, limit: RateLimit) -> bool:
-        """Take a token, and return whether there was one."""
-        now = time.monotonic()
-        self._tokens = min(float(limit.burst), self._tokens + (now - self._at) / limit.interval)
-        self._at = now
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True

@@ -1,15 +1,18 @@
 """A listening socket with a limit on connections. Above the limit it closes the least useful one.
 
 A client is an IPv4 address or the /64 network of an IPv6 address. The client with most connections loses one. A client
-that ever logged in or had a valid certificate keeps four before all others.
+that was ever allowed a request is trusted: it keeps four before all others.
 
 hypercorn and asyncio have no limit on connections, so `accept()` is wrapped. Shutting an accepted socket down looks to
-hypercorn like a client that hung up. A new connection is always accepted: clients that keep connections open, or read a
-response slowly, cannot lock other clients out.
+hypercorn like a client that hung up. Connections that are open do not keep new ones out: clients that keep connections
+open, or read a response slowly, cannot lock other clients out. A TLS handshake costs milliseconds of the thread that
+serves all, so a client that is not trusted may begin few of them in a second. What it connects above that is closed at
+once.
 """
 
 import contextlib
 import ipaddress
+import math
 import select
 import socket
 import time
@@ -19,6 +22,8 @@ from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.strict import Address, reason
+from kafka_warden.web.file import RateLimit
+from kafka_warden.web.rates import ClientRates
 
 Peer = tuple[str, int]
 
@@ -28,6 +33,10 @@ _MOST_TRUSTED: Final = 1000
 _KEPT: Final = 4
 _HUNG_UP: Final = getattr(select, "POLLRDHUP", 0)
 """Not on macOS, where POLLHUP alone is reported."""
+_HANDSHAKES: Final = RateLimit(interval=0.5, burst=32)
+"""New TLS connections of a client that is not trusted. Some scrapers behind one address may start together."""
+_CLOSED_AT_ONCE: Final = 64
+"""Connections that are closed in a row before the event loop has a turn."""
 _PENDING: Final = 1024
 """Connections that the kernel may hold until they are accepted."""
 
@@ -37,7 +46,7 @@ class _Connection:
     socket: socket.socket
     client: str
     since: float
-    """Monotonic time of the last progress: accepted, request complete, a part of the response sent."""
+    """Monotonic time of the last progress: accepted, a part of the response sent. Infinite while it is being made."""
     served: bool = False
     answering: int = 0
 
@@ -45,8 +54,10 @@ class _Connection:
 class Connections:
     """The open connections. Used on the event loop's thread only; other threads may read the counts."""
 
-    def __init__(self, most: int, idle: float, answer: float) -> None:
+    def __init__(self, most: int, idle: float, answer: float, *, handshakes: bool = False) -> None:
         self._most = most
+        self._handshakes = handshakes
+        self._rates = ClientRates()
         self._idle = idle
         self._answer = answer
         self._open: dict[Peer, _Connection] = {}
@@ -55,32 +66,39 @@ class Connections:
         """Closed for a new connection at the limit."""
         self.reaped = 0
         """Closed after a timeout, by hypercorn too."""
+        self.refused = 0
+        """Closed before the handshake: their clients connect too often."""
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def admit(self, peer: Peer, accepted: socket.socket) -> None:
-        """Add a new connection, and close the least useful one above the limit."""
+    def admit(self, peer: Peer, accepted: socket.socket) -> bool:
+        """Add a new connection, and close the least useful one above the limit; return whether it was added."""
+        client = client_of(peer[0])
+        if self._handshakes and client not in self._trusted and not self._rates.takes(client, _HANDSHAKES):
+            self.refused += 1
+            return False
         self._forget_closed()
-        self._open[peer] = _Connection(accepted, client_of(peer[0]), time.monotonic())
+        self._open[peer] = _Connection(accepted, client, time.monotonic())
         if len(self._open) > self._most:
             self._drop_hung_up()
         if len(self._open) > self._most:
             self._drop(self._least_useful(peer))
             self.evicted += 1
+        return True
 
     def trust(self, client: str) -> None:
-        """Record that the client logged in or has a certificate. The last thousand are remembered."""
+        """Record that the client was allowed a request. The last thousand are remembered."""
         self._trusted.pop(client, None)
         self._trusted[client] = None
         if len(self._trusted) > _MOST_TRUSTED:
             del self._trusted[next(iter(self._trusted))]
 
     def begin(self, peer: Peer | None) -> None:
-        """Record that a request is complete and its response has started."""
+        """Record that a request is complete and its response is being made."""
         if peer in self._open:
             connection = self._open[peer]
-            connection.served, connection.since = True, time.monotonic()
+            connection.served, connection.since = True, math.inf
             connection.answering += 1
 
     def progress(self, peer: Peer | None) -> bool:
@@ -156,10 +174,13 @@ class Listener(socket.socket):
         super().listen(max(backlog, _PENDING))
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection, as `socket.socket` does."""
-        accepted, peer = super().accept()
-        self.connections.admit((peer[0], peer[1]), accepted)
-        return accepted, peer
+        """Accept a connection, as `socket.socket` does; close those that are not admitted."""
+        for _ in range(_CLOSED_AT_ONCE):
+            accepted, peer = super().accept()
+            if self.connections.admit((peer[0], peer[1]), accepted):
+                return accepted, peer
+            accepted.close()
+        raise BlockingIOError
 
 
 def client_of(host: str) -> str:

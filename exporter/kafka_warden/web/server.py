@@ -55,6 +55,8 @@ class _HypercornConfig(Config):
     alpn_protocols = ["http/1.1"]  # noqa: RUF012  # as hypercorn declares it
     accesslog = None
     graceful_timeout = 2 * _GRACE
+    backlog = 8
+    """Connections that asyncio accepts in one turn of the event loop. The length of the queue is the listener's."""
 
     def __init__(self, settings: WebSettings, listener: Listener, context: ssl.SSLContext | None) -> None:
         self.keep_alive_timeout = settings.idle_timeout
@@ -85,7 +87,12 @@ class WebServer:
     def __init__(self, settings: WebSettings, holder: PageHolder, *, health: Callable[[], Health]) -> None:
         self._settings = settings
         self.current = CurrentWebFile(settings.config_file)
-        self.connections = Connections(settings.connections, idle=settings.idle_timeout, answer=settings.answer_timeout)
+        self.connections = Connections(
+            settings.connections,
+            idle=settings.idle_timeout,
+            answer=settings.answer_timeout,
+            handshakes=self.current.uses_tls,
+        )
         # Open ones were accepted as the settings before said.
         self.current.clients_changed = self.connections.close_all
         site = Site(holder, health, RowSite(holder, settings.version), lambda: self.current.problem)

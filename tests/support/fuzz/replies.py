@@ -143,7 +143,7 @@ def _layout() -> Layout:
     """Topics a and b with two partitions each; all replicas are on brokers 1 and 2."""
     ints: Any = {"topic": [0, 0, 1, 1], "number": [0, 1, 0, 1], "leader": [1, 2, 1, 2], "leader_epoch": [0, 0, 0, 0]}
     ints |= {"leader_row": [0, 3, 4, 7], "partition": [0, 0, 1, 1, 2, 2, 3, 3], "broker": [1, 2] * 4}
-    rows = {name: np.array(values, _INT32) for name, values in ints.items()}
+    rows: Any = {name: np.array(values, _INT32) for name, values in ints.items()}
     none, every = np.zeros(8, bool), np.ones(8, bool)
     return Layout("c", {}, ("a", "b"), (b"a" * 16, b"b" * 16), in_isr=every, offline=none, **rows)
 
@@ -159,7 +159,7 @@ def _offsets(read: Callable[..., Coroutine[Any, Any, None]]) -> Question:
 def _log_in(mechanism: str) -> Question:
     async def read(link: BrokerLink, _: float) -> Any:
         assert link._connection is not None
-        return await log_in(link._connection, link._network, mechanism, "a,=b", Secret("secret"))
+        return await log_in(link._connection, link._network, mechanism, ("a,=b", Secret("secret")))
 
     return read
 

@@ -88,6 +88,11 @@ class Commands:
         self._brokers.cluster.denied = set(rights)
         self._brokers.cluster.revision += 1
 
+    async def zookeeper(self, controller: int) -> None:
+        """Be a cluster in ZooKeeper mode with this broker as its active controller, -1 for none."""
+        self._brokers.cluster.zookeeper = controller
+        self._brokers.cluster.revision += 1
+
     async def skew(self, seconds: float) -> None:
         """Have the active controller report its time, which is ahead by so many seconds."""
         self._brokers.cluster.skew = seconds

@@ -230,6 +230,7 @@ class Brokers:
         asked = KINDS[request.key][1].decode(request.body, version=request.version)
         reply: Any
         if request.name == "SaslHandshake":
+            login.accounts = self.accounts or login.accounts
             bad = rule.error or (0 if asked.mechanism == login.accounts.mechanism else BAD_MECHANISM)
             reply = SaslHandshakeResponse(error_code=bad, mechanisms=[login.accounts.mechanism])
         else:

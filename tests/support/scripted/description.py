@@ -113,6 +113,8 @@ class Description:
         self.cluster_id = "scripted-cluster-00001"
         self.controller = 100
         """The one that is active."""
+        self.zookeeper: int | None = None
+        """In ZooKeeper mode, the broker that is the active controller, -1 for none."""
         self.brokers: dict[int, Broker] = {}
         self.controllers: dict[int, Broker] = {}
         self.topics: dict[str, Topic] = {}

@@ -70,9 +70,10 @@ class Encoder:
 
     def _made(self, broker: int, request: Request) -> Any:
         cluster, asked = self._cluster, request.asked()
-        if RIGHTS.get(request.name) in cluster.denied:
+        denied = RIGHTS.get(request.name) in cluster.denied
+        if denied or (request.name == "ListPartitionReassignments" and cluster.zookeeper not in (None, broker)):
             refused = KINDS[request.key][2]()
-            set_errors(refused, replies.CLUSTER_DENIED)
+            set_errors(refused, replies.CLUSTER_DENIED if denied else replies.NOT_CONTROLLER)
             return refused
         match request.name:
             case "ListOffsets":

@@ -21,7 +21,7 @@ from tests.support.scripted.description import Description, Topic
 from tests.support.scripted.kinds import MARK, Patched
 
 UNKNOWN_PARTITION: Final = 3
-TOPIC_DENIED, CLUSTER_DENIED, STORAGE_ERROR = 29, 31, 56
+TOPIC_DENIED, CLUSTER_DENIED, NOT_CONTROLLER, STORAGE_ERROR = 29, 31, 41, 56
 READ, WRITE, DESCRIBE = 3, 4, 8
 """Authorized operations."""
 CONTROLLER_DEFAULTS: Final = {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
@@ -46,7 +46,9 @@ def metadata(cluster: Description, request: Any) -> Any:
             if not broker.fenced
         ],
         cluster_id=cluster.cluster_id,
-        controller_id=min((broker.id for broker in cluster.brokers.values() if not broker.fenced), default=-1),
+        controller_id=min((broker.id for broker in cluster.brokers.values() if not broker.fenced), default=-1)
+        if cluster.zookeeper is None
+        else cluster.zookeeper,
         topics=topics,
     )
 

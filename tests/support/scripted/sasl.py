@@ -1,4 +1,4 @@
-"""The broker's side of SASL: PLAIN and SCRAM."""
+"""The broker's side of SASL: PLAIN, SCRAM and OAUTHBEARER."""
 
 import base64
 import hashlib
@@ -15,7 +15,10 @@ BAD_LOGIN: int = SaslAuthenticationFailedError.errno
 
 @dataclass(slots=True)
 class Accounts:
-    """Who may log in. `session_ms` is the lifetime of a login, 0 for no limit."""
+    """Who may log in: passwords by user, or with OAUTHBEARER extensions by token, such as `a=b`.
+
+    `session_ms` is the lifetime of a login, 0 for no limit.
+    """
 
     mechanism: str
     users: dict[str, str]
@@ -45,7 +48,21 @@ class Login:
             answer = b"" if self.accounts.users.get(user) == password else None
             self._finish(now, good=answer is not None)
             return answer
+        if self.accounts.mechanism == "OAUTHBEARER":
+            return self._bearer(message.decode(), now)
         return self._challenge(message.decode()) if not self._said else self._proof(message.decode(), now)
+
+    def _bearer(self, message: str, now: float) -> bytes | None:
+        """Refuse as Kafka does: with a document, and the error only after the client's next message."""
+        assert self.accounts is not None
+        if message == "\1":
+            return None
+        head, bearer, *extensions, end, after = message.split("\1")
+        assert (head, end, after) == ("n,,", "", "")
+        token = bearer.removeprefix("auth=Bearer ")
+        good = self.accounts.users.get(token) == ",".join(extensions)
+        self._finish(now, good=good)
+        return b"" if good else b'{"status":"invalid_token"}'
 
     def _finish(self, now: float, *, good: bool) -> None:
         assert self.accounts is not None

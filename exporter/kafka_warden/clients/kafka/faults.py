@@ -75,15 +75,17 @@ def request_fault(failure: Exception, address: str) -> SourceError:
     return ProtocolError(f"{address}: {type(failure).__name__}: {failure}")
 
 
-def error_code_fault(code: int, message: str | None, address: str) -> SourceError | None:
-    """Name an error code of a reply; `None` for code 0."""
+def error_code_fault(
+    code: int, message: str | None, address: str, login: str = "user name or password"
+) -> SourceError | None:
+    """Name an error code of a reply; `None` for code 0. `login`: what a broker that refuses the login refuses."""
     if code == 0:
         return None
     kind = kafka_errors.for_code(code)
     text = f"{address}: {kind.__name__}" + (f" ({message})" if message else "")
     if issubclass(kind, AUTHENTICATION):
         if kind is kafka_errors.SaslAuthenticationFailedError:
-            text = f"{address} refused user name or password ({message or kind.__name__})"
+            text = f"{address} refused {login} ({message or kind.__name__})"
         else:
             text += "; check sasl.mechanism and security.protocol"
         return AuthenticationError(text)

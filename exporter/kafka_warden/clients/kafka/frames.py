@@ -29,6 +29,7 @@ class Frames(asyncio.Protocol):
         self._reply: asyncio.Future[bytes] | None = None
         self._transport: asyncio.Transport | None = None
         self._lost = lost
+        self._aborted = False
 
     @property
     def connected(self) -> bool:
@@ -53,13 +54,16 @@ class Frames(asyncio.Protocol):
             self._reply = None
 
     def abort(self) -> None:
-        """Close the connection at once."""
+        """Close the connection at once, or as soon as it is made."""
+        self._aborted = True
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection over; asyncio calls it."""
         self._transport = cast("asyncio.Transport", transport)
+        if self._aborted:
+            self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Fail the exchange that is under way, and call `lost`; asyncio calls it."""

@@ -1,9 +1,13 @@
 """The same properties in librdkafka's words, for confluent-kafka."""
 
+import time
 from collections.abc import Mapping
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, canonical, translate
+from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, KafkaClientSettings, canonical, translate
+from kafka_warden.clients.kafka.tokens import Tokens
+from kafka_warden.clock import monotonic
 from kafka_warden.settings.secrets import SecretSource
 
 _RENAMED: Final = {
@@ -32,16 +36,28 @@ _PASSED: Final = frozenset(
     },
 )
 
+TOKEN_WITHIN: Final = 10.0
+"""Seconds that librdkafka's caller waits for a token."""
+LONGEST_LIFE: Final = 3600.0
+"""Seconds after which librdkafka asks for another token, also where the end of the present one is unknown."""
 
-def librdkafka(properties: Mapping[str, str], secrets: Mapping[str, SecretSource] | None = None) -> dict[str, str]:
+
+def librdkafka(
+    properties: Mapping[str, str],
+    secrets: Mapping[str, SecretSource] | None = None,
+    settings: KafkaClientSettings | None = None,
+) -> dict[str, Any]:
     """Return the connection's part of the properties for a confluent-kafka client, passwords in the clear.
+
+    `settings` are those of an earlier `translate`, whose tokens are then shared.
 
     Raises:
         ConfigError: as `translate` does.
     """
-    settings = translate(properties, secrets)
+    translated = translate(properties, secrets)
+    settings = settings or translated
     known = {canonical(name): value for name, value in properties.items() if name not in SECRET_PROPERTIES}
-    result = {_RENAMED.get(name, name): value for name, value in known.items()}
+    result: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in known.items()}
     result = {name: value for name, value in result.items() if name in _PASSED}
     if known.get("ssl.keystore.location"):
         # A PEM keystore holds both.
@@ -50,9 +66,23 @@ def librdkafka(properties: Mapping[str, str], secrets: Mapping[str, SecretSource
         result["ssl.endpoint.identification.algorithm"] = "none"
     if settings.tls and settings.tls.files.ciphers:
         result["ssl.cipher.suites"] = settings.tls.files.ciphers
-    if settings.credentials:
+    if isinstance(settings.credentials, Tokens):
+        result |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": partial(_token, settings.credentials)}
+    elif settings.credentials:
         username, password = settings.credentials.read()
         result |= {"sasl.username": username, "sasl.password": password.reveal()}
     if settings.tls and settings.tls.files.key_password:
         result["ssl.key.password"] = settings.tls.files.key_password.read().reveal()
     return result
+
+
+def _token(tokens: Tokens, _: str) -> tuple[str, float, str, dict[str, str]]:
+    """Return token, Unix time of its end, principal and extensions; librdkafka asks again after 80 % of the time.
+
+    Raises:
+        SourceError: there is none; librdkafka asks again after 10 s.
+    """
+    now = monotonic()
+    token = tokens.wait(now, TOKEN_WITHIN)
+    left = min(tokens.left(token, now), LONGEST_LIFE)
+    return token.value.reveal(), time.time() + left, token.subject or "unknown", dict(token.extensions)

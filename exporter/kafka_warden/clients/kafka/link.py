@@ -13,10 +13,17 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault, resolve_fault
 from kafka_warden.clients.kafka.frames import Frames
-from kafka_warden.clients.kafka.login import log_in
+from kafka_warden.clients.kafka.login import Login, log_in
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
-from kafka_warden.errors import AnswerTimeoutError, ForbiddenRequestError, SourceError, UnsupportedError
+from kafka_warden.clients.kafka.tokens import Token, Tokens
+from kafka_warden.errors import (
+    AnswerTimeoutError,
+    AuthenticationError,
+    ForbiddenRequestError,
+    SourceError,
+    UnsupportedError,
+)
 
 LASTING: Final = 60.0
 """Seconds. A connection that is younger, or idle for longer, may be closed without the end of its broker."""
@@ -170,9 +177,11 @@ class BrokerLink:
 
     async def _exchange(self, connection: Connection, request: Any, timeout_at: float) -> Any:
         try:
+            if self._log_in_at is not None and self.now() >= self._log_in_at:
+                login = await self._login(timeout_at)
+                async with asyncio.timeout_at(timeout_at):
+                    await self._log_in(login, connection)
             async with asyncio.timeout_at(timeout_at):
-                if self._log_in_at is not None and self.now() >= self._log_in_at:
-                    await self._log_in(connection)
                 reply = await connection.send(request)
         except (ForbiddenRequestError, UnsupportedError):
             raise  # nothing was sent: the connection is as good as before
@@ -188,7 +197,9 @@ class BrokerLink:
         if self._connection is not None and self.connected:
             return self._connection
         self.close()
-        self._connection = await self._open(timeout_at, self._log_in)
+        self.step = Step.LOGIN
+        login = await self._login(timeout_at)
+        self._connection = await self._open(timeout_at, partial(self._log_in, login))
         self._lasting_from = self.now() + LASTING
         return self._connection
 
@@ -213,15 +224,18 @@ class BrokerLink:
     ) -> Connection:
         """Make a connection of a socket: TLS, API versions, login where it is wanted."""
         self.step = Step.TLS if context is not None else Step.VERSIONS
+        frames = Frames(self._note_loss)
         try:
-            _, frames = await asyncio.get_running_loop().create_connection(
-                partial(Frames, self._note_loss),
+            await asyncio.get_running_loop().create_connection(
+                lambda: frames,
                 sock=plain,
                 ssl=context,
                 server_hostname=self.host if context is not None else None,
             )
         except BaseException:
-            plain.close()
+            # asyncio closes the socket, except where it is cancelled before the handshake has begun. Closed here, its
+            # number would go to the next socket while asyncio still waits for this one.
+            frames.abort()
             raise
         most = self._settings.receive_message_max_bytes
         connection = Connection(frames, self._settings.client_id, self.address, self._settings.request_timeout, most)
@@ -245,12 +259,24 @@ class BrokerLink:
             if lasted and self.now() < self.answered_at + LASTING:
                 self._lost()
 
-    async def _log_in(self, connection: Connection) -> None:
+    async def _login(self, timeout_at: float) -> Login | None:
+        """Return what to log in with, before a connection is made: a token may take a while."""
+        credentials = self._settings.credentials
+        if isinstance(credentials, Tokens):
+            return await credentials.token(self.now(), timeout_at)
+        return self._settings.login()
+
+    async def _log_in(self, login: Login | None, connection: Connection) -> None:
         self._log_in_at = None
-        mechanism, login = self._settings.sasl_mechanism, self._settings.login()
+        mechanism, credentials = self._settings.sasl_mechanism, self._settings.credentials
         if mechanism is None or login is None:
             return
-        again_in = await log_in(connection, self._network, mechanism, *login)
+        try:
+            again_in = await log_in(connection, self._network, mechanism, login)
+        except AuthenticationError:
+            if isinstance(credentials, Tokens) and isinstance(login, Token):
+                credentials.refuse(login)
+            raise
         if again_in is not None:
             self._log_in_at = self.now() + again_in
 

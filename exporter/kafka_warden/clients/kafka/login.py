@@ -1,4 +1,4 @@
-"""Logging in over SASL: the handshake, then PLAIN or SCRAM, and when to log in again (KIP-368)."""
+"""Logging in over SASL: the handshake, then PLAIN, SCRAM or OAUTHBEARER, and when to log in again (KIP-368)."""
 
 import random
 from typing import Final
@@ -9,6 +9,7 @@ from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.scram import ScramClient
+from kafka_warden.clients.kafka.tokens import Token
 from kafka_warden.errors import AuthenticationError, UnsupportedError
 from kafka_warden.settings.secrets import Secret
 
@@ -20,13 +21,19 @@ LEAST_RENEWAL: Final = 1.1
 """Seconds: brokers refuse a second login within one."""
 
 
-async def log_in(
-    connection: Connection, network: Network, mechanism: str, username: str, password: Secret
-) -> float | None:
+_KEPT_ALIVE: Final = b"\1"
+"""What a client says to a server that refuses its token, to get the error (RFC 7628, section 3.2.3)."""
+
+Login = tuple[str, Secret] | Token
+"""User name and password, or a token."""
+
+
+async def log_in(connection: Connection, network: Network, mechanism: str, login: Login) -> float | None:
     """Log in over a connection; return in how many seconds to do so again, `None` for never.
 
     Raises:
-        AuthenticationError: the broker refused the mechanism, the user name or the password, or is not to be trusted.
+        AuthenticationError: the broker refused the mechanism, the user name, the password or the token, or is not to be
+            trusted.
         SourceError: it did not answer usefully.
     """
     if connection.newest(SaslHandshakeRequest) < FRAMED:
@@ -35,21 +42,33 @@ async def log_in(
     if handshake.error_code:
         offered = ", ".join(map(str, handshake.mechanisms))
         raise AuthenticationError(f"{connection.address} does not offer {mechanism}; it offers: {offered or 'nothing'}")
-    if mechanism == "PLAIN":
-        lifetime = (await _exchange(connection, f"\0{username}\0{password.reveal()}".encode()))[1]
-    else:
-        client = ScramClient(mechanism, username, password.reveal(), network.hash)
-        server_first, _ = await _exchange(connection, client.first_message())
-        server_final, lifetime = await _exchange(connection, await client.final_message(server_first))
-        client.check(server_final)
+    lifetime = await _exchange_all(connection, network, mechanism, login)
     if lifetime <= 0:
         return None
     return max(LEAST_RENEWAL, lifetime / 1000 * random.uniform(*RENEW_AT))  # noqa: S311  # spreads load, no secret
 
 
-async def _exchange(connection: Connection, message: bytes) -> tuple[bytes, int]:
+async def _exchange_all(connection: Connection, network: Network, mechanism: str, login: Login) -> int:
+    """Exchange all messages of a mechanism; return the lifetime of the session in milliseconds."""
+    if isinstance(login, Token):
+        answer, lifetime = await _exchange(connection, login.message(), "the token")
+        if answer:
+            await _exchange(connection, _KEPT_ALIVE, "the token")
+            raise AuthenticationError(f"{connection.address} refused the token")
+        return lifetime
+    username, password = login[0], login[1].reveal()
+    if mechanism == "PLAIN":
+        return (await _exchange(connection, f"\0{username}\0{password}".encode()))[1]
+    client = ScramClient(mechanism, username, password, network.hash)
+    server_first, _ = await _exchange(connection, client.first_message())
+    server_final, lifetime = await _exchange(connection, await client.final_message(server_first))
+    client.check(server_final)
+    return lifetime
+
+
+async def _exchange(connection: Connection, message: bytes, login: str = "user name or password") -> tuple[bytes, int]:
     """Send one SASL message; return the answer and the lifetime of the session in milliseconds."""
     reply = await connection.send(SaslAuthenticateRequest(auth_bytes=message))
-    if fault := error_code_fault(reply.error_code, reply.error_message, connection.address):
+    if fault := error_code_fault(reply.error_code, reply.error_message, connection.address, login):
         raise fault
     return bytes(reply.auth_bytes), int(reply.session_lifetime_ms)

@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.known_properties import KNOWN
-from kafka_warden.clients.kafka.sasl import MECHANISMS, Credentials, sasl_credentials
+from kafka_warden.clients.kafka.oauth import OAUTH_ALIASES, OAUTH_EFFECTIVE, OAUTH_ONLY, oauth_tokens
+from kafka_warden.clients.kafka.sasl import MECHANISMS, WITH_TOKENS, Credentials, sasl_credentials
 from kafka_warden.clients.kafka.ssl_properties import SSL_EFFECTIVE, checked, tls_files
 from kafka_warden.clients.kafka.tls import TlsClient
+from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import FileWatch, Secret, SecretSource
 from kafka_warden.settings.strict import Address, did_you_mean, parse_address
 
-ALIASES: Final = {"metadata.broker.list": "bootstrap.servers", "sasl.mechanisms": "sasl.mechanism"}
+ALIASES: Final = {
+    "metadata.broker.list": "bootstrap.servers",
+    "sasl.mechanisms": "sasl.mechanism",
+    **OAUTH_ALIASES,
+}
 
 SECRET_PROPERTIES: Final = frozenset(
     {
@@ -43,7 +49,7 @@ LARGEST_REPLY: Final = 1 << 28
 """Bytes: enough for the metadata of a cluster with a million partitions."""
 _INT_MAX: Final = (1 << 31) - 1
 
-_EFFECTIVE: Final = SSL_EFFECTIVE | {
+_EFFECTIVE: Final = {
     "bootstrap.servers",
     "client.id",
     "receive.message.max.bytes",
@@ -55,9 +61,10 @@ _EFFECTIVE: Final = SSL_EFFECTIVE | {
     "security.protocol",
     "socket.connection.setup.timeout.ms",
     "socket.timeout.ms",
+    *SSL_EFFECTIVE,
 }
 
-_SASL_ONLY: Final = ("sasl.jaas.config", "sasl.password", "sasl.username")
+_SASL_ONLY: Final = ("sasl.jaas.config", "sasl.password", "sasl.username", *OAUTH_ONLY)
 _SSL_ONLY: Final = (
     "ssl.ca.location",
     "ssl.ca.pem",
@@ -77,7 +84,7 @@ class KafkaClientSettings:
     bootstrap: tuple[Address, ...]
     security_protocol: str
     sasl_mechanism: str | None
-    credentials: Credentials | None
+    credentials: Credentials | Tokens | None
     tls: TlsClient | None
     client_id: str
     receive_message_max_bytes: int
@@ -99,7 +106,7 @@ class KafkaClientSettings:
         return self.tls.context() if self.tls else None
 
     def login(self) -> tuple[str, Secret] | None:
-        """Return user name and password as they are now; `None` without SASL.
+        """Return user name and password as they are now; `None` without them.
 
         While a file is gone or half written, as during a rotation, the last good ones are used: the next change is
         noticed.
@@ -107,7 +114,7 @@ class KafkaClientSettings:
         Raises:
             SecretError: they cannot be read and never could.
         """
-        if self.credentials is None:
+        if not isinstance(self.credentials, Credentials):
             return None
         try:
             self._last_login[:] = [self.credentials.read()]
@@ -117,7 +124,7 @@ class KafkaClientSettings:
         return self._last_login[0]
 
     def changed(self) -> bool:
-        """Return whether a file with a secret, key or certificate changed since the previous call."""
+        """Return whether a file with a password, key or certificate changed since the previous call."""
         return self._watch.changed()
 
 
@@ -149,20 +156,22 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     protocol = checked(plain, "security.protocol", _protocol, "PLAINTEXT")
     _refuse_unused_security(protocol, plain, hidden)
     mechanism = checked(plain, "sasl.mechanism", _mechanism, "") if protocol.startswith("SASL") else None
-    credentials = sasl_credentials(plain, hidden, mechanism) if mechanism else None
+    credentials = _credentials(plain, hidden, mechanism)
     files = tls_files(plain, hidden) if protocol.endswith("SSL") else None
-    watched = (*(credentials.paths() if credentials else ()), *(files.paths() if files else ()))
+    passwords = credentials.paths() if isinstance(credentials, Credentials) else ()
+    watched = (*passwords, *(files.paths() if files else ()))
+    effective = _EFFECTIVE | OAUTH_EFFECTIVE if isinstance(credentials, Tokens) else _EFFECTIVE
     return KafkaClientSettings(
         bootstrap=_bootstrap(plain),
         security_protocol=protocol,
-        sasl_mechanism=mechanism,
+        sasl_mechanism=WITH_TOKENS[0] if mechanism in WITH_TOKENS else mechanism,
         credentials=credentials,
         tls=TlsClient(files) if files else None,
         client_id=plain.get("client.id", "kafka-warden"),
         receive_message_max_bytes=checked(plain, "receive.message.max.bytes", _positive, str(LARGEST_REPLY)),
         request_timeout=_seconds(plain, "request.timeout.ms", "socket.timeout.ms"),
         connect_timeout=_seconds(plain, "socket.connection.setup.timeout.ms"),
-        ignored=tuple(sorted({*plain, *hidden} - _EFFECTIVE)),
+        ignored=tuple(sorted({*plain, *hidden} - effective)),
         _watch=FileWatch(watched),
         _last_login=[],
     )
@@ -173,16 +182,31 @@ def _split(
     secrets: Mapping[str, SecretSource],
 ) -> tuple[dict[str, str], dict[str, SecretSource]]:
     plain: dict[str, str] = {}
-    hidden = {canonical(name): secret for name, secret in secrets.items()}
+    hidden: dict[str, SecretSource] = {}
+    for name, secret in secrets.items():
+        if canonical(name) in hidden:
+            raise ConfigError(f"kafka.{name}: set either this or {canonical(name)}, not both")
+        hidden[canonical(name)] = secret
     for name, value in properties.items():
         check_name(name)
         if name in SECRET_PROPERTIES:
-            hidden.setdefault(name, Secret(value))
+            hidden.setdefault(canonical(name), Secret(value))
         elif canonical(name) in plain:
             raise ConfigError(f"kafka.{name}: set either this or {canonical(name)}, not both")
         else:
             plain[canonical(name)] = value
     return plain, hidden
+
+
+def _credentials(
+    plain: Mapping[str, str], hidden: Mapping[str, SecretSource], mechanism: str | None
+) -> Credentials | Tokens | None:
+    unused = ("sasl.password", "sasl.username") if mechanism in WITH_TOKENS else OAUTH_ONLY
+    if mechanism is not None and (given := sorted({*plain, *hidden}.intersection(unused))):
+        raise ConfigError(f"kafka.{given[0]}: no effect with sasl.mechanism {mechanism}; remove it")
+    if mechanism in WITH_TOKENS:
+        return oauth_tokens(plain, hidden, [address.host for address in _bootstrap(plain)])
+    return sasl_credentials(plain, hidden, mechanism) if mechanism else None
 
 
 def _refuse_unused_security(protocol: str, plain: Mapping[str, str], hidden: Mapping[str, SecretSource]) -> None:

@@ -1,17 +1,17 @@
 """SASL of a Kafka client: PLAIN and SCRAM, with a password or with Java's `sasl.jaas.config`."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kafka_warden.clients.kafka.jaas import NAME, parse_jaas
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, SecretSource
 
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-_JAAS: Final = re.compile(r"\s*([\w.$]+)\s+\w+\s+(.*?);\s*", re.DOTALL)
-_OPTION: Final = re.compile(r"""(\w+)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;"']+))""", re.DOTALL)
+WITH_TOKENS: Final = ("OAUTHBEARER", "AWS_MSK_IAM")
+"""Mechanisms whose login is a token; on the wire both are the first one."""
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", *WITH_TOKENS)
 _MODULES: Final = {"PlainLoginModule": "PLAIN", "ScramLoginModule": "SCRAM"}
 
 
@@ -27,33 +27,20 @@ class Credentials:
     def read(self) -> tuple[str, Secret]:
         """Return user name and password as they are now, or raise SecretError."""
         secret = self.secret.read()
-        return parse_jaas(secret, self.mechanism) if self.username is None else (self.username, secret)
+        return _user(secret, self.mechanism) if self.username is None else (self.username, secret)
 
     def paths(self) -> tuple[Path, ...]:
         """Return the file that they come from, if they come from one."""
         return self.secret.paths()
 
 
-def parse_jaas(config: Secret, mechanism: str) -> tuple[str, Secret]:
-    """Read user name and password out of `org.apache...ScramLoginModule required username="u" password="p";`.
-
-    Raises:
-        SecretError: it is something else. The message quotes none of it.
-    """
-    found = _JAAS.fullmatch(config.reveal())
-    if found is None:
-        raise SecretError('kafka.sasl.jaas.config: expected <login module> required username="..." password="...";')
-    module, options = found.groups()
-    if not mechanism.startswith(_MODULES.get(module.rpartition(".")[2], "none")):
-        raise SecretError(f"kafka.sasl.jaas.config: the login module does not do {mechanism}")
-    values = {name: _unescape(double or single or bare) for name, double, single, bare in _OPTION.findall(options)}
-    if not values.get("username") or "password" not in values:
-        raise SecretError("kafka.sasl.jaas.config: username or password is missing")
-    return values["username"], Secret(values["password"])
-
-
-def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
+def _user(config: Secret, mechanism: str) -> tuple[str, Secret]:
+    jaas = parse_jaas(config)
+    if not mechanism.startswith(_MODULES.get(jaas.module, "none")):
+        raise SecretError(f"{NAME}: the login module does not do {mechanism}")
+    if not jaas.text("username") or "password" not in jaas.options:
+        raise SecretError(f"{NAME}: username or password is missing")
+    return jaas.text("username"), jaas.options["password"]
 
 
 def sasl_credentials(properties: Mapping[str, str], secrets: Mapping[str, SecretSource], mechanism: str) -> Credentials:

@@ -45,7 +45,7 @@ SSL_EFFECTIVE: Final = frozenset(
 )
 """The properties that have an effect here."""
 
-PATHS: Final = tuple(sorted(name for name in SSL_EFFECTIVE if name.endswith(".location")))
+PATHS: Final = ("https.ca.location", *sorted(name for name in SSL_EFFECTIVE if name.endswith(".location")))
 """Properties whose value is a path."""
 
 
@@ -70,7 +70,7 @@ def tls_files(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
         key=key,
         key_password=secrets.get("ssl.key.password"),
         revoked=_path(properties, "ssl.crl.location"),
-        verify=checked(properties, "enable.ssl.certificate.verification", _boolean, "true"),
+        verify=checked(properties, "enable.ssl.certificate.verification", boolean, "true"),
         verify_hostname=checked(properties, "ssl.endpoint.identification.algorithm", _verifies_hostname, "https"),
         ciphers=checked(properties, "ssl.cipher.suites", _ciphers, ""),
         least=least,
@@ -121,7 +121,8 @@ def _refuse_binary(name: str, location: str | None) -> None:
         raise ConfigError(f"kafka.{name}: {location!r} is not PEM; {_CONVERT}")
 
 
-def _boolean(text: str) -> bool:
+def boolean(text: str) -> bool:
+    """Read true or false, or raise a ValueError."""
     if text.lower() not in ("true", "false"):
         raise ValueError(f"expected true or false, got {text!r}")
     return text.lower() == "true"

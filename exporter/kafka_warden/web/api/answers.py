@@ -8,7 +8,7 @@ from kafka_warden.model import SIDES
 from kafka_warden.views import Views
 from kafka_warden.web.api.encode import to_json
 from kafka_warden.web.api.openapi import make
-from kafka_warden.web.api.tables import TABLES, Resource
+from kafka_warden.web.api.tables import MOST_SIDES, TABLES, Resource
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
 from kafka_warden.web.reply import Response
 
@@ -16,8 +16,6 @@ PREFIX: Final = "/api/v1/"
 ROWS: Final = 100
 MOST_ROWS: Final = 1_000
 FARTHEST: Final = 1_000_000
-MOST_SIDES: Final = 100
-"""Brokers and sides in one answer of the history."""
 
 _NAMED: Final = {resource.name: resource for resource in TABLES}
 
@@ -65,8 +63,9 @@ def _table(views: Views, resource: Resource, values: dict[str, str]) -> Response
 
 
 def _history(views: Views, values: dict[str, str]) -> Response:
-    _only(values, "broker", "side")
+    _only(values, "broker", "side", "sides")
     broker = number(values, "broker", -1, 2**31)
+    most = number(values, "sides", MOST_SIDES, MOST_SIDES)
     keys = [
         (each, side)
         for each, side in views.history.shown_sides()
@@ -74,7 +73,7 @@ def _history(views: Views, values: dict[str, str]) -> Response:
     ]
     if "side" in values and values["side"] not in SIDES:
         raise QueryError("side: expected leader or follower")
-    return _json(views, data=views.history.history(keys[:MOST_SIDES]))
+    return _json(views, data=views.history.history(keys[:most]))
 
 
 def _only(values: dict[str, str], *known: str) -> None:

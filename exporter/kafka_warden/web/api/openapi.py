@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, get_args, get_origin
 from kafka_warden.views import rows
 from kafka_warden.views.fields import Of, fields_of
 from kafka_warden.web.api.encode import INFINITE
-from kafka_warden.web.api.tables import TABLES, Resource
+from kafka_warden.web.api.tables import MOST_SIDES, TABLES, Resource
 
 Schema = dict[str, Any]
 
@@ -113,9 +113,14 @@ def make() -> Schema:
         "/history": _single(
             "history",
             rows.History,
-            "The last hour, of at most 100 brokers and sides",
+            f"The last hour, of at most {MOST_SIDES} brokers and sides",
             _parameter("broker", {"type": "integer"}, "Id of a broker"),
             _parameter("side", {"enum": ["leader", "follower"]}, "A side"),
+            _parameter(
+                "sides",
+                {"type": "integer", "minimum": 0, "maximum": MOST_SIDES, "default": MOST_SIDES},
+                "Most brokers and sides to return",
+            ),
         ),
         **{f"/{resource.name}": _table(resource) for resource in TABLES},
     }

@@ -7,6 +7,9 @@ from typing import Any, Final
 from kafka_warden.views import Views, rows
 from kafka_warden.views.rows import Table
 
+MOST_SIDES: Final = 100
+"""Brokers and sides in one answer of the history."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resource:

@@ -1,15 +1,16 @@
 """Renders the status page: (Views, query) -> HTML."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from kafka_warden.model import Side
-from kafka_warden.views import Views
-from kafka_warden.views.notes import STATES
-from kafka_warden.views.problems import by_severity
+from kafka_warden.views import Views, curves
+from kafka_warden.views.alerts import MARKS
+from kafka_warden.views.notes import STATES, source_state
+from kafka_warden.views.problems import by_severity, severity_of
 from kafka_warden.views.rows import History, Table
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
 from kafka_warden.web.reply import Response, plain
@@ -95,9 +96,12 @@ def status(views: Views, query: bytes, version: str) -> Response:
         wanted={name: values.get(name, "") for name in FILTERED},
         version=version,
         severities=by_severity(views.problems.rows),
+        source_state=source_state,
+        worst=partial(severity_of, views.problems.rows),
+        marks=MARKS,
         states={str(state): text for state, text in STATES.items()},
-        remaining=plots.remaining_plot(history),
-        out_of_sync=plots.count_plot(history, history.out_of_sync, "Replicas out of sync"),
+        remaining=plots.plot(curves.of_remaining(history)),
+        out_of_sync=plots.plot(curves.of_out_of_sync(history)),
         sides=_side_plots(views, history, tables["throttles"]),
         size=(plots.WIDTH, plots.HEIGHT),
         address=address,
@@ -118,4 +122,4 @@ def _table(views: Views, name: str) -> Table[Any]:
 def _side_plots(views: Views, history: History, shown: Shown) -> dict[tuple[int, str], plots.Plot]:
     known = {(broker, str(side)) for broker, side in views.history.shown_sides()}
     keys = [(row.broker, row.side) for row in shown.rows if (row.broker, row.side) in known]
-    return {key: plots.side_plot(history, views.history.side(key[0], Side(key[1]))) for key in keys}
+    return {key: plots.plot(curves.of_side(history, views.history.side(key[0], Side(key[1])))) for key in keys}

@@ -1,19 +1,19 @@
 """Values as HTML: each number with its exact value beside the one for people, unknown ones as a dash."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Final
 
 from markupsafe import Markup
 
 from kafka_warden.planning.formatting import (
-    YEAR_10000,
     in_few,
     in_percent,
     in_rate,
     in_size,
     in_time,
+    in_utc,
     in_whole,
+    in_words,
     visible,
 )
 
@@ -44,15 +44,16 @@ percent: Final = _number(in_percent)
 
 def instant(seconds: float | None) -> Markup:
     """Write a Unix time in UTC."""
-    if seconds is None or not 0 <= seconds < YEAR_10000:
+    at = None if seconds is None else in_utc(seconds)
+    if at is None:
         return _UNKNOWN
-    at = datetime.fromtimestamp(seconds, UTC)
-    return Markup('<time datetime="{}">{} UTC</time>').format(f"{at:%Y-%m-%dT%H:%M:%SZ}", f"{at:%Y-%m-%d %H:%M:%S}")
+    day, clock, _ = at.split()
+    return Markup('<time datetime="{}T{}Z">{}</time>').format(day, clock, at)
 
 
 def words(label: str | None) -> str:
     """Write a label value, such as `log_dir_full`, as words."""
-    return "" if label is None else label.replace("_", " ")
+    return "" if label is None else in_words(label)
 
 
 def alert(address: str) -> str:

@@ -1,7 +1,6 @@
 """`plan`: the throttle for a reassignment, from the produce rates in the history. Prints; changes nothing."""
 
 import shlex
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from kafka_warden.planning.formatting import in_percent, in_rate, in_time
 from kafka_warden.planning.inbound import Percentile, total
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.text import move_text, table
+from kafka_warden.standard_streams import write
 
 _Plan = tuple[Percentile, MovePlan]
 
@@ -83,7 +83,7 @@ def run(request: Request[Options]) -> int:
     chosen = next(each for each in plans if each[0].share == options.percentile)
     if options.inbound is not None:
         write_inbound(options.inbound, found.snapshot, chosen[0])
-    sys.stdout.write(_text(plans, chosen, options, found))
+    write(_text(plans, chosen, options, found))
     documents = [move_document(plan, one, None) for one, plan in plans]
     file, share = options.reassignment, options.percentile
     rows = [row(plan, one, each, file, share) for (one, plan), each in zip(plans, documents, strict=True)]

@@ -1,0 +1,114 @@
+{{- define "kafka-warden.fullname" -}}
+{{- $name := ternary .Release.Name (printf "%s-kafka-warden" .Release.Name) (contains "kafka-warden" .Release.Name) -}}
+{{- .Values.fullnameOverride | default $name | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The label by which the rules know the job, and the release. Both select; nothing else does. */}}
+{{- define "kafka-warden.labels" -}}
+app.kubernetes.io/name: kafka-warden
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "kafka-warden.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (include "kafka-warden.fullname" .) -}}
+{{- end -}}
+
+{{- define "kafka-warden.cluster" -}}
+{{- required "set `cluster` to the name of this Kafka cluster in Prometheus: all series and alerts get it as the label `cluster`" .Values.cluster -}}
+{{- end -}}
+
+{{/* The port of web.listen, which other pods must be able to reach. */}}
+{{- define "kafka-warden.port" -}}
+{{- $listen := toString .Values.config.web.listen -}}
+{{- if regexMatch "^(127\\.|localhost|\\[::1\\])" $listen -}}
+{{- fail (printf "set `config.web.listen` to an address that other pods reach, such as \":10073\", not %s" $listen) -}}
+{{- end -}}
+{{- regexFind "[0-9]+$" $listen -}}
+{{- end -}}
+
+{{/* Options that need a restart: FIXED in exporter/kafka_warden/reload.py. The sidecar reads all others again by itself. */}}
+{{- define "kafka-warden.restart" -}}
+{{- $config := .Values.config -}}
+{{- $kafka := pick $config.kafka "bootstrap.servers" "metadata.broker.list" -}}
+{{- $history := pick ($config.history | default dict) "kafka" "parquet" -}}
+{{- dict "kafka" $kafka "history" $history "state" $config.state "web" $config.web | toJson | sha256sum -}}
+{{- end -}}
+
+{{- define "kafka-warden.probe" -}}
+{{- if .context.Values.webFile.login }}
+tcpSocket:
+  port: http
+{{- else }}
+httpGet:
+  path: {{ .path }}
+  port: http
+  {{- if .context.Values.webFile.tls }}
+  scheme: HTTPS
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* What ServiceMonitor and PodMonitor have in common: one endpoint. */}}
+{{- define "kafka-warden.endpoint" -}}
+- port: http
+  path: /metrics
+  interval: {{ .Values.monitor.interval }}
+  scrapeTimeout: {{ .Values.monitor.scrapeTimeout }}
+  {{- if .Values.webFile.tls }}
+  scheme: https
+  {{- end }}
+  {{- with .Values.monitor.tlsConfig }}
+  tlsConfig:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.monitor.basicAuth }}
+  basicAuth:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  relabelings:
+    # One value for each Kafka cluster, the same for all of its sidecars.
+    - action: replace
+      targetLabel: cluster
+      replacement: {{ include "kafka-warden.cluster" . | quote }}
+    {{- with .Values.monitor.relabelings }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.monitor.metricRelabelings }}
+  metricRelabelings:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end -}}
+
+{{/* The text after `spec:` of a manifest that `make rules` made, with addresses in front of its links. */}}
+{{- define "kafka-warden.spec" -}}
+{{- $text := regexSplit "(?m)^spec:\n" (.context.Files.Get .file) 2 | last -}}
+{{- with .context.Values.links.runbooks -}}
+{{- $text = $text | replace "runbook_url: alerts/" (printf "runbook_url: %s/alerts/" (trimSuffix "/" .)) -}}
+{{- end -}}
+{{- with .context.Values.links.grafana -}}
+{{- $text = $text | replace "dashboard_url: /d/" (printf "dashboard_url: %s/d/" (trimSuffix "/" .)) -}}
+{{- end -}}
+{{- $text -}}
+{{- end -}}
+
+{{/* Values that only the templates can compare. */}}
+{{- define "kafka-warden.check" -}}
+{{- $config := .Values.config -}}
+{{- $brokers := or (index $config.kafka "bootstrap.servers") (index $config.kafka "metadata.broker.list") -}}
+{{- if not (or $brokers .Values.env .Values.envFrom) -}}
+{{- fail "set `bootstrap.servers` in `config.kafka` to the address of a broker" -}}
+{{- end -}}
+{{- $demands := or .Values.webFile.tls .Values.webFile.login -}}
+{{- if and $config.web.config_file (not $demands) -}}
+{{- fail "set `webFile.tls` or `webFile.login` to true: probes and Prometheus must know what the file of `config.web.config_file` asks for" -}}
+{{- end -}}
+{{- if and $demands (not $config.web.config_file) -}}
+{{- fail "set `config.web.config_file`, which has TLS and logins, or leave `webFile.tls` and `webFile.login` false" -}}
+{{- end -}}
+{{- if and .Values.stateClaim (gt (int .Values.replicas) 1) -}}
+{{- fail "set `replicas` to 1: two sidecars cannot use the one state file of `stateClaim`" -}}
+{{- end -}}
+{{- if and .Values.strimzi.cluster (ne (index $config.kafka "sasl.username" | default .Values.strimzi.user) .Values.strimzi.user) -}}
+{{- fail "set `strimzi.user` and `sasl.username` in `config.kafka` to the same name" -}}
+{{- end -}}
+{{- end -}}

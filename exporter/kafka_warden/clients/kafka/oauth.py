@@ -1,0 +1,184 @@
+"""The properties of OAUTHBEARER, in librdkafka's spelling or Java's, as a source of tokens."""
+
+import os
+import re
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kafka_warden.clients.kafka import msk
+from kafka_warden.clients.kafka.jaas import NAME, Jaas, parse_jaas
+from kafka_warden.clients.kafka.oidc import Client, Oidc
+from kafka_warden.clients.kafka.ssl_properties import boolean, checked
+from kafka_warden.clients.kafka.tls import TlsFiles
+from kafka_warden.clients.kafka.tokens import TokenFile, Tokens
+from kafka_warden.errors import ConfigError, SecretError
+from kafka_warden.settings.secrets import Secret, SecretSource
+
+URL: Final = "sasl.oauthbearer.token.endpoint.url"
+CLIENT_ID: Final = "sasl.oauthbearer.client.id"
+CLIENT_SECRET: Final = "sasl.oauthbearer.client.secret"  # noqa: S105  # the name of a property
+SCOPE: Final = "sasl.oauthbearer.scope"
+EXTENSIONS: Final = "sasl.oauthbearer.extensions"
+
+OAUTH_ALIASES: Final = {
+    "sasl.oauthbearer.client.credentials.client.id": CLIENT_ID,
+    "sasl.oauthbearer.client.credentials.client.secret": CLIENT_SECRET,
+}
+OAUTH_ONLY: Final = (CLIENT_ID, CLIENT_SECRET, EXTENSIONS, SCOPE, URL)
+"""Properties that mean nothing for another mechanism."""
+
+_CHOICES: Final = {
+    "sasl.login.callback.handler.class": ("OAuthBearerLoginCallbackHandler",),
+    "sasl.oauthbearer.grant.type": ("client_credentials",),
+    "sasl.oauthbearer.jwt.retriever.class": (
+        "ClientCredentialsJwtRetriever",
+        "DefaultJwtRetriever",
+        "FileJwtRetriever",
+    ),
+    "sasl.oauthbearer.metadata.authentication.type": ("none",),
+    "sasl.oauthbearer.method": ("default", "oidc"),
+}
+"""Where clients can get tokens from, and what of it is supported. Classes are without their package."""
+
+OAUTH_EFFECTIVE: Final = frozenset(
+    {
+        *OAUTH_ONLY,
+        *_CHOICES,
+        "https.ca.location",
+        "sasl.client.callback.handler.class",
+        "https.ca.pem",
+        "sasl.oauthbearer.header.urlencode",
+    },
+)
+
+_EXTENSION: Final = re.compile(r"([A-Za-z]+)=([\x21-\x7e \t\r\n]+)")
+"""KIP-342."""
+_OPTION: Final = "extension_"
+
+
+def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSource], hosts: Sequence[str]) -> Tokens:
+    """Choose where tokens come from. Files are read once, so that a mistake shows at the start; no issuer is asked.
+
+    `hosts` are those of the bootstrap servers.
+
+    Raises:
+        ConfigError: something is missing, cannot be used, or is not supported.
+    """
+    if _with_iam(properties):
+        return Tokens(_msk_signer(properties, secrets, hosts))
+    for name, known in _CHOICES.items():
+        _refuse_unknown(name, properties.get(name, known[0]), known)
+    url = checked(properties, URL, _url, "")
+    reader = _Reader(properties, secrets)
+    client = reader.read()
+    if url.startswith("file:"):
+        if client.id:
+            raise ConfigError(f"kafka.{CLIENT_ID}: no effect with a token from a file; remove it, or {URL}")
+        path = Path(urllib.parse.unquote(urllib.parse.urlsplit(url).path))
+        source = TokenFile(path, client.extensions)
+        source.check()
+        return Tokens(source)
+    if not client.id:
+        raise ConfigError(f"kafka.{CLIENT_ID}: missing; the issuer asks for it")
+    if not client.secret.reveal():
+        raise ConfigError(
+            f"kafka.{CLIENT_SECRET}.file: missing; set it to the path of a file that holds the secret of {client.id}"
+        )
+    ca = properties.get("https.ca.location", "probe")
+    trusted = TlsFiles(ca=None if ca == "probe" else Path(ca), ca_text=properties.get("https.ca.pem"))
+    trusted.context()
+    urlencoded = checked(properties, "sasl.oauthbearer.header.urlencode", boolean, "false")
+    return Tokens(Oidc(url, reader.read, (*reader.paths(), *trusted.paths()), trusted.context, urlencoded=urlencoded))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads the client's credentials: from properties, and from the options of Java's login module."""
+
+    properties: Mapping[str, str]
+    secrets: Mapping[str, SecretSource]
+
+    def read(self) -> Client:
+        jaas = self._jaas()
+        secret = self.secrets.get(CLIENT_SECRET)
+        return Client(
+            self.properties.get(CLIENT_ID) or jaas.text("clientId"),
+            secret.read() if secret is not None else jaas.options.get("clientSecret", Secret("")),
+            self.properties.get(SCOPE) or jaas.text("scope"),
+            checked(self.properties, EXTENSIONS, _extensions, "") or _of_options(jaas),
+        )
+
+    def paths(self) -> tuple[Path, ...]:
+        sources = (self.secrets.get(name) for name in (CLIENT_SECRET, "sasl.jaas.config"))
+        return tuple(path for source in sources if source is not None for path in source.paths())
+
+    def _jaas(self) -> Jaas:
+        source = self.secrets.get("sasl.jaas.config")
+        if source is None:
+            return Jaas("", {})
+        jaas = parse_jaas(source.read())
+        if jaas.module != "OAuthBearerLoginModule":
+            raise SecretError(f"{NAME}: the login module does not do OAUTHBEARER")
+        if any(not name.startswith(_OPTION) for name in jaas.options.keys() - {"clientId", "clientSecret", "scope"}):
+            raise SecretError(f"{NAME}: known options are clientId, clientSecret, scope and {_OPTION}NAME")
+        return jaas
+
+
+def _with_iam(properties: Mapping[str, str]) -> bool:
+    handler = properties.get("sasl.login.callback.handler.class", "").rpartition(".")[2]
+    return properties.get("sasl.mechanism", "").upper() == msk.MECHANISM or handler in msk.HANDLERS
+
+
+def _msk_signer(
+    properties: Mapping[str, str], secrets: Mapping[str, SecretSource], hosts: Sequence[str]
+) -> msk.MskSigner:
+    if given := sorted({*properties, *secrets}.intersection(OAUTH_ONLY)):
+        raise ConfigError(f"kafka.{given[0]}: no effect with the credentials of AWS; remove it")
+    for name in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
+        _refuse_unknown(name, properties.get(name, msk.HANDLERS[0]), msk.HANDLERS)
+    jaas = Jaas("", {})
+    if (source := secrets.get("sasl.jaas.config")) is not None:
+        jaas = parse_jaas(source.read())
+        if jaas.module not in msk.MODULES or jaas.options.keys() - set(msk.OPTIONS):
+            raise SecretError(f"{NAME}: expected {msk.MODULES[0]}, with no other options than {', '.join(msk.OPTIONS)}")
+    return msk.msk_signer(hosts, os.environ, jaas)
+
+
+def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value.rpartition(".")[2].lower() not in map(str.lower, known):
+        raise ConfigError(f"kafka.{name}: {value!r} is not supported; expected {' or '.join(known)}")
+
+
+def _url(text: str) -> str:
+    if not text:
+        raise ValueError("missing; set it to the issuer's token endpoint, or to file:///PATH of a file with a token")
+    parts = urllib.parse.urlsplit(text)
+    if parts.scheme == "file" and parts.path.startswith("/") and parts.netloc in ("", "localhost"):
+        return text
+    if "@" in parts.netloc:
+        raise ValueError("a user or password is not allowed in it")
+    if parts.scheme not in ("http", "https") or not parts.hostname or not text.isascii() or not text.isprintable():
+        raise ValueError("expected https://HOST/PATH or file:///PATH")
+    return text
+
+
+def _extensions(text: str) -> Mapping[str, str]:
+    return dict(_extension(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _of_options(jaas: Jaas) -> Mapping[str, str]:
+    names = [name for name in jaas.options if name.startswith(_OPTION)]
+    try:
+        return dict(_extension(f"{name.removeprefix(_OPTION)}={jaas.text(name)}") for name in names)
+    except ValueError as failure:
+        raise SecretError(f"{NAME}: {failure}") from None
+
+
+def _extension(text: str) -> tuple[str, str]:
+    found = _EXTENSION.fullmatch(text)
+    if found is None or found[1] == "auth":
+        raise ValueError("expected SASL extensions as name=value, with names of letters")
+    return found[1], found[2]

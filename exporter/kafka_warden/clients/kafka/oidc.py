@@ -1,0 +1,166 @@
+"""An OIDC issuer's token endpoint, asked with the client credentials grant (RFC 6749, section 4.4). It blocks."""
+
+import base64
+import http.client
+import json
+import math
+import re
+import ssl
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from kafka_warden.clients.kafka.tokens import Token, read_token
+from kafka_warden.errors import AuthenticationError, SourceError, TokenError
+from kafka_warden.settings.secrets import Secret, scrub
+from kafka_warden.settings.strict import reason
+
+TIMEOUT: Final = 10.0
+"""Seconds for the connection, and for each part of the answer."""
+MOST: Final = 256 * 1024
+"""Bytes of an answer."""
+UNKNOWN_LIFETIME: Final = 300.0
+"""Seconds, where the issuer does not say how long a token lives."""
+_ERROR: Final = re.compile(r"[\w.-]{1,60}")
+_LONGEST_DESCRIPTION: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who asks for a token, and for what."""
+
+    id: str
+    secret: Secret
+    scope: str
+    extensions: Mapping[str, str]
+
+
+class Oidc:
+    """A token endpoint. `client` reads the credentials again; `context` makes the TLS context of an https URL."""
+
+    def __init__(
+        self,
+        url: str,
+        client: Callable[[], Client],
+        files: tuple[Path, ...],
+        context: Callable[[], ssl.SSLContext],
+        *,
+        urlencoded: bool = False,
+    ) -> None:
+        parts = urllib.parse.urlsplit(url)
+        self.name = f"{parts.scheme}://{parts.netloc}{parts.path}"
+        self._url = url
+        self._client = client
+        self._files = files
+        self._context = context
+        self._urlencoded = urlencoded
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files with the secret and the trusted certificates."""
+        return self._files
+
+    def get(self) -> Token:
+        """Ask for a token.
+
+        Raises:
+            SourceError: `AuthenticationError` if the issuer refuses the client, `TokenError` otherwise.
+            ConfigError: a file cannot be used.
+        """
+        client = self._client()
+        status, answer = self._ask(client)
+        document = _json(answer)
+        if status != http.HTTPStatus.OK:
+            raise self._refusal(client, status, document)
+        text, lives = document.get("access_token"), document.get("expires_in")
+        if not isinstance(text, str):
+            raise TokenError(f"{self.name} answered without a token (access_token); is this its token endpoint?")
+        given = float(str(lives)) if _is_number(lives) else None
+        token = read_token(text, given, self.name, client.extensions)
+        if token.lifetime <= 0:
+            raise TokenError(f"{self.name} gave a token that has expired; look at the clocks of both machines")
+        return token if math.isfinite(token.lifetime) else replace(token, lifetime=UNKNOWN_LIFETIME)
+
+    def _ask(self, client: Client) -> tuple[int, bytes]:
+        """Return status and body of the answer."""
+        try:
+            return self._post(client)
+        except (OSError, http.client.HTTPException, ValueError) as failure:
+            raise self._unreachable(failure) from None
+
+    def _post(self, client: Client) -> tuple[int, bytes]:
+        body = {"grant_type": "client_credentials", **({"scope": client.scope} if client.scope else {})}
+        request = urllib.request.Request(  # noqa: S310  # http or https, as the configuration was checked for
+            self._url,
+            urllib.parse.urlencode(body).encode(),
+            {
+                "Accept": "application/json",
+                "Authorization": self._authorization(client).reveal(),
+                "Content-Type": "application/x-www-form-urlencoded",
+                "User-Agent": "kafka-warden",
+            },
+        )
+        handlers: list[Any] = [_NoRedirect]
+        if self._url.startswith("https:"):
+            handlers.append(urllib.request.HTTPSHandler(context=self._context()))
+        try:
+            answer = urllib.request.build_opener(*handlers).open(request, timeout=TIMEOUT)
+        except urllib.error.HTTPError as refusal:
+            answer = refusal
+        with answer:
+            return int(answer.status or 0), bytes(answer.read(MOST))
+
+    def _authorization(self, client: Client) -> Secret:
+        pair = (client.id, client.secret.reveal())
+        if self._urlencoded:
+            pair = (urllib.parse.quote_plus(pair[0]), urllib.parse.quote_plus(pair[1]))
+        return Secret("Basic " + base64.b64encode(":".join(pair).encode()).decode())
+
+    def _refusal(self, client: Client, status: int, document: Mapping[str, Any]) -> SourceError:
+        code, description = (str(document.get(name, "")) for name in ("error", "error_description"))
+        if status in (400, 401, 403) and (_ERROR.fullmatch(code) or status == http.HTTPStatus.UNAUTHORIZED):
+            why = code if _ERROR.fullmatch(code) else f"HTTP {status}"
+            if description:
+                why += f": {' '.join(scrub(description).split())[:_LONGEST_DESCRIPTION]}"
+            fault: SourceError = AuthenticationError(
+                f"{self.name} refused the client {client.id} ({why}); check client id, secret and scope"
+            )
+            fault.reached = None  # of the broker nothing is known
+            return fault
+        if status in range(300, 400):
+            return TokenError(f"{self.name} redirects (HTTP {status}); set the URL that it redirects to")
+        return TokenError(f"{self.name} answered HTTP {status}, and no token")
+
+    def _unreachable(self, failure: Exception) -> TokenError:
+        cause = failure.reason if isinstance(failure, urllib.error.URLError) else failure
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return TokenError(
+                f"the certificate of {self.name} is not trusted ({cause.verify_message}); set https.ca.location"
+            )
+        if isinstance(cause, TimeoutError):
+            return TokenError(f"{self.name} did not answer in time; is a firewall dropping packets?")
+        why = reason(cause) if isinstance(cause, OSError) else type(cause).__name__
+        return TokenError(f"{self.name} cannot be reached ({why}); check the URL, and that the issuer runs")
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A redirect would take the secret to another host."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow none."""
+
+
+def _json(answer: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(answer)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _is_number(value: object) -> bool:
+    # Some issuers write it as text.
+    return not isinstance(value, bool) and re.fullmatch(r"\d{1,9}(\.\d+)?", str(value), re.ASCII) is not None

@@ -1,0 +1,94 @@
+"""Properties files of Java: `key=value`, `key: value`, comments, continued lines and escapes."""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kafka_warden.errors import ConfigError, SecretError
+from kafka_warden.settings.secrets import Secret, refuse_shared
+from kafka_warden.settings.strict import open_now, reason
+
+MOST: Final = 1 << 20
+"""Bytes of a file."""
+_CONTINUED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\$")
+_PAIR: Final = re.compile(r"((?:\\.|[^\\=:\s])+)\s*(?:[=:]\s*|(?<=\s)|$)(.*)", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_CONTROL: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Parse the text of a file.
+
+    Raises:
+        ValueError: a line is no pair. The message quotes none of it: it may be a secret.
+    """
+    found: dict[str, str] = {}
+    lines = iter(enumerate(text.splitlines(), 1))
+    for number, first in lines:
+        line = first.strip()
+        if not line or line[0] in "#!":
+            continue
+        while _CONTINUED.search(line):
+            line = line[:-1] + next(lines, (0, ""))[1].lstrip()
+        pair = _PAIR.fullmatch(line)
+        if pair is None:
+            raise ValueError(f"line {number}: expected key=value")
+        found[_unescape(pair[1])] = _unescape(pair[2])
+    return found
+
+
+def _unescape(text: str) -> str:
+    def one(found: re.Match[str]) -> str:
+        code = found[1]
+        return chr(int(code[1:], 16)) if len(code) > 1 else _CONTROL.get(code, code)
+
+    return _ESCAPE.sub(one, text)
+
+
+def read_properties(path: Path, secret: frozenset[str]) -> dict[str, str]:
+    """Read a file. If it sets one of the `secret` properties, it must not be readable by group or others.
+
+    Raises:
+        ConfigError: it cannot be read, a line is no pair, or others may read its secrets.
+    """
+    try:
+        with open(path, "rb", opener=open_now) as file:
+            status = os.fstat(file.fileno())
+            found = parse_properties(file.read(MOST).decode())
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: the file is not UTF-8 text") from None
+    except OSError as failure:
+        raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
+    except ValueError as failure:
+        raise ConfigError(f"{path}: {failure}") from None
+    if not secret.isdisjoint(found):
+        refuse_shared(path, status)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PropertySecret:
+    """One secret property of a file, read each time."""
+
+    path: Path
+    name: str
+
+    def read(self) -> Secret:
+        """Read it.
+
+        Raises:
+            SecretError: the file cannot be read, or does not have it any more.
+        """
+        try:
+            value = read_properties(self.path, frozenset({self.name})).get(self.name)
+        except ConfigError as failure:
+            raise SecretError(str(failure)) from None
+        if not value:
+            raise SecretError(f"{self.path}: {self.name}: missing")
+        return Secret(value)
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the file."""
+        return (self.path,)

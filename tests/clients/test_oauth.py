@@ -1,0 +1,310 @@
+"""The properties of OAUTHBEARER in both spellings, and an issuer's token endpoint over HTTP."""
+
+import http.server
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka.admin
+import pytest
+
+from kafka_warden.clients.kafka import oidc
+from kafka_warden.clients.kafka.librdkafka import librdkafka
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.clients.kafka.tokens import Token, Tokens
+from kafka_warden.clock import monotonic
+from kafka_warden.errors import AuthenticationError, ConfigError, TokenError
+from kafka_warden.settings.secrets import Secret, SecretFile
+from sandbox.certificates import HERE, Authority
+from sandbox.issuer import Issuer
+from sandbox.passwords import write_secret
+
+CANARY = "canary-Tr0ub4dor"
+WITHIN = 30.0
+BASE = {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
+URL = {"sasl.oauthbearer.token.endpoint.url": "https://issuer.example/token"}
+MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+
+
+@pytest.fixture
+def issuer() -> Iterator[Issuer]:
+    """An issuer with one client, `monitor`."""
+    with Issuer("monitor") as made:
+        yield made
+
+
+def tokens_of(properties: Mapping[str, str], **secrets: str) -> Tokens:
+    """The tokens of a configuration; underscores mean dots."""
+    hidden = {name.replace("_", "."): Secret(value) for name, value in secrets.items()}
+    tokens = translate({**BASE, **properties}, hidden).credentials
+    assert isinstance(tokens, Tokens)
+    return tokens
+
+
+def token_of(properties: Mapping[str, str], **secrets: str) -> Token:
+    """A token by a configuration."""
+    return tokens_of(properties, **secrets).wait(0.0, WITHIN)
+
+
+def test_both_spellings_ask_the_same(issuer: Issuer) -> None:
+    """librdkafka's, Java's since 4.1, and Java's login module give equal requests and extensions."""
+    url = {"sasl.oauthbearer.token.endpoint.url": issuer.token_url}
+    secret = issuer.clients["monitor"]
+    first = token_of(
+        {
+            **url,
+            "sasl.oauthbearer.method": "OIDC",
+            "sasl.oauthbearer.client.id": "monitor",
+            "sasl.oauthbearer.scope": "a b",
+            "sasl.oauthbearer.extensions": "logicalCluster=lkc-1, identityPoolId=pool-1",
+        },
+        sasl_oauthbearer_client_secret=secret,
+    )
+    handler = "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler"
+    second = token_of(
+        {**url, "sasl.login.callback.handler.class": handler},
+        sasl_jaas_config=f'{MODULE} clientId="monitor" clientSecret="{secret}" scope="a b"'
+        " extension_logicalCluster='lkc-1' extension_identityPoolId='pool-1';",
+    )
+    third = token_of(
+        {
+            **url,
+            "sasl.oauthbearer.client.credentials.client.id": "monitor",
+            "sasl.oauthbearer.scope": "a b",
+            "sasl.oauthbearer.jwt.retriever.class": "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
+        },
+        sasl_oauthbearer_client_credentials_client_secret=secret,
+        sasl_jaas_config=f"{MODULE};",
+    )
+    assert issuer.requests == [("monitor", "a b", 200)] * 3
+    assert first.extensions == second.extensions == {"logicalCluster": "lkc-1", "identityPoolId": "pool-1"}
+    assert {first.subject, second.subject, third.subject} == {"monitor"}
+    assert first.lifetime == issuer.lifetime
+
+
+def test_the_secret_is_read_again(issuer: Issuer, tmp_path: Path) -> None:
+    """A wrong one is refused by the issuer: the class of a refused login, without the secret that the issuer quotes."""
+    file = write_secret(tmp_path / "secret", CANARY)
+    properties = {
+        **BASE,
+        "sasl.oauthbearer.token.endpoint.url": f"{issuer.token_url}?tenant=1",
+        "sasl.oauthbearer.client.id": "monitor",
+    }
+    tokens = translate(properties, {"sasl.oauthbearer.client.secret": SecretFile(file)}).credentials
+    assert isinstance(tokens, Tokens)
+    with pytest.raises(AuthenticationError) as caught:
+        tokens.wait(0.0, WITHIN)
+    assert str(caught.value).startswith(f"{issuer.token_url} refused the client monitor (invalid_client: wrong")
+    assert CANARY not in str(caught.value)
+    assert caught.value.reached is None
+    write_secret(file, issuer.clients["monitor"])
+    assert tokens.wait(1.0, WITHIN).subject == "monitor"
+
+
+@contextmanager
+def answering(status: int, body: bytes, **headers: str) -> Iterator[tuple[str, list[Mapping[str, str]]]]:
+    """A server with one answer; yields its URL and the headers of the requests."""
+    seen: list[Mapping[str, str]] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            seen.append(dict(self.headers))
+            self.send_response(status)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Write nothing."""
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/token", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "message"),
+    [
+        (503, b"<html>", TokenError, "answered HTTP 503, and no token"),
+        (404, b'{"error": "not there"}', TokenError, "answered HTTP 404"),
+        (200, b"<html>", TokenError, r"answered without a token \(access_token\)"),
+        (200, b'["access_token"]', TokenError, "answered without a token"),
+        (200, b'{"access_token": "a\\u0001b"}', TokenError, "gives is no bearer token"),
+        (200, b'{"access_token": "a", "expires_in": 0}', TokenError, "has expired; look at the clocks"),
+        (401, b"", AuthenticationError, r"refused the client monitor \(HTTP 401\)"),
+        (400, b'{"error": "invalid_scope"}', AuthenticationError, r"refused the client monitor \(invalid_scope\)"),
+        (400, b"nothing", TokenError, "answered HTTP 400"),
+    ],
+)
+def test_each_answer_has_its_sentence(status: int, body: bytes, kind: type[Exception], message: str) -> None:
+    """Refused, out of order, or no issuer at all."""
+    with answering(status, body) as (url, _), pytest.raises(kind, match=message):
+        token_of(
+            {"sasl.oauthbearer.token.endpoint.url": url, "sasl.oauthbearer.client.id": "monitor"},
+            sasl_oauthbearer_client_secret=CANARY,
+        )
+
+
+@pytest.mark.parametrize(
+    ("body", "lifetime"),
+    [
+        (b'{"access_token": "opaque"}', oidc.UNKNOWN_LIFETIME),
+        (b'{"access_token": "opaque", "expires_in": "60"}', 60.0),
+        (b'{"access_token": "opaque", "expires_in": true}', oidc.UNKNOWN_LIFETIME),
+    ],
+)
+def test_a_lifetime_may_be_text_or_missing(body: bytes, lifetime: float) -> None:
+    """Then it is taken for five minutes, so that librdkafka and polling ask again."""
+    with answering(200, body) as (url, _):
+        token = token_of(
+            {"sasl.oauthbearer.token.endpoint.url": url, "sasl.oauthbearer.client.id": "monitor"},
+            sasl_oauthbearer_client_secret=CANARY,
+        )
+    assert token.lifetime == lifetime
+
+
+def test_a_redirect_is_not_followed() -> None:
+    """The secret goes to the host that the configuration names, and to no other."""
+    with answering(200, b"{}") as (other, seen), answering(302, b"", Location=other) as (url, _):
+        with pytest.raises(TokenError, match=r"redirects \(HTTP 302\)"):
+            token_of(
+                {"sasl.oauthbearer.token.endpoint.url": url, "sasl.oauthbearer.client.id": "monitor"},
+                sasl_oauthbearer_client_secret=CANARY,
+            )
+        assert seen == []
+
+
+@pytest.mark.parametrize(("encoded", "header"), [("false", "Basic YSBiOmMrZA=="), ("true", "Basic YStiOmMlMkJk")])
+def test_id_and_secret_may_be_encoded_for_urls(encoded: str, header: str) -> None:
+    """RFC 6749 asks for it, many issuers do not: `sasl.oauthbearer.header.urlencode`, as in Java."""
+    with answering(200, b'{"access_token": "opaque"}') as (url, seen):
+        token_of(
+            {
+                "sasl.oauthbearer.token.endpoint.url": url,
+                "sasl.oauthbearer.client.id": "a b",
+                "sasl.oauthbearer.header.urlencode": encoded,
+            },
+            sasl_oauthbearer_client_secret="c+d",
+        )
+        assert seen[0]["Authorization"] == header
+
+
+def test_an_issuer_over_tls_must_be_trusted(issuer: Issuer, tmp_path: Path) -> None:
+    """By `https.ca.location`, or by the system; `https.ca.pem` is the same as text."""
+    authority = Authority(tmp_path, "authority")
+    pair = authority.issue("issuer", hosts=HERE)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pair.certificate, pair.key)
+    issuer._server.socket = context.wrap_socket(issuer._server.socket, server_side=True)
+    properties = {
+        "sasl.oauthbearer.token.endpoint.url": issuer.token_url.replace("http:", "https:"),
+        "sasl.oauthbearer.client.id": "monitor",
+    }
+    secret = {"sasl_oauthbearer_client_secret": issuer.clients["monitor"]}
+    with pytest.raises(TokenError, match=r"not trusted .* set https\.ca\.location"):
+        token_of(properties, **secret)
+    assert token_of({**properties, "https.ca.location": str(authority.certificate)}, **secret).subject == "monitor"
+    assert token_of({**properties, "https.ca.pem": authority.certificate.read_text()}, **secret).subject == "monitor"
+
+
+def test_an_issuer_that_cannot_be_reached_is_its_own_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing listens, or nothing comes back."""
+    silent = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    port = silent.server_address[1]
+    properties = {
+        "sasl.oauthbearer.token.endpoint.url": f"http://127.0.0.1:{port}/token",
+        "sasl.oauthbearer.client.id": "monitor",
+    }
+    monkeypatch.setattr(oidc, "TIMEOUT", 0.2)
+    with pytest.raises(TokenError, match=f":{port}/token did not answer in time"):
+        token_of(properties, sasl_oauthbearer_client_secret=CANARY)
+    silent.server_close()
+    with pytest.raises(TokenError, match=r"cannot be reached \(Connection refused\)"):
+        token_of(properties, sasl_oauthbearer_client_secret=CANARY)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "kafka.sasl.oauthbearer.token.endpoint.url: missing"),
+        ({"sasl.oauthbearer.token.endpoint.url": "issuer.example"}, "expected https://HOST/PATH or file:///PATH"),
+        ({"sasl.oauthbearer.token.endpoint.url": "file:token"}, "expected https://HOST/PATH or file:///PATH"),
+        ({"sasl.oauthbearer.token.endpoint.url": f"https://a:{CANARY}@b/"}, "a user or password is not allowed in it"),
+        ({"sasl.oauthbearer.token.endpoint.url": "file:///missing"}, "/missing: cannot read the secret"),
+        (URL, "kafka.sasl.oauthbearer.client.id: missing"),
+        ({**URL, "sasl.oauthbearer.client.id": "a"}, "kafka.sasl.oauthbearer.client.secret.file: missing"),
+        ({**URL, "sasl.username": "u"}, "kafka.sasl.username: no effect with sasl.mechanism OAUTHBEARER"),
+        ({**URL, "sasl.mechanism": "PLAIN"}, "token.endpoint.url: no effect with sasl.mechanism PLAIN"),
+        ({**URL, "security.protocol": "SSL"}, "no effect with security.protocol SSL"),
+        ({**URL, "sasl.oauthbearer.method": "azure"}, "'azure' is not supported; expected default or oidc"),
+        ({**URL, "sasl.oauthbearer.grant.type": "urn:ietf:params:oauth:grant-type:jwt-bearer"}, "is not supported"),
+        ({**URL, "sasl.oauthbearer.metadata.authentication.type": "azure_imds"}, "is not supported; expected none"),
+        ({**URL, "sasl.login.callback.handler.class": "com.example.Handler"}, "is not supported"),
+        ({**URL, "sasl.oauthbearer.extensions": "auth=x"}, "expected SASL extensions as name=value"),
+        ({**URL, "sasl.jaas.config": "ScramLoginModule required;"}, "the login module does not do OAUTHBEARER"),
+        ({**URL, "sasl.jaas.config": f"{MODULE} clientSecrets={CANARY};"}, "known options are clientId"),
+        ({**URL, "sasl.jaas.config": f"{MODULE} clientId=a clientSecret={CANARY} extension_auth=x;"}, "extensions"),
+        (
+            {
+                **URL,
+                "sasl.oauthbearer.client.id": "a",
+                "sasl.oauthbearer.client.secret": CANARY,
+                "https.ca.location": "/missing.pem",
+            },
+            "/missing.pem: cannot read",
+        ),
+        (
+            {**URL, "sasl.oauthbearer.client.id": "a", "sasl.oauthbearer.client.credentials.client.id": "a"},
+            "kafka.sasl.oauthbearer.client.credentials.client.id: set either this or",
+        ),
+    ],
+)
+def test_mistakes_are_one_line_that_names_the_property(changes: Mapping[str, str], message: str) -> None:
+    """And none quotes a secret."""
+    with pytest.raises(ConfigError) as caught:
+        translate({**BASE, **changes})
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert CANARY not in str(caught.value)
+
+
+def test_a_token_from_a_file_needs_no_client(tmp_path: Path) -> None:
+    """Java's file URL; the extensions are those of the properties."""
+    url = {"sasl.oauthbearer.token.endpoint.url": write_secret(tmp_path / "a token", "opaque").as_uri()}
+    token = token_of({**url, "sasl.oauthbearer.extensions": "a=b"})
+    assert (token.value.reveal(), token.extensions) == ("opaque", {"a": "b"})
+    with pytest.raises(ConfigError, match="no effect with a token from a file"):
+        tokens_of({**url, "sasl.oauthbearer.client.id": "a"})
+
+
+def test_librdkafka_gets_the_token_of_the_sidecar(issuer: Issuer) -> None:
+    """One token for polling and for history, with the time of its end."""
+    properties = {
+        **BASE,
+        "sasl.oauthbearer.token.endpoint.url": issuer.token_url,
+        "sasl.oauthbearer.client.id": "monitor",
+        "sasl.oauthbearer.extensions": "a=b",
+    }
+    secrets = {"sasl.oauthbearer.client.secret": Secret(issuer.clients["monitor"])}
+    settings = translate(properties, secrets)
+    assert isinstance(settings.credentials, Tokens)
+    token = settings.credentials.wait(monotonic(), WITHIN)
+    options = librdkafka(properties, secrets, settings)
+    text, until, subject, extensions = options["oauth_cb"]("")
+    assert (text, subject, extensions) == (token.value.reveal(), "monitor", {"a": "b"})
+    assert until - time.time() == pytest.approx(issuer.lifetime, abs=30)
+    assert len(issuer.requests) == 1
+    assert issuer.clients["monitor"] not in repr(options)
+    confluent_kafka.admin.AdminClient(options)

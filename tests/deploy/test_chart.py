@@ -1,0 +1,168 @@
+"""The chart, as far as no helm is needed: current, strict, and each release with its own cluster only."""
+
+import itertools
+import re
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from scripts.helm import CHART
+from scripts.manifests import EXAMPLES, SUMS, sums
+from tests.deploy.dockerfile import ROOT
+from tests.deploy.releases import SIDECARS, Release, recorded
+from tests.deploy.test_image import PROJECT
+
+SCHEMA: dict[str, Any] = yaml.safe_load((CHART / "values.schema.json").read_text())
+VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text())
+MADE_BY_HELM = {"global"}
+
+
+def values(example: str) -> dict[str, Any]:
+    """The values of an example."""
+    found: dict[str, Any] = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text())
+    return found
+
+
+def test_manifests_are_current() -> None:
+    """Chart and manifests are those of the last `make manifests`: neither was changed without the other."""
+    assert sums() == SUMS.read_text(), "run make manifests, or git checkout what was edited by hand"
+
+
+def test_versions_are_those_of_the_program() -> None:
+    """The chart has the version of the program, also as a semantic version."""
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    version = PROJECT["version"]
+    assert chart["appVersion"] == version
+    assert chart["version"] == re.sub(r"\.(dev|rc)(\d+)$", r"-\1\2", version)
+
+
+def test_schema_knows_every_value() -> None:
+    """Every value of values.yaml is in the schema, and nothing else is."""
+    assert set(SCHEMA["properties"]) - MADE_BY_HELM == set(VALUES)
+    jsonschema.validate(VALUES, SCHEMA)
+
+
+@pytest.mark.parametrize("example", [file.stem for file in EXAMPLES.glob("*.yaml")])
+def test_examples_follow_the_schema(example: str) -> None:
+    """Examples have values that the chart knows."""
+    jsonschema.validate(_merged(VALUES, values(example)), SCHEMA)
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return new
+    return old | {key: _merged(old.get(key), value) for key, value in new.items()}
+
+
+def test_documented_values_follow_the_schema() -> None:
+    """The values of docs/platforms/kubernetes.md are values that the chart knows."""
+    page = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
+    block = page.split("## Web file")[1].split("```yaml\n")[1].split("```")[0]
+    jsonschema.validate(_merged(VALUES, yaml.safe_load(block)), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"imagee": {}},
+        {"image": {"repo": "a"}},
+        {"image": {"repository": "registry.example/kafka-warden:1.0"}},
+        {"image": {"repository": "https://registry.example/kafka-warden"}},
+        {"monitor": {"kind": "Probe"}},
+        {"monitor": {"interval": "15"}},
+        {"replicas": 3},
+        {"secrets": [{"name": "a", "files": {"../a": "b"}}]},
+        {"config": {"kafka": {}, "state": {}, "web": {}}},
+        {"networkPolicy": {"from": []}},
+        {"strimzi": {"apiVersion": "kafka.strimzi.io/v1alpha1"}},
+    ],
+    ids=str,
+)
+def test_wrong_values_are_refused(wrong: dict[str, Any]) -> None:
+    """A key that does not exist, or a value that cannot work, is an error."""
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, SCHEMA)
+
+
+def test_image_has_no_default() -> None:
+    """No default that does not exist: the registry is the user's."""
+    assert VALUES["image"]["repository"] == ""
+
+
+def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
+    """Whether a label selector matches; only `matchLabels` is used, and an empty one would match everything."""
+    assert selector.keys() <= {"matchLabels"}
+    wanted = selector["matchLabels"]
+    assert wanted
+    return bool(wanted.items() <= labels.items())
+
+
+@pytest.mark.parametrize(("one", "other"), [*itertools.product(SIDECARS, repeat=2)])
+def test_release_selects_its_own_pods_only(one: str, other: str) -> None:
+    """Of two releases in one namespace each one's Deployment, Service, monitor and policy select its own cluster."""
+    selecting, selected = recorded(one), recorded(other)
+    own = one == other
+    assert selects(selecting.spec("Deployment")["selector"], selected.pod_labels) == own
+    assert selects({"matchLabels": selecting.spec("Service")["selector"]}, selected.pod_labels) == own
+    assert scraped(selecting, selected) == ({values(one)["cluster"]} if own else set())
+    if "NetworkPolicy" in selecting.manifests:
+        assert selects(selecting.spec("NetworkPolicy")["podSelector"], selected.pod_labels) == own
+
+
+def scraped(selecting: Release, selected: Release) -> set[str]:
+    """The values of `cluster` that a release's monitor gives to the pods of another one."""
+    kind, selector = selecting.monitor["kind"], selecting.monitor["spec"]["selector"]
+    if kind == "PodMonitor":
+        found = selects(selector, selected.pod_labels)
+    else:
+        service = selected.manifests["Service"]
+        found = selects(selector, service["metadata"]["labels"])
+        assert service["spec"]["selector"].items() <= selected.pod_labels.items()
+    rules = [rule for rule in selecting.endpoint["relabelings"] if rule["targetLabel"] == "cluster"]
+    return {rule["replacement"] for rule in rules} if found else set()
+
+
+def test_clusters_and_names_differ() -> None:
+    """The releases of the examples have different names and different values of `cluster`."""
+    assert len({recorded(example).name for example in SIDECARS}) == len(SIDECARS)
+    assert len({values(example)["cluster"] for example in SIDECARS}) == len(SIDECARS)
+
+
+def test_user_of_strimzi_has_the_documented_acls() -> None:
+    """The KafkaUser has exactly the ACLs of docs/security.md, and its Secret is the one that is mounted."""
+    release = recorded("strimzi")
+    user = release.manifests["KafkaUser"]
+    granted = {
+        (acl["resource"]["type"], acl["resource"].get("name"), operation)
+        for acl in user["spec"]["authorization"]["acls"]
+        for operation in acl["operations"]
+    }
+    assert granted == documented_acls()
+    assert not {acl.get("type", "allow") for acl in user["spec"]["authorization"]["acls"]} - {"allow"}
+    assert user["metadata"]["labels"]["strimzi.io/cluster"] == values("strimzi")["strimzi"]["cluster"]
+    assert release.secret_files["kafka-password"] == (user["metadata"]["name"], "password")
+    assert yaml.safe_load(release.config)["kafka"]["sasl.username"] == user["metadata"]["name"]
+
+
+def documented_acls() -> set[tuple[str, str | None, str]]:
+    """Type, name and operation of the ACLs of the commands at the top of docs/security.md."""
+    block = re.search(r"```console\n(.*?)```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
+    assert block
+    found: set[tuple[str, str | None, str]] = set()
+    for command in block[1].replace("\\\n", " ").split("$ kafka-acls")[1:]:
+        topic = re.search(r"--topic '([^']+)'", command)
+        kind = ("topic", topic[1]) if topic else ("cluster", None)
+        found |= {(*kind, operation) for operation in re.findall(r"--operation (\w+)", command)}
+    return found
+
+
+def test_files_of_the_chart_are_those_of_the_repository() -> None:
+    """Rules and dashboards exist once: the chart has links to them."""
+    links = {file.name: file.resolve() for file in (CHART / "files").iterdir()}
+    assert links == {
+        "dashboards": ROOT / "grafana" / "dashboards",
+        "prometheusrule.yaml": ROOT / "deploy" / "prometheusrule.yaml",
+        "alertmanagerconfig.yaml": ROOT / "deploy" / "alertmanagerconfig.yaml",
+    }

@@ -1,0 +1,298 @@
+"""The chart by helm itself, 3 and 4: `make full-deploy`."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import kubernetes_validate
+import pytest
+import yaml
+
+from kafka_warden.config import load
+from kafka_warden.reload import FIXED
+from sandbox.monitoring_tools import tools
+from scripts.helm import CHART, NEWEST, OLDEST, HelmError, helm, program, run, template
+from scripts.manifests import DEPLOY, EXAMPLES, IMAGE, made, outputs
+from tests.deploy.dockerfile import ROOT
+from tests.deploy.operator_types import validate
+from tests.deploy.releases import NAME, Release, documents, parse
+from tests.support.processes import checked
+
+pytestmark = [pytest.mark.full_deploy, pytest.mark.timeout(900)]
+
+ALL = sorted(EXAMPLES.glob("*.yaml"))
+MINIMAL = (IMAGE, 'cluster="prod"', 'config.kafka={"bootstrap.servers":"a:9092"}')
+OTHER_USER = 'config.kafka={"bootstrap.servers":"a:9092","sasl.username":"x"}'
+OPERATOR = "monitoring.coreos.com"
+EVERYTHING = ROOT / "tests" / "deploy" / "everything.yaml"
+COVERED = {"sidecar", "strimzi", "replicas", "resources"}
+"""Values of the other tests."""
+examples = pytest.mark.parametrize("example", ALL, ids=lambda file: file.stem)
+versions = pytest.mark.parametrize("version", [OLDEST, NEWEST])
+
+
+def release(*settings: str, name: str = "kafka-warden-prod") -> Release:
+    """A release with few values and some more."""
+    return parse(name, template(name, None, *MINIMAL, *settings))
+
+
+def test_manifests_are_what_helm_makes() -> None:
+    """The files that the tests without helm read are byte for byte what helm prints, and there is no other one."""
+    files = outputs()
+    assert files.keys() == made()
+    assert {path.name: path.read_text() for path in files} == {path.name: text for path, text in files.items()}
+
+
+@versions
+@examples
+def test_example_is_linted(example: Path, version: str) -> None:
+    """`helm lint --strict` finds nothing."""
+    found = helm("lint", "--strict", CHART, f"--values={example}", f"--set-json={IMAGE}", version=version)
+    assert "0 chart(s) failed" in found
+    assert "[WARNING]" not in found
+
+
+@versions
+@examples
+def test_example_is_valid(example: Path, version: str) -> None:
+    """Every manifest follows the schema of Kubernetes or of the operator, and no field is unknown to it."""
+    found = documents(template("kafka-warden-a", example, IMAGE, version=version))
+    assert found
+    for document in found:
+        if document["apiVersion"].startswith(OPERATOR):
+            validate(document)
+        elif document["kind"] != "KafkaUser":
+            kubernetes_validate.validate(document, "1.34", strict=True)
+
+
+def test_schemas_refuse_what_is_wrong() -> None:
+    """An unknown field and a bad duration of a monitor are errors."""
+    monitor = release('monitor.kind="ServiceMonitor"').monitor
+    validate(monitor)
+    for change in ({"intervall": "15s"}, {"interval": "15"}):
+        wrong = json.loads(json.dumps(monitor))
+        wrong["spec"]["endpoints"][0] |= change
+        with pytest.raises(jsonschema.ValidationError):
+            validate(wrong)
+
+
+@versions
+def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
+    """Everything at once: each value is used, and what comes out is valid."""
+    text = template("kafka-warden-a", EVERYTHING, version=version)
+    for document in documents(text):
+        if document["apiVersion"].startswith(OPERATOR):
+            validate(document)
+        elif document["kind"] != "KafkaUser":
+            kubernetes_validate.validate(document, "1.34", strict=True)
+    marks = set(re.findall(r"mark-\d+", EVERYTHING.read_text()))
+    assert len(marks) == 35
+    assert marks - set(re.findall(r"mark-\d+", text)) == set()
+    assert (
+        not set(yaml.safe_load((CHART / "values.yaml").read_text()))
+        - COVERED
+        - set(yaml.safe_load(EVERYTHING.read_text()))
+    )
+
+
+@pytest.mark.parametrize("kinds", [*itertools.product(("ServiceMonitor", "PodMonitor"), repeat=2)], ids="-".join)
+def test_two_releases_of_the_same_values(kinds: tuple[str, str]) -> None:
+    """Whatever monitors they have, two releases of one namespace have no object and no selector in common."""
+    one, other = (
+        release(f'monitor.kind="{kind}"', f'cluster="{name}"', name=name)
+        for kind, name in zip(kinds, ("kafka-warden-a", "b"), strict=True)
+    )
+    names = [
+        {(kind, document["metadata"]["name"]) for kind, document in each.manifests.items()} for each in (one, other)
+    ]
+    assert not names[0] & names[1]
+    for selecting, selected in ((one, other), (other, one)):
+        selector = selecting.monitor["spec"]["selector"]["matchLabels"]
+        assert selector.items() <= selecting.pod_labels.items()
+        assert selector.items() <= selecting.manifests["Service"]["metadata"]["labels"].items()
+        assert not selector.items() <= selected.pod_labels.items()
+        assert not selector.items() <= selected.manifests["Service"]["metadata"]["labels"].items()
+        assert not selecting.spec("Service")["selector"].items() <= selected.pod_labels.items()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (MINIMAL[1:], "set `image.repository` to the image in your registry"),
+        ((MINIMAL[0], MINIMAL[2]), None),
+        (MINIMAL[:2], "set `bootstrap.servers` in `config.kafka`"),
+        ((*MINIMAL, 'config.web.listen="127.0.0.1:10073"'), "set `config.web.listen` to an address that other pods"),
+        ((*MINIMAL, 'config.web.config_file="/a"'), "set `webFile.tls` or `webFile.login` to true"),
+        ((*MINIMAL, "webFile.tls=true"), "set `config.web.config_file`"),
+        ((*MINIMAL, 'stateClaim="a"', "replicas=2"), "set `replicas` to 1"),
+        ((*MINIMAL, 'strimzi.cluster="c"', OTHER_USER), "set `strimzi.user` and `sasl.username`"),
+        ((*MINIMAL, 'alertmanagerConfig={"enabled":true,"receivers":{"pager":{}}}'), "the routes know only"),
+        ((*MINIMAL, 'imagee="a"'), "imagee"),
+        ((*MINIMAL, 'monitor.kind="Probe"'), "monitor"),
+        ((*MINIMAL, 'image.repository="registry.example/a:1"'), "repository"),
+    ],
+    ids=lambda each: None if isinstance(each, tuple) else each,
+)
+def test_values_that_cannot_work_are_refused(settings: tuple[str, ...], sentence: str | None) -> None:
+    """A value that is missing or wrong is an error with a sentence that says what to set."""
+    if sentence is None:  # `cluster` is needed by what scrapes only
+        settings, sentence = (*settings, 'monitor.kind="PodMonitor"'), "set `cluster` to the name of this Kafka cluster"
+    with pytest.raises(HelmError) as refused:
+        template("a", None, *settings)
+    assert sentence in str(refused.value)
+
+
+def test_configuration_is_passed_through(tmp_path: Path) -> None:
+    """Every option comes out as it went in, also large numbers, ids as keys and patterns."""
+    config = {
+        "kafka": {"bootstrap.servers": "a:9092", "client.id": "{{ .Release.Name }}"},
+        "jmx": {"brokers": {"1": "a:9901", "2": "b:9902"}},
+        "network": {"bytes_per_second": 125000000},
+        "limits": {"series": 20000},
+        "topics": {"deny": ["__.*", "a{2,3}"]},
+        "poll": {"interval": "10s"},
+    }
+    text = release(f"config={json.dumps(config)}").config
+    assert yaml.safe_load(text).items() >= config.items()
+    file = tmp_path / "warden.yml"
+    file.write_text(text)
+    read = load({}, {}, file)
+    assert read.network.bytes_per_second == 125000000
+    assert set(read.jmx.brokers) == {1, 2}
+
+
+def test_pod_is_replaced_for_options_that_need_it() -> None:
+    """The checksum changes with each option that the sidecar does not read again, and with no other one."""
+
+    def checksum(option: str = "poll.interval", value: str = "10s") -> str:
+        section, _, name = option.partition(".")
+        keys = [name] if section == "kafka" else [part for part in f"{name}x".split(".") if part]
+        nested: Any = value
+        for key in reversed(keys):
+            nested = {key: nested}
+        config = {"kafka": {"bootstrap.servers": "a:9092"}}
+        config[section] = config.get(section, {}) | nested
+        made = release(f"config={json.dumps(config)}")
+        return str(made.spec("Deployment")["template"]["metadata"]["annotations"]["checksum/restart"])
+
+    same = checksum()
+    assert checksum("poll.interval", "20s") == checksum("kafka.ssl.ca.location") == same
+    assert all(checksum(option) != same for option in FIXED)
+
+
+def test_rules_are_rules(tmp_path: Path) -> None:
+    """Prometheus accepts the rules of the chart, whose links have the addresses that were set."""
+    links = 'links={"runbooks":"https://wiki.example/w/","grafana":"https://grafana.example"}'
+    found = documents(template("o", EXAMPLES / "once.yaml", links))
+    (rules,) = [document["spec"] for document in found if document["kind"] == "PrometheusRule"]
+    annotations = [rule["annotations"] for group in rules["groups"] for rule in group["rules"] if "alert" in rule]
+    for alert in annotations:
+        assert alert["runbook_url"].startswith("https://wiki.example/w/alerts/runbooks/")
+        assert alert["dashboard_url"].startswith("https://grafana.example/d/")
+        runbook = ROOT / alert["runbook_url"].removeprefix("https://wiki.example/w/")
+        assert runbook.exists()
+    file = tmp_path / "rules.yml"
+    file.write_text(yaml.safe_dump(rules))
+    checked(tools().promtool, "check", "rules", file)
+    plain = yaml.safe_load((DEPLOY / "prometheusrule.yaml").read_text())["spec"]
+    assert len(annotations) == sum("alert" in rule for group in plain["groups"] for rule in group["rules"])
+
+
+def test_dashboards_are_those_of_grafana() -> None:
+    """Each dashboard is a ConfigMap with the label that Grafana's sidecar looks for, and nothing in it is changed."""
+    found = documents(template("o", EXAMPLES / "once.yaml"))
+    boards = [document for document in found if document["kind"] == "ConfigMap"]
+    texts = {name: text for board in boards for name, text in board["data"].items()}
+    assert texts == {file.name: file.read_text() for file in (ROOT / "grafana" / "dashboards").glob("*.json")}
+    assert all(board["metadata"]["labels"]["grafana_dashboard"] == "1" for board in boards)
+    linked = template("o", EXAMPLES / "once.yaml", 'links.runbooks="https://wiki.example"')
+    assert '"query": "https://wiki.example/"' in linked
+    assert '"/public/"' not in linked
+
+
+def test_receivers_are_filled_in() -> None:
+    """The AlertmanagerConfig of the chart is that of `make rules`, with the receivers that were set."""
+    hook = [{"url": "http://127.0.0.1:9099/"}]
+    setting = f'alertmanagerConfig.receivers={{"kafka-pager":{{"webhookConfigs":{json.dumps(hook)}}}}}'
+    found = documents(template("o", EXAMPLES / "once.yaml", setting))
+    (routes,) = [document for document in found if document["kind"] == "AlertmanagerConfig"]
+    validate(routes)
+    (plain,) = [document["spec"] for document in documents((DEPLOY / "alertmanagerconfig.yaml").read_text())]
+    filled = [one | {"webhookConfigs": hook} if one["name"] == "kafka-pager" else one for one in plain["receivers"]]
+    assert routes["spec"] == plain | {"receivers": filled}
+
+
+def test_web_file_changes_probes_and_monitor() -> None:
+    """With TLS probes and Prometheus use HTTPS; with a login the probes need no password."""
+    web = ('config.web.config_file="/run/secrets/kafka-warden/web.yml"', 'monitor.kind="ServiceMonitor"')
+    tls = release(*web, "webFile.tls=true")
+    assert tls.endpoint["scheme"] == "https"
+    probes = ("livenessProbe", "readinessProbe", "startupProbe")
+    assert [tls.container[probe]["httpGet"]["scheme"] for probe in probes] == ["HTTPS"] * 3
+    login = release(*web, "webFile.login=true", 'monitor.basicAuth={"username":{"name":"a","key":"b"}}')
+    validate(login.monitor)
+    assert [login.container[probe]["tcpSocket"] for probe in probes] == [{"port": "http"}] * 3
+
+
+def test_state_on_a_claim_has_one_writer() -> None:
+    """With a volume claim the old pod stops before the new one starts."""
+    made = release('stateClaim="state"')
+    assert made.spec("Deployment")["strategy"] == {"type": "Recreate"}
+    volumes = {volume["name"]: volume for volume in made.pod["volumes"]}
+    assert volumes["state"]["persistentVolumeClaim"] == {"claimName": "state"}
+
+
+def test_history_topic_gets_its_acls() -> None:
+    """The KafkaUser may write to the topic of its history, and to no other one."""
+    made = release('strimzi.cluster="c"', 'config.history={"kafka":{"topic":"h"}}')
+    acls = made.spec("KafkaUser")["authorization"]["acls"]
+    written = [acl["resource"]["name"] for acl in acls if "Write" in acl["operations"]]
+    assert written == ["h"]
+
+
+@pytest.mark.parametrize("name", ["a", "kafka-warden-a"])
+def test_notes_have_commands_for_objects_that_exist(name: str) -> None:
+    """The commands of the notes name the namespace, the Deployment and the Service of the release."""
+    settings = [f"--set-json={setting}" for setting in MINIMAL]
+    printed = helm("install", name, CHART, "--namespace=kafka", "--dry-run=client", *settings)
+    notes = printed.partition("NOTES:")[2]
+    made = release(name=name)
+    objects = {kind: made.manifests[kind]["metadata"]["name"] for kind in ("Deployment", "Service")}
+    assert f"kubectl --namespace kafka rollout status deployment/{objects['Deployment']}\n" in notes
+    assert f"kubectl --namespace kafka exec deployment/{objects['Deployment']} -- kafka-warden check --config" in notes
+    assert f"kubectl --namespace kafka port-forward service/{objects['Service']} 10073" in notes
+    assert "http://127.0.0.1:10073/" in notes
+    assert "Prometheus does not scrape it yet" in notes
+
+
+def test_package_has_rules_and_dashboards(tmp_path: Path) -> None:
+    """The packed chart gives the same manifests as the folder: its links are followed."""
+    helm("package", CHART, "--destination", tmp_path)
+    (packed,) = tmp_path.glob("*.tgz")
+    assert helm("template", "o", packed, f"--values={EXAMPLES / 'once.yaml'}") == helm(
+        "template", "o", CHART, f"--values={EXAMPLES / 'once.yaml'}"
+    )
+
+
+def test_kustomize_builds_the_manifests_and_the_documented_overlay(tmp_path: Path) -> None:
+    """`kubectl kustomize` reads deploy/, and an overlay as docs/platforms/kubernetes.md has it."""
+    kubectl = program("kubectl")
+    kinds = {document["kind"] for document in documents(run([kubectl, "kustomize", DEPLOY]))}
+    assert kinds >= {"Deployment", "Service", "ConfigMap", "ServiceMonitor", "PrometheusRule", "AlertmanagerConfig"}
+    page = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
+    overlay = page.split("## Without Helm")[1].split("```yaml\n")[1].split("```")[0]
+    (tmp_path / "kafka-warden").mkdir()
+    (tmp_path / "kafka-warden" / "deploy").symlink_to(DEPLOY)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "kustomization.yaml").write_text(overlay)
+    text = yaml.safe_dump({"kafka": {"bootstrap.servers": "mine:9092"}})
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": {"warden.yml": text}}
+    (mine / "my-config.yaml").write_text(yaml.safe_dump(config))
+    made = parse("kafka-warden", run([kubectl, "kustomize", mine]))
+    assert made.container["image"].startswith("registry.example/kafka-warden:")
+    assert made.endpoint["relabelings"][0]["replacement"] == "my-cluster"
+    assert made.config == text

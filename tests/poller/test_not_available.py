@@ -1,0 +1,273 @@
+"""What is refused from the start, unknown to a version or disabled is not available, which is no failure."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pytest
+from structlog.testing import capture_logs
+
+from kafka_warden.cycle import Cycle
+from kafka_warden.model import Optional, Parameters, Snapshot, Source
+from kafka_warden.poller import PollerSettings
+from kafka_warden.poller.status import ASK_AGAIN
+from kafka_warden.state import StateFile
+from tests import scene
+from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
+from tests.support.scripted import ScriptedCluster, VirtualClock
+
+REFUSED: Final = 31
+RIGHTS: Final = {
+    "cluster_describe": {"log_dirs1", "log_dirs2", "log_dirs3", "reassignments", "quorum"},
+    "cluster_configs": {"configs1", "configs2", "configs3", "configs100", "quotas"},
+    "topic_configs": {"configs"},
+}
+"""Right that is missing to what is not available then."""
+REQUESTS: Final = {
+    "cluster_describe": ("DescribeLogDirs", "ListPartitionReassignments", "DescribeQuorum"),
+    "cluster_configs": ("DescribeClientQuotas",),
+    "topic_configs": (),
+}
+"""Requests that need one right only."""
+DISABLED: Final = {
+    Optional.LOG_DIRS: {"log_dirs1", "log_dirs2", "log_dirs3"},
+    Optional.REASSIGNMENTS: {"reassignments"},
+    Optional.QUORUM: {"quorum"},
+    Optional.QUOTAS: {"quotas"},
+    Optional.FENCED_BROKERS: {"fenced_brokers"},
+    Optional.TOPIC_CONFIGS: {"configs"},
+    Optional.BROKER_CONFIGS: {"configs1", "configs2", "configs3"},
+    Optional.CONTROLLER_CONFIGS: {"configs100"},
+}
+
+
+@pytest.fixture
+def started(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
+    """Before the first poll of three brokers and a controller."""
+    brokers.controller()
+    brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], end=100, rate=10.0, config={"min.insync.replicas": "2"})
+    with polling(brokers, clock) as made:
+        yield made
+
+
+def absent(polled: Polling, reason: str = "authorization") -> set[str]:
+    """What is not available for this reason."""
+    found = polled.poller.not_available
+    assert not found.keys() & polled.poller.status.keys()
+    return {f"{source}{broker}" for (source, broker), why in found.items() if why == reason}
+
+
+def asked(polled: Polling, requests: Sequence[str]) -> int:
+    """How many such requests arrived in the last poll."""
+    return len(polled.brokers.seen(*requests)) if requests else 0
+
+
+@pytest.mark.parametrize("right", RIGHTS)
+def test_what_is_refused_from_the_start_is_no_failure(started: Polling, right: str) -> None:
+    """It is asked again every five minutes, and the numbers come within five minutes after the right is given."""
+    started.brokers.do("deny", rights=[right])
+    times = 0
+    for _ in range(int(2 * ASK_AGAIN / INTERVAL) - 1):
+        started.poll()
+        assert started.down() == {}
+        assert absent(started) == RIGHTS[right]
+        times += bool(asked(started, REQUESTS[right]))
+    assert times == (2 if REQUESTS[right] else 0)
+    started.brokers.do("deny", rights=[])
+    for _ in range(int(ASK_AGAIN / INTERVAL) + 1):
+        started.poll()
+    assert absent(started) == set()
+    assert started.down() == {}
+    assert {name for source, broker in started.poller.status for name in [f"{source}{broker}"]} >= RIGHTS[right]
+
+
+def test_an_old_broker_that_refuses_log_directories_returns_none(started: Polling) -> None:
+    """Before Kafka 3.2 the reply has no error: no log is missing then, and none is stray."""
+    started.limit({"DescribeLogDirs": (0, 2)})
+    started.brokers.do("deny", rights=["cluster_describe"])
+    snapshot = started.poll()
+    assert (absent(started), started.down()) == (RIGHTS["cluster_describe"], {})
+    assert snapshot.log_gaps == {}
+
+
+def test_one_line_in_the_log_for_each_kind(started: Polling) -> None:
+    """Not one for each broker and poll."""
+    started.brokers.do("deny", rights=["cluster_describe"])
+    with capture_logs() as logged:
+        for _ in range(int(ASK_AGAIN / INTERVAL) + 2):
+            started.poll()
+    lines = [line["source"] for line in logged if line["event"] == "source is not available"]
+    assert sorted(lines) == ["log_dirs", "quorum", "reassignments"]
+    assert not [line for line in logged if line["event"] == "source failed"]
+
+
+@pytest.mark.parametrize("right", RIGHTS)
+def test_what_is_refused_after_it_was_answered_is_a_failure(polled: Polling, right: str) -> None:
+    """Of the reason authorization; also where only one broker ever answered."""
+    polled.brokers.do("deny", rights=[right])
+    for _ in range(7):
+        polled.poll()
+    assert polled.down() == dict.fromkeys(RIGHTS[right], "authorization")
+    assert absent(polled) == set()
+
+
+def test_a_broker_that_refuses_what_others_answer_fails(started: Polling) -> None:
+    """One poll later: the right may be on its way to the brokers."""
+    started.brokers.rule(2, "DescribeLogDirs", error=REFUSED)
+    started.poll()
+    assert (absent(started), started.down()) == ({"log_dirs2"}, {})
+    started.poll()
+    assert (absent(started), started.down()) == (set(), {"log_dirs2": "authorization"})
+
+
+def test_a_restart_does_not_forget_what_was_answered(
+    brokers: ScriptedCluster, clock: VirtualClock, tmp_path: Any
+) -> None:
+    """The state file keeps it: a right that is taken away is a failure for the next process, too."""
+    brokers.controller()
+    brokers.topic("a", [[1, 2, 3]], end=100)
+    for right, absent_, failed in (
+        ("topic_configs", {"configs"}, set[str]()),
+        ("cluster_configs", set(), RIGHTS["cluster_configs"]),
+        ("cluster_configs", set(), RIGHTS["cluster_configs"]),
+    ):
+        brokers.do("deny", rights=[right])
+        with polling(brokers, clock) as process:
+            cycle = Cycle(
+                process.poller,
+                Parameters(poll_interval=INTERVAL),
+                lambda _: True,
+                scene.sidecar().build,
+                StateFile(tmp_path / "state"),
+                clock=clock,
+            )
+            clock.advance(INTERVAL)
+            cycle.once()
+            cycle.save()
+            assert absent(process) == absent_
+            assert process.down() == dict.fromkeys(failed, "authorization")
+
+
+def test_slow_and_absent_brokers_do_not_make_it_a_failure(started: Polling) -> None:
+    """A time-out of what was refused says nothing; nor does a cluster that does not answer."""
+    started.brokers.do("deny", rights=["cluster_describe"])
+    started.poll()
+    started.brokers.rule(2, "DescribeLogDirs", hang=True)
+    started.poll(ASK_AGAIN)
+    assert started.took >= DEADLINE
+    # The next question to this broker has no time left.
+    assert (absent(started), started.down()) == (RIGHTS["cluster_describe"], {"configs2": "timeout"})
+    started.brokers.rule(hang=True)
+    started.poll_any()
+    assert absent(started) == RIGHTS["cluster_describe"]
+    assert not started.down().keys() & RIGHTS["cluster_describe"]
+
+
+def test_what_fails_first_and_is_refused_then_is_not_available(started: Polling) -> None:
+    """The first poll of a busy broker may end before it answers."""
+    started.brokers.rule(None, "DescribeClientQuotas", hang=True)
+    started.poll()
+    assert started.down() == {"quotas": "timeout"}
+    started.brokers.do("clear")
+    started.brokers.rule(None, "DescribeClientQuotas", error=REFUSED)
+    started.poll()
+    assert (absent(started), started.down()) == ({"quotas"}, {})
+
+
+def test_a_cluster_that_refuses_describe_cluster_is_seen_all_the_same(started: Polling) -> None:
+    """As proxies and managed services do: the metadata is there, and fenced brokers are not known."""
+    started.brokers.rule(None, "DescribeCluster", error=REFUSED)
+    for _ in range(3):
+        assert set(started.poll().brokers) == {1, 2, 3}
+        assert (absent(started), started.down()) == ({"fenced_brokers"}, {})
+    assert started.status(Source.METADATA).up
+
+
+@pytest.mark.parametrize("optional", Optional)
+def test_what_is_disabled_is_not_asked(brokers: ScriptedCluster, clock: VirtualClock, optional: Optional) -> None:
+    """It is asked as soon as the option is gone, and what was known of it is forgotten when the option comes back."""
+    brokers.controller()
+    brokers.topic("a", [[1, 2, 3]], end=100, moves={0: {"adding": [3], "removing": []}})
+    names = {
+        Optional.LOG_DIRS: "DescribeLogDirs",
+        Optional.REASSIGNMENTS: "ListPartitionReassignments",
+        Optional.QUORUM: "DescribeQuorum",
+        Optional.QUOTAS: "DescribeClientQuotas",
+        Optional.FENCED_BROKERS: "DescribeCluster",
+    }
+    settings = PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=frozenset({optional}))
+    with polling(brokers, clock, disabled=settings.disabled) as polled:
+        snapshot = polled.poll()
+        gone = DISABLED[optional]
+        # The window is asked of the controller that the quorum names.
+        assert absent(polled, "disabled") == gone
+        assert polled.down() == {}
+        assert not asked(polled, [names[optional]] if optional in names else [])
+        assert lacks(snapshot, optional)
+        polled.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE), None, None)
+        snapshot = polled.poll(60.0)
+        assert polled.poller.not_available == {}
+        assert not lacks(snapshot, optional)
+        polled.poller.configure(settings, None, None)
+        snapshot = polled.poll(240.0)
+        assert absent(polled, "disabled") == gone
+        assert lacks(snapshot, optional)
+
+
+def lacks(snapshot: Snapshot, optional: Optional) -> bool:
+    """Whether a snapshot has nothing of a question."""
+    return {
+        Optional.LOG_DIRS: not snapshot.log_dirs,
+        Optional.REASSIGNMENTS: not snapshot.reassignments_known and not snapshot.replicas.adding.any(),
+        Optional.QUORUM: snapshot.quorum is None,
+        Optional.QUOTAS: snapshot.quotas is None,
+        Optional.FENCED_BROKERS: (Source.FENCED_BROKERS, "") not in snapshot.status,
+        Optional.TOPIC_CONFIGS: not snapshot.topic_configs,
+        Optional.BROKER_CONFIGS: not snapshot.broker_configs,
+        Optional.CONTROLLER_CONFIGS: (Source.CONFIGS, "100") not in snapshot.status,
+    }[optional]
+
+
+@pytest.mark.parametrize(
+    ("request_name", "gone"),
+    [
+        ("DescribeLogDirs", {"log_dirs1", "log_dirs2", "log_dirs3"}),
+        ("DescribeClientQuotas", {"quotas"}),
+        ("DescribeQuorum", {"quorum"}),
+        ("ListPartitionReassignments", {"reassignments"}),
+        ("DescribeCluster", {"fenced_brokers"}),
+    ],
+)
+def test_what_a_version_does_not_know_is_not_available(started: Polling, request_name: str, gone: set[str]) -> None:
+    """The numbers come with the first poll after the brokers know it, without a pause."""
+    started.limit({request_name: (0, -1)})
+    for _ in range(2):
+        started.poll()
+        assert (absent(started, "unsupported"), started.down()) == (gone, {})
+        assert asked(started, [request_name]) == 0
+    started.limit({})
+    started.poll()
+    assert (absent(started, "unsupported"), started.down()) == (set(), {})
+
+
+def test_a_cluster_of_two_versions_is_asked_through_the_new_brokers(started: Polling) -> None:
+    """One of them is enough; each broker's own questions are its own."""
+    old = dict.fromkeys(("ListPartitionReassignments", "DescribeClientQuotas"), (0, -1))
+    for broker in (1, 2):
+        started.brokers.do("versions", broker=broker, versions=old | {"DescribeLogDirs": (0, -1)})
+    for _ in range(3):
+        started.poll()
+        assert started.down() == {}
+        assert absent(started, "unsupported") == {"log_dirs1", "log_dirs2"}
+
+
+def test_a_changed_login_is_asked_at_once(started: Polling) -> None:
+    """It may have other rights."""
+    started.brokers.do("deny", rights=["cluster_describe"])
+    started.poll()
+    started.brokers.do("deny", rights=[])
+    started.poll()
+    assert absent(started) == RIGHTS["cluster_describe"]
+    poller = started.poller
+    poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE), poller._state.links.settings, None)
+    started.poll()
+    assert absent(started) == set()

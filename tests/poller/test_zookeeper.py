@@ -1,0 +1,87 @@
+"""ZooKeeper mode: the active controller is a broker that the metadata names, and only it knows the moves."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from kafka_warden.model import Source
+from tests.poller.polling import DEADLINE, Polling, polling
+from tests.support.scripted import ScriptedCluster, VirtualClock
+
+OLD = {"DescribeQuorum": (0, -1), "DescribeCluster": (0, 0)}
+"""Versions of a broker in ZooKeeper mode."""
+
+
+@pytest.fixture
+def old(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
+    """After the first poll of a cluster with a move, whose active controller is broker 3."""
+    brokers.do("zookeeper", controller=3)
+    brokers.topic("a", [[1, 2, 3], [2, 3]], end=100, moves={0: {"adding": [3], "removing": []}})
+    with polling(brokers, clock) as made:
+        for broker in (1, 2, 3):
+            brokers.do("versions", broker=broker, versions=OLD)
+        made.poll()
+        yield made
+
+
+def asked(polled: Polling) -> list[int]:
+    """The brokers that were asked for the moves in the last poll."""
+    return [each["broker"] for each in polled.brokers.seen("ListPartitionReassignments")]
+
+
+def reachable(polled: Polling) -> bool | None:
+    """Whether the controller answers."""
+    return polled.poller.reach.controller
+
+
+def test_the_moves_are_asked_of_the_controller(old: Polling) -> None:
+    """It is shown, it is reachable, and the quorum and fenced brokers are not available, which is no failure."""
+    snapshot = old.poll()
+    assert asked(old) == [3]
+    assert snapshot.controller == 3
+    assert snapshot.reassignments_known
+    assert snapshot.partitions.reassigning.tolist() == [True, False]
+    assert old.down() == {}
+    assert reachable(old) is True
+    assert old.poller.not_available == dict.fromkeys([(Source.QUORUM, ""), (Source.FENCED_BROKERS, "")], "unsupported")
+
+
+def test_a_new_controller_is_asked_in_the_same_poll(old: Polling) -> None:
+    """As soon as the metadata names it."""
+    old.brokers.do("zookeeper", controller=1)
+    assert old.poll().controller == 1
+    assert asked(old) == [1]
+    assert old.down() == {}
+
+
+def test_a_controller_that_is_another_by_now_is_a_failure_of_one_poll(old: Polling) -> None:
+    """The broker answers that it is not the controller any more."""
+    old.brokers.rule(3, "ListPartitionReassignments", error=41, times=1)
+    old.poll()
+    assert old.down() == {"reassignments": "protocol"}
+    assert reachable(old) is None
+    old.poll()
+    assert reachable(old) is True
+    assert old.poller.status[Source.REASSIGNMENTS, ""].up
+
+
+def test_a_cluster_without_a_controller(old: Polling) -> None:
+    """No broker is asked; it is not reachable until there is one."""
+    old.brokers.do("zookeeper", controller=-1)
+    snapshot = old.poll()
+    assert snapshot.controller is None
+    assert asked(old) == []
+    assert reachable(old) is False
+    old.brokers.do("zookeeper", controller=2)
+    assert old.poll().controller == 2
+    assert reachable(old) is True
+
+
+def test_a_controller_that_hangs_costs_its_own_answers(old: Polling) -> None:
+    """The numbers of the other brokers are there in time."""
+    old.brokers.rule(3, hang=True)
+    for _ in range(2):
+        snapshot = old.poll()
+        assert set(snapshot.offsets_at) == {1, 2}
+        assert old.took <= DEADLINE
+    assert {"reassignments", "offsets3"} <= old.down().keys()
