@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
-
 from kafka_warden.history.poll import Poll
 from tests import scene
 from tests.history.places import NOON, write
@@ -39,18 +37,18 @@ def arrive(file: Path, start: Path, end: Path, name: str = "") -> None:
     place.with_name(f".{place.name}.tmp").rename(place)
 
 
-def by_key(name: str, frame: DataFrame, key: Sequence[str]) -> dict[Any, Any]:
+def by_key(name: str, listed: Sequence[Mapping[str, Any]], key: Sequence[str]) -> dict[Any, Any]:
     """Rows of a table by their keys, each of which is there once."""
-    listed = [row.asDict(recursive=True) for row in frame.collect()]
     found = keyed(listed, key)
     assert len(found) == len(listed), f"{name} has a key twice"
     return found
 
 
 def keyed(rows: Iterable[Mapping[str, Any]], key: Sequence[str]) -> dict[Any, Any]:
-    """Rows by their keys. Means are rounded: the order of a sum decides on its last digit."""
-    return {tuple(row[name] for name in key): {name: _rounded(row[name]) for name in row} for row in rows}
+    """Rows by their keys."""
+    return {tuple(row[name] for name in key): rounded(row) for row in rows}
 
 
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.12g}") if isinstance(value, float) else value
+def rounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with fewer digits: the order of a sum decides on the last ones."""
+    return {name: float(f"{value:.12g}") if isinstance(value, float) else value for name, value in row.items()}

@@ -33,6 +33,14 @@ def sockets_closed() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def fast_compiler() -> Iterator[None]:
+    """Use the JVM's compiler that starts fast, in processes of tests too: tests end before the other one pays off."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        yield
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark what asks for Spark."""
     if "spark" in getattr(item, "fixturenames", ()):
@@ -58,7 +66,7 @@ def rolled_up(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPa
     """The marts of a store of them."""
     made = stored(spark, tmp_path_factory.mktemp("store [1] {a,b}*"), source)
     roll_up(spark, made)
-    return marts(spark, made)
+    return marts(made)
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +78,9 @@ def jars() -> Path:
 
 
 @pytest.fixture(scope="session")
-def spark(sockets_closed: None, jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(
+    sockets_closed: None, fast_compiler: None, jars: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
     """A local Spark with one core and 1 GB."""
     settings = {
         # Rows of tests fit in one partition; more of them are tasks that do nothing.
@@ -85,10 +95,7 @@ def spark(sockets_closed: None, jars: Path, tmp_path_factory: pytest.TempPathFac
         # No test reads them.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
     }
-    # The compiler that starts fast: tests end before the other one pays off.
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        made = session.make("tests", "local[1]", "1g", jars, settings)
+    made = session.make("tests", "local[1]", "1g", jars, settings)
     yield made
     gateway = made.sparkContext._gateway
     made.stop()

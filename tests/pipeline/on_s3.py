@@ -13,7 +13,7 @@ from typing import Final
 
 import pyarrow.fs as pafs
 
-from tests.pipeline.commands import PLAIN, ROOT
+from tests.pipeline.commands import ROOT, SMALL
 from tests.support.s3 import BUCKET, ENTRY, Bucket
 
 STORE: Final = f"s3a://{BUCKET}/store"
@@ -29,10 +29,14 @@ sys.exit(main(sys.argv[2:]))
 """The command with another lease."""
 
 
-def nightly(jars: Path, landing: str = LANDING, store: str = STORE, lease: float = 900.0) -> list[str]:
+def nightly(
+    jars: Path, jobs: str = "ingest,rollup", landing: str = LANDING, store: str = STORE, lease: float = 900.0
+) -> list[str]:
     """What runs each night, in one process."""
-    flags = ["--memory", "1g", "--master", "local[1]", "--conf", "spark.hadoop.fs.s3a.path.style.access=true"]
-    job = ["pipeline", "ingest,rollup", "--input", landing, "--store", store, "--jars", str(jars), *flags, *PLAIN]
+    flags = [*SMALL, "--conf", "spark.hadoop.fs.s3a.path.style.access=true"]
+    # Without `ingest` nothing has an input.
+    source = ["--input", landing] if "ingest" in jobs else []
+    job = ["pipeline", jobs, *source, "--store", store, "--jars", str(jars), *flags]
     return [sys.executable, "-c", _MAIN, str(lease), *job]
 
 

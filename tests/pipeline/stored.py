@@ -1,13 +1,14 @@
 """Stores as jobs make them, and what is in them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
+from kafka_warden.history.column import Table
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.poll import Poll
@@ -25,7 +26,7 @@ from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
 from tests.history.replay import polls
 from tests.pipeline.arrivals import by_key, keyed
-from tests.pipeline.written import write_store
+from tests.pipeline.written import read_table, write_store
 
 ALWAYS: Final = job.Options({"raw": 100_000, "minutes": 100_000})
 """The scene is of 2023."""
@@ -80,20 +81,24 @@ def roll_up(spark: SparkSession, store: Path, start: float = 0.0, end: float = m
 
 def rolled(spark: SparkSession, store: Path, landing: Path) -> dict[str, Any]:
     """The marts of a landing zone, by a store of its own."""
-    roll_up(spark, ingested(spark, store, landing))
-    return marts(spark, store)
+    roll_up(spark, stored(spark, store, landing))
+    return marts(store)
 
 
-def marts(spark: SparkSession, store: Path) -> dict[str, Any]:
+def marts(store: Path) -> dict[str, Any]:
     """Rows of every mart of the roll-up by their keys."""
-    return {each.name: by_key(each.name, mart(spark, store, each), each.key) for each in MARTS}
+    return {each.name: by_key(each.name, read_table(store, of_mart(each)), each.key) for each in MARTS}
 
 
-def rows(spark: SparkSession, store: Path) -> dict[str, Any]:
+def rows(store: Path) -> dict[str, Any]:
     """Rows of every raw table by their keys."""
-    made = Store(spark, store)
-    frames = {table.name: made.read(raw(table.name)).drop("date", "batch") for table in TABLES}
-    return {name: by_key(name, frame, row_key(name)) for name, frame in frames.items()}
+    return {table.name: raw_rows(table, read_table(store, raw(table.name))) for table in TABLES}
+
+
+def raw_rows(table: Table[Any], listed: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Rows of a raw table by their keys, without what the store adds to them."""
+    of_history = [{name: value for name, value in row.items() if name not in ("date", "batch")} for row in listed]
+    return by_key(table.name, of_history, row_key(table.name))
 
 
 def landed(landing: Path) -> dict[str, Any]:

@@ -93,6 +93,7 @@ def test_what_is_missing_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.full_pipeline
+@pytest.mark.timeout(1800)
 def test_it_leaves_what_it_promises(tmp_path: Path) -> None:
     """In place of an older run: pages with every section, a plan that is possible, and no mart missing."""
     (tmp_path / "demo").mkdir()

@@ -9,12 +9,12 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.history.parquet.arrow import schema_of
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.schema import BY_NAME
+from kafka_warden.history.schema import BY_NAME, TABLES
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.store import LANDING, Store, StoredTable, raw
 from tests.history.places import NOON, rewrite, the_file, write
 from tests.pipeline.arrivals import EVERY
-from tests.pipeline.stored import ingested, landed, of_cluster, rows, stored
+from tests.pipeline.stored import ingested, landed, of_cluster, raw_rows, rows, stored
 
 OLD = 15
 """Rows of a file that is older than a column of theirs."""
@@ -44,9 +44,18 @@ def store(spark: SparkSession, landing: Path, tmp_path_factory: pytest.TempPathF
     return ingested(spark, tmp_path_factory.mktemp("store [1] {a,b}*"), landing)
 
 
+def by_spark(spark: SparkSession, store: Path) -> dict[str, Any]:
+    """Rows of every raw table, as jobs read them."""
+    frames = {table: Store(spark, store).read(raw(table.name)) for table in TABLES}
+    return {
+        table.name: raw_rows(table, [row.asDict(recursive=True) for row in frame.collect()])
+        for table, frame in frames.items()
+    }
+
+
 def test_rows_are_those_of_the_files(spark: SparkSession, landing: Path, store: Path) -> None:
-    """Spark reads what pyarrow reads, column by column, of every table."""
-    assert rows(spark, store) == landed(landing)
+    """Spark and another reader of the store read what pyarrow reads, column by column, of every table."""
+    assert rows(store) == landed(landing) == by_spark(spark, store)
     read = History(Store(spark, store))
     assert {name: read.table(name).columns for name in BY_NAME} == {
         name: schema_of(table).names for name, table in BY_NAME.items()
@@ -58,7 +67,7 @@ def test_store_that_tests_write_is_that_of_ingest(
 ) -> None:
     """Plans, rows, types, partitions and properties: what jobs compute does not depend on who made the store."""
     written = stored(spark, tmp_path / "store", landing)
-    assert rows(spark, written) == landed(landing)
+    assert by_spark(spark, written) == landed(landing)
 
     def plan(place: Path) -> list[Any]:
         return sorted(Store(spark, place).read(LANDING).drop("writer").collect(), key=repr)

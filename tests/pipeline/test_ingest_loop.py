@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sandbox import Cluster, wait_for
 from tests.history.places import write
 from tests.pipeline.arrivals import history_polls
-from tests.pipeline.commands import PLAIN, ROOT, TIME_LIMIT
+from tests.pipeline.commands import ROOT, SMALL, TIME_LIMIT
 from tests.pipeline.stored import landed, marts, rolled, rows
 from tests.pipeline.test_ingest_topic import TOPIC, send
 from tests.pipeline.test_store_kills import MOST_COMMITS, commits, killed
@@ -26,8 +26,7 @@ def command(cluster: Cluster, store: Path, jars: Path) -> list[str]:
     """The loop; the scene is of 2023."""
     made = [sys.executable, "-m", "kafka_warden.cli", "pipeline", "ingest,rollup", "--every", "1s"]
     made += ["--input", f"kafka://{cluster.bootstrap}/{TOPIC}", "--store", str(store), "--jars", str(jars)]
-    made += ["--keep-raw", "100000", "--keep-minutes", "100000"]
-    return [*made, *PLAIN, "--memory", "1g", "--master", "local[1]"]
+    return [*made, "--keep-raw", "100000", "--keep-minutes", "100000", *SMALL]
 
 
 def test_loop_that_is_killed_continues(spark: SparkSession, cluster: Cluster, jars: Path, tmp_path: Path) -> None:
@@ -52,5 +51,5 @@ def test_loop_that_is_killed_continues(spark: SparkSession, cluster: Cluster, ja
         )
         process.send_signal(signal.SIGTERM)
         assert process.wait(TIME_LIMIT) == 0, log.read_text()
-    assert rows(spark, store) == landed(landing)
-    assert marts(spark, store) == rolled(spark, tmp_path / "expected", landing)
+    assert rows(store) == landed(landing)
+    assert marts(store) == rolled(spark, tmp_path / "expected", landing)

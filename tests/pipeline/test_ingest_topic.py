@@ -33,7 +33,7 @@ from sandbox.protection import ADMIN, STRANGER
 from tests.history.places import write
 from tests.pipeline.arrivals import history_polls
 from tests.pipeline.stored import ALWAYS, landed, of_cluster, rows, take
-from tests.pipeline.test_store import KilledError, killed_at
+from tests.pipeline.test_store import killed_at
 
 TOPIC = "kafka-warden-history"
 SECONDS = 60.0
@@ -126,7 +126,7 @@ def test_rows_are_those_of_files(
     assert not any(word in said for word in ("LOST", "MISSING", "CREATED AGAIN"))
     how = Store(spark, tmp_path / "store").read(LANDING).where("batch = 3").select("how").distinct().collect()
     assert ("merge",) in map(tuple, how), "the batch before ended within a poll"
-    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+    assert rows(tmp_path / "store") == landed(tmp_path / "landing")
 
 
 def test_message_of_another_program_is_known(spark: SparkSession) -> None:
@@ -181,39 +181,34 @@ def test_kill_between_two_commits_loses_and_repeats_nothing(
     kept: Cluster,
     taken: Callable[[], None],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     number: int,
 ) -> None:
     """Messages that arrive after the kill are of the next batch; a call on files has to wait for the topic's."""
     history = history_polls(4)
     write(tmp_path / "landing", history)
     send(kept, history[:2])
-    with monkeypatch.context() as patch:
-        killed_at(number, patch)
-        with pytest.raises(KilledError):
-            taken()
+    with killed_at(number):
+        taken()
     send(kept, history[2:])
     with pytest.raises(StoreError, match="was interrupted; first run ingest again on that topic"):
         take(spark, tmp_path / "store", tmp_path / "landing")
     taken()
-    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+    assert rows(tmp_path / "store") == landed(tmp_path / "landing")
 
 
 @full
 @pytest.mark.cluster
 def test_batch_of_files_is_completed_by_a_call_on_the_topic(
-    spark: SparkSession, kept: Cluster, taken: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, kept: Cluster, taken: Callable[[], None], tmp_path: Path
 ) -> None:
     """A store may have both: what a killed call on files had planned is taken from the files, and no row is twice."""
     history = history_polls(3)
     write(tmp_path / "landing", history)
-    with monkeypatch.context() as patch:
-        killed_at(3, patch)
-        with pytest.raises(KilledError):
-            take(spark, tmp_path / "store", tmp_path / "landing")
+    with killed_at(3):
+        take(spark, tmp_path / "store", tmp_path / "landing")
     send(kept, history[1:])
     taken()
-    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+    assert rows(tmp_path / "store") == landed(tmp_path / "landing")
 
 
 @full
@@ -223,7 +218,6 @@ def test_what_a_topic_loses_is_reported(
     kept: Cluster,
     taken: Callable[[], None],
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Once: what expired before it was taken or while it was, the polls of it, and a topic that was created again."""
@@ -242,10 +236,8 @@ def test_what_a_topic_loses_is_reported(
     assert "LOST" not in capsys.readouterr().err
 
     send(kept, history[3:4])
-    with monkeypatch.context() as patch:
-        killed_at(2, patch)
-        with pytest.raises(KilledError):
-            taken()
+    with killed_at(2):
+        taken()
     delete_all(kept)
     send(kept, history[4:5])
     capsys.readouterr()
@@ -261,7 +253,7 @@ def test_what_a_topic_loses_is_reported(
     taken()
     assert "CREATED AGAIN" not in capsys.readouterr().err
     write(tmp_path / "landing", [history[number] for number in (0, 2, 4, 5)])
-    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+    assert rows(tmp_path / "store") == landed(tmp_path / "landing")
 
 
 @full
@@ -281,7 +273,7 @@ def test_newer_message_is_not_taken(
     with pytest.raises(NewerSchemaError, match=f"tables of version {VERSION + 1}"):
         taken()
     write(tmp_path / "landing", history[:1])
-    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+    assert rows(tmp_path / "store") == landed(tmp_path / "landing")
 
 
 @full
@@ -320,4 +312,4 @@ def test_login_is_that_of_the_properties(
     cluster.admin.grant(STRANGER, [("topic", TOPIC, "read"), ("topic", TOPIC, "describe")])
     take(spark, tmp_path / "store", Path(), replace(ALWAYS, topic=topic(password)))
     assert password not in capsys.readouterr().err
-    assert rows(spark, tmp_path / "store") == landed(tmp_path / "landing")
+    assert rows(tmp_path / "store") == landed(tmp_path / "landing")

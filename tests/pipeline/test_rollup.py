@@ -16,7 +16,7 @@ from kafka_warden.pipeline.marts.rollup import MARTS
 from tests.history.places import NOON, rewrite, write
 from tests.history.replay import polls
 from tests.pipeline.arrivals import POLLS, arrive, history_polls
-from tests.pipeline.stored import of_cluster, rolled
+from tests.pipeline.stored import ingested, marts, of_cluster, roll_up
 
 HOURS = 4
 """That the history has windows in."""
@@ -175,7 +175,9 @@ def odd(spark: SparkSession, judged: list[Poll], tmp_path_factory: pytest.TempPa
             created_again(file, "orders", judged[POLLS // 2].sequence)
     later = [replace(poll.snapshot, cluster_id="jumped") for poll in history_polls(6, beginning=NOON + 400 * 86400)]
     write(folder / "later", polls(later, run="after"))
-    return rolled(spark, folder.with_name("store"), folder)
+    store = ingested(spark, folder.with_name("store"), folder)
+    roll_up(spark, store)
+    return marts(store)
 
 
 def created_again(file: Path, topic: str, since: int) -> None:

@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,24 +13,28 @@ from threading import Event
 import pytest
 from pyspark.sql import SparkSession
 
+from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline.ingest.plan import How
 from kafka_warden.pipeline.jars import S3, fetch, listed
 from kafka_warden.pipeline.store import LANDING as PLANS
-from kafka_warden.pipeline.store import Store, raw
+from kafka_warden.pipeline.store import raw
 from sandbox.jars import cache_directory
 from tests.history.places import write
 from tests.pipeline.arrivals import history_polls
 from tests.pipeline.on_s3 import At, download, make, nightly, running, upload
-from tests.pipeline.stored import landed, marts, rolled, rows
+from tests.pipeline.stored import landed, marts, rolled, rows, stored
+from tests.pipeline.written import read_table
 from tests.support.s3 import Bucket, nothing, serving
 
 pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline, pytest.mark.timeout(7200)]
 
 DAY = 86400
 POLLS = 7
-MOST_COMMITS = 80
-"""More than one night has."""
+LEASE = 15.0
+"""Seconds, of a run that is stopped. Each renewal is a commit."""
+LEAST_COMMITS, MOST_COMMITS = 6, 80
+"""Of one run of ingest, with one new file: the table of plans, the claim, the plan, the file, the batch and the end."""
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +56,10 @@ def bucket() -> Iterator[Bucket]:
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A history of two days ago: the command has the usual retention."""
-    folder = tmp_path_factory.mktemp("source")
-    write(folder, history_polls(POLLS, beginning=two_days_ago()))
+    """A history of two days ago in two folders: the command has the usual retention."""
+    folder, polls = tmp_path_factory.mktemp("source"), history_polls(POLLS, beginning=two_days_ago())
+    write(folder / "earlier", polls[:3])
+    write(folder / "later", polls[3:])
     return folder
 
 
@@ -64,27 +70,29 @@ def two_days_ago() -> float:
 
 def check(spark: SparkSession, store: Path, source: Path, expected: Path) -> None:
     """Each row is there once, and the marts are those of one run over the files."""
-    assert rows(spark, store) == landed(source)
-    assert marts(spark, store) == rolled(spark, expected, source)
+    assert rows(store) == landed(source)
+    assert marts(store) == rolled(spark, expected, source)
 
 
-def check_batches(spark: SparkSession, store: Path) -> None:
+def check_batches(store: Path) -> None:
     """What a reader sees at any moment: of each batch and table all planned rows, or none."""
-    made = Store(spark, store)
-    plan = made.read(PLANS).where(f"how = '{How.NEW}'").groupBy("table", "batch").sum("rows").collect()
-    planned = {(table, batch): count for table, batch, count in plan}
-    for table in {table for table, _ in planned}:
-        for batch, count in made.read(raw(table)).groupBy("batch").count().collect():
-            assert count == planned[table, batch], (table, batch)
+    planned: Counter[tuple[str, int]] = Counter()
+    for row in read_table(store, PLANS):
+        if row["how"] == How.NEW:
+            planned[row["table"], row["batch"]] += row["rows"]
+    for name in BY_NAME:
+        for batch, count in Counter(row["batch"] for row in read_table(store, raw(name))).items():
+            assert count == planned[name, batch], (name, batch)
 
 
 def test_stopped_holder_commits_nothing(
     spark: SparkSession, s3_jars: Path, bucket: Bucket, source: Path, tmp_path: Path
 ) -> None:
     """It is stopped at the put of an entry of a raw table, past its lease; another run takes over; it goes on."""
-    upload(bucket, source, "landing")
+    upload(bucket, stored(spark, tmp_path / "before", source / "earlier"), "store")
+    upload(bucket, source / "later", "landing")
     stopped, go_on = Event(), Event()
-    with running(nightly(s3_jars, lease=5.0), bucket) as first:
+    with running(nightly(s3_jars, lease=LEASE), bucket) as first:
 
         def stop() -> None:
             os.killpg(first.pid, signal.SIGSTOP)
@@ -92,9 +100,9 @@ def test_stopped_holder_commits_nothing(
             # S3 gets the put when the other one is done.
             go_on.wait()
 
-        bucket.before = At(1, stop, lambda path: "/raw/replicas/" in path and not path.endswith("00.json"))
+        bucket.before = At(1, stop, lambda path: "/raw/replicas/" in path)
         assert stopped.wait(3000), "it never came to the put"
-        time.sleep(6)  # until its lease is over
+        time.sleep(LEASE + 1)
         with running(nightly(s3_jars), bucket) as second:
             _, said = second.communicate(timeout=3000)
             assert second.returncode == 0, said
@@ -134,33 +142,49 @@ def test_second_run_ends_with_the_name_of_the_first(s3_jars: Path, bucket: Bucke
 def test_kill_at_every_commit_loses_and_repeats_nothing(
     spark: SparkSession, s3_jars: Path, bucket: Bucket, tmp_path: Path
 ) -> None:
-    """Run N finds new files, and is killed at its Nth put of a log entry, before or after S3 does it."""
-    source = tmp_path / "source"
+    """Run N of ingest finds a new file, and is killed when it has put N log entries; so are then those of a roll-up."""
+    source, ingest, roll_up = tmp_path / "source", nightly(s3_jars, "ingest"), nightly(s3_jars, "rollup")
     write(source, history_polls(POLLS, beginning=two_days_ago()), file_rows=1)
+    expected = rolled(spark, tmp_path / "expected", source)
     files = sorted(source.rglob("kafka-warden-*.parquet"))
     random.Random(15).shuffle(files)
-    for number in range(1, MOST_COMMITS):
-        for file in files[number - 1 :: MOST_COMMITS]:
-            upload(bucket, file, f"landing/{file.relative_to(source)}")
-        killed = kill_at(number, nightly(s3_jars), bucket)
-        if not killed:
+    kills = 0
+    for file in files:
+        upload(bucket, file, f"landing/{file.relative_to(source)}")
+        if not killed_at(kills + 1, ingest, bucket):
             break
-        check_batches(spark, download(bucket, "store", tmp_path / f"seen-{number}"))
-    else:
-        pytest.fail("no run came to its end")
+        kills += 1
+        check_batches(download(bucket, "store", tmp_path / f"ingest-{kills}"))
+    assert kills >= LEAST_COMMITS
     upload(bucket, source, "landing")
-    assert not kill_at(10 * MOST_COMMITS, nightly(s3_jars), bucket)
-    check(spark, download(bucket, "store", tmp_path / "store"), source, tmp_path / "expected")
+    assert not killed_at(MOST_COMMITS, ingest, bucket)
+    for kills in range(MOST_COMMITS):
+        if not killed_at(kills + 1, roll_up, bucket):
+            break
+        seen = marts(download(bucket, "store", tmp_path / f"rollup-{kills}"))
+        assert all(seen[name] in ({}, whole) for name, whole in expected.items())
+    assert kills >= len(expected)
+    store = download(bucket, "store", tmp_path / "store")
+    assert rows(store) == landed(source)
+    assert marts(store) == expected
 
 
-def kill_at(number: int, command: list[str], bucket: Bucket) -> bool:
-    """Run a command, and kill it at a put of a log entry; return whether it came so far."""
+def killed_at(number: int, command: list[str], bucket: Bucket) -> bool:
+    """Run a command, and kill it when it has put so many log entries; return whether it came so far.
+
+    Odd ones are killed before they get the answer, others at the next put, of which S3 knows nothing.
+    """
     with running(command, bucket) as process:
-        hook = At(number, lambda: os.killpg(process.pid, signal.SIGKILL))
-        # The other ones are killed between the put and its answer.
-        before = number % 2 == 1
-        bucket.before, bucket.after = (hook, nothing) if before else (nothing, hook)
+
+        def kill() -> None:
+            os.killpg(process.pid, signal.SIGKILL)
+            bucket.down = True
+
+        answered = number % 2 == 0
+        hook = At(number + answered, kill)
+        bucket.before, bucket.after = (hook, nothing) if answered else (nothing, hook)
         _, said = process.communicate(timeout=3000)
         bucket.before = bucket.after = nothing
+        bucket.down = False
     assert process.returncode in (0, -signal.SIGKILL), said
     return process.returncode != 0

@@ -1,6 +1,7 @@
 """A store: each row of the landing zone once, and marts that do not depend on the order of calls, nor on kills."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import store as stores
 from kafka_warden.pipeline.jobs.ingest import Options
 from kafka_warden.pipeline.marts.rollup import MARTS
-from kafka_warden.pipeline.store import Store, raw
+from kafka_warden.pipeline.store import LANDING, Store, raw
 from tests.history.places import NOON, rewrite, write
 from tests.pipeline.arrivals import arrive
-from tests.pipeline.stored import landed, marts, of_cluster, roll_up, rolled, rows, take
+from tests.pipeline.stored import ingested, landed, marts, of_cluster, roll_up, rolled, rows, stored, take
+from tests.pipeline.written import read_table
 
 HOUR = 3600
 
@@ -53,66 +55,70 @@ def test_order_of_clusters_and_repeats_change_nothing(
     for file in files:
         if "two" in file.parts:
             arrive(file, fleet, landing)
-    take(spark, store, landing)
+    ingested(spark, store, landing)
     roll_up(spark, store)
     for file in files:
         if file not in late:
             arrive(file, fleet, landing)
-    take(spark, store, landing)
+    ingested(spark, store, landing)
     roll_up(spark, store)
     roll_up(spark, store)
     for file in late:
         arrive(file, fleet, landing, "copy-")
-    take(spark, store, landing)
+    ingested(spark, store, landing)
     roll_up(spark, store)
-    assert marts(spark, store) == expected
-    assert rows(spark, store) == landed(fleet)
+    assert marts(store) == expected
+    assert rows(store) == landed(fleet)
     roll_up(spark, store, start=NOON + HOUR, end=NOON + 2 * HOUR)
-    assert marts(spark, store) == expected
+    assert marts(store) == expected
 
 
 class KilledError(Exception):
     """In place of a kill."""
 
 
-def nightly(spark: SparkSession, store: Path, landing: Path) -> None:
-    """What runs each night."""
-    take(spark, store, landing)
-    roll_up(spark, store)
-
-
-def killed_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the commit with this number not happen, nor any later one."""
+@contextmanager
+def killed_at(number: int) -> Iterator[None]:
+    """Let the commit with this number in the block, counted from 0, not happen, nor any later one."""
     left = iter(range(number))
-    for name in ("append", "replace"):
-        commit = getattr(Store, name)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("append", "replace"):
+            commit = getattr(Store, name)
 
-        def counted(self: Store, *given: Any, commit: Callable[..., None] = commit) -> None:
-            if next(left, None) is None:
-                raise KilledError
-            commit(self, *given)
+            def counted(self: Store, *given: Any, commit: Callable[..., None] = commit) -> None:
+                if next(left, None) is None:
+                    raise KilledError
+                commit(self, *given)
 
-        monkeypatch.setattr(Store, name, counted)
+            patch.setattr(Store, name, counted)
+        with pytest.raises(KilledError):
+            yield
 
 
 @full
-@pytest.mark.parametrize("number", [1, 2, 5, 10, 12, 17, 21])
-def test_kill_between_two_commits_loses_and_repeats_nothing(
-    spark: SparkSession,
-    fleet: Path,
-    expected: dict[str, Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    number: int,
+@pytest.mark.parametrize("number", [1, 2, 5, 9, 10])
+def test_kill_between_two_commits_of_ingest_loses_and_repeats_nothing(
+    spark: SparkSession, fleet: Path, tmp_path: Path, number: int
 ) -> None:
-    """Of ingest (11: claim, plan, seven tables, batch, marks) or of rollup (11: claim, nine marts, marks)."""
-    with monkeypatch.context() as patch:
-        killed_at(number, patch)
-        with pytest.raises(KilledError):
-            nightly(spark, tmp_path, fleet)
-    nightly(spark, tmp_path, fleet)
-    assert marts(spark, tmp_path) == expected
-    assert rows(spark, tmp_path) == landed(fleet)
+    """They are the claim, the plan, seven tables, the batch and the end of the claim."""
+    with killed_at(number):
+        ingested(spark, tmp_path, fleet)
+    ingested(spark, tmp_path, fleet)
+    assert rows(tmp_path) == landed(fleet)
+    assert {row["batch"] for row in read_table(tmp_path, LANDING)} == {1}
+
+
+@full
+@pytest.mark.parametrize("number", [1, 2, 6, 10])
+def test_kill_between_two_commits_of_a_roll_up_changes_nothing(
+    spark: SparkSession, fleet: Path, expected: dict[str, Any], tmp_path: Path, number: int
+) -> None:
+    """They are the claim, nine marts and the marks."""
+    stored(spark, tmp_path, fleet)
+    with killed_at(number):
+        roll_up(spark, tmp_path)
+    roll_up(spark, tmp_path)
+    assert marts(tmp_path) == expected
 
 
 @full
@@ -124,9 +130,9 @@ def test_overlapping_files_are_compared_by_row(spark: SparkSession, judged: list
     for file in cut.rglob("*.parquet"):
         table = pq.ParquetFile(file).read()
         rewrite(file, table.slice(0, len(table) // 2))
-    take(spark, store, cut)
-    take(spark, store, landing)
-    assert rows(spark, store) == landed(landing)
+    ingested(spark, store, cut)
+    ingested(spark, store, landing)
+    assert rows(store) == landed(landing)
 
 
 @full
@@ -151,31 +157,25 @@ def test_what_is_wrong_is_reported(
         arrive(file, tmp_path / "whole", landing)
         take(spark, store, landing)
         assert "NOT TAKEN" not in capsys.readouterr().err
-    assert rows(spark, store) == landed(landing)
+    assert rows(store) == landed(landing)
     take(spark, store, landing, Options({"raw": 30}))
     assert "files are older than 30 days, and were not taken" in capsys.readouterr().err
 
 
 @full
 def test_file_that_vanishes_is_reported(
-    spark: SparkSession,
-    judged: list[Poll],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    spark: SparkSession, judged: list[Poll], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of a batch that was interrupted after its plan: the other files are taken."""
     store, landing = tmp_path / "store", tmp_path / "landing"
     write(landing, judged[:2])
-    with monkeypatch.context() as patch:
-        killed_at(2, patch)
-        with pytest.raises(KilledError):
-            take(spark, store, landing)
+    with killed_at(2):
+        ingested(spark, store, landing)
     (gone,) = (landing / "replicas").rglob("*.parquet")
     gone.unlink()
     take(spark, store, landing)
     assert f"LOST: file://{gone}: deleted before its rows were taken" in capsys.readouterr().err
-    assert rows(spark, store) == landed(landing)
+    assert rows(store) == landed(landing)
 
 
 @full
@@ -185,18 +185,20 @@ def test_second_writer_commits_nothing(
     """A process whose claim comes second stops with the name of the first, of ingest as of a roll-up."""
     append = Store.append
 
-    def overtaken(self: Store, *given: Any) -> None:
-        monkeypatch.setattr(Store, "append", append)
-        nightly(spark, tmp_path, fleet)
-        append(self, *given)
+    def overtake(job: Callable[[], None]) -> None:
+        def overtaken(self: Store, *given: Any) -> None:
+            monkeypatch.setattr(Store, "append", append)
+            job()
+            append(self, *given)
 
-    monkeypatch.setattr(Store, "append", overtaken)
+        monkeypatch.setattr(Store, "append", overtaken)
+        job()
+
     with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} runs ingest; .* run one at a time"):
-        take(spark, tmp_path, fleet)
-    monkeypatch.setattr(Store, "append", overtaken)
+        overtake(lambda: take(spark, tmp_path, fleet))
     with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8} runs rollup; .* run one at a time"):
-        roll_up(spark, tmp_path)
-    assert rows(spark, tmp_path) == landed(fleet)
+        overtake(lambda: roll_up(spark, tmp_path))
+    assert rows(tmp_path) == landed(fleet)
 
 
 @full
@@ -204,21 +206,21 @@ def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Pol
     """Raw rows, minutes and the list of files; hours stay, and a roll-up of what is gone changes nothing."""
     store, landing = tmp_path / "store", tmp_path / "landing"
     write(landing, judged)
-    take(spark, store, landing)
+    stored(spark, store, landing)
     roll_up(spark, store)
-    before = marts(spark, store)
+    before = marts(store)
     # The numbers of days are the store's.
     take(spark, store, landing, Options({"raw": 31, "minutes": 32}))
     write(landing, judged, file_rows=3)
     take(spark, store, landing, Options())
     assert Store(spark, store).retention({}) == {"raw": 31, "minutes": 32}
-    assert not any(rows(spark, store).values())
+    assert not any(rows(store).values())
     roll_up(spark, store, start=NOON, end=NOON + HOUR)
-    after = marts(spark, store)
+    after = marts(store)
     for mart in MARTS:
         assert after[mart.name] == (before[mart.name] if mart.name.endswith("_hour") else {}), mart.name
     take(spark, store, landing)
-    assert rows(spark, store) == landed(landing), "the number of a batch is never used again"
+    assert rows(store) == landed(landing), "the number of a batch is never used again"
 
 
 @full
@@ -228,13 +230,13 @@ def test_store_of_another_version(
     """A newer one is refused, an older one upgraded once, statement by statement; a missing one says what to run."""
     with pytest.raises(StoreError, match="no store; first run kafka-warden pipeline ingest"):
         roll_up(spark, tmp_path)
-    take(spark, tmp_path, fleet)
+    stored(spark, tmp_path, fleet)
     statement = "ALTER TABLE delta.`{place}/raw/polls` ADD COLUMNS (added string)"
     monkeypatch.setattr(stores, "VERSION", 2)
     monkeypatch.setattr(stores, "UPGRADES", {2: [statement]})
     roll_up(spark, tmp_path)
     roll_up(spark, tmp_path)
-    assert marts(spark, tmp_path) == expected
+    assert marts(tmp_path) == expected
     monkeypatch.undo()
     with pytest.raises(StoreError, match="a store of version 2, and this program reads up to 1"):
         roll_up(spark, tmp_path)

@@ -18,15 +18,17 @@ from kafka_warden.pipeline.jobs.report import MARTS
 from kafka_warden.pipeline.marts.backtest import ALARMS
 from kafka_warden.pipeline.marts.forecast import FORECASTS
 from kafka_warden.pipeline.marts.moves import MOVES
+from kafka_warden.pipeline.store import of_mart
 from sandbox.ports import LOOPBACK
 from sandbox.spark import ConnectServer, Room, standalone
-from tests.pipeline.arrivals import files_of, history_polls
+from tests.pipeline.arrivals import files_of, history_polls, rounded
 from tests.pipeline.commands import PLAIN, ROOT
-from tests.pipeline.stored import mart, roll_up, stored
 from tests.pipeline.stored import request as run_of
+from tests.pipeline.stored import roll_up, stored
+from tests.pipeline.written import read_table
 from tests.support.processes import checked
 
-pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline]
+pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline, pytest.mark.timeout(3600)]
 
 ALL = "ingest,rollup,moves,backtest,forecast"
 
@@ -77,19 +79,19 @@ def expected(spark: SparkSession, history: Path) -> dict[str, list[str]]:
     roll_up(spark, place)
     for job, options in ((moves, None), (backtest, backtest.Options()), (forecast, Options())):
         job.JOB.run(run_of(spark, place, options))
-    found = made(spark, place)
+    found = made(place)
     assert all(found[each.name] for each in (MOVES, ALARMS, FORECASTS)), "there is something to compare"
     return found
 
 
-def made(spark: SparkSession, place: Path) -> dict[str, list[str]]:
+def made(place: Path) -> dict[str, list[str]]:
     """The marts of all jobs in a store."""
-    return {name: sorted(map(repr, mart(spark, place, each).collect())) for name, each in MARTS.items()}
+    rows = {name: read_table(place, of_mart(mart)) for name, mart in MARTS.items()}
+    return {name: sorted(repr(rounded(row)) for row in found) for name, found in rows.items()}
 
 
 @pytest.mark.parametrize("where", ["local[2]", "standalone"])
 def test_submitted_jobs(
-    spark: SparkSession,
     environment: Mapping[str, str],
     history: Path,
     expected: dict[str, list[str]],
@@ -101,11 +103,11 @@ def test_submitted_jobs(
     master = request.getfixturevalue("master") if where == "standalone" else where
     shutil.rmtree(history.parent / "store", ignore_errors=True)
     submit(jars, environment, history.parent, master)
-    assert made(spark, history.parent / "store") == expected
+    assert made(history.parent / "store") == expected
 
 
 def test_jobs_through_connect(
-    spark: SparkSession, environment: Mapping[str, str], history: Path, expected: dict[str, list[str]], jars: Path
+    environment: Mapping[str, str], history: Path, expected: dict[str, list[str]], jars: Path
 ) -> None:
     """A client without a JVM gives the same, and writes the report."""
     store = history.parent / "connected"
@@ -116,5 +118,5 @@ def test_jobs_through_connect(
     with ConnectServer(history.parent / "connect", {"PYTHONPATH": environment["PYTHONPATH"]}, settings) as server:
         flags = ("--store", str(store), "--keep-raw", "100000", "--remote", server.remote, *PLAIN)
         checked(*command, *flags, cwd=history.parent, env=client, timeout=None)
-    assert made(spark, store) == expected
+    assert made(store) == expected
     assert len(list(store.glob("report*.html"))) == 2

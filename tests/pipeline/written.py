@@ -1,17 +1,19 @@
-"""A store as `ingest` makes it in one batch, written without Spark: Delta's log is JSON, and its files are Parquet.
+"""Tables of a store without Spark: Delta's log is JSON, and its files are Parquet.
 
-Each commit of Spark takes seconds. Tests of what jobs compute need the rows, and `test_history.py` compares both.
+Each commit of Spark takes seconds, and each table that it reads one. A store is written here as `ingest` makes it in
+one batch: tests of what jobs compute need the rows, and `test_history.py` compares both.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark.sql.types import StructType
 
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.parquet.reader import read
@@ -45,7 +47,7 @@ def write_store(store: Store, landing: Path) -> None:
 
 def names_of(table: StoredTable) -> list[str]:
     """The columns of a table."""
-    return cast("StructType", StructType.fromDDL(table.ddl)).names
+    return table.schema.names
 
 
 def write_table(store: Store, table: StoredTable, rows: Any, more: dict[str, str] | None = None) -> None:
@@ -56,7 +58,7 @@ def write_table(store: Store, table: StoredTable, rows: Any, more: dict[str, str
     metadata = {
         "id": table.name,
         "format": {"provider": "parquet", "options": {}},
-        "schemaString": cast("StructType", StructType.fromDDL(table.ddl)).json(),
+        "schemaString": table.schema.json(),
         "partitionColumns": list(table.partition_by),
         "configuration": {**PROPERTIES, **(more or {})},
         "createdTime": 0,
@@ -80,3 +82,32 @@ def _parts(rows: Any, by: Iterable[str]) -> Iterator[tuple[dict[str, str | None]
         for name, value in values.items():
             chosen = chosen.filter(pc.field(name).is_null() if value is None else pc.field(name) == value)
         yield {name: None if value is None else str(value) for name, value in values.items()}, chosen
+
+
+def read_table(store: Path, table: StoredTable) -> list[dict[str, Any]]:
+    """Return the rows of a table, as any reader of Delta has them; none if it was never written."""
+    files = [_read_file(store / table.name, entry) for entry in live_files(store, table)]
+    rows = pa.concat_tables(files, promote_options="default").to_pylist(maps_as_pydicts="strict") if files else []
+    # A column that was added later is null.
+    return [{name: row.get(name) for name in names_of(table)} for row in rows]
+
+
+def live_files(store: Path, table: StoredTable) -> list[Mapping[str, Any]]:
+    """Return the entries of the files that a table has after its last commit."""
+    live: dict[str, Mapping[str, Any]] = {}
+    for entry in sorted((store / table.name / "_delta_log").glob("*.json")):
+        for action in map(json.loads, entry.read_text().splitlines()):
+            if "remove" in action:
+                live.pop(action["remove"]["path"], None)
+            if "add" in action:
+                live[action["add"]["path"]] = action["add"]
+    return list(live.values())
+
+
+def _read_file(folder: Path, entry: Mapping[str, Any]) -> Any:
+    rows = pq.ParquetFile(folder / unquote(entry["path"])).read()
+    for name, text in entry["partitionValues"].items():
+        day = name == "date"
+        value = pa.scalar(date.fromisoformat(text) if day and text else text, pa.date32() if day else pa.string())
+        rows = rows.append_column(name, pa.repeat(value, len(rows)))
+    return rows

@@ -32,6 +32,8 @@ class Bucket:
         """Paths of log entries that were put."""
         self.before: Hook = nothing
         self.after: Hook = nothing
+        self.down = False
+        """Requests do nothing, and get 503."""
         self.address = ""
         self._app = DomainDispatcherApplication(create_backend_app)
         self._lock = threading.Lock()
@@ -42,6 +44,9 @@ class Bucket:
         with self._lock:
             self.requests["LIST" if method == "GET" and path.strip("/") == BUCKET else method] += 1
         self.before(method, path)
+        if self.down:
+            start("503 Service Unavailable", [])
+            return []
 
         def started(status: str, headers: Any, *more: Any) -> Any:
             if method == "PUT" and ENTRY.search(path) and status.startswith("200"):

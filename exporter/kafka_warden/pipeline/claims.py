@@ -126,7 +126,7 @@ class Claim:
         self.batches, self.vacuumed = found.batches, found.vacuumed
         if takes_over:
             for each in fenced(self.store):
-                self.append(each, self.store.spark.createDataFrame([], each.ddl))
+                self.append(each, self.store.spark.createDataFrame([], each.schema))
 
     def vacuum(self, tables: Iterable[StoredTable]) -> None:
         """Delete the files that the tables of the job do not use any more, and those of its marks, once a day."""
@@ -150,7 +150,7 @@ class Claim:
         return self._rows([(None, None, self.run, self.store.writer, until, None)])
 
     def _rows(self, rows: list[Any]) -> DataFrame:
-        return self.store.spark.createDataFrame(rows, table(self.job).ddl)
+        return self.store.spark.createDataFrame(rows, table(self.job).schema)
 
     def _commit(self, write: Callable[[int], None]) -> None:
         number = self.run * COMMITS + self._commits

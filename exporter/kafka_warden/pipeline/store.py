@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import uuid4
 
 from pyspark.errors import AnalysisException, PySparkException
@@ -22,7 +22,7 @@ from kafka_warden.errors import StoreError
 from kafka_warden.history.schema import TABLES, ddl
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline.addresses import address, literal
-from kafka_warden.pipeline.marts.mart import Mart
+from kafka_warden.pipeline.marts.mart import Mart, parsed
 
 VERSION: Final = 1
 """Grows with any change of the tables that is more than a new column."""
@@ -67,6 +67,11 @@ class StoredTable:
     partition_by: tuple[str, ...] = PARTITIONS
     properties: tuple[tuple[str, str], ...] = ()
     """Of Delta, besides `PROPERTIES`."""
+
+    @property
+    def schema(self) -> StructType:
+        """Its columns. Spark is running."""
+        return parsed(self.ddl)
 
 
 LANDING: Final = StoredTable(
@@ -209,11 +214,10 @@ class Store:
     def read(self, table: StoredTable) -> DataFrame:
         """Read a table: no rows if it was never written, null in columns that were added later."""
         found = self.find(table)
-        return self.spark.createDataFrame([], table.ddl) if found is None else found
+        return self.spark.createDataFrame([], table.schema) if found is None else found
 
     def find(self, table: StoredTable) -> DataFrame | None:
         """Read a table as `read` does; `None` if it was never written."""
-        wanted = cast("StructType", StructType.fromDDL(table.ddl))
         try:
             found = self.spark.read.format("delta").load(self._address(table))
             names = set(found.columns)
@@ -224,7 +228,7 @@ class Store:
         return found.select(
             *(
                 F.col(field.name) if field.name in names else F.lit(None).cast(field.dataType).alias(field.name)
-                for field in wanted.fields
+                for field in table.schema.fields
             )
         )
 
@@ -270,8 +274,7 @@ class Store:
             self.spark.sql(f"VACUUM {self._sql_name(table)} RETAIN {hours} HOURS").collect()
 
     def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
-        names = cast("StructType", StructType.fromDDL(table.ddl)).names
-        shaped = rows.select(*names)
+        shaped = rows.select(*table.schema.names)
         if table.partition_by:
             # One file for each partition instead of one for each task and partition.
             shaped = shaped.hint("rebalance", *(F.col(name) for name in table.partition_by))

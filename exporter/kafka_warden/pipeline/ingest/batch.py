@@ -105,7 +105,7 @@ def plan(claim: Claim, batch: int, decided: Iterable[Planned], more: Iterable[Se
         StoreInUseError: another process has taken over.
     """
     store = claim.store
-    claim.append(LANDING, store.spark.createDataFrame([*landing_rows(store, batch, decided), *more], LANDING.ddl))
+    claim.append(LANDING, store.spark.createDataFrame([*landing_rows(store, batch, decided), *more], LANDING.schema))
     # If Delta has skipped it, the batch is that of another process, and its tables have no fence against this run.
     claim.check()
     return store.read(LANDING).where(F.col("batch") == batch).collect()
@@ -137,7 +137,7 @@ def write(
             fresh = _fresh(store, name, mine, read)
             fresh = fresh.withColumn("date", F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int")))
             claim.append(raw(name), fresh.withColumn("batch", F.lit(batch).cast("bigint")))
-    done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.ddl)
+    done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.schema)
     claim.replace(LANDING, done, f"date = '{DONE_DAY}'")
     claim.check()
 

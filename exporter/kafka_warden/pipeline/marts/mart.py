@@ -1,6 +1,7 @@
 """The description of a mart."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import cast
 
 from pyspark.sql import DataFrame
@@ -42,13 +43,19 @@ class Mart:
         return tuple(column.name for column in self.columns)
 
 
+@cache
+def parsed(ddl: str) -> StructType:
+    """Return the columns of Spark's DDL, which it parses once: a commit needs them several times."""
+    return cast("StructType", StructType.fromDDL(ddl))
+
+
 def shaped(mart: Mart, frame: DataFrame) -> DataFrame:
     """Return the columns of a mart in their order, without others; NaN becomes null.
 
     Raises:
         MartError: a column is missing or of another type.
     """
-    wanted = cast("StructType", StructType.fromDDL(mart.ddl))
+    wanted = parsed(mart.ddl)
     types = {field.name: field.dataType for field in frame.schema.fields}
     for field in wanted.fields:
         found = types.get(field.name)
