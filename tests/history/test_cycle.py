@@ -66,6 +66,7 @@ def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle,
         status={},
         not_available={},
         ever_answered=frozenset(),
+        restore=lambda _: None,
         throttle_times={},
         reach=Reach(),
     )

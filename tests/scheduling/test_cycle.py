@@ -133,14 +133,14 @@ def test_an_older_state_replaces_no_newer_one(
     cycle: Cycle, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While one thread writes, another one waits for a limited time."""
-    saved: list[float] = []
+    saved: list[dict[str, Any]] = []
     begun, go_on = threading.Event(), threading.Event()
 
-    def write(_: Memory, snapshot: Snapshot) -> float:
+    def write(_: Memory, snapshot: Snapshot) -> dict[str, Any]:
         if not begun.is_set():
             begun.set()
             go_on.wait(WITHIN)
-        return snapshot.clock
+        return {"at": snapshot.clock}
 
     state: Any = SimpleNamespace(load=lambda: None, save=saved.append)
     monkeypatch.setattr(cycle, "_state", state)
@@ -155,9 +155,9 @@ def test_an_older_state_replaces_no_newer_one(
     cycle.save()
     go_on.set()
     slow.join(WITHIN)
-    assert saved == [older]
+    assert [state["at"] for state in saved] == [older]
     cycle.save()
-    assert saved == [older, older + INTERVAL]
+    assert [state["at"] for state in saved] == [older, older + INTERVAL]
 
 
 def test_a_reload_keeps_what_the_page_had_room_for(cycle: Cycle) -> None:

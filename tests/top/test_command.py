@@ -158,7 +158,7 @@ def test_a_reader_that_has_enough_is_no_failure(serve: Callable[..., Served]) ->
     done = _run("TOP --once --rows 3000 | head -1", served.port)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "kafka-warden · cluster cluster · ▲ 3 warnings\n"
+    assert done.stdout == "kafka-warden · cluster cluster · ▲ 3 warnings · ○ 1 info\n"
     assert _run("TOP --json | head -1", served.port).stderr == ""
 
 
