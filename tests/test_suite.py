@@ -1,6 +1,7 @@
 """Rules of the suite itself: shards, time limits, retries, `.ci/run`."""
 
 import itertools
+import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -40,7 +41,9 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Py
 
 def targets(name: str) -> list[str]:
     """Marker expressions of the pytest commands of a target of the Makefile and of the targets that it calls."""
-    done = subprocess.run(["make", "-n", name], cwd=ROOT, capture_output=True, text=True, check=True)
+    # Without the options and variables of the make that may run these tests.
+    inherited = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(["make", "-n", name], cwd=ROOT, env=inherited, capture_output=True, text=True, check=True)
     called = re.findall(r"^scripts/step make (\w+)", done.stdout, re.MULTILINE)
     found = re.findall(r"-m pytest .*-m '?([^'\n]+?)'?\s*$", done.stdout, re.MULTILINE)
     return [*found, *(expression for target in called for expression in targets(target))]
