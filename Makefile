@@ -69,7 +69,7 @@ audit: $(RELEASE) ## known vulnerabilities of everything in constraints.txt. Nee
 	$(RELEASE)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
 
 test: export FLAKY := $(CURDIR)/.flaky
-test: tools setup ## style, types, the core of all tests, the wheel: 35 minutes on two cores
+test: tools setup ## style, types, the core of all tests, the wheel: 40 minutes on two cores
 	@rm -f $(FLAKY)
 	@scripts/step make static
 	@scripts/step make unit
