@@ -1,16 +1,13 @@
 """Tokens for Amazon MSK with IAM: those of AWS's own package, with each kind of credentials that a machine may have."""
 
 import base64
-import http.server
 import importlib.util
 import json
-import threading
 import time
 import urllib.parse
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -18,9 +15,8 @@ from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.clients.kafka.tokens import Token, Tokens
 from kafka_warden.errors import AuthenticationError, ConfigError, TokenError
 from kafka_warden.settings.secrets import Secret
+from tests.support.serving import answering
 
-Seen = list[tuple[str, Mapping[str, str]]]
-"""Paths and headers of requests."""
 WITHIN: Final = 60.0
 KEY, SECRET = "AKIAEXAMPLE", "canary-Tr0ub4dor"
 BASE: Final = {
@@ -63,38 +59,6 @@ def signed(token: Token) -> tuple[str, Mapping[str, str]]:
     text = token.value.reveal()
     url = urllib.parse.urlsplit(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode())
     return str(url.hostname), dict(urllib.parse.parse_qsl(url.query))
-
-
-@contextmanager
-def answering(answers: Mapping[str, str], status: int = 200) -> Iterator[tuple[str, Seen]]:
-    """A server with an answer for each path; yields its address, and paths and headers of the requests."""
-    seen: Seen = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"] or 0))
-            path = self.path.partition("?")[0]
-            seen.append((path, dict(self.headers)))
-            body = answers.get(path, "").encode()
-            self.send_response(status if path in answers else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        do_POST = do_PUT = do_GET  # noqa: N815  # the base class names them
-
-        def log_message(self, *_: Any) -> None:
-            """Write nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}", seen
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_the_token_is_a_signed_request_to_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,8 +118,8 @@ def test_a_profile_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_the_role_of_an_instance_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the metadata service, with a session token (IMDSv2)."""
     roles = "/latest/meta-data/iam/security-credentials/"
-    document = json.dumps({**CREDENTIALS, "Code": "Success", "Type": "AWS-HMAC"})
-    with answering({"/latest/api/token": "imds", roles: "warden", f"{roles}warden": document}) as (address, seen):
+    document = json.dumps({**CREDENTIALS, "Code": "Success", "Type": "AWS-HMAC"}).encode()
+    with answering({"/latest/api/token": b"imds", roles: b"warden", f"{roles}warden": document}) as (address, seen):
         monkeypatch.delenv("AWS_EC2_METADATA_DISABLED")
         monkeypatch.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", f"{address}/")
         query = signed(tokens_of().wait(0.0, WITHIN))[1]
@@ -167,7 +131,7 @@ def test_pod_identity_of_eks_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """By the agent of the node, with the token of the pod from its file."""
     file = tmp_path / "pod-token"
     file.write_text("pod")
-    with answering({"/v1/credentials": json.dumps(CREDENTIALS)}) as (address, seen):
+    with answering({"/v1/credentials": json.dumps(CREDENTIALS).encode()}) as (address, seen):
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{address}/v1/credentials")
         monkeypatch.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", str(file))
         assert signed(tokens_of().wait(0.0, WITHIN))[1]["X-Amz-Security-Token"] == "session"
@@ -193,10 +157,10 @@ def test_a_web_identity_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/warden")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
-    with answering({"/": WEB_IDENTITY}) as (address, _):
+    with answering({"/": WEB_IDENTITY.encode()}) as (address, _):
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", address)
         assert signed(tokens_of().wait(0.0, WITHIN))[1]["X-Amz-Security-Token"] == "session"
-    with answering({"/": REFUSED}, 400) as (address, _):
+    with answering({"/": REFUSED.encode()}, 400) as (address, _):
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", address)
         with pytest.raises(AuthenticationError, match=r"^AWS refuses the credentials \(.*not this one") as caught:
             tokens_of().wait(0.0, WITHIN)

@@ -2,12 +2,9 @@
 
 import http.server
 import ssl
-import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import confluent_kafka.admin
 import pytest
@@ -22,9 +19,11 @@ from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import HERE, Authority
 from sandbox.issuer import Issuer
 from sandbox.passwords import write_secret
+from tests.support.serving import answering
 
 CANARY = "canary-Tr0ub4dor"
 WITHIN = 30.0
+TOKEN = "/token"
 BASE = {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
 URL = {"sasl.oauthbearer.token.endpoint.url": "https://issuer.example/token"}
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
@@ -105,35 +104,6 @@ def test_the_secret_is_read_again(issuer: Issuer, tmp_path: Path) -> None:
     assert tokens.wait(1.0, WITHIN).subject == "monitor"
 
 
-@contextmanager
-def answering(status: int, body: bytes, **headers: str) -> Iterator[tuple[str, list[Mapping[str, str]]]]:
-    """A server with one answer; yields its URL and the headers of the requests."""
-    seen: list[Mapping[str, str]] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            seen.append(dict(self.headers))
-            self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: Any) -> None:
-            """Write nothing."""
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/token", seen
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 @pytest.mark.parametrize(
     ("status", "body", "kind", "message"),
     [
@@ -150,9 +120,9 @@ def answering(status: int, body: bytes, **headers: str) -> Iterator[tuple[str, l
 )
 def test_each_answer_has_its_sentence(status: int, body: bytes, kind: type[Exception], message: str) -> None:
     """Refused, out of order, or no issuer at all."""
-    with answering(status, body) as (url, _), pytest.raises(kind, match=message):
+    with answering({TOKEN: body}, status) as (url, _), pytest.raises(kind, match=message):
         token_of(
-            {"sasl.oauthbearer.token.endpoint.url": url, "sasl.oauthbearer.client.id": "monitor"},
+            {"sasl.oauthbearer.token.endpoint.url": url + TOKEN, "sasl.oauthbearer.client.id": "monitor"},
             sasl_oauthbearer_client_secret=CANARY,
         )
 
@@ -167,9 +137,9 @@ def test_each_answer_has_its_sentence(status: int, body: bytes, kind: type[Excep
 )
 def test_a_lifetime_may_be_text_or_missing(body: bytes, lifetime: float) -> None:
     """Then it is taken for five minutes, so that librdkafka and polling ask again."""
-    with answering(200, body) as (url, _):
+    with answering({TOKEN: body}) as (url, _):
         token = token_of(
-            {"sasl.oauthbearer.token.endpoint.url": url, "sasl.oauthbearer.client.id": "monitor"},
+            {"sasl.oauthbearer.token.endpoint.url": url + TOKEN, "sasl.oauthbearer.client.id": "monitor"},
             sasl_oauthbearer_client_secret=CANARY,
         )
     assert token.lifetime == lifetime
@@ -177,10 +147,10 @@ def test_a_lifetime_may_be_text_or_missing(body: bytes, lifetime: float) -> None
 
 def test_a_redirect_is_not_followed() -> None:
     """The secret goes to the host that the configuration names, and to no other."""
-    with answering(200, b"{}") as (other, seen), answering(302, b"", Location=other) as (url, _):
+    with answering({TOKEN: b"{}"}) as (other, seen), answering({TOKEN: b""}, 302, Location=other + TOKEN) as (url, _):
         with pytest.raises(TokenError, match=r"redirects \(HTTP 302\)"):
             token_of(
-                {"sasl.oauthbearer.token.endpoint.url": url, "sasl.oauthbearer.client.id": "monitor"},
+                {"sasl.oauthbearer.token.endpoint.url": url + TOKEN, "sasl.oauthbearer.client.id": "monitor"},
                 sasl_oauthbearer_client_secret=CANARY,
             )
         assert seen == []
@@ -189,16 +159,16 @@ def test_a_redirect_is_not_followed() -> None:
 @pytest.mark.parametrize(("encoded", "header"), [("false", "Basic YSBiOmMrZA=="), ("true", "Basic YStiOmMlMkJk")])
 def test_id_and_secret_may_be_encoded_for_urls(encoded: str, header: str) -> None:
     """RFC 6749 asks for it, many issuers do not: `sasl.oauthbearer.header.urlencode`, as in Java."""
-    with answering(200, b'{"access_token": "opaque"}') as (url, seen):
+    with answering({TOKEN: b'{"access_token": "opaque"}'}) as (url, seen):
         token_of(
             {
-                "sasl.oauthbearer.token.endpoint.url": url,
+                "sasl.oauthbearer.token.endpoint.url": url + TOKEN,
                 "sasl.oauthbearer.client.id": "a b",
                 "sasl.oauthbearer.header.urlencode": encoded,
             },
             sasl_oauthbearer_client_secret="c+d",
         )
-        assert seen[0]["Authorization"] == header
+        assert seen[0][1]["Authorization"] == header
 
 
 def test_an_issuer_over_tls_must_be_trusted(issuer: Issuer, tmp_path: Path) -> None:

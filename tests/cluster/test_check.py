@@ -93,7 +93,7 @@ def test_a_plain_cluster_and_a_broken_configuration(
 
 def test_full_disks(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of the state file, then of the history: a real file system of 1 MiB on which nothing fits any more."""
-    with small_disk(tmp_path, 1024) as disk:
+    with small_disk(tmp_path / "disk", 1024) as disk:
         (disk / "filler").write_bytes(bytes(shutil.disk_usage(disk).free))
         doctor = look(cluster, tmp_path, capsys)
         doctor.config["state"]["path"] = str(disk / "state")

@@ -1,10 +1,9 @@
 """The sidecar itself: a full disk, signals, another configuration."""
 
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -14,9 +13,10 @@ from tests.alerts.stage import Fired, fired
 from tests.cluster.page import Page
 from tests.faults.faults_brokers import VICTIM, without
 from tests.faults.witness import Witness
-from tests.support.small_disks import need_mount
+from tests.support.small_disks import small_disk
 
-DISK: Final = "4m"
+DISK: Final = 4 * 1024
+"""Kilobytes."""
 STOPS_WITHIN: Final = 5.0
 KILLS: Final = 5
 FILES_OF_POLLS: Final = "polls/**/*.parquet"
@@ -25,11 +25,8 @@ LIMIT: Final = 12_345
 
 def disk_full(witness: Witness) -> Iterator[set[Fired]]:
     """F21: while the disk is full rows of history wait in memory, later every poll is in a complete file."""
-    folder = witness.stage.sidecar.directory / "history"
-    folder.mkdir()
-    need_mount(folder)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "small", str(folder)], check=True)
-    try:
+    with small_disk(witness.stage.sidecar.directory / "history", DISK) as folder, ExitStack() as stack:
+        stack.callback(witness.restart, history={"parquet": None})
         witness.restart(history={"parquet": {"path": str(folder), "roll": "1s"}})
         witness.until(lambda page: page.get("sink_rows_total", sink="parquet"), "rows are written")
         filler = folder / "filler"
@@ -47,9 +44,6 @@ def disk_full(witness: Witness) -> Iterator[set[Fired]]:
         seen = [tables["polls"]["sequence"][0] for tables in polls(folder)]
         assert sorted(seen) == list(range(len(seen)))
         assert not list(folder.rglob("*.tmp"))
-    finally:
-        witness.restart(history={"parquet": None})
-        subprocess.run(["umount", str(folder)], check=True)
 
 
 def ended_while_hung(witness: Witness) -> Iterator[set[Fired]]:

@@ -34,10 +34,11 @@ from tests.building import EPOCH, Partition, snapshot
 from tests.history.anything import histories
 from tests.history.places import NOON, hidden, visible, write
 from tests.history.replay import differences, in_order_of, polls, replay, rows, scene_polls, written
-from tests.support.small_disks import need_mount
+from tests.support.small_disks import small_disk
 
 ROOT = Path(__file__).parents[2]
-SMALL_DISK = "8m"
+SMALL_DISK = 8 * 1024
+"""Kilobytes."""
 REAL_RESERVE = folder_module.RESERVE
 
 
@@ -246,28 +247,22 @@ def test_retention_frees_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A small file system. Mounting it needs root."""
-    need_mount(tmp_path)
-    path = tmp_path / "small"
-    path.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK}", "small", str(path)], check=True)
-    try:
-        yield path
-    finally:
-        subprocess.run(["umount", str(path)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small file system."""
+    with small_disk(tmp_path / "small", SMALL_DISK) as mounted:
+        yield mounted
 
 
 @pytest.mark.parametrize("reserve", [0, REAL_RESERVE])
-def test_a_full_disk_loses_only_new_rows(small_disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int) -> None:
+def test_a_full_disk_loses_only_new_rows(disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int) -> None:
     """While the disk is full, rows are kept, then dropped and counted; all files are complete; later it works again."""
     monkeypatch.setattr(folder_module, "RESERVE", reserve)
-    sink = ParquetSink(ParquetSettings(small_disk, roll=1.0, most_rows=200))
+    sink = ParquetSink(ParquetSettings(disk, roll=1.0, most_rows=200))
     evaluated = [replace(at(NOON + second, float(second)), sequence=second) for second in range(40)]
     for poll in evaluated[:5]:
         sink.write(poll)
     assert sink.stats.status().up
-    filler = small_disk / "filler"
+    filler = disk / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while file.write(bytes(4096)):
             pass
@@ -276,7 +271,7 @@ def test_a_full_disk_loses_only_new_rows(small_disk: Path, monkeypatch: pytest.M
     down = sink.stats.status()
     assert (down.up, set(down.dropped)) == (False, {"disk_full"})
     assert down.dropped["disk_full"] > 0
-    assert hidden(small_disk) == []
+    assert hidden(disk) == []
 
     filler.unlink()
     for poll in evaluated[30:]:
@@ -284,7 +279,7 @@ def test_a_full_disk_loses_only_new_rows(small_disk: Path, monkeypatch: pytest.M
     sink.close(float("inf"))
     status = sink.stats.status()
     assert (status.up, status.dropped) == (True, down.dropped)
-    found = {name.name: read(small_disk, name.name).num_rows for name in TABLES}
+    found = {name.name: read(disk, name.name).num_rows for name in TABLES}
     assert sum(found.values()) == status.rows
     assert status.rows + status.dropped["disk_full"] == counted(evaluated)
     assert found["polls"] > 10

@@ -2,10 +2,14 @@
 
 import http.server
 import threading
-from collections.abc import Callable
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
 
 from sandbox.ports import LOOPBACK
+
+Seen = list[tuple[str, Mapping[str, str]]]
+"""Paths and headers of requests."""
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -46,3 +50,36 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the standard library's
         """Log nothing."""
+
+
+@contextmanager
+def answering(answers: Mapping[str, bytes], status: int = 200, **headers: str) -> Iterator[tuple[str, Seen]]:
+    """A server with an answer for each path, and 404 for others; yields its URL, and what was requested."""
+    seen: Seen = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"] or 0))
+            path = self.path.partition("?")[0]
+            seen.append((path, dict(self.headers)))
+            body = answers.get(path, b"")
+            self.send_response(status if path in answers else 404)
+            for name, value in {**headers, "Content-Length": str(len(body))}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_PUT = do_GET  # noqa: N815  # the base class names them
+
+        def log_message(self, *_: Any) -> None:
+            """Log nothing."""
+
+    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://{LOOPBACK}:{server.server_port}", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -29,15 +29,14 @@ def need_mount(folder: Path) -> None:
 
 @contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
-    """Mount a file system of this size in a new folder below; skip the test where that is not possible."""
+    """Mount a file system of this size in a new folder; skip the test where that is not possible."""
+    folder.mkdir()
     need_mount(folder)
-    disk = folder / "disk"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "small", str(disk)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "small", str(folder)], check=True)
     try:
-        yield disk
+        yield folder
     finally:
-        subprocess.run(["umount", str(disk)], check=True)
+        subprocess.run(["umount", str(folder)], check=True)
 
 
 @contextmanager

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.jaas import Jaas
-from kafka_warden.clients.kafka.tokens import Token, read_token
-from kafka_warden.errors import AuthenticationError, ConfigError, SourceError, TokenError
-from kafka_warden.settings.secrets import scrub
+from kafka_warden.clients.kafka.tokens import Token, read_token, refused, said
+from kafka_warden.errors import ConfigError, TokenError
 
 MECHANISM: Final = "AWS_MSK_IAM"
 """The name in Java; on the wire it is OAUTHBEARER here."""
@@ -19,7 +18,6 @@ MODULES: Final = ("IAMLoginModule", "OAuthBearerLoginModule")
 OPTIONS: Final = ("awsProfileName", "awsRoleArn", "awsRoleSessionName")
 _HOST: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
 _PACKAGE: Final = "aws_msk_iam_sasl_signer"
-_LONGEST: Final = 300
 
 Sign = Callable[[Any], tuple[str, int]]
 """Calls the package; returns a token and when it ends, in milliseconds of Unix time."""
@@ -49,9 +47,9 @@ class MskSigner:
         try:
             text, until = self._sign(MSKAuthTokenProvider)
         except ClientError as failure:
-            raise _fault(AuthenticationError, "AWS refuses the credentials", failure) from None
+            raise refused(f"AWS refuses the credentials ({said(failure)})") from None
         except BotoCoreError as failure:
-            raise _fault(TokenError, "no AWS credentials", failure) from None
+            raise TokenError(f"no AWS credentials ({said(failure)})") from None
         except (AttributeError, ValueError):
             raise TokenError(
                 "no AWS credentials were found: no role of this instance or pod, no web identity, profile or variables"
@@ -67,12 +65,6 @@ def _chosen(region: str, jaas: Jaas) -> Sign:
         session = jaas.text("awsRoleSessionName") or "kafka-warden"
         return lambda signer: signer.generate_auth_token_from_role_arn(region, role, session)
     return lambda signer: signer.generate_auth_token(region)
-
-
-def _fault(kind: type[SourceError], what: str, failure: Exception) -> SourceError:
-    fault = kind(f"{what} ({' '.join(scrub(str(failure)).split())[:_LONGEST]})")
-    fault.reached = None  # of the broker nothing is known
-    return fault
 
 
 def msk_signer(hosts: Sequence[str], environment: Mapping[str, str], jaas: Jaas) -> MskSigner:

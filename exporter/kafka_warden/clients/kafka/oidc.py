@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.tokens import Token, read_token
-from kafka_warden.errors import AuthenticationError, SourceError, TokenError
-from kafka_warden.settings.secrets import Secret, scrub
+from kafka_warden.clients.kafka.tokens import Token, read_token, refused, said
+from kafka_warden.errors import SourceError, TokenError
+from kafka_warden.settings.secrets import Secret
 from kafka_warden.settings.strict import reason
 
 TIMEOUT: Final = 10.0
@@ -26,7 +26,6 @@ MOST: Final = 256 * 1024
 UNKNOWN_LIFETIME: Final = 300.0
 """Seconds, where the issuer does not say how long a token lives."""
 _ERROR: Final = re.compile(r"[\w.-]{1,60}")
-_LONGEST_DESCRIPTION: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +123,8 @@ class Oidc:
         if status in (400, 401, 403) and (_ERROR.fullmatch(code) or status == http.HTTPStatus.UNAUTHORIZED):
             why = code if _ERROR.fullmatch(code) else f"HTTP {status}"
             if description:
-                why += f": {' '.join(scrub(description).split())[:_LONGEST_DESCRIPTION]}"
-            fault: SourceError = AuthenticationError(
-                f"{self.name} refused the client {client.id} ({why}); check client id, secret and scope"
-            )
-            fault.reached = None  # of the broker nothing is known
-            return fault
+                why += f": {said(description)}"
+            return refused(f"{self.name} refused the client {client.id} ({why}); check client id, secret and scope")
         if status in range(300, 400):
             return TokenError(f"{self.name} redirects (HTTP {status}); set the URL that it redirects to")
         return TokenError(f"{self.name} answered HTTP {status}, and no token")

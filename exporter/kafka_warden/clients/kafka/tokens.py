@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from kafka_warden.errors import AuthenticationError, ConfigError, SourceError, TokenError
-from kafka_warden.settings.secrets import FileWatch, Secret, SecretFile
+from kafka_warden.settings.secrets import FileWatch, Secret, SecretFile, scrub
 
 RENEW_AT: Final = 0.8
 """Part of a token's life after which the next one is wanted, as Java's clients do it."""
@@ -24,6 +24,8 @@ LONGEST_PAUSE: Final = 30.0
 """Seconds before an issuer that could not be reached is asked again; 1 at first, then 2, 4 ..."""
 GIVE_UP: Final = 60.0
 """Seconds after which an answer of the issuer is not waited for any more; an AWS request tries this long."""
+
+_LONGEST_SAID: Final = 300
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 """RFC 6750. Other characters would end the field of the SASL message that the token is in."""
@@ -60,6 +62,18 @@ class TokenSource(Protocol):
 
     def paths(self) -> tuple[Path, ...]:
         """Return the files whose change asks for another token."""
+
+
+def said(text: object) -> str:
+    """Return what an issuer said in one line, without secrets and not longer than messages may be."""
+    return " ".join(scrub(str(text)).split())[:_LONGEST_SAID]
+
+
+def refused(message: str) -> AuthenticationError:
+    """Return the fault of an issuer that refuses to give a token: of the broker nothing is known."""
+    fault = AuthenticationError(message)
+    fault.reached = None
+    return fault
 
 
 class TokenFile:
