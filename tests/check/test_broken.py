@@ -306,7 +306,7 @@ def test_damaged_state_file(doctor: ScriptedDoctor) -> None:
 
 def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     """Of the state file, and of the history."""
-    disk = stack.enter_context(small_disk(doctor.folder, 256))
+    disk = stack.enter_context(small_disk(doctor.folder / "disk", 256))
     doctor.config["state"]["path"] = str(disk / "state")
     doctor.one("KW-STATE", "No space left", "free some space")
     assert list(disk.iterdir()) == []
