@@ -60,7 +60,7 @@ $(RELEASE): pyproject.toml constraints.txt | setup
 lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with the hashes of its files
 	echo setuptools | $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt \
-		--extra history --extra history-kafka --extra jmx --extra msk --extra top --output-file requirements.txt pyproject.toml -
+		--extra history --extra history-kafka --extra jmx --extra msk --extra stores --extra top --output-file requirements.txt pyproject.toml -
 
 sbom: $(RELEASE) ## the wheel with its SBOM, and the SBOM alone, in dist/
 	scripts/make-wheel

@@ -140,6 +140,7 @@ LIBRARIES: dict[str, set[str]] = {
         "kafka_warden.history.kafka",
         "kafka_warden.pipeline.ingest.brokers",
     },
+    "cryptography": {"kafka_warden.clients.kafka.key_stores"},
     "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
     "jinja2": {"kafka_warden.web.status"},
@@ -287,7 +288,8 @@ def test_rules_name_what_exists() -> None:
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
     """Importing all of the sidecar starts no JVM bridge, Spark, Arrow, librdkafka, template engine or Textual."""
-    extras = {"confluent_kafka", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark", "textual"}
+    extras = {"confluent_kafka", "cryptography", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow"}
+    extras |= {"pyspark", "textual"}
     rooms = ", ".join(
         f"kafka_warden.{room}" for room in ("app", "check.command", "cli", "history.schema", "top.command")
     )

@@ -25,6 +25,10 @@ class SecretError(ConfigError):
     """A file that holds a secret cannot be read, or other users may read it too."""
 
 
+class KeyStoreError(ConfigError):
+    """A store of keys or certificates cannot be used; the message says why, without the file's name."""
+
+
 class ForbiddenRequestError(KafkaWardenError):
     """The code tried to send a request that is not on the read-only allow-list: always a bug."""
 

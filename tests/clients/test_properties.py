@@ -127,7 +127,7 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
         ({"security.protocol": "SSL", "ssl.ca.location": "/missing.pem"}, "/missing.pem: cannot read"),
         ({"security.protocol": "SSL", "ssl.ca.location": "/dev/zero"}, "/dev/zero: not a regular file"),
         ({"security.protocol": "SSL", "ssl.truststore.location": "/missing.jks"}, "cannot read '/missing.jks'"),
-        ({"security.protocol": "SSL", "ssl.truststore.type": "JKS"}, "expected PEM, got 'JKS'; convert"),
+        ({"security.protocol": "SSL", "ssl.truststore.type": "BCFKS"}, "expected PEM, PKCS12 or JKS, got 'BCFKS'"),
         ({"security.protocol": "SSL", "ssl.key.location": "/key.pem"}, "set kafka.ssl.certificate.location, too"),
         ({"security.protocol": "SSL", "ssl.key.pem": CANARY}, "set kafka.ssl.key.location"),
         ({"security.protocol": "SSL", "ssl.ca.pem": "nonsense"}, "no usable certificate authorities"),

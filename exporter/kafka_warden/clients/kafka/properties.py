@@ -72,8 +72,10 @@ _SSL_ONLY: Final = (
     "ssl.key.location",
     "ssl.key.password",
     "ssl.keystore.location",
+    "ssl.keystore.password",
     "ssl.truststore.certificates",
     "ssl.truststore.location",
+    "ssl.truststore.password",
 )
 
 
