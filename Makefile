@@ -92,7 +92,7 @@ full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_
 full-faults: tools setup ## faults of brokers, JMX, logins, clients and disks on a secured cluster, and five minutes of the soak
 	@scripts/step $(VENV)/python -m pytest -m full_faults $(ARGS)
 
-full-logins: tools setup ## logins with tokens on a secured cluster, whose tokens and sessions end during the test; 5 minutes
+full-logins: tools setup ## logins with tokens, Kerberos and client certificates, which end or are replaced during the test; 15 minutes
 	@scripts/step $(VENV)/python -m pytest -m full_logins $(ARGS)
 
 full-deploy: setup ## the chart by helm 3 and 4: lint, every example, the types of the Prometheus operator (fetched once; needs Go)

@@ -45,7 +45,10 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN
     | SETTINGS
-    | {f"kafka_warden.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
+    | {
+        f"kafka_warden.clients.{part}"
+        for part in ("jmx.protocol", "kafka.properties", "kafka.kerberos", "kafka.librdkafka", "kafka.ssl_properties")
+    },
     "kafka_warden.state": OPEN | {"kafka_warden.settings.strict"},
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
     "kafka_warden.lifecycle": set(),
@@ -141,6 +144,7 @@ LIBRARIES: dict[str, set[str]] = {
         "kafka_warden.pipeline.ingest.brokers",
     },
     "cryptography": {"kafka_warden.clients.kafka.key_stores"},
+    "gssapi": {"kafka_warden.clients.kafka.kerberos"},
     "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
     "jinja2": {"kafka_warden.web.status"},

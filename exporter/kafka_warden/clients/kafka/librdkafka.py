@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from kafka_warden.clients.kafka.kerberos import MECHANISM, Kerberos
 from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, KafkaClientSettings, canonical, translate
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic
+from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import SecretSource
 
 _RENAMED: Final = {
@@ -39,6 +41,10 @@ _PASSED: Final = frozenset(
 
 TOKEN_WITHIN: Final = 10.0
 """Seconds that librdkafka's caller waits for a token."""
+NO_KERBEROS: Final = (
+    f"the topic of the history cannot be used with {MECHANISM}, since confluent-kafka is built without it; use another"
+    " login, or history.parquet.path"
+)
 LONGEST_LIFE: Final = 3600.0
 """Seconds after which librdkafka asks for another token, also where the end of the present one is unknown."""
 
@@ -56,6 +62,8 @@ def librdkafka(
         ConfigError: as `translate` does.
     """
     settings = settings or translate(properties, secrets)
+    if isinstance(settings.credentials, Kerberos):
+        raise ConfigError(f"kafka.sasl.mechanism: {NO_KERBEROS}")
     known = {canonical(name): value for name, value in properties.items() if name not in SECRET_PROPERTIES}
     result: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in known.items()}
     result = {name: value for name, value in result.items() if name in _PASSED}

@@ -48,7 +48,11 @@ SSL_EFFECTIVE: Final = frozenset(
 )
 """The properties that have an effect here."""
 
-PATHS: Final = ("https.ca.location", *sorted(name for name in SSL_EFFECTIVE if name.endswith(".location")))
+PATHS: Final = (
+    "https.ca.location",
+    "sasl.kerberos.keytab",
+    *sorted(name for name in SSL_EFFECTIVE if name.endswith(".location")),
+)
 """Properties whose value is a path."""
 
 
