@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sandbox.errors import SandboxError
 
-COMMAND_TIMEOUT_SECONDS = 300
+COMMAND_TIMEOUT_SECONDS = 600
 
 
 def download(packages: Sequence[str], scratch: Path) -> list[Path]:

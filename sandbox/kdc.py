@@ -171,5 +171,6 @@ def _build(directory: Path) -> None:
             "GSSAPI_COMPILER_ARGS": f"-I{root}/usr/include -I{root}/usr/include/mit-krb5 -DHAS_GSSAPI_EXT_H",
             "GSSAPI_LINKER_ARGS": f"-L{library.parent} -l:{library.name}",
             "GSSAPI_MAIN_LIB": os.fspath(library),
+            "CFLAGS": "-O0",
         },
     )
