@@ -91,7 +91,7 @@ def test_tickets_log_in_and_sessions_are_renewed(kdc: Kdc, cluster: Cluster, tmp
         assert "the KDC refuses monitor (Preauthentication failed)" in sidecar.log
         right.replace(keytab)
         sidecar.wait_ready()
-        sidecar.whole_page()
+        sidecar.wait(lambda page: not page.down(), what="all sources answer")
         renewed, refused = logins(cluster, "successful-reauthentication"), logins(cluster, "failed-authentication")
         began = time.monotonic()
         for page in sidecar.pages(4 * SESSION + SLOW_MACHINE):
