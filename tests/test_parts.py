@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from kafka_warden.catalogue import SIDECAR
+from kafka_warden.clients.kafka.tls import TlsClient, TlsFiles
 from kafka_warden.page import PageHolder
 from kafka_warden.parts import figures
 from kafka_warden.settings.strict import Address
@@ -15,7 +16,7 @@ from sandbox.certificates import Authority
 def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
     """Each figure has a family with these labels, and the expiry of the certificate is read from its file."""
     pair = Authority(tmp_path, "authority").issue("client")
-    tls = SimpleNamespace(files=SimpleNamespace(certificate=pair.certificate))
+    tls = TlsClient(TlsFiles(certificate=pair.certificate, key=pair.key))
     config: Any = SimpleNamespace(
         jmx=SimpleNamespace(tls=SimpleNamespace(cert_file=pair.certificate)),
         kafka=SimpleNamespace(settings=SimpleNamespace(tls=tls)),
