@@ -150,7 +150,7 @@ LIBRARIES: dict[str, set[str]] = {
     "matplotlib": {"kafka_warden.pipeline.report"},
     "numpy": {"kafka_warden"},
     "pandas": {"kafka_warden.pipeline"},
-    "prometheus_client": {"kafka_warden.exposition"},
+    "prometheus_client": {"kafka_warden.exposition", "kafka_warden.clients.agents"},
     "py4j": {"kafka_warden.pipeline"},
     "pyarrow": {"kafka_warden.history.parquet", "kafka_warden.pipeline"},
     "pyspark": {"kafka_warden.pipeline"},

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from kafka_warden.catalogue import Build, Figures
-from kafka_warden.clients.agents.session import DEFAULT_PATH, AgentSession
+from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
@@ -69,7 +69,7 @@ def jmx_session(config: Config) -> JmxSession | AgentSession:
     tls = config.jmx.tls
     if config.jmx.source == RMI:
         return JmxSession(QUESTIONS, tls=tls.files())
-    return AgentSession(QUESTIONS, config.jmx.path or DEFAULT_PATH, tls.context if tls.ca_file is not None else None)
+    return AgentSession(QUESTIONS, config.jmx.path, tls.context if tls.ca_file is not None else None)
 
 
 def jmx_plan(config: Config) -> JmxPlan:

@@ -57,8 +57,8 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
     read = {option.key: _read(option, entries.get(option.key)) for option in OPTIONS}
     _check_poll(read, entries)
     _check_history(read, entries)
-    _check_jmx_tls(read, entries)
     _check_jmx_source(read, entries)
+    _check_jmx_tls(read, entries)
     added = {
         "kafka": _kafka(entries, file),
         "jmx.password": _jmx_password(read, entries),

@@ -87,7 +87,7 @@ class JmxConfig(Section):
     """Addresses and the login. Beans are not read without any address."""
 
     source: Annotated[str, Option(values.choice(RMI, HTTP), RMI)]
-    path: Annotated[str | None, Option(values.http_path)]
+    path: Annotated[str, Option(values.http_path, "/metrics")]
     """Of an agent's HTTP server."""
 
     port: Annotated[

@@ -38,7 +38,6 @@ LONGEST: Final = 30.0
 """Seconds of a reading."""
 AT_ONCE: Final = 8
 """Readings at the same time."""
-DEFAULT_PATH: Final = "/metrics"
 JOLOKIA: Final = "/jolokia"
 """End of a path behind which Jolokia is."""
 
@@ -149,7 +148,7 @@ class AgentSession:
         try:
             context = self.context() if self.context is not None else None
         except (ConfigError, OSError) as failure:
-            raise TlsError(f"the files of jmx.tls cannot be used: {failure}") from None
+            raise TlsError(f"jmx.tls.ca_file, or the client's certificate and key, cannot be used: {failure}") from None
         question = self.questions[target.kind]
         try:
             if self.source == "jolokia":
