@@ -35,7 +35,7 @@ lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/python -m docs.generate --check
 
 unit: setup ## the tests without Kafka and Spark; many of them wait
-	$(PYTEST) -n 4 -m '$(CORE) and not cluster and not spark' $(ARGS)
+	$(PYTEST) -n 4 --no-loadscope-reorder -m '$(CORE) and not cluster and not spark' $(ARGS)
 
 cluster: tools setup ## the core of the tests on real Kafka clusters
 	$(PYTEST) -m '$(CORE) and cluster' $(ARGS)
