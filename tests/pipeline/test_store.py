@@ -213,7 +213,7 @@ def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Pol
     take(spark, store, landing, Options({"raw": 31, "minutes": 32}))
     write(landing, judged, file_rows=3)
     take(spark, store, landing, Options())
-    assert Store(spark, store).retention({}) == {"raw": 31, "minutes": 32}
+    assert Store(spark, store).retention() == {"raw": 31, "minutes": 32}
     assert not any(rows(store).values())
     roll_up(spark, store, start=NOON, end=NOON + HOUR)
     after = marts(store)

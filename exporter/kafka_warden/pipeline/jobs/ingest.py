@@ -54,17 +54,22 @@ def _ingest(request: Request[Options], claim: Claim) -> None:
     store = claim.store
     before = store.done()
     today = store.today()
-    keep = store.retention(request.options.keep)
+    kept = store.retention()
+    keep = {**kept, **request.options.keep}
+    if keep != kept:
+        store.set_retention(keep)
     for done in _batches(request, claim, today - timedelta(days=keep["raw"])):
         for line in lines(done):
             request.progress.say(line)
     if store.done() > before:
         compact(store, before, today, request.progress)
     mine = (LANDING, *(raw(table.name) for table in TABLES))
-    for table in mine:
-        store.expire(table, today - timedelta(days=keep["raw"]))
-    for mart in MINUTES:
-        store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
+    # A loop looks for days that are too old once a day: it asks each table.
+    if keep != kept or claim.vacuumed != today:
+        for table in mine:
+            store.expire(table, today - timedelta(days=keep["raw"]))
+        for mart in MINUTES:
+            store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
     claim.vacuum(mine)
 
 
