@@ -63,6 +63,15 @@ class Work:
         """Return the SQL condition on rows of marts."""
         return _where(self.hours, "start", _timestamp)
 
+    def days(self, column: str) -> str:
+        """Return the SQL condition on rows of the days of these hours. `column`: of type date."""
+        return _any(
+            f"{in_list('cluster_id', [cluster])} AND {column} >= '{day_of(first * HOUR)}'"
+            f" AND {column} <= '{day_of((after - 1) * HOUR)}'"
+            for cluster, spans in self.hours.items()
+            for first, after in spans
+        )
+
 
 @contextmanager
 def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -> Iterator[Work]:
