@@ -13,7 +13,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.claims import Claim, holding
-from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact, fenced
+from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact_touched, fenced
 from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.ingest.topic import SCHEME, Topic, is_topic
 from kafka_warden.pipeline.job import Job, Request
@@ -62,10 +62,10 @@ def _ingest(request: Request[Options], claim: Claim) -> None:
         for line in lines(done):
             request.progress.say(line)
     if store.done() > before:
-        compact(store, before, today, request.progress)
+        compact_touched(store, before, request.progress)
     mine = (LANDING, *(raw(table.name) for table in TABLES))
-    # A loop looks for days that are too old once a day: it asks each table.
-    if keep != kept or claim.vacuumed != today:
+    # Each table is asked, so a loop does it once a day. A new store has no such days.
+    if claim.is_new_day() or any(keep[name] < kept[name] for name in keep):
         for table in mine:
             store.expire(table, today - timedelta(days=keep["raw"]))
         for mart in MINUTES:
