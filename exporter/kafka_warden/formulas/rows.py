@@ -39,28 +39,36 @@ class Keys:
 
 def match_partitions(old: Keys, new: Keys) -> Longs:
     """For each partition row of `new` its row in `old`, or `UNKNOWN`. Shape (P of new,)."""
-    uid: dict[tuple[str, bytes], int] = {}
-    for keys in (old, new):
-        for identity in zip(keys.topics, keys.topic_ids, strict=True):
-            uid.setdefault(identity, len(uid))
-    return _find(_partition_keys(old, uid), _partition_keys(new, uid))
+    known = {identity: index for index, identity in enumerate(zip(old.topics, old.topic_ids, strict=True))}
+    same = [known.get(identity, UNKNOWN) for identity in zip(new.topics, new.topic_ids, strict=True)]
+    return _match((old.topic, old.number), (new.topic, new.number), np.array(same, np.int64))
 
 
 def match_replicas(old: Keys, new: Keys, partitions: Longs) -> Longs:
     """For each replica row of `new` its row in `old`, or `UNKNOWN`, given `match_partitions`. Shape (R of new,)."""
-    wanted = partitions[new.partition]
+    return _match((old.partition, old.broker), (new.partition, new.broker), partitions)
+
+
+def _match(old: tuple[Ints, Ints], new: tuple[Ints, Ints], same: Longs) -> Longs:
+    """For each row of `new` its row in `old`, or `UNKNOWN`.
+
+    Rows are given by their group and their member of it. `same`: for each group of `new` that of `old`.
+    """
+    (group, member), (new_group, new_member) = old, new
+    wanted = same[new_group]
     found = np.full(len(wanted), UNKNOWN, np.int64)
     known = np.flatnonzero(wanted != UNKNOWN)
-    if not len(known) or not len(old.broker):
+    if not len(known) or not len(group):
         return found
-    # Most replicas have the same place among those of their partition. Only the others are searched for.
-    place = known - _firsts(new)[new.partition[known]]
-    candidate = np.minimum(_firsts(old)[wanted[known]] + place, len(old.broker) - 1)
-    same = (old.partition[candidate] == wanted[known]) & (old.broker[candidate] == new.broker[known])
-    found[known[same]] = candidate[same]
-    rest = known[~same]
-    searched = np.flatnonzero(np.bincount(wanted[rest], minlength=len(old.number))[old.partition])
-    among = _find(_pair(old.partition[searched], old.broker[searched]), _pair(wanted[rest], new.broker[rest]))
+    # Most rows have the same place in their group, whose rows stand together. Only the others are searched for.
+    size = 1 + int(max(group.max(), wanted.max()))
+    place = known - _firsts(new_group, len(same))[new_group[known]]
+    candidate = np.minimum(_firsts(group, size)[wanted[known]] + place, len(group) - 1)
+    alike = (group[candidate] == wanted[known]) & (member[candidate] == new_member[known])
+    found[known[alike]] = candidate[alike]
+    rest = known[~alike]
+    searched = np.flatnonzero(np.bincount(wanted[rest], minlength=size)[group])
+    among = _find(_pair(group[searched], member[searched]), _pair(wanted[rest], new_member[rest]))
     found[rest[among != UNKNOWN]] = searched[among[among != UNKNOWN]]
     return found
 
@@ -74,18 +82,11 @@ def carry(column: np.ndarray, rows: Longs, missing: float) -> np.ndarray:
     return taken
 
 
-def _firsts(keys: Keys) -> Longs:
-    """Return the first replica row of each partition; the rows of a partition stand together."""
-    counts = np.bincount(keys.partition, minlength=len(keys.number))
+def _firsts(group: Ints, groups: int) -> Longs:
+    """Return the first row of each group, where those of a group stand together, in ascending order of the groups."""
+    counts = np.bincount(group, minlength=groups)
     firsts: Longs = np.cumsum(counts) - counts
     return firsts
-
-
-def _partition_keys(keys: Keys, uid: dict[tuple[str, bytes], int]) -> Longs:
-    if not keys.topics:
-        return np.zeros(0, np.int64)
-    ids = np.array([uid[identity] for identity in zip(keys.topics, keys.topic_ids, strict=True)], dtype=np.int64)
-    return _pair(ids[keys.topic], keys.number)
 
 
 def _pair(high: Ints | Longs, low: Ints | Longs) -> Longs:
