@@ -60,7 +60,7 @@ $(RELEASE): pyproject.toml constraints.txt | setup
 lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with the hashes of its files
 	echo setuptools | $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt \
-		--extra history --extra history-kafka --extra jmx --extra msk --extra top --output-file requirements.txt pyproject.toml -
+		--extra history --extra history-kafka --extra jmx --extra msk --extra stores --extra top --output-file requirements.txt pyproject.toml -
 
 sbom: $(RELEASE) ## the wheel with its SBOM, and the SBOM alone, in dist/
 	scripts/make-wheel
@@ -92,7 +92,7 @@ full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_
 full-faults: tools setup ## faults of brokers, JMX, logins, clients and disks on a secured cluster, and five minutes of the soak
 	@scripts/step $(VENV)/python -m pytest -m full_faults $(ARGS)
 
-full-logins: tools setup ## logins with tokens on a secured cluster, whose tokens and sessions end during the test; 5 minutes
+full-logins: tools setup ## logins with tokens, Kerberos and client certificates, which end or are replaced during the test; 15 minutes
 	@scripts/step $(VENV)/python -m pytest -m full_logins $(ARGS)
 
 full-deploy: setup ## the chart by helm 3 and 4: lint, every example, the types of the Prometheus operator (fetched once; needs Go)

@@ -17,13 +17,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox.debian import download, run, unpack
 from sandbox.errors import SandboxError
 from sandbox.jars import cache_directory
 
 PACKAGES = ("prometheus", "prometheus-alertmanager")
 LEAST_PROMETHEUS = (2, 42)
 """The first version with `keep_firing_for`."""
-COMMAND_TIMEOUT_SECONDS = 300
 ASSETS = {
     "/usr/share/prometheus/alertmanager": "/proc/self/cwd/alertmanager-assets",
     "/usr/share/prometheus/web": "/proc/self/cwd/web-assets",
@@ -104,9 +104,8 @@ def _fetch(directory: Path) -> None:
         if shutil.which(program) is None:
             raise SandboxError(f"{program} is missing, so Debian's Prometheus cannot be fetched: {ALTERNATIVE}")
     with tempfile.TemporaryDirectory(prefix="prometheus-debian.", dir=directory.parent) as scratch:
-        for package in _download(Path(scratch)):
-            _run(["dpkg", "-x", os.fspath(package), "unpacked"], Path(scratch))
         unpacked = Path(scratch) / "unpacked"
+        unpack(_download(Path(scratch)), unpacked)
         if _version(unpacked / "usr" / "bin" / "promtool") < LEAST_PROMETHEUS:
             raise SandboxError(f"apt's Prometheus is older than 2.42: {ALTERNATIVE}")
         # 200 MB of time zones as single files; other scripts contain all of them.
@@ -124,42 +123,18 @@ def _relocate(program: Path) -> None:
 
 
 def _download(scratch: Path) -> list[Path]:
-    """The packages and those that their web pages need; runs `apt-get update` first if apt has no lists."""
-    # As root, apt downloads as a user who may not write here, and warns.
-    user = ["-o", "APT::Sandbox::User=root"] if os.geteuid() == 0 else []
-    download = ["apt-get", "-q", *user, "download"]
+    """The packages and those that their web pages need."""
     try:
-        _run([*download, *PACKAGES], scratch)
-    except SandboxError:
-        _update_lists(scratch)
-        _run([*download, *PACKAGES], scratch)
+        download(PACKAGES, scratch)
+    except SandboxError as error:
+        raise SandboxError(f"{error}, or {ALTERNATIVE}") from error
     # Only graphs in a browser need these.
     with suppress(SandboxError):
-        _run([*download, *_web_dependencies(scratch)], scratch)
+        download(_web_dependencies(scratch), scratch)
     return sorted(scratch.glob("*.deb"))
 
 
 def _web_dependencies(scratch: Path) -> list[str]:
-    fields = [_run(["dpkg", "-f", os.fspath(package), "Depends"], scratch) for package in scratch.glob("*.deb")]
+    fields = [run(["dpkg", "-f", os.fspath(package), "Depends"], scratch) for package in scratch.glob("*.deb")]
     names = {entry.split()[0] for field in fields for entry in re.split(r"[,|]", field) if entry.strip()}
     return [*sorted(name for name in names if name.startswith(WEB_PACKAGES)), "libjs-d3"]
-
-
-def _update_lists(scratch: Path) -> None:
-    try:
-        _run(["apt-get", "-q", "update"], scratch)
-    except SandboxError as error:
-        raise SandboxError(f"{error}; run `apt-get update` as root, or {ALTERNATIVE}") from error
-
-
-def _run(command: list[str], directory: Path) -> str:
-    try:
-        done = subprocess.run(
-            command, cwd=directory, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SandboxError(f"{' '.join(command[:2])} took more than {COMMAND_TIMEOUT_SECONDS} s") from error
-    if done.returncode:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        raise SandboxError(f"{' '.join(command)} failed: {lines[-1] if lines else 'no message'}")
-    return done.stdout

@@ -57,7 +57,7 @@ def broker_properties(settings: ClusterSettings, layout: Layout, security: Mappi
     """The properties of a broker; `security` are those of its listeners."""
     return {
         **({} if layout.zookeeper else {"process.roles": "broker"}),
-        **_common(layout),
+        **_common(settings, layout),
         "inter.broker.listener.name": CLIENT_LISTENER,
         "auto.create.topics.enable": False,
         "log.cleaner.dedupe.buffer.size": CLEANER_BUFFER_BYTES,
@@ -76,7 +76,7 @@ def controller_properties(
     session = {key: FAST[key] for key in ("broker.session.timeout.ms", "broker.heartbeat.interval.ms")}
     return {
         "process.roles": "controller",
-        **_common(layout),
+        **_common(settings, layout),
         # a controller that does not know that tiered storage is on refuses topics with remote.storage.enable
         "remote.log.storage.system.enable": settings.tiered,
         **(session if settings.profile == "fast" else {}),
@@ -106,11 +106,12 @@ def zookeeper_properties(data: Path, port: int) -> dict[str, object]:
     }
 
 
-def _common(layout: Layout) -> dict[str, object]:
+def _common(settings: ClusterSettings, layout: Layout) -> dict[str, object]:
+    host = settings.advertised_host
     kraft = {
         "node.id": layout.node_id,
         "controller.listener.names": CONTROLLER_LISTENER,
-        "controller.quorum.voters": ",".join(f"{node}@{LOOPBACK}:{port}" for node, port in layout.voters.items()),
+        "controller.quorum.voters": ",".join(f"{node}@{host}:{port}" for node, port in layout.voters.items()),
     }
     zookeeper = {
         "broker.id": layout.node_id,
@@ -118,8 +119,10 @@ def _common(layout: Layout) -> dict[str, object]:
         "zookeeper.connection.timeout.ms": ZOOKEEPER_CONNECTION_MS,
         "zookeeper.session.timeout.ms": ZOOKEEPER_SESSION_MS,
     }
+    hosts = {"listeners": LOOPBACK} | ({} if host == LOOPBACK else {"advertised.listeners": host})
+    ports = layout.listeners.items()
     return {
-        "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in layout.listeners.items()),
+        **{key: ",".join(f"{name}://{host}:{port}" for name, port in ports) for key, host in hosts.items()},
         "log.dirs": ",".join(map(str, layout.log_dirs)),
         **(zookeeper if layout.zookeeper else kraft),
     }

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from sandbox.errors import SettingsError
+from sandbox.ports import LOOPBACK
 
 FIRST_CONTROLLER_ID = 101
 ZOOKEEPER_ID = 100
@@ -45,6 +46,7 @@ class ClusterSettings:
         log_dirs: Log directories per broker.
         broker_heap: Maximal heap of a broker in MiB.
         controller_heap: Maximal heap of a controller in MiB.
+        advertised_host: The name by which clients reach the nodes; they listen on loopback.
         broker_properties: Server properties that override all others, on every broker.
         controller_properties: The same on every controller.
         java_properties: System properties of every node's JVM.
@@ -65,6 +67,7 @@ class ClusterSettings:
     log_dirs: int = 1
     broker_heap: int = 256
     controller_heap: int = 128
+    advertised_host: str = LOOPBACK
     broker_properties: Mapping[str, object] = field(default_factory=dict)
     controller_properties: Mapping[str, object] = field(default_factory=dict)
     java_properties: Mapping[str, str] = field(default_factory=dict)

@@ -45,7 +45,10 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN
     | SETTINGS
-    | {f"kafka_warden.clients.{part}" for part in ("jmx.protocol", "kafka.properties", "kafka.ssl_properties")},
+    | {
+        f"kafka_warden.clients.{part}"
+        for part in ("jmx.protocol", "kafka.properties", "kafka.kerberos", "kafka.librdkafka", "kafka.ssl_properties")
+    },
     "kafka_warden.state": OPEN | {"kafka_warden.settings.strict"},
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
     "kafka_warden.lifecycle": set(),
@@ -140,6 +143,8 @@ LIBRARIES: dict[str, set[str]] = {
         "kafka_warden.history.kafka",
         "kafka_warden.pipeline.ingest.brokers",
     },
+    "cryptography": {"kafka_warden.clients.kafka.key_stores"},
+    "gssapi": {"kafka_warden.clients.kafka.kerberos"},
     "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
     "jinja2": {"kafka_warden.web.status"},
@@ -287,7 +292,8 @@ def test_rules_name_what_exists() -> None:
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
     """Importing all of the sidecar starts no JVM bridge, Spark, Arrow, librdkafka, template engine or Textual."""
-    extras = {"confluent_kafka", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow", "pyspark", "textual"}
+    extras = {"confluent_kafka", "cryptography", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow"}
+    extras |= {"pyspark", "textual"}
     rooms = ", ".join(
         f"kafka_warden.{room}" for room in ("app", "check.command", "cli", "history.schema", "top.command")
     )

@@ -25,6 +25,10 @@ class SecretError(ConfigError):
     """A file that holds a secret cannot be read, or other users may read it too."""
 
 
+class KeyStoreError(ConfigError):
+    """A store of keys or certificates cannot be used; the message says why, without the file's name."""
+
+
 class ForbiddenRequestError(KafkaWardenError):
     """The code tried to send a request that is not on the read-only allow-list: always a bug."""
 
@@ -207,13 +211,13 @@ class FencedError(SourceError):
 
 
 class AuthenticationError(SourceError):
-    """User name, password, token or mechanism were refused, by a broker or by the issuer of the token."""
+    """User name, password, token, ticket or mechanism were refused, by a broker, an issuer or a KDC."""
 
     reason = "auth"
 
 
 class TokenError(SourceError):
-    """There is no token to log in with: its issuer cannot be reached, does not answer in time, or gives none.
+    """There is no token or ticket to log in with: issuer or KDC cannot be reached, is too slow, or gives none.
 
     Nothing was sent to the process.
     """

@@ -38,7 +38,7 @@ def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
         "config_last_reload_success_timestamp_seconds": {(): reloader.in_force_since},
         "certificate_expiry_timestamp_seconds": {
             **{(name,): at for name, at in current.expiry.items()},
-            ("kafka_client",): expires_at(tls.files.certificate) if tls is not None else None,
+            ("kafka_client",): tls.expires_at() if tls is not None else None,
             ("jmx_client",): expires_at(config.jmx.tls.cert_file),
         },
         "jmx_child_starts_total": {(): poller.jmx.child_starts if poller.jmx is not None else None},

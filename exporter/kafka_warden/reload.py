@@ -160,7 +160,7 @@ def _protection(config: Config) -> dict[str, int]:
         "jmx.tls.ca_file": config.jmx.tls.ca_file is not None,
         "jmx.tls.registry": config.jmx.tls.ca_file is not None and config.jmx.tls.registry,
         "kafka.security.protocol": 2 * (files is not None) + (settings.sasl_mechanism is not None),
-        "kafka.sasl.mechanism": (settings.sasl_mechanism or "").startswith("SCRAM"),
+        "kafka.sasl.mechanism": (settings.sasl_mechanism or "").startswith(("SCRAM", "GSSAPI")),
         "kafka.ssl.ca.location": files is not None and (files.ca or files.ca_text) is not None,
         "kafka.ssl.crl.location": files is not None and files.revoked is not None,
         "kafka.enable.ssl.certificate.verification": files is not None and files.verify,

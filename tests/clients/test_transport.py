@@ -18,6 +18,7 @@ from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
 from sandbox.certificates import Authority, Identity
+from sandbox.key_stores import write_trust_store
 from tests.support.linking import CLUSTER, DEADLINE, METADATA, Client, wait_until
 
 
@@ -142,6 +143,14 @@ def test_authorities_and_names_are_verified(client: Client, authority: Authority
     client.fail(trusting(client, authority.certificate), TlsError, "not trusted .*[Hh]ostname")
     assert client.ask(trusting(client, authority.certificate, **unnamed)) == CLUSTER
     assert client.ask(trusting(client, stranger, enable_ssl_certificate_verification="false")) == CLUSTER
+
+
+def test_a_java_trust_store_may_hold_the_server_itself(client: Client, authority: Authority, tmp_path: Path) -> None:
+    """Whatever is in such a store is trusted, also without the authority that issued it, as in Java."""
+    pair = secured(client, authority)
+    store = write_trust_store(tmp_path / "trust", "JKS", "changeit", pair.certificate)
+    link = client.link(host="localhost", security_protocol="SSL", ssl_truststore_location=str(store))
+    assert client.ask(link) == CLUSTER
 
 
 def test_a_revoked_certificate_is_refused(client: Client, authority: Authority) -> None:

@@ -15,6 +15,7 @@ from kafka_warden.check.local import certificates, check_local
 from kafka_warden.check.results import BY_CODE, Report, Result, Status, counts
 from kafka_warden.check.rights import Rights
 from kafka_warden.cli import check_installed
+from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.tokens import Tokens
@@ -103,7 +104,7 @@ def applicable(config: Config) -> frozenset[str]:
         "KW-HISTORY-TOPIC": config.history.kafka.topic is not None,
         "KW-WEB-FILE": config.web.config_file is not None,
         "KW-TLS": settings.tls is not None,
-        "KW-TOKEN": isinstance(settings.credentials, Tokens),
+        "KW-TOKEN": isinstance(settings.credentials, Tokens | Kerberos),
         "KW-LOGIN": settings.sasl_mechanism is not None,
         "KW-LOGIN-LIBRDKAFKA": _compares_login(config),
         "KW-JMX-JVM": config.jmx.enabled,
@@ -114,6 +115,8 @@ def applicable(config: Config) -> frozenset[str]:
 
 
 def _compares_login(config: Config) -> bool:
+    if isinstance(config.kafka.settings.credentials, Kerberos):
+        return False
     wanted = config.kafka.settings.sasl_mechanism is not None or config.history.kafka.topic is not None
     return wanted and find_spec("confluent_kafka") is not None
 

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clients.kafka.tokens import Tokens
 
@@ -18,7 +19,7 @@ class Commands:
     def principal(self) -> str:
         """The principal as brokers see it. That of a certificate is not known: it depends on the brokers' rules."""
         credentials = self.settings.credentials
-        if isinstance(credentials, Tokens):
+        if isinstance(credentials, Tokens | Kerberos):
             return f"User:{credentials.subject or 'PRINCIPAL'}"
         if credentials is not None:
             return f"User:{credentials.read()[0]}"

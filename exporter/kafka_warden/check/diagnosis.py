@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from kafka_warden.clients.kafka.kerberos import PRINCIPAL, SERVICE, Kerberos
 from kafka_warden.clients.kafka.link import BrokerLink, Step
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
@@ -89,7 +90,7 @@ class Connector:
         if step in (Step.TLS, Step.VERSIONS):
             return await self._unusable(link, fault)
         if step is Step.LOGIN:
-            return _refused_login(where, fault)
+            return _refused_login(where, fault, self.settings.credentials)
         if (
             isinstance(fault, RefusedError)
             and self.settings.sasl_mechanism is None
@@ -186,17 +187,22 @@ def _unreachable(link: BrokerLink, fault: SourceError) -> Finding:
     return Finding("KW-TCP", str(fault), "correct the port, or start the broker")
 
 
-def token_finding(fault: SourceError) -> Finding:
-    """Name what keeps a token from being had: a refusal is a refused login."""
+def token_finding(fault: SourceError, credentials: object) -> Finding:
+    """Name what keeps a token, or a ticket, from being had: a refusal is a refused login."""
+    tickets = isinstance(credentials, Kerberos)
     if isinstance(fault, AuthenticationError):
-        return Finding("KW-LOGIN", str(fault), "correct the id, the secret or the scope of the client")
-    return Finding("KW-TOKEN", str(fault), "look at the issuer, at the way to it, and at docs/check.md#kw-token")
+        options = (
+            f"{PRINCIPAL}, the keytab or {SERVICE}" if tickets else "the id, the secret or the scope of the client"
+        )
+        return Finding("KW-LOGIN", str(fault), f"correct {options}")
+    where = "the KDC, the clocks, krb5.conf" if tickets else "the issuer"
+    return Finding("KW-TOKEN", str(fault), f"look at {where}, at the way to it, and at docs/check.md#kw-token")
 
 
-def _refused_login(where: str, fault: SourceError) -> Finding:
+def _refused_login(where: str, fault: SourceError, credentials: object) -> Finding:
     fix = LOG
-    if isinstance(fault, TokenError):
-        return token_finding(fault)
+    if isinstance(fault, TokenError) or (isinstance(fault, AuthenticationError) and fault.reached is None):
+        return token_finding(fault, credentials)
     if isinstance(fault, AuthenticationError):
         if "does not offer" in str(fault):
             fix = "set sasl.mechanism to one of these"
@@ -204,6 +210,8 @@ def _refused_login(where: str, fault: SourceError) -> Finding:
                 return _no_login(where)
         elif "refused the token" in str(fault):
             fix = f"compare issuer, audience and lifetime of the token with what the brokers expect; {LOG}"
+        elif isinstance(credentials, Kerberos):
+            fix = f"look at the keytab of that broker, and at the clocks of this machine, of it and of the KDC; {LOG}"
         else:
             fix = "correct sasl.username and the password; a SCRAM user needs its credentials for this very mechanism"
     elif isinstance(fault, RefusedError):

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from kafka_warden.check.diagnosis import CODES, Connector, Finding, token_finding
 from kafka_warden.check.results import Report
+from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.link import BrokerLink, Step
 from kafka_warden.clients.kafka.requests import (
     DescribeClientQuotasRequest,
@@ -109,18 +110,23 @@ def _report_bootstrap(
 
 
 async def _token(connector: Connector, report: Report) -> bool:
-    """Get the token for the login, where the login needs one; return whether to go on."""
-    tokens = connector.settings.credentials
-    if not isinstance(tokens, Tokens):
+    """Get the token or the ticket for the login, where it needs one; return whether to go on."""
+    credentials = connector.settings.credentials
+    if not isinstance(credentials, Tokens | Kerberos):
         return True
     try:
-        token = await tokens.token(connector.network.clock.monotonic(), connector.until())
+        if isinstance(credentials, Kerberos):
+            name, what = credentials.name, "ticket"
+            subject, lifetime = await credentials.ticket(connector.network, connector.until())
+        else:
+            token = await credentials.token(connector.network.clock.monotonic(), connector.until())
+            name, what, subject, lifetime = credentials.source.name, "token", token.subject, token.lifetime
     except SourceError as fault:
-        found = token_finding(fault)
+        found = token_finding(fault, credentials)
         report.error(found.code, "", found.text, found.fix)
         return False
-    lives = f"lives {token.lifetime:.0f} s" if math.isfinite(token.lifetime) else "does not say how long it lives"
-    report.ok("KW-TOKEN", tokens.source.name, f"the token{f' of {token.subject}' if token.subject else ''} {lives}")
+    lives = f"lives {lifetime:.0f} s" if math.isfinite(lifetime) else "does not say how long it lives"
+    report.ok("KW-TOKEN", name, f"the {what}{f' of {subject}' if subject else ''} {lives}")
     return True
 
 

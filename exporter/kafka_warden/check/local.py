@@ -20,26 +20,26 @@ EXPIRES_SOON: Final = 14 * 86400.0
 """Seconds, as in the alert KafkaWardenCertificateExpiring."""
 
 
-def certificates(config: Config) -> dict[str, Path]:
-    """Return the files with certificates of the sidecar, by the option that names them."""
+def certificates(config: Config) -> dict[str, tuple[Path, float | None]]:
+    """Return the files with certificates of the sidecar, by the option that names them, and when they expire."""
     tls = config.kafka.settings.tls
-    found = {
-        "kafka.ssl.certificate.location": tls.files.certificate if tls is not None else None,
-        "jmx.tls.cert_file": config.jmx.tls.cert_file,
-    }
+    found = {"jmx.tls.cert_file": config.jmx.tls.cert_file}
     if config.web.config_file is not None:
         try:
             web = read_web_file(config.web.config_file).tls
         except ConfigError:
             web = None  # KW-WEB-FILE reports it
         found["tls_server_config.cert_file"] = web.cert_file if web is not None else None
-    return {option: path for option, path in found.items() if path is not None}
+    expiry = {option: (path, expires_at(path)) for option, path in found.items() if path is not None}
+    if tls is not None and (path := tls.files.certificate) is not None:
+        expiry["kafka.ssl.certificate.location"] = path, tls.expires_at()
+    return expiry
 
 
 def check_local(config: Config, report: Report) -> None:
     """Check files and addresses of this machine."""
-    for option, path in certificates(config).items():
-        _check_expiry(option, path, report)
+    for option, (path, at) in certificates(config).items():
+        _check_expiry(option, path, at, report)
     _check_state(config.state.path, report)
     if config.history.parquet.path is not None:
         _check_history(config.history.parquet.path, report)
@@ -48,8 +48,7 @@ def check_local(config: Config, report: Report) -> None:
     _check_listen(config, report)
 
 
-def _check_expiry(option: str, path: Path, report: Report) -> None:
-    at = expires_at(path)
+def _check_expiry(option: str, path: Path, at: float | None, report: Report) -> None:
     if at is None:
         return  # whatever reads the file reports it
     days = (at - time.time()) / 86400

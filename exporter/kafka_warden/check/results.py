@@ -36,7 +36,7 @@ CHECKS: Final = (
     Check("KW-TCP", "kafka", "the bootstrap servers accept connections"),
     Check("KW-TLS", "kafka", "the bootstrap servers have a trusted certificate"),
     Check("KW-API", "kafka", "the bootstrap servers speak the Kafka protocol"),
-    Check("KW-TOKEN", "kafka", "there is a token for the login"),
+    Check("KW-TOKEN", "kafka", "there is a token or ticket for the login"),
     Check("KW-LOGIN", "kafka", "the login is accepted"),
     Check("KW-LOGIN-LIBRDKAFKA", "kafka", "librdkafka connects with the same properties"),
     Check("KW-CLUSTER", "kafka", "the cluster describes itself"),

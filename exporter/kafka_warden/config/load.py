@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from kafka_warden.clients.kafka.kerberos import MECHANISM
+from kafka_warden.clients.kafka.librdkafka import NO_KERBEROS
 from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, check_name, translate
 from kafka_warden.clients.kafka.ssl_properties import PATHS
 from kafka_warden.config import values
@@ -59,8 +61,11 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
     _check_history(read, entries)
     _check_jmx_source(read, entries)
     _check_jmx_tls(read, entries)
+    kafka = _kafka(entries, file)
+    if read["history.kafka.topic"] is not None and kafka.settings.sasl_mechanism == MECHANISM:
+        raise ConfigError(f"{_where(entries, 'history.kafka.topic')}: {NO_KERBEROS}")
     added = {
-        "kafka": _kafka(entries, file),
+        "kafka": kafka,
         "jmx.password": _jmx_password(read, entries),
         "explicit": frozenset(entries),
     }

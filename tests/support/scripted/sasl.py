@@ -1,4 +1,4 @@
-"""The broker's side of SASL: PLAIN, SCRAM and OAUTHBEARER."""
+"""The broker's side of SASL: PLAIN, SCRAM, OAUTHBEARER, and GSSAPI with the tickets of `tests/support/tickets.py`."""
 
 import base64
 import hashlib
@@ -17,12 +17,15 @@ BAD_LOGIN: int = SaslAuthenticationFailedError.errno
 class Accounts:
     """Who may log in: passwords by user, or with OAUTHBEARER extensions by token, such as `a=b`.
 
+    With GSSAPI services by principal, such as `kafka@localhost`; `layers` is the mask of those that are offered.
+
     `session_ms` is the lifetime of a login, 0 for no limit.
     """
 
     mechanism: str
     users: dict[str, str]
     session_ms: int = 0
+    layers: int = 1
 
 
 @dataclass(slots=True)
@@ -50,6 +53,8 @@ class Login:
             return answer
         if self.accounts.mechanism == "OAUTHBEARER":
             return self._bearer(message.decode(), now)
+        if self.accounts.mechanism == "GSSAPI":
+            return self._ticket(message, now)
         return self._challenge(message.decode()) if not self._said else self._proof(message.decode(), now)
 
     def _bearer(self, message: str, now: float) -> bytes | None:
@@ -63,6 +68,19 @@ class Login:
         good = self.accounts.users.get(token) == ",".join(extensions)
         self._finish(now, good=good)
         return b"" if good else b'{"status":"invalid_token"}'
+
+    def _ticket(self, message: bytes, now: float) -> bytes | None:
+        """Accept a ticket; then, after an empty message, offer the layers and take the choice (RFC 4752)."""
+        assert self.accounts is not None
+        if not self._said:
+            principal, _, service = message.decode().partition(" for ")
+            self._said = [principal]
+            return b"accepted" if self.accounts.users.get(principal) == service else None
+        if not message:
+            return b"wrapped:" + bytes([self.accounts.layers, 0, 255, 255])
+        good = message == b"wrapped:\1\0\0\0" + self._said[0].encode()
+        self._finish(now, good=good)
+        return b"" if good else None
 
     def _finish(self, now: float, *, good: bool) -> None:
         assert self.accounts is not None

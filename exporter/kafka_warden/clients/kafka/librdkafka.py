@@ -5,9 +5,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from kafka_warden.clients.kafka.kerberos import MECHANISM, Kerberos
 from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, KafkaClientSettings, canonical, translate
+from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic
+from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import SecretSource
 
 _RENAMED: Final = {
@@ -38,6 +41,10 @@ _PASSED: Final = frozenset(
 
 TOKEN_WITHIN: Final = 10.0
 """Seconds that librdkafka's caller waits for a token."""
+NO_KERBEROS: Final = (
+    f"the topic of the history cannot be used with {MECHANISM}, since confluent-kafka is built without it; use another"
+    " login, or history.parquet.path"
+)
 LONGEST_LIFE: Final = 3600.0
 """Seconds after which librdkafka asks for another token, also where the end of the present one is unknown."""
 
@@ -54,26 +61,42 @@ def librdkafka(
     Raises:
         ConfigError: as `translate` does.
     """
-    translated = translate(properties, secrets)
-    settings = settings or translated
+    settings = settings or translate(properties, secrets)
+    if isinstance(settings.credentials, Kerberos):
+        raise ConfigError(f"kafka.sasl.mechanism: {NO_KERBEROS}")
     known = {canonical(name): value for name, value in properties.items() if name not in SECRET_PROPERTIES}
     result: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in known.items()}
     result = {name: value for name, value in result.items() if name in _PASSED}
+    files = settings.tls.files if settings.tls else None
     if known.get("ssl.keystore.location"):
         # A PEM keystore holds both.
         result.setdefault("ssl.key.location", known["ssl.keystore.location"])
     if result.get("ssl.endpoint.identification.algorithm") == "":
         result["ssl.endpoint.identification.algorithm"] = "none"
-    if settings.tls and settings.tls.files.ciphers:
-        result["ssl.cipher.suites"] = settings.tls.files.ciphers
+    if files and files.ciphers:
+        result["ssl.cipher.suites"] = files.ciphers
     if isinstance(settings.credentials, Tokens):
         result |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": partial(_token, settings.credentials)}
     elif settings.credentials:
         username, password = settings.credentials.read()
         result |= {"sasl.username": username, "sasl.password": password.reveal()}
-    if settings.tls and settings.tls.files.key_password:
-        result["ssl.key.password"] = settings.tls.files.key_password.read().reveal()
-    return result
+    if files and files.key_password:
+        result["ssl.key.password"] = files.key_password.read().reveal()
+    return _without_stores(result, files) if files else result
+
+
+def _without_stores(properties: dict[str, Any], files: TlsFiles) -> dict[str, Any]:
+    """Replace stores by PEM text: librdkafka reads no JKS, and PKCS12 for the client's certificate only."""
+    replaced: dict[str, str] = {}
+    if (trusted := files.trust_store()) is not None:
+        properties.pop("ssl.ca.location", None)
+        replaced["ssl.ca.pem"] = trusted.trusted()
+    if (own := files.key_store()) is not None:
+        for name in ("ssl.certificate.location", "ssl.key.location", "ssl.key.password"):
+            properties.pop(name, None)
+        chain, key = own.identity()
+        replaced |= {"ssl.certificate.pem": chain, "ssl.key.pem": key.reveal()}
+    return properties | replaced
 
 
 def _token(tokens: Tokens, _: str) -> tuple[str, float, str, dict[str, str]]:

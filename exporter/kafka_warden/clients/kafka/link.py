@@ -13,6 +13,7 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault, resolve_fault
 from kafka_warden.clients.kafka.frames import Frames
+from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.login import Login, log_in
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
@@ -260,10 +261,12 @@ class BrokerLink:
                 self._lost()
 
     async def _login(self, timeout_at: float) -> Login | None:
-        """Return what to log in with, before a connection is made: a token may take a while."""
+        """Return what to log in with, before a connection is made: a token or a ticket may take a while."""
         credentials = self._settings.credentials
         if isinstance(credentials, Tokens):
             return await credentials.token(self.now(), timeout_at)
+        if isinstance(credentials, Kerberos):
+            return await credentials.login(self._network, self.host, timeout_at)
         return self._settings.login()
 
     async def _log_in(self, login: Login | None, connection: Connection) -> None:

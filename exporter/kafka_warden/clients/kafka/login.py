@@ -1,12 +1,14 @@
-"""Logging in over SASL: the handshake, then PLAIN, SCRAM or OAUTHBEARER, and when to log in again (KIP-368)."""
+"""Logging in over SASL: the handshake, then PLAIN, SCRAM, OAUTHBEARER or GSSAPI, and when to log in again (KIP-368)."""
 
 import random
+from functools import partial
 from typing import Final
 
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import error_code_fault
+from kafka_warden.clients.kafka.kerberos import KerberosLogin
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.scram import ScramClient
 from kafka_warden.clients.kafka.tokens import Token
@@ -24,16 +26,15 @@ LEAST_RENEWAL: Final = 1.1
 _KEPT_ALIVE: Final = b"\1"
 """What a client says to a server that refuses its token, to get the error (RFC 7628, section 3.2.3)."""
 
-Login = tuple[str, Secret] | Token
-"""User name and password, or a token."""
+Login = tuple[str, Secret] | Token | KerberosLogin
+"""User name and password, a token, or a login that was begun with a ticket."""
 
 
 async def log_in(connection: Connection, network: Network, mechanism: str, login: Login) -> float | None:
     """Log in over a connection; return in how many seconds to do so again, `None` for never.
 
     Raises:
-        AuthenticationError: the broker refused the mechanism, the user name, the password or the token, or is not to be
-            trusted.
+        AuthenticationError: the broker refused the mechanism or the login, or is not to be trusted.
         SourceError: it did not answer usefully.
     """
     if connection.newest(SaslHandshakeRequest) < FRAMED:
@@ -56,6 +57,8 @@ async def _exchange_all(connection: Connection, network: Network, mechanism: str
             await _exchange(connection, _KEPT_ALIVE, "the token")
             raise AuthenticationError(f"{connection.address} refused the token")
         return lifetime
+    if isinstance(login, KerberosLogin):
+        return await _exchange_tickets(connection, network, login)
     username, password = login[0], login[1].reveal()
     if mechanism == "PLAIN":
         return (await _exchange(connection, f"\0{username}\0{password}".encode()))[1]
@@ -64,6 +67,14 @@ async def _exchange_all(connection: Connection, network: Network, mechanism: str
     server_final, lifetime = await _exchange(connection, await client.final_message(server_first))
     client.check(server_final)
     return lifetime
+
+
+async def _exchange_tickets(connection: Connection, network: Network, login: KerberosLogin) -> int:
+    message, refusable = login.first, f"the ticket of {login.principal}"
+    while not login.done:
+        answer, _ = await _exchange(connection, message, refusable)
+        message = await network.kerberos(partial(login.answer, answer))
+    return (await _exchange(connection, message, refusable))[1]
 
 
 async def _exchange(connection: Connection, message: bytes, login: str = "user name or password") -> tuple[bytes, int]:

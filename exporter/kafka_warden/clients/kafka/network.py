@@ -22,6 +22,9 @@ RESOLVERS: Final = 4
 NAMES: Final = 10_000
 """Names that are remembered."""
 
+KDC_CALLS: Final = 4
+"""Calls of the Kerberos library at a time: while a KDC is silent, each of them waits for it."""
+
 HASHERS: Final = 2
 """Passwords that are hashed at a time."""
 
@@ -46,6 +49,7 @@ class Network:
         self._lookups: dict[str, int] = {}
         """By name that was not found yet, how often it was looked up."""
         self._hashers = DaemonThreads(HASHERS, "hash")
+        self._kerberos = DaemonThreads(KDC_CALLS, "kerberos")
         self._thread = threading.Thread(target=self._run_loop, name="network", daemon=True)
         self._thread.start()
 
@@ -95,6 +99,10 @@ class Network:
     async def hash(self, work: Callable[[], bytes]) -> bytes:
         """Compute a password hash without holding up the loop."""
         return await self._hashers.run(work)
+
+    async def kerberos(self, call: Callable[[], T]) -> T:
+        """Run a call of the Kerberos library without holding up the loop. The caller limits the time."""
+        return await self._kerberos.run(call)
 
     def post(self, call: Callable[[], None]) -> None:
         """Call this on the loop, without waiting for it. A loop that is closed does nothing."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kafka_warden.clients.kafka.kerberos import KERBEROS_EFFECTIVE, MECHANISM, Kerberos, kerberos
 from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.oauth import OAUTH_ALIASES, OAUTH_EFFECTIVE, OAUTH_ONLY, oauth_tokens
 from kafka_warden.clients.kafka.sasl import MECHANISMS, WITH_TOKENS, Credentials, sasl_credentials
@@ -72,8 +73,10 @@ _SSL_ONLY: Final = (
     "ssl.key.location",
     "ssl.key.password",
     "ssl.keystore.location",
+    "ssl.keystore.password",
     "ssl.truststore.certificates",
     "ssl.truststore.location",
+    "ssl.truststore.password",
 )
 
 
@@ -84,7 +87,7 @@ class KafkaClientSettings:
     bootstrap: tuple[Address, ...]
     security_protocol: str
     sasl_mechanism: str | None
-    credentials: Credentials | Tokens | None
+    credentials: Credentials | Tokens | Kerberos | None
     tls: TlsClient | None
     client_id: str
     receive_message_max_bytes: int
@@ -158,9 +161,10 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     mechanism = checked(plain, "sasl.mechanism", _mechanism, "") if protocol.startswith("SASL") else None
     credentials = _credentials(plain, hidden, mechanism)
     files = tls_files(plain, hidden) if protocol.endswith("SSL") else None
-    passwords = credentials.paths() if isinstance(credentials, Credentials) else ()
+    passwords = credentials.paths() if isinstance(credentials, Credentials | Kerberos) else ()
     watched = (*passwords, *(files.paths() if files else ()))
-    effective = _EFFECTIVE | OAUTH_EFFECTIVE if isinstance(credentials, Tokens) else _EFFECTIVE
+    effective = _EFFECTIVE | (OAUTH_EFFECTIVE if isinstance(credentials, Tokens) else set())
+    effective |= KERBEROS_EFFECTIVE if isinstance(credentials, Kerberos) else set()
     return KafkaClientSettings(
         bootstrap=_bootstrap(plain),
         security_protocol=protocol,
@@ -200,12 +204,16 @@ def _split(
 
 def _credentials(
     plain: Mapping[str, str], hidden: Mapping[str, SecretSource], mechanism: str | None
-) -> Credentials | Tokens | None:
-    unused = ("sasl.password", "sasl.username") if mechanism in WITH_TOKENS else OAUTH_ONLY
+) -> Credentials | Tokens | Kerberos | None:
+    unused = () if mechanism in WITH_TOKENS else OAUTH_ONLY
+    if mechanism in (*WITH_TOKENS, MECHANISM):
+        unused = (*unused, "sasl.password", "sasl.username")
     if mechanism is not None and (given := sorted({*plain, *hidden}.intersection(unused))):
         raise ConfigError(f"kafka.{given[0]}: no effect with sasl.mechanism {mechanism}; remove it")
     if mechanism in WITH_TOKENS:
         return oauth_tokens(plain, hidden, [address.host for address in _bootstrap(plain)])
+    if mechanism == MECHANISM:
+        return kerberos(plain, hidden)
     return sasl_credentials(plain, hidden, mechanism) if mechanism else None
 
 

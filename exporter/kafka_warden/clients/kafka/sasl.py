@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Final
 
 from kafka_warden.clients.kafka.jaas import NAME, parse_jaas
+from kafka_warden.clients.kafka.kerberos import MECHANISM as GSSAPI
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, SecretSource
 
 WITH_TOKENS: Final = ("OAUTHBEARER", "AWS_MSK_IAM")
 """Mechanisms whose login is a token; on the wire both are the first one."""
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", *WITH_TOKENS)
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", GSSAPI, *WITH_TOKENS)
 _MODULES: Final = {"PlainLoginModule": "PLAIN", "ScramLoginModule": "SCRAM"}
 
 

@@ -1,10 +1,11 @@
-"""The `ssl.` properties of a Kafka client, in librdkafka's spelling or Java's with PEM stores, as `TlsFiles`."""
+"""The `ssl.` properties of a Kafka client, in librdkafka's spelling or Java's, as `TlsFiles`."""
 
 import ssl
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
+from kafka_warden.clients.kafka.key_stores import is_pem
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.ciphers import openssl_ciphers
@@ -22,7 +23,7 @@ _NEEDS_FILES: Final = {
     "ssl.keystore.certificate.chain": "ssl.keystore.location",
     "ssl.keystore.key": "ssl.keystore.location",
 }
-_PEM_MARK: Final = b"-----BEGIN"
+_TYPES: Final = ("PEM", "PKCS12", "JKS")
 
 SSL_EFFECTIVE: Final = frozenset(
     {
@@ -37,15 +38,21 @@ SSL_EFFECTIVE: Final = frozenset(
         "ssl.key.location",
         "ssl.key.password",
         "ssl.keystore.location",
+        "ssl.keystore.password",
         "ssl.keystore.type",
         "ssl.truststore.certificates",
         "ssl.truststore.location",
+        "ssl.truststore.password",
         "ssl.truststore.type",
     },
 )
 """The properties that have an effect here."""
 
-PATHS: Final = ("https.ca.location", *sorted(name for name in SSL_EFFECTIVE if name.endswith(".location")))
+PATHS: Final = (
+    "https.ca.location",
+    "sasl.kerberos.keytab",
+    *sorted(name for name in SSL_EFFECTIVE if name.endswith(".location")),
+)
 """Properties whose value is a path."""
 
 
@@ -55,7 +62,9 @@ def tls_files(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     Raises:
         ConfigError: a value cannot be used; the message names the property.
     """
-    _refuse_what_is_not_pem(properties, secrets)
+    _refuse_text(properties, secrets)
+    for store in _STORES:
+        _check_store(store, properties)
     certificate = _path(properties, "ssl.certificate.location", "ssl.keystore.location")
     key = _path(properties, "ssl.key.location")
     if key is not None and certificate is None:
@@ -69,6 +78,8 @@ def tls_files(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
         certificate=certificate,
         key=key,
         key_password=secrets.get("ssl.key.password"),
+        ca_password=secrets.get("ssl.truststore.password"),
+        certificate_password=secrets.get("ssl.keystore.password"),
         revoked=_path(properties, "ssl.crl.location"),
         verify=checked(properties, "enable.ssl.certificate.verification", boolean, "true"),
         verify_hostname=checked(properties, "ssl.endpoint.identification.algorithm", _verifies_hostname, "https"),
@@ -96,29 +107,27 @@ def _path(properties: Mapping[str, str], *names: str) -> Path | None:
     return Path(given[0]) if given else None
 
 
-def _refuse_what_is_not_pem(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> None:
+def _refuse_text(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> None:
     for name, instead in _NEEDS_FILES.items():
         if name in properties or name in secrets:
             raise ConfigError(f"kafka.{name}: not supported; put the PEM text into a file and set kafka.{instead}")
-    for store in _STORES:
-        kind = properties.get(f"{store}.type", "PEM")
-        if kind.upper() != "PEM":
-            raise ConfigError(f"kafka.{store}.type: expected PEM, got {kind!r}; {_CONVERT}")
-        _refuse_binary(f"{store}.location", properties.get(f"{store}.location"))
 
 
-_CONVERT: Final = "convert a JKS or PKCS12 store with keytool -importkeystore -deststoretype PKCS12 and openssl pkcs12"
-
-
-def _refuse_binary(name: str, location: str | None) -> None:
+def _check_store(store: str, properties: Mapping[str, str]) -> None:
+    """Compare a store with its type. Java reads PKCS12 and JKS with either type; so its default, JKS, fits both."""
+    kind, location = properties.get(f"{store}.type"), properties.get(f"{store}.location")
+    if kind is not None and kind.upper() not in _TYPES:
+        raise ConfigError(f"kafka.{store}.type: expected {', '.join(_TYPES[:-1])} or {_TYPES[-1]}, got {kind!r}")
     if location is None:
         return
     try:
-        content = read_file(Path(location))
+        pem = is_pem(read_file(Path(location)))
     except (OSError, ValueError) as failure:
-        raise ConfigError(f"kafka.{name}: cannot read {location!r}: {reason(failure)}") from None
-    if _PEM_MARK not in content:
-        raise ConfigError(f"kafka.{name}: {location!r} is not PEM; {_CONVERT}")
+        raise ConfigError(f"kafka.{store}.location: cannot read {location!r}: {reason(failure)}") from None
+    if kind is not None and pem != (kind.upper() == _TYPES[0]):
+        raise ConfigError(
+            f"kafka.{store}.location: {location!r} is{'' if pem else ' not'} PEM, and {store}.type is {kind}"
+        )
 
 
 def boolean(text: str) -> bool:

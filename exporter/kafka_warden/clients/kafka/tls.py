@@ -1,18 +1,24 @@
-"""The TLS side of Kafka client properties: PEM files in, one `ssl.SSLContext` out, a new one when a file changes."""
+"""The TLS side of Kafka client properties: files in, one `ssl.SSLContext` out, a new one when a file changes."""
 
+import os
 import ssl
 import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafka_warden.clients.kafka.key_stores import KeyStore, is_pem
 from kafka_warden.errors import ConfigError, TlsError
-from kafka_warden.settings.secrets import FileWatch, SecretSource
-from kafka_warden.settings.strict import reason, special_file
+from kafka_warden.settings.certificates import expires_at
+from kafka_warden.settings.secrets import FileWatch, Secret, SecretSource, file_status
+from kafka_warden.settings.strict import read_file, reason, special_file
 
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """What a TLS client needs. Paths name PEM files; `None` is the system's authorities, or no client certificate."""
+    """What a TLS client needs. `None` is the system's authorities, or no client certificate.
+
+    Paths name PEM files. `ca` and `certificate` may be stores of Java, too: the content decides, each time.
+    """
 
     ca: Path | None = None
     ca_text: str | None = None
@@ -20,6 +26,8 @@ class TlsFiles:
     key: Path | None = None
     """`None` where the certificate's file holds the key, too."""
     key_password: SecretSource | None = None
+    ca_password: SecretSource | None = None
+    certificate_password: SecretSource | None = None
     revoked: Path | None = None
     verify: bool = True
     verify_hostname: bool = True
@@ -30,7 +38,16 @@ class TlsFiles:
     def paths(self) -> tuple[Path, ...]:
         """Every file whose change asks for a new context."""
         files = tuple(path for path in (self.ca, self.certificate, self.key, self.revoked) if path is not None)
-        return files + (self.key_password.paths() if self.key_password else ())
+        passwords = (self.ca_password, self.certificate_password, self.key_password)
+        return files + tuple(path for source in passwords if source is not None for path in source.paths())
+
+    def trust_store(self) -> KeyStore | None:
+        """Return the store with the authorities, if they are in one."""
+        return _store("ssl.truststore", self.ca, self.ca_password) if self.ca_text is None else None
+
+    def key_store(self) -> KeyStore | None:
+        """Return the store with the client's certificate, if it is in one."""
+        return _store("ssl.keystore", self.certificate, self.certificate_password, self.key_password)
 
     def context(self) -> ssl.SSLContext:
         """Make the context.
@@ -52,8 +69,13 @@ class TlsFiles:
         return context
 
     def _load_authorities(self, context: ssl.SSLContext) -> None:
+        store = self.trust_store()
         try:
-            if self.ca_text is not None:
+            if store is not None:
+                context.load_verify_locations(cadata=store.trusted())
+                # As in Java: whatever is in the store is trusted, also a server's own certificate.
+                context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+            elif self.ca_text is not None:
                 context.load_verify_locations(cadata=self.ca_text)
             elif self.ca is None:
                 context.load_default_certs()
@@ -76,6 +98,9 @@ class TlsFiles:
     def _load_certificate(self, context: ssl.SSLContext) -> None:
         if self.certificate is None:
             return
+        if (store := self.key_store()) is not None:
+            _load_pem(context, *store.identity())
+            return
         password = self.key_password.read().reveal() if self.key_password else ""
         try:
             # Always with a password: without one OpenSSL asks for it on the terminal and waits.
@@ -84,11 +109,29 @@ class TlsFiles:
             raise _unusable("certificate and key", self.key or self.certificate, failure) from None
 
 
+def _store(
+    name: str, path: Path | None, password: SecretSource | None, key_password: SecretSource | None = None
+) -> KeyStore | None:
+    """Return the store at a path, `None` for PEM text. What cannot be read is left to OpenSSL, which names it."""
+    try:
+        pem = path is None or path.is_dir() or is_pem(read_file(path))
+    except OSError:
+        return None
+    return None if pem or path is None else KeyStore(name, path, password, key_password)
+
+
+def _load_pem(context: ssl.SSLContext, chain: str, key: Secret) -> None:
+    """Load PEM text, which Python's ssl takes from a file only: here from one in memory, which has no name."""
+    file = os.memfd_create("certificate")
+    with os.fdopen(file, "wb") as memory:
+        memory.write(f"{chain}{key.reveal()}".encode())
+        memory.flush()
+        context.load_cert_chain(f"/proc/self/fd/{file}")
+
+
 def _unusable(what: str, where: Path | str, failure: Exception) -> ConfigError:
     if isinstance(failure, ssl.SSLError):
-        return ConfigError(
-            f"kafka: {where}: no usable {what} in it ({failure.reason or 'not PEM'}); PEM files are read"
-        )
+        return ConfigError(f"kafka: {where}: no usable {what} in it ({failure.reason or 'not PEM'})")
     return ConfigError(f"kafka: {where}: cannot read the {what}: {reason(failure)}")
 
 
@@ -100,6 +143,7 @@ class TlsClient:
         self._lock = threading.Lock()
         self._watch = FileWatch(files.paths())
         self._context: ssl.SSLContext | None = files.context()
+        self._expiry: tuple[object, float | None] | None = None
 
     def context(self) -> ssl.SSLContext:
         """Return the context for a new connection.
@@ -115,3 +159,19 @@ class TlsClient:
                 except ConfigError as failure:
                     raise TlsError(f"the TLS files changed and cannot be used: {failure}") from None
             return self._context
+
+    def expires_at(self) -> float | None:
+        """Return when the client's certificate expires, as Unix time; `None` without one, or while it is unusable."""
+        seen = tuple(map(file_status, self.files.paths()))
+        if self._expiry is None or self._expiry[0] != seen:
+            self._expiry = seen, self._read_expiry()
+        return self._expiry[1]
+
+    def _read_expiry(self) -> float | None:
+        store = self.files.key_store()
+        if store is None:
+            return expires_at(self.files.certificate)
+        try:
+            return expires_at(store.identity()[0])
+        except ConfigError:
+            return None
