@@ -12,7 +12,7 @@ SITE := .venv-site/bin
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_versions or full_pipeline or full_alerts or full_faults or full_logins or full_deploy)
 
-.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench nights-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -35,7 +35,7 @@ lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/python -m docs.generate --check
 
 unit: setup ## the tests without Kafka and Spark; many of them wait
-	$(PYTEST) -n 4 -m '$(CORE) and not cluster and not spark' $(ARGS)
+	$(PYTEST) -n 4 --no-loadscope-reorder -m '$(CORE) and not cluster and not spark' $(ARGS)
 
 cluster: tools setup ## the core of the tests on real Kafka clusters
 	$(PYTEST) -m '$(CORE) and cluster' $(ARGS)
@@ -150,6 +150,9 @@ fleet: setup ## a generated week of history with the truth beside it, in fleet-w
 
 rollup-bench: setup ## the pipeline's roll-up of 10 to 100 million samples, with DuckDB beside it; an hour, 4 GB of memory, 10 GB of disk
 	$(VENV)/python -m bench.rollup $(ARGS)
+
+nights-bench: setup ## what a night of the pipeline costs when its store on S3 is 90 days old; an hour
+	$(VENV)/python -m bench.nights $(ARGS)
 
 docs: setup ## make docs/metrics.md and the other generated documents
 	$(VENV)/python -m docs.generate

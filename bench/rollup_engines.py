@@ -20,7 +20,7 @@ from bench.rollup_duckdb import statements
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.pipeline.jars import S3, fetch, listed
 from kafka_warden.pipeline.marts import Mart
-from kafka_warden.pipeline.marts.rollup import MARTS
+from kafka_warden.pipeline.marts.rollup import WINDOWS
 from sandbox.jars import cache_directory
 
 MEMORY: Final = "4g"
@@ -89,12 +89,20 @@ def spark_jars() -> Path:
 
 
 def delta_rows(table: Path) -> Any:
-    """Read a Delta table that is never changed after its first version: its log names the files."""
-    actions = [json.loads(line) for log in sorted((table / "_delta_log").glob("*.json")) for line in log.open()]
-    gone = {action["remove"]["path"] for action in actions if "remove" in action}
-    files = [unquote(action["add"]["path"]) for action in actions if "add" in action]
-    there = [str(table / file) for file in files if file not in gone]
-    return duckdb.read_parquet(there, hive_partitioning=True, hive_types_autocast=False)
+    """Read a Delta table whose log has all of its entries."""
+    return duckdb.read_parquet(live_files(table), hive_partitioning=True, hive_types_autocast=False)
+
+
+def live_files(table: Path) -> list[str]:
+    """Return the files of a Delta table whose log has all of its entries."""
+    live: dict[str, None] = {}
+    for log in sorted((table / "_delta_log").glob("*.json")):
+        for action in map(json.loads, log.read_text().splitlines()):
+            if "remove" in action:
+                live.pop(action["remove"]["path"], None)
+            elif "add" in action:
+                live[action["add"]["path"]] = None
+    return [str(table / unquote(file)) for file in live]
 
 
 def duck(history: Path, scratch: Path, rows: int) -> Run:
@@ -160,7 +168,7 @@ def spilled(events: Iterator[Mapping[str, Any]]) -> float:
 
 def sums(read: Callable[[Mart], Any]) -> dict[str, tuple[float, ...]]:
     """Per mart: number of keys, and per column the number of values, of infinities, and the sum."""
-    return {mart.name: tuple(_sums_of(mart, read(mart))) for mart in MARTS}
+    return {mart.name: tuple(_sums_of(mart, read(mart))) for mart in WINDOWS}
 
 
 def _sums_of(mart: Mart, rows: Any) -> Iterator[float]:

@@ -39,6 +39,8 @@ class _Wanted:
 KAFKA = _Wanted("Kafka", "kafka", Path(__file__).with_name("pom.xml"), "kafka.version")
 TOOLS = _Wanted("Kafka's tools", "tools", Path(__file__).with_name("tools.xml"), "kafka.version")
 
+AGENTS = _Wanted("jmx_exporter's agent", "agents", Path(__file__).with_name("agents.xml"), "jmx_exporter.version")
+
 
 def cache_directory() -> Path:
     """The directory for downloads that take long."""
@@ -71,6 +73,15 @@ def tools(version: str) -> Path:
         SandboxError: Maven is missing or could not resolve the version.
     """
     return _directory(TOOLS, version)
+
+
+def agents(version: str) -> Path:
+    """The directory with the jars of the agents, that of jmx_exporter in this version, resolved on first use.
+
+    Raises:
+        SandboxError: Maven is missing or could not resolve the version.
+    """
+    return _directory(AGENTS, version)
 
 
 def _directory(wanted: _Wanted, version: str) -> Path:

@@ -22,7 +22,7 @@ def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
         kafka=SimpleNamespace(settings=SimpleNamespace(tls=tls)),
         web=SimpleNamespace(config_file=None),
     )
-    poller: Any = SimpleNamespace(jmx=SimpleNamespace(child_starts=2))
+    poller: Any = SimpleNamespace(jmx=SimpleNamespace(child_starts=2, source="rmi"))
     server = WebServer(WebSettings(Address("127.0.0.1", 0)), PageHolder(), health=Health)
     reloader: Any = SimpleNamespace(config=config, problem="a", in_force_since=7.0)
     found = figures(reloader, poller, server)
@@ -31,6 +31,7 @@ def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
         name: {labels[name]} for name in found
     }
     assert found["jmx_child_starts_total"] == {(): 2}
+    assert found["jmx_source_info"] == {("rmi",): 1}
     assert found["web_config_in_use"] == {(): None}
     assert found["config_last_reload_successful"] == {(): False}
     expiry = found["certificate_expiry_timestamp_seconds"]

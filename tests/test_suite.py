@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from _pytest.mark.expression import Expression
 
-from tests.support.suite import LEFT_BEHIND, MOST_FLAKY, SHARDS
+from tests.support.suite import LEFT_BEHIND, LONGEST, MOST_FLAKY, SHARDS
 
 ROOT: Final = Path(__file__).parents[1]
 PROCESSES: Final = re.findall(
@@ -119,6 +119,15 @@ def test_tests_of_a_file_run_in_one_process(run: pytest.Pytester) -> None:
     workers = [(run.path / name).read_text().split() for name in ("one", "two")]
     assert [len(each) for each in workers] == [8, 8]
     assert sorted(set(workers[0])) + sorted(set(workers[1])) in (["gw0", "gw1"], ["gw1", "gw0"])
+
+
+def test_the_longest_files_start_first(run: pytest.Pytester) -> None:
+    """Whatever their place in the alphabet, and all of them exist."""
+    assert [file for file in LONGEST if not (ROOT / "tests" / file).is_file()] == []
+    for file in ("a/test_other.py", *LONGEST[-1:]):
+        run.mkpydir(file.partition("/")[0]).joinpath(Path(file).name).write_text("def test_passes(): pass")
+    result = run.runpytest_subprocess("-v")
+    result.stdout.fnmatch_lines([f"{LONGEST[-1]}::test_passes*", "a/test_other.py::test_passes*"])
 
 
 def test_other_tests_are_not_retried(run: pytest.Pytester) -> None:

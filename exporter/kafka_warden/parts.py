@@ -6,9 +6,11 @@ from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from kafka_warden.catalogue import Build, Figures
+from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
+from kafka_warden.config.types import RMI
 from kafka_warden.history.recorder import Recorder, Sink
 from kafka_warden.model import ControllerWindow, Optional
 from kafka_warden.poller import Poller, PollerSettings
@@ -40,6 +42,7 @@ def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
             ("jmx_client",): expires_at(config.jmx.tls.cert_file),
         },
         "jmx_child_starts_total": {(): poller.jmx.child_starts if poller.jmx is not None else None},
+        "jmx_source_info": {(poller.jmx.source,): 1} if poller.jmx is not None else {},
     }
 
 
@@ -58,9 +61,15 @@ def poller_settings(config: Config) -> PollerSettings:
 
 def make_jmx(config: Config) -> JmxQuestions | None:
     """Make the JMX questions, if there is an address to ask. The JVM starts with the first poll."""
-    if not config.jmx.enabled:
-        return None
-    return JmxQuestions(jmx_plan(config), JmxSession(QUESTIONS, tls=config.jmx.tls.files()))
+    return JmxQuestions(jmx_plan(config), jmx_session(config)) if config.jmx.enabled else None
+
+
+def jmx_session(config: Config) -> JmxSession | AgentSession:
+    """Make what reads beans: a JVM over RMI, or the HTTP servers of agents."""
+    tls = config.jmx.tls
+    if config.jmx.source == RMI:
+        return JmxSession(QUESTIONS, tls=tls.files())
+    return AgentSession(QUESTIONS, config.jmx.path, tls.context if tls.ca_file is not None else None)
 
 
 def jmx_plan(config: Config) -> JmxPlan:

@@ -11,7 +11,8 @@ from sandbox.monitoring import ALERTS
 from tests.support.rules import alerting_rules
 
 ALL_PAGES: Final = sorted((ALERTS / "runbooks").glob("*.md"))
-PAGES: Final = [page for page in ALL_PAGES if page.stem in {rule["alert"] for rule in alerting_rules()}]
+_ALERTS: Final = {rule["alert"] for rule in alerting_rules()}
+PAGES: Final = [page for page in ALL_PAGES if page.stem in _ALERTS]
 """The others are for links to alerts that have another name now."""
 LOOKS: Final = (
     r"kafka-(broker-api-versions|log-dirs|metadata-quorum)\.sh",

@@ -1,6 +1,7 @@
 """The rules load, do what their promtool tests say, and name only what the sidecar serves."""
 
 import json
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -53,7 +54,8 @@ def test_rule_files_load(file: Path) -> None:
 @pytest.mark.parametrize("file", TEST_FILES, ids=lambda file: file.name)
 def test_rules_fire_and_stay_silent(file: Path) -> None:
     """The promtool tests pass: each alert fires, stays silent and resolves when it should."""
-    checked(tools().promtool, "test", "rules", file)
+    # Go would collect the garbage of so small a heap all the time: a fifth of the CPU time.
+    checked(tools().promtool, "test", "rules", file, env=os.environ | {"GOGC": "400"})
 
 
 def test_alertmanager_configuration_loads() -> None:

@@ -10,6 +10,7 @@ from tests.check.conftest import ScriptedDoctor
 from tests.check.test_broken import free_port
 from tests.clients.jmx_server import JmxServer, compile_java, password_options
 from tests.support.doctor import PASSWORD
+from tests.support.serving import answering
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +80,16 @@ NO_JAVA = (
     "child.main()\n"
 )
 """The child on a machine without Java."""
+
+
+def test_agents(doctor: ScriptedDoctor) -> None:
+    """No JVM is started: an agent answers, one is at another path, and one is not there."""
+    page = b'kafka_server_KafkaServer_Value{name="BrokerState"} 3\n'
+    with answering({"/metrics": page}) as (url, _):
+        address = url.removeprefix("http://")
+        doctor.config["jmx"] = {"source": "http", "brokers": {1: address}}
+        assert doctor.wrong() == {}
+        doctor.config["jmx"]["path"] = "/other"
+        doctor.one("KW-JMX", "answers 404 to /other", "jmx.path")
+        doctor.config["jmx"] = {"source": "http", "brokers": {1: f"127.0.0.1:{free_port()}"}}
+        doctor.one("KW-JMX", "cannot be connected to", "agent")

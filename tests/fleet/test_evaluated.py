@@ -43,7 +43,7 @@ def test_polls_judged_again_give_the_same(fleet: Fleet) -> None:
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     """Files of the same seed are alike byte by byte, however many workers there are; those of another seed are not."""
-    options = ["--days", "0.04", "--partitions", "6", "--sidecar-restarts", "350", "--faults", "200"]
+    options = ["--days", "0.01", "--partitions", "6", "--sidecar-restarts", "1400", "--faults", "800"]
     for name, others in {"one": ["--workers", "1"], "two": ["--workers", "2"], "other": ["--seed", "6"]}.items():
         command = [sys.executable, "-m", "fleet", "--out", str(tmp_path / name), *options, *others]
         subprocess.run(command, check=True, capture_output=True)

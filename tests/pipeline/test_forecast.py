@@ -15,6 +15,7 @@ from kafka_warden.pipeline.jobs.forecast import JOB
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
 from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
+from kafka_warden.pipeline.marts.rollup import SERIES_DAYS
 from tests.pipeline.daily import FIRST, broker, partition, poll, write_table
 from tests.pipeline.stored import mart, request, roll_up, stored
 
@@ -65,7 +66,7 @@ def one(spark: SparkSession, place: Path, described: Mart) -> DataFrame:
 
 def days(spark: SparkSession, place: Path, cluster: str) -> DataFrame:
     """The series of a cluster."""
-    return series(lambda each: mart(spark, place, each).where(f"cluster_id = '{cluster}'"), Options())
+    return series(mart(spark, place, SERIES_DAYS).where(f"cluster_id = '{cluster}'"), Options())
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.parquet.footers import Found, Range
-from kafka_warden.pipeline.ingest.batch import FILES, crowded
+from kafka_warden.pipeline.compaction import FILES, crowded
 from kafka_warden.pipeline.ingest.offsets import Ends, Span, expired, lost, remaining, spans, truncated
 from kafka_warden.pipeline.ingest.plan import How, planned, whole_runs
 from kafka_warden.pipeline.ingest.topic import Topic
@@ -85,13 +85,16 @@ def test_rows_of_a_run_are_compared_together() -> None:
 
 
 def test_days_with_many_files_are_compacted() -> None:
-    """A day that has ended down to one file for each cluster, today not before there are many."""
+    """A day that has ended down to one file for each cluster, today and a table without days not before many."""
     folder = "file:///store/raw/polls/cluster_id={}/date={}"
     files = [f"{folder.format('a', '2026-11-20')}/{number}.parquet" for number in range(2)]
     files += [f"{folder.format(cluster, '2026-11-21')}/0.parquet" for cluster in "ab"]
     today = [f"{folder.format('a', '2026-11-22')}/{number}.parquet" for number in range(FILES)]
-    assert crowded([*files, *today], date(2026, 11, 22)) == ["2026-11-20"]
-    assert crowded([*files, *today, f"{today[0]}x"], date(2026, 11, 22)) == ["2026-11-20", "2026-11-22"]
+    assert crowded([*files, *today], date(2026, 11, 22)) == "date IN ('2026-11-20')"
+    assert crowded([*files, *today, f"{today[0]}x"], date(2026, 11, 22)) == "date IN ('2026-11-20', '2026-11-22')"
+    moves = [f"file:///store/moves/cluster_id=a/{number}.parquet" for number in range(FILES)]
+    assert crowded(moves, date(2026, 11, 22)) is None
+    assert crowded([*moves, f"{moves[0]}x"], date(2026, 11, 22)) == "cluster_id IS NOT NULL"
 
 
 def test_properties_are_those_of_a_java_client(tmp_path: Path) -> None:

@@ -1,16 +1,19 @@
 """What a run reads, and what it computes again."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline import claims
+from kafka_warden.pipeline import claims, compaction
 from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.ingest.plan import How
 from kafka_warden.pipeline.marks import Unended, joined, working
+from kafka_warden.pipeline.marts.mart import parsed
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, of_mart
 
 FIRST = datetime(2026, 11, 20, 6, tzinfo=UTC)
 HOURS = int(FIRST.timestamp()) // 3600
@@ -53,6 +56,31 @@ def test_plans_of_batches_before_all_marks_are_not_read(spark: SparkSession, tmp
     with working(store, "plan") as work:
         assert work.hours == {"two": [(HOURS, HOURS + 1)]}
     assert claims.read(store, "plan").batches == {"one": 2, "two": 2}
+
+
+def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days that have ended since the last time, and tables without days if they have many files."""
+    monkeypatch.setattr(compaction, "FILES", 2)
+    today = date(2026, 11, 20)
+    monkeypatch.setattr(Store, "today", lambda _: today)
+    store = Store(spark, tmp_path)
+    store.create(())
+    row = {"cluster_id": "one", "date": str(today)}
+
+    def files() -> list[int]:
+        return [len(store.files(of_mart(mart), "true")) for mart in (MOVES, MOVE_SAMPLES)]
+
+    for number in range(3):
+        for mart in (MOVES, MOVE_SAMPLES):
+            one = (F.lit(row.get(field.name)).cast(field.dataType).alias(field.name) for field in parsed(mart.ddl))
+            store.append(of_mart(mart), spark.range(1).select(*one), "test", number)
+    with working(store, "moves"):
+        pass
+    assert files() == [3, 3]
+    today += timedelta(days=1)
+    with working(store, "moves"):
+        pass
+    assert files() == [1, 1]
 
 
 def plan(store: Store, batch: int, cluster: str) -> None:

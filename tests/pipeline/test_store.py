@@ -82,7 +82,7 @@ def killed_at(number: int) -> Iterator[None]:
     """Let the commit with this number in the block, counted from 0, not happen, nor any later one."""
     left = iter(range(number))
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("append", "replace"):
+        for name in ("append", "replace", "overwrite"):
             commit = getattr(Store, name)
 
             def counted(self: Store, *given: Any, commit: Callable[..., None] = commit) -> None:
@@ -109,11 +109,11 @@ def test_kill_between_two_commits_of_ingest_loses_and_repeats_nothing(
 
 
 @full
-@pytest.mark.parametrize("number", [1, 2, 6, 10])
+@pytest.mark.parametrize("number", [1, 2, 6, 10, 11])
 def test_kill_between_two_commits_of_a_roll_up_changes_nothing(
     spark: SparkSession, fleet: Path, expected: dict[str, Any], tmp_path: Path, number: int
 ) -> None:
-    """They are the claim, nine marts and the marks."""
+    """They are the claim, ten marts and the marks."""
     stored(spark, tmp_path, fleet)
     with killed_at(number):
         roll_up(spark, tmp_path)
@@ -213,12 +213,12 @@ def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Pol
     take(spark, store, landing, Options({"raw": 31, "minutes": 32}))
     write(landing, judged, file_rows=3)
     take(spark, store, landing, Options())
-    assert Store(spark, store).retention({}) == {"raw": 31, "minutes": 32}
+    assert Store(spark, store).retention() == {"raw": 31, "minutes": 32}
     assert not any(rows(store).values())
     roll_up(spark, store, start=NOON, end=NOON + HOUR)
     after = marts(store)
     for mart in MARTS:
-        assert after[mart.name] == (before[mart.name] if mart.name.endswith("_hour") else {}), mart.name
+        assert after[mart.name] == (before[mart.name] if mart.name.endswith(("_hour", "_day")) else {}), mart.name
     take(spark, store, landing)
     assert rows(store) == landed(landing), "the number of a batch is never used again"
 
@@ -257,11 +257,10 @@ def test_marts_of_an_older_program_are_refused(spark: SparkSession, fleet: Path,
 @full
 def test_tables_are_compacted_by_cluster_and_day(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
     """One file for each, however many batches brought its rows, and no deletion vectors."""
-    for part in ("one", "two"):
-        for hour in range(22, 24):
-            for file in (fleet / part).rglob(f"hour={hour}/*.parquet"):
-                arrive(file, fleet, tmp_path / "landing")
-            take(spark, tmp_path / "store", tmp_path / "landing")
+    for hour in range(22, 24):
+        for file in fleet.rglob(f"hour={hour}/*.parquet"):
+            arrive(file, fleet, tmp_path / "landing")
+        take(spark, tmp_path / "store", tmp_path / "landing")
     read = Store(spark, tmp_path / "store").read(raw("replicas"))
     days = read.select("cluster_id", "date").distinct().count()
     assert len(read.inputFiles()) == days

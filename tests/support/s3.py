@@ -69,9 +69,9 @@ class Bucket:
 
 
 @contextmanager
-def serving() -> Iterator[Bucket]:
+def serving(bucket: Bucket | None = None) -> Iterator[Bucket]:
     """Serve an empty bucket for the block."""
-    bucket = Bucket()
+    bucket = bucket or Bucket()
     server = make_server("127.0.0.1", 0, bucket, threaded=True)
     bucket.address = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)

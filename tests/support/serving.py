@@ -1,9 +1,11 @@
 """A web server on loopback that a test answers by a function."""
 
 import http.server
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Self
 
 from sandbox.ports import LOOPBACK
@@ -24,6 +26,12 @@ class Server(http.server.ThreadingHTTPServer):
         self.answer = answer
         self.address = f"{LOOPBACK}:{self.server_port}"
         self._thread = threading.Thread(target=self.serve_forever, daemon=True)
+
+    def use(self, certificate: Path, key: Path) -> None:
+        """Speak HTTPS from now on, with PEM files."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.socket = context.wrap_socket(self.socket, server_side=True)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -54,8 +54,8 @@ def blind() -> Page:
 
 
 @cache
-def quiet() -> Page:
-    """A healthy cluster in which nothing moves."""
+def quiet(interval: float = 10.0) -> Page:
+    """A healthy cluster in which nothing moves; the page refreshes itself after so many seconds, at least 2."""
 
     def poll(clock: float) -> Snapshot:
         topics = {"orders": [Partition(end=1000 + int(clock)) for _ in range(3)]}
@@ -65,7 +65,10 @@ def quiet() -> Page:
         status = {key: each for key, each in sidecar.status.items() if each.up}
         sinks = {name: replace(sink, up=True) for name, sink in sidecar.sinks.items()}
         return replace(
-            sidecar, status=status, sinks=sinks, figures={**sidecar.figures, "web_config_in_use": {(): True}}
+            sidecar,
+            status=status,
+            sinks=sinks,
+            figures={**sidecar.figures, "web_config_in_use": {(): True}, "poll_interval_seconds": {(): interval}},
         )
 
     recent = Recent()

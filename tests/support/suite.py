@@ -27,6 +27,17 @@ SECONDS: Final = {"cluster": 900, "spark": 600}
 MOST_FLAKY: Final = 2
 """Retried tests that a run may have; `make test` is one run of several processes, which add to the file in `FLAKY`."""
 
+LONGEST: Final = (
+    "alerts/test_rules.py",
+    "clients/test_hostile.py",
+    "fleet/test_evaluated.py",
+    "formulas/test_forecast_coverage.py",
+    "top/test_screen.py",
+    "top/test_terminal.py",
+    "web/test_status_browser.py",
+)
+"""Files of `make unit` that take longest: they start first, or one process would run one of them alone at the end."""
+
 LEFT_BEHIND: Final = "left behind by this run"
 """In the message about processes that outlive the tests: a retry would hide them."""
 
@@ -43,6 +54,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
             item.add_marker(pytest.mark.timeout(max(limits)))
     if item.get_closest_marker("realtime"):
         item.add_marker(pytest.mark.flaky(reruns=1, rerun_except=LEFT_BEHIND))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first."""
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
 
 
 @pytest.hookimpl(trylast=True)

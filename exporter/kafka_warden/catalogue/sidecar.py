@@ -42,7 +42,8 @@ def _sink_dropped(sidecar: Sidecar) -> Iterator[Sample]:
 
 def _figures(name: str, about: str, *labels: str) -> SidecarMetric:
     """Make a family of what the parts of the sidecar count."""
-    kind = Kind.COUNTER if name.endswith("_total") else Kind.GAUGE
+    kinds = {"total": Kind.COUNTER, "info": Kind.INFO}
+    kind = kinds.get(name.rpartition("_")[2], Kind.GAUGE)
     return SidecarMetric(name, about, labels, lambda sidecar: known(sidecar.figures.get(name, {}).items()), kind)
 
 
@@ -184,6 +185,7 @@ SIDECAR = (
         "jmx_child_starts_total",
         "Starts of the child process that reads beans: more than one when it ended, hung, or used too much memory",
     ),
+    _figures("jmx_source_info", "What beans are read from: rmi, or prometheus or jolokia over HTTP", "source"),
     SidecarMetric("build_info", "This program", ("version", "revision", "python"), _build, Kind.INFO),
 )
 

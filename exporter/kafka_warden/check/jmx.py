@@ -5,9 +5,11 @@ from importlib.util import find_spec
 from typing import Final
 
 from kafka_warden.check.results import Report
+from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
+from kafka_warden.config.types import RMI
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -20,13 +22,21 @@ from kafka_warden.errors import (
     UnsupportedError,
 )
 from kafka_warden.model import Broker
-from kafka_warden.parts import jmx_plan
+from kafka_warden.parts import jmx_plan, jmx_session
 from kafka_warden.poller.beans import JmxQuestions
-from kafka_warden.sources.jmx import QUESTIONS
 
 WITHIN: Final = 60.0
 """Seconds for a JVM to start and all processes to answer. A reading has time limits of its own, of some seconds."""
 
+AGENT_FIXES: Final[Mapping[type[SourceError], str]] = {
+    RefusedError: "start the process with the agent, and set jmx.port or jmx.brokers to the port of its HTTP server",
+    ConnectTimeoutError: "let this machine reach the port of the agent",
+    AnswerTimeoutError: "give the agent rules that leave out partitions",
+    AuthenticationError: "correct jmx.user, and the password in jmx.password_file",
+    AuthorizationError: "let the user read, in the configuration of the agent",
+    TlsError: "correct jmx.tls.ca_file, or name the address in jmx.brokers",
+    ProtocolError: "correct jmx.port, jmx.brokers or jmx.path",
+}
 FIXES: Final[Mapping[type[SourceError], str]] = {
     RefusedError: "start the process with JMX_PORT, and set jmx.port or jmx.brokers to that port",
     ConnectTimeoutError: "let this machine reach the JMX port and the RMI port (com.sun.management.jmxremote.rmi.port)",
@@ -40,12 +50,13 @@ FIXES: Final[Mapping[type[SourceError], str]] = {
 
 def compares(config: Config) -> bool:
     """Return whether jmxquery can be asked: it has no TLS, and shows a password to `ps`."""
-    return find_spec("jmxquery") is not None and config.jmx.user is None and config.jmx.tls.ca_file is None
+    jmx = config.jmx
+    return find_spec("jmxquery") is not None and jmx.source == RMI and jmx.user is None and jmx.tls.ca_file is None
 
 
 def check_jmx(config: Config, brokers: Mapping[int, Broker], unreachable: Container[str], report: Report) -> None:
     """Ask each process once. Processes on hosts that cannot be reached are skipped: that has been reported."""
-    session = JmxSession(QUESTIONS, tls=config.jmx.tls.files())
+    session = jmx_session(config)
     targets = []
     for target in JmxQuestions(jmx_plan(config), session).targets(brokers):
         if target.host in unreachable:
@@ -59,18 +70,20 @@ def check_jmx(config: Config, brokers: Mapping[int, Broker], unreachable: Contai
         session.close()
 
 
-def _ask(session: JmxSession, targets: Sequence[JmxTarget], report: Report, *, compare: bool) -> None:
+def _ask(session: JmxSession | AgentSession, targets: Sequence[JmxTarget], report: Report, *, compare: bool) -> None:
     answers = session.ask(targets, monotonic() + WITHIN)
-    for target in targets:
-        answer = answers[target.key]
-        if isinstance(answer, UnsupportedError):
-            report.error("KW-JMX-JVM", "", str(answer), "install what is missing, or remove jmx from the configuration")
-            return
-    report.ok("KW-JMX-JVM", "", "started")
+    if isinstance(session, JmxSession):
+        for answer in answers.values():
+            if isinstance(answer, UnsupportedError):
+                fix = "install what is missing, or remove jmx from the configuration"
+                report.error("KW-JMX-JVM", "", str(answer), fix)
+                return
+        report.ok("KW-JMX-JVM", "", "started")
+    fixes = FIXES if isinstance(session, JmxSession) else AGENT_FIXES
     for target in targets:
         answer, subject = answers[target.key], f"{target.key} ({target.host}:{target.port})"
         if isinstance(answer, SourceError):
-            report.error("KW-JMX", subject, str(answer), FIXES.get(type(answer), "look into its log"))
+            report.error("KW-JMX", subject, str(answer), fixes.get(type(answer), "look into its log"))
             continue
         kafka = sum(name.startswith("kafka.") for name, _ in answer.values)
         if kafka:

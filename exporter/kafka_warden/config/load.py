@@ -23,7 +23,7 @@ from kafka_warden.config.layers import (
     merge,
 )
 from kafka_warden.config.options import Option, build
-from kafka_warden.config.types import OPTIONS, Config, KafkaConfig
+from kafka_warden.config.types import HTTP, OPTIONS, Config, KafkaConfig
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.java_properties import PropertySecret
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
@@ -59,6 +59,7 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
     read = {option.key: _read(option, entries.get(option.key)) for option in OPTIONS}
     _check_poll(read, entries)
     _check_history(read, entries)
+    _check_jmx_source(read, entries)
     _check_jmx_tls(read, entries)
     kafka = _kafka(entries, file)
     if read["history.kafka.topic"] is not None and kafka.settings.sasl_mechanism == MECHANISM:
@@ -133,6 +134,13 @@ def _check_jmx_tls(read: Mapping[str, Any], entries: Entries) -> None:
         raise ConfigError(f"{_where(entries, first)}: needs jmx.tls.{missing}")
     for name, path in (("ca", ca), ("cert", cert), ("key", key)):
         _check_readable(path, _where(entries, f"jmx.tls.{name}_file"))
+
+
+def _check_jmx_source(read: Mapping[str, Any], entries: Entries) -> None:
+    source = read["jmx.source"]
+    unused = "jmx.tls.registry" if source == HTTP else "jmx.path"
+    if unused in entries:
+        raise ConfigError(f"{_where(entries, unused)}: no effect with jmx.source {source}; remove it")
 
 
 def _check_readable(path: Path | None, where: str) -> None:

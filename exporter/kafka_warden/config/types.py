@@ -2,6 +2,7 @@
 
 import math
 import re
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,10 @@ LogFormat = Annotated[
     ),
 ]
 OptionalPath = Annotated[Path | None, Option(values.text, path=True)]
+RMI: Final = "rmi"
+HTTP: Final = "http"
+"""Values of `jmx.source`."""
+
 Limit = Annotated[float, Option(values.whole_number, unset=math.inf)]
 
 
@@ -65,10 +70,25 @@ class JmxTlsConfig(Section):
         cert, key = (None if path is None else str(path) for path in (self.cert_file, self.key_file))
         return TlsFiles(str(self.ca_file), cert, key, self.registry)
 
+    def context(self) -> ssl.SSLContext:
+        """Make the context for HTTPS; without `ca_file` the system's authorities are trusted.
+
+        Raises:
+            OSError: a file cannot be used.
+        """
+        context = ssl.create_default_context(cafile=self.ca_file)
+        if self.cert_file is not None:
+            context.load_cert_chain(self.cert_file, self.key_file)
+        return context
+
 
 @dataclass(frozen=True, slots=True)
 class JmxConfig(Section):
-    """JMX addresses and the login. JMX is off without any address."""
+    """Addresses and the login. Beans are not read without any address."""
+
+    source: Annotated[str, Option(values.choice(RMI, HTTP), RMI)]
+    path: Annotated[str, Option(values.http_path, "/metrics")]
+    """Of an agent's HTTP server."""
 
     port: Annotated[
         int | None,

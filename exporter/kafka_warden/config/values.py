@@ -123,6 +123,14 @@ def text(value: object) -> str:
     return value
 
 
+def http_path(value: object) -> str:
+    """Read the path of a URL."""
+    path = text(value)
+    if not re.fullmatch(r"/[!-~]*", path):
+        raise _unexpected("expected the path of a URL, such as /metrics", value)
+    return path
+
+
 def topic(value: object) -> str:
     """Read the name of a topic."""
     name = text(value)

@@ -130,13 +130,16 @@ class Claim:
 
     def vacuum(self, tables: Iterable[StoredTable]) -> None:
         """Delete the files that the tables of the job do not use any more, and those of its marks, once a day."""
-        today = self.store.today()
         # A new store has no such files.
-        if self.vacuumed is not None and self.vacuumed < today:
+        if self.is_new_day():
             for each in tables:
                 self.store.vacuum(each, UNUSED)
             self.store.vacuum(table(self.job), MARKS_UNUSED)
-        self.vacuumed = today
+        self.vacuumed = self.store.today()
+
+    def is_new_day(self) -> bool:
+        """Return whether `vacuum` was called on an earlier day, and not yet today."""
+        return self.vacuumed is not None and self.vacuumed < self.store.today()
 
     def finish(self) -> None:
         """Store the marks, and end the run."""

@@ -5,13 +5,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.claims import Claim, holding
+from kafka_warden.pipeline.compaction import compact
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
 from kafka_warden.pipeline.marts import Mart, backtest, forecast, moves, plan, rollup, shaped
 from kafka_warden.pipeline.rollup.windows import HOUR
@@ -63,6 +64,15 @@ class Work:
         """Return the SQL condition on rows of marts."""
         return _where(self.hours, "start", _timestamp)
 
+    def days(self, column: str) -> str:
+        """Return the SQL condition on rows of the days of these hours. `column`: of type date."""
+        return _any(
+            f"{in_list('cluster_id', [cluster])} AND {column} >= '{day_of(first * HOUR)}'"
+            f" AND {column} <= '{day_of((after - 1) * HOUR)}'"
+            for cluster, spans in self.hours.items()
+            for first, after in spans
+        )
+
 
 @contextmanager
 def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -> Iterator[Work]:
@@ -82,6 +92,11 @@ def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -
         if work.moves_marks:
             # Also of clusters without new rows, so that the next run need not look at earlier batches.
             claim.batches.update(dict.fromkeys({*claim.batches, *work.hours}, work.done))
+        if claim.vacuumed is not None and claim.is_new_day():
+            # Also what earlier runs of that day have written, and the day before, which has ended since.
+            recent = f"date >= '{claim.vacuumed - timedelta(days=1)}'"
+            for each in mine:
+                compact(store, each, recent if "date" in each.partition_by else "true")
         claim.vacuum(mine)
 
 

@@ -185,13 +185,14 @@ class Store:
         found = self._properties().get(PROPERTY)
         return None if found is None else int(found)
 
-    def retention(self, given: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the days of `KEEP` of this store. The `given` ones are kept as its own."""
+    def retention(self) -> Mapping[str, int]:
+        """Return the days of `KEEP` of this store."""
         found = self._properties()
-        kept = {name: int(found.get(_KEEP.format(name), days)) for name, days in KEEP.items()}
-        if wanted := {_KEEP.format(name): str(days) for name, days in given.items() if kept[name] != days}:
-            self._set(wanted)
-        return {**kept, **given}
+        return {name: int(found.get(_KEEP.format(name), days)) for name, days in KEEP.items()}
+
+    def set_retention(self, days: Mapping[str, int]) -> None:
+        """Keep days of `KEEP` as those of this store."""
+        self._set({_KEEP.format(name): str(number) for name, number in days.items()})
 
     def _properties(self) -> Mapping[str, str]:
         """Return the table properties of `landing`; none if there is no store."""
@@ -253,13 +254,12 @@ class Store:
         """Make one file of each partition that matches a condition, or several of at most 256 MB (`DELTA_SETTINGS`)."""
         self.spark.sql(f"OPTIMIZE {self._sql_name(table)} WHERE {where}").collect()
 
-    def expire(self, table: StoredTable, before: date) -> bool:
-        """Delete the rows of all days before one; return whether there were any. Files go 7 days after their rows."""
+    def expire(self, table: StoredTable, before: date) -> None:
+        """Delete the rows of all days before one; no commit if there are none. Files go 7 days after their rows."""
+        if self.find(table) is None:
+            return
         days = f"date < '{before}' AND date > '{DONE_DAY}'"
-        if self.read(table).where(days).isEmpty():
-            return False
         self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE {days}").collect()  # noqa: S608  # an address of the user
-        return True
 
     def vacuum(self, table: StoredTable, hours: int) -> None:
         """Delete the files that no version of the last hours has, by the log: a listing would cost more each night."""

@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import SourceError
@@ -46,7 +47,7 @@ class Question:
 class JmxQuestions:
     """Asks all processes at once on a thread of its own, so that neither side waits for the other."""
 
-    def __init__(self, plan: JmxPlan, session: JmxSession) -> None:
+    def __init__(self, plan: JmxPlan, session: JmxSession | AgentSession) -> None:
         self._plan = plan
         self._session = session
 
@@ -78,8 +79,8 @@ class JmxQuestions:
             if isinstance(answer, SourceError):
                 book.failed(Source.JMX, name, monotonic() - started, answer)
                 continue
-            ago = monotonic() - answer.at
-            book.answered(Source.JMX, name, answer.at - started, time.time() - ago)
+            took = answer.at - started if answer.took is None else answer.took
+            book.answered(Source.JMX, name, took, time.time() - (monotonic() - answer.at))
             beans = parse_beans(answer)
             if kind == "broker":
                 answers.broker_beans[int(name)] = beans
@@ -87,9 +88,19 @@ class JmxQuestions:
                 answers.controller_beans[name] = beans
 
     @property
-    def child_starts(self) -> int:
-        """Child processes that were started: more than one means that some were replaced."""
+    def child_starts(self) -> int | None:
+        """Child processes that were started: more than one means that some were replaced. `None`: there are none."""
         return self._session.starts
+
+    @property
+    def source(self) -> str:
+        """What the numbers come from: `rmi`, `prometheus` or `jolokia`."""
+        return self._session.source
+
+    @property
+    def every(self) -> float:
+        """Seconds between two readings, where that may be more than those between two polls."""
+        return self._session.every
 
     def close(self) -> None:
         """End the child process, and with it the questions under way."""
@@ -122,5 +133,5 @@ class JmxQuestions:
 
 
 def fresh(beans: Mapping[Key, ProcessBeans], oldest: float) -> dict[Key, ProcessBeans]:
-    """Drop answers from before a monotonic time: an answer without a newer one is shown for three intervals."""
+    """Drop answers from before a monotonic time: one without a newer one is shown for three intervals, or readings."""
     return {key: answer for key, answer in beans.items() if answer.at >= oldest}

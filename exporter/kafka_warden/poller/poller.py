@@ -194,6 +194,7 @@ class Poller:
             return None if self._last is None else replace(self._last, status=status)
         oldest = clock - SHOWN_FOR * interval
         slow = clock - SHOWN_FOR * max(interval, self._settings.slow, self._settings.log_dirs)
+        beans = clock - SHOWN_FOR * max(interval, self.jmx.every if self.jmx is not None else 0.0)
         # Old reassignments mark replicas all the same: an adding replica did not fall out of the ISR.
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
         ends = in_order(layout, rows, asked.ends, asked.followers_at, asked.leaders_asked_at)
@@ -220,8 +221,8 @@ class Poller:
             quotas=answers.quotas if answers.answered_since(Source.QUOTAS, slow) else None,
             quorum=quorum,
             controller_window=answers.window_of(quorum),
-            broker_beans=fresh(answers.broker_beans, oldest),
-            controller_beans=fresh(answers.controller_beans, oldest),
+            broker_beans=fresh(answers.broker_beans, beans),
+            controller_beans=fresh(answers.controller_beans, beans),
             status=status,
         )
 

@@ -31,6 +31,8 @@ LAUGHS: Final = ", ".join(
     for below, name in itertools.pairwise(["", *"abcdefghij"])
 )
 """Aliases of aliases: 10^10 words."""
+LONGEST: Final = 50_000
+"""Bytes of a file that was repeated. PyYAML reads some 200 kB a second."""
 VALUES: Final = (
     *("", "~", "{}", "[]", "-1", "1e999", ".inf", ".nan", "9" * 5000, "0x10", "1h", "10s", "1:2:3", "2026-11-22"),
     *("2026-99-99", "!!python/object:os.system x", "*a", "&a [*a]", "[" * 100, "{" * 100, "'\\0'", '"\\ud800"', "\0"),
@@ -71,7 +73,7 @@ class ConfigFile:
                 case _ if chance.random() < 0.1:
                     lines[place] = f"{key}: [{LAUGHS}]"
         text = "\n".join(lines).encode()
-        return mutated(text, chance) if chance.random() < 0.3 else text
+        return mutated(text, chance)[:LONGEST] if chance.random() < 0.3 else text
 
     def check(self, data: bytes) -> None:
         """Read the file."""

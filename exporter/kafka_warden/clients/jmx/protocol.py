@@ -10,13 +10,15 @@ Both sides import this, so it imports neither numpy nor JPype.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from kafka_warden import errors
 
 Kind = Literal["broker", "controller"]
 Scalar = float | int | str | bool
 """Value of an attribute. NaN and infinity are sent as they are: both ends use Python's `json`."""
+MAX_ROWS: Final = 1000
+"""Beans read for one pattern. A controller has one for each client that mutated within an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class RawBeans:
     """Pattern to the beans that matched it, sorted by name."""
     left_out: int = 0
     """Beans that matched a pattern and were not read, because there were too many."""
+    took: float | None = None
+    """Seconds that the reading took, where that is not the time since it was asked for."""
 
 
 def encode(message: Hello | Request | Reply | Mapping[str, Any]) -> bytes:

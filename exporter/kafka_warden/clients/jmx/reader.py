@@ -18,10 +18,7 @@ from typing import Any
 
 from jpype import JArray, JClass, JString
 
-from kafka_warden.clients.jmx.protocol import BeanQuery, BeanRow, Hello, Question, Reply, Request, Scalar
-
-MAX_ROWS = 1000
-"""Beans read for one pattern. A controller has one for each client that mutated within an hour."""
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, BeanRow, Hello, Question, Reply, Request, Scalar
 
 MAX_STEPS = 5
 """A reading may take this many time-outs in all: a process that answers each call slowly is given up too."""

@@ -74,6 +74,11 @@ class JmxSession:
         self._unavailable_until = 0.0
         self._closed = False
 
+    source: Final = "rmi"
+    """What the numbers come from."""
+    every: Final = 0.0
+    """Seconds between two readings: one in each poll."""
+
     @property
     def pid(self) -> int | None:
         """The child's process id, while there is one."""

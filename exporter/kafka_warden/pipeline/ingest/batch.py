@@ -7,11 +7,9 @@
 After a kill, the next call first completes the batch with the same files or offsets: the tables that have no row of it.
 """
 
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import reduce
 from operator import and_
 from typing import Any, Final
@@ -22,6 +20,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.history.parquet.footers import Range
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.claims import Claim
+from kafka_warden.pipeline.compaction import compact
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, Gap, How, Known, Planned
 from kafka_warden.pipeline.progress import Progress
@@ -31,13 +30,8 @@ from kafka_warden.pipeline.timeline import DAY
 NAME: Final = "ingest"
 """The job that writes batches."""
 
-FILES: Final = 32
-"""Files of a cluster and day that has not ended, above which they are compacted: each batch of a loop adds some."""
-
 Read = Callable[[str, Sequence[Any]], DataFrame]
 """Returns the rows of one table for its rows of `landing`, which are all of the same `how`."""
-
-_DAY_FOLDER: Final = re.compile(r"/date=(\d{4}-\d\d-\d\d)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,21 +162,11 @@ def _missing(store: Store, name: str, rows: DataFrame, plan_rows: Sequence[Any])
     return mine.join(other, same, "left_anti")
 
 
-def compact(store: Store, since: int, today: date, progress: Progress) -> None:
-    """Compact what batches after `since` have added files to: days that have ended, and others with many files."""
+def compact_touched(store: Store, since: int, progress: Progress) -> None:
+    """Compact what batches after `since` have added files to."""
     touched = store.read(LANDING).where((F.col("batch") > since) & F.col("how").isin(How.NEW, How.MERGE))
     ends: list[Any] = touched.groupBy("table").agg(F.min("since"), F.max("until")).collect()
     # The day before may have ended since its last batch.
     found = [(raw(name), f"date BETWEEN '{day_of(first - DAY)}' AND '{day_of(last)}'") for name, first, last in ends]
     for table, where in [*found, (LANDING, f"date > '{DONE_DAY}'")]:
-        days = crowded(store.files(table, where), today)
-        if days:
-            with progress.step(f"{table.name}: compaction"):
-                store.compact(table, in_list("date", days))
-
-
-def crowded(files: Iterable[str], today: date) -> list[str]:
-    """Return the days that have a folder with too many files. `files`: addresses."""
-    folders = Counter(file.rpartition("/")[0] for file in files)
-    days = {(found[1], count) for folder, count in folders.items() if (found := _DAY_FOLDER.search(folder))}
-    return sorted({day for day, count in days if count > (1 if day < str(today) else FILES)})
+        compact(store, table, where, progress)

@@ -13,7 +13,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.claims import Claim, holding
-from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact, fenced
+from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact_touched, fenced
 from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.ingest.topic import SCHEME, Topic, is_topic
 from kafka_warden.pipeline.job import Job, Request
@@ -54,17 +54,22 @@ def _ingest(request: Request[Options], claim: Claim) -> None:
     store = claim.store
     before = store.done()
     today = store.today()
-    keep = store.retention(request.options.keep)
+    kept = store.retention()
+    keep = {**kept, **request.options.keep}
+    if keep != kept:
+        store.set_retention(keep)
     for done in _batches(request, claim, today - timedelta(days=keep["raw"])):
         for line in lines(done):
             request.progress.say(line)
     if store.done() > before:
-        compact(store, before, today, request.progress)
+        compact_touched(store, before, request.progress)
     mine = (LANDING, *(raw(table.name) for table in TABLES))
-    for table in mine:
-        store.expire(table, today - timedelta(days=keep["raw"]))
-    for mart in MINUTES:
-        store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
+    # Each table is asked, so a loop does it once a day. A new store has no such days.
+    if claim.is_new_day() or any(keep[name] < kept[name] for name in keep):
+        for table in mine:
+            store.expire(table, today - timedelta(days=keep["raw"]))
+        for mart in MINUTES:
+            store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
     claim.vacuum(mine)
 
 

@@ -1,4 +1,7 @@
-"""Marts of the job `rollup`: replicas, topics, brokers and clusters by minute and by hour, log directories by hour."""
+"""Marts of the job `rollup`: replicas, topics, brokers and clusters by minute and by hour, log directories by hour.
+
+And series by day, which `forecast` reads.
+"""
 
 from typing import Final
 
@@ -96,6 +99,17 @@ _LOG_DIR: Final = (
     Field("total_bytes_last", "double", "bytes", "size of its volume in the last poll; null if unknown"),
 )
 
+_SERIES_DAY: Final = (
+    Field("subject", "string", "", "`cluster`, a broker id, or broker id and log directory such as `1:/data`"),
+    Field("what", "string", "", "`partitions`, `replicas`, `bytes_in` or `disk_bytes`"),
+    Field("broker", "int", "", "broker id, null of the cluster"),
+    Field("log_dir", "string", "", "log directory, null of all but disks"),
+    Field("day", "date", "UTC", "the day"),
+    Field("value", "double", "of `what`", "the greatest of its hours that are known"),
+    Field("hours", "bigint", "", "hours that are known"),
+    Field("limit", "double", "of `what`", "in its last hour; infinite if there is none, null if unknown"),
+)
+
 
 def _mart(subject: str, grain: str, about: str, columns: tuple[Field, ...], key: tuple[str, ...]) -> Mart:
     return Mart(
@@ -114,5 +128,12 @@ REPLICAS: Final = {
 }
 CLUSTERS: Final = {grain: _mart("cluster", grain, "cluster", _CLUSTER_WIDE, ()) for grain in GRAINS}
 LOG_DIR_HOURS: Final = _mart("log_dir", "hour", "log directory", _LOG_DIR, ("broker", "log_dir"))
-MARTS: Final = (*CLUSTERS.values(), *BROKERS.values(), *TOPICS.values(), *REPLICAS.values(), LOG_DIR_HOURS)
+SERIES_DAYS: Final = Mart(
+    "series_day",
+    "One row per day and series of those that `forecast` reads.",
+    (_CLUSTER, *_SERIES_DAY),
+    ("cluster_id", "subject", "what", "day"),
+)
+WINDOWS: Final = (*CLUSTERS.values(), *BROKERS.values(), *TOPICS.values(), *REPLICAS.values(), LOG_DIR_HOURS)
+MARTS: Final = (*WINDOWS, SERIES_DAYS)
 MINUTES: Final = tuple(marts["minute"] for marts in (CLUSTERS, BROKERS, TOPICS, REPLICAS))

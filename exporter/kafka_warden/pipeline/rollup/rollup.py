@@ -9,6 +9,7 @@ from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts import rollup as marts
 from kafka_warden.pipeline.rollup import brokers, cluster, log_dirs, replicas, samples, topics
+from kafka_warden.pipeline.rollup.series import put_days
 from kafka_warden.pipeline.rollup.windows import Grain, with_folders
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import Store, of_mart
@@ -39,3 +40,5 @@ def roll_up(store: Store, work: marks.Work, step: Callable[[str], AbstractContex
             put(marts.BROKERS[grain], brokers.windows(of_brokers, grain))
     with step("log directories"):
         put(marts.LOG_DIR_HOURS, log_dirs.windows(read["brokers"], Grain.HOUR))
+    with step("days"):
+        put_days(store, work)

@@ -4,6 +4,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.pipeline import marks
@@ -11,9 +13,10 @@ from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.forecast.fold import forecast_series, forecasts, paths
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
-from kafka_warden.pipeline.rollup.windows import within
+from kafka_warden.pipeline.marts.rollup import SERIES_DAYS
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import of_mart
+from kafka_warden.pipeline.timeline import DAY
 
 ALL: Final = "cluster_id IS NOT NULL"
 """SQL condition on the rows that are replaced: forecasts depend on options, so those of all clusters are new."""
@@ -22,14 +25,17 @@ MOST_DAYS: Final = 366
 
 
 def run(request: Request[Options]) -> None:
-    """Replace the marts `forecasts` and `forecast_paths` of all clusters, from the marts by hour.
+    """Replace the marts `forecasts` and `forecast_paths` of all clusters, from the series by day.
 
     Raises:
         StoreError: the store cannot be used.
     """
     store, options = request.store, request.options
     with marks.working(store, JOB.name) as work:
-        days = series(lambda mart: within(store.read(of_mart(mart)), *request.span), options)
+        first, after = (seconds / DAY for seconds in request.span)
+        day = F.unix_date("day")
+        known = store.read(of_mart(SERIES_DAYS)).where((day > first - 1) & (day < after))
+        days = series(known, options)
         with persisted(forecast_series(days, options)) as rows:
             with request.progress.step("forecast: days to limits"):
                 marks.replace(work, FORECASTS, forecasts(rows, options), ALL)

@@ -1,0 +1,80 @@
+"""Jolokia's protocol: many requests in one POST, first for the beans with known names, then for those of clients.
+
+Each attribute is a request of its own: where one is not a number, as times are before anything was throttled, Jolokia
+2.4 fails to write the answer, and with it all that is in the same request.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, Question, RawBeans, Scalar
+from kafka_warden.errors import AuthorizationError, ProtocolError
+
+Asked = TypeVar("Asked")
+Post = Callable[[bytes], bytes]
+
+_OK, _FORBIDDEN = 200, 403
+_ABSENT: Final = (400, 404)
+"""No such attribute, or a value that cannot be written, and no such bean."""
+
+
+def read_beans(post: Post, question: Question) -> RawBeans:
+    """Ask for all beans of a question, with `post`; the answer has no time.
+
+    Raises:
+        AuthorizationError: Jolokia's policy does not allow to read any of the beans.
+        ProtocolError: an answer is none of Jolokia's.
+    """
+    named = [(bean.name, attribute) for bean in question.beans for attribute in bean.attributes]
+    searches = [{"type": "search", "mbean": pattern.name} for pattern in question.patterns]
+    answers = _ask(post, [*map(_read, named), *searches])
+    if answers and all(answer["status"] == _FORBIDDEN for answer in answers):
+        raise AuthorizationError("Jolokia's policy (jolokia-access.xml) does not allow to read any of the beans")
+    matched = [sorted(map(str, _list(answer.get("value")))) for answer in answers[len(named) :]]
+    asked = [
+        (pattern.name, name, attribute)
+        for pattern, names in zip(question.patterns, matched, strict=True)
+        for name in names[:MAX_ROWS]
+        for attribute in pattern.attributes
+    ]
+    found: dict[str, dict[str, dict[str, Scalar]]] = {pattern.name: {} for pattern in question.patterns}
+    answered = _ask(post, [_read((name, attribute)) for _, name, attribute in asked]) if asked else ()
+    for (pattern_name, name, attribute), number in _numbers(asked, answered):
+        found[pattern_name].setdefault(name, {})[attribute] = number
+    return RawBeans(
+        math.nan,
+        dict(_numbers(named, answers[: len(named)])),
+        {pattern: tuple(BeanRow(name, values) for name, values in beans.items()) for pattern, beans in found.items()},
+        sum(max(0, len(names) - MAX_ROWS) for names in matched),
+    )
+
+
+def _read(named: tuple[str, str]) -> dict[str, str]:
+    return {"type": "read", "mbean": named[0], "attribute": named[1]}
+
+
+def _ask(post: Post, requests: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, Any]]:
+    """Return an answer for each request."""
+    try:
+        answers = json.loads(post(json.dumps(requests).encode()))
+    except (ValueError, RecursionError):
+        answers = None
+    known = isinstance(answers, list) and len(answers) == len(requests)
+    if not known or not all(isinstance(answer, dict) and isinstance(answer.get("status"), int) for answer in answers):
+        raise ProtocolError("the answer is none of Jolokia's; correct jmx.path")
+    for answer in answers:
+        if answer["status"] not in (_OK, _FORBIDDEN, *_ABSENT):
+            raise ProtocolError(f"Jolokia failed with status {answer['status']}: {str(answer.get('error'))[:300]}")
+    return list(answers)
+
+
+def _list(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _numbers(asked: Sequence[Asked], answers: Sequence[Mapping[str, Any]]) -> Sequence[tuple[Asked, Scalar]]:
+    """Return what was asked for and is a number."""
+    pairs = ((what, answer.get("value")) for what, answer in zip(asked, answers, strict=True))
+    return [(what, value) for what, value in pairs if isinstance(value, int | float) and not isinstance(value, bool)]

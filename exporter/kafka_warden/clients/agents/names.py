@@ -1,0 +1,92 @@
+"""What beans are called in Prometheus format.
+
+The agent of jmx_exporter names them by its rules. Two kinds of names are known: those without any naming rule (a plain
+`.*`, and Amazon MSK), and those of Strimzi's rules. Rules decide about upper case, so names are compared without it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from kafka_warden.clients.jmx.protocol import Question
+
+Labels = frozenset[tuple[str, str]]
+
+_OTHER: Final = re.compile(r"[^a-z0-9_]+")
+_PERCENTILE: Final = re.compile(r"(\d+)thPercentile")
+_PER_SECOND: Final = re.compile(r"PerSec\w*$")
+_START: Final = ("java.lang:type=Runtime", "StartTime")
+START_TIME: Final = "process_start_time_seconds"
+"""Every agent has it, also where its rules name no bean of the JVM."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An attribute of a bean, and the factor to its unit."""
+
+    bean: str
+    attribute: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Where the numbers of a question are in a page."""
+
+    exact: Mapping[tuple[str, Labels], Number]
+    """By name and all labels."""
+    of_clients: Mapping[str, Number]
+    """By name; `bean` is the pattern, and the labels are the keys of the bean's name."""
+
+    @classmethod
+    def of(cls, question: Question) -> "Names":
+        """Name all attributes of a question."""
+        exact = {
+            key: Number(bean.name, attribute)
+            for bean in question.beans
+            for attribute in bean.attributes
+            for key in _names(bean.name, attribute)
+        }
+        if any(bean.name == _START[0] for bean in question.beans):
+            exact[START_TIME, frozenset()] = Number(*_START, 1000.0)
+        clients = {
+            _metric(pattern.name.split(",", 1)[0].replace(":type=", "_"), attribute): Number(pattern.name, attribute)
+            for pattern in question.patterns
+            for attribute in pattern.attributes
+        }
+        return cls(exact, clients)
+
+    def wanted(self) -> frozenset[str]:
+        """Return the names, in lower case."""
+        return frozenset({*(name for name, _ in self.exact), *self.of_clients})
+
+
+def label(name: str) -> str:
+    """Return the name of a label as it is compared."""
+    return _OTHER.sub("_", name.lower())
+
+
+def _metric(*parts: str) -> str:
+    return _OTHER.sub("_", "_".join(parts).lower())
+
+
+def _names(bean: str, attribute: str) -> Iterator[tuple[str, Labels]]:
+    """Yield both names of an attribute, with the labels of each."""
+    domain, _, listed = bean.partition(":")
+    properties = dict(each.split("=", 1) for each in listed.split(","))
+    kind, name = properties.pop("type"), properties.get("name")
+    yield _metric(domain, kind, attribute), _labels(properties)
+    if name is None:
+        return
+    del properties["name"]
+    if found := _PERCENTILE.fullmatch(attribute):
+        yield _metric(domain, kind, name), _labels(properties | {"quantile": f"0.{found[1]}"})
+    elif attribute == "Count":
+        yield _metric(domain, kind, f"{_PER_SECOND.sub('', name)}_total"), _labels(properties)
+    else:
+        yield _metric(domain, kind, name), _labels(properties)
+
+
+def _labels(properties: Mapping[str, str]) -> Labels:
+    return frozenset((label(key), value) for key, value in properties.items())

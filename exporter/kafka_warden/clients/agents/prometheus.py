@@ -1,0 +1,71 @@
+"""A page in Prometheus format, of which only the lines of wanted beans are read."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from kafka_warden.clients.agents.names import Names, label
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, RawBeans, Scalar
+from kafka_warden.errors import ProtocolError
+
+_NAME: Final = re.compile(rb"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_KEYS: Final = {"client_id": "client-id", "user": "user"}
+"""Labels of clients, and the keys in the names of their beans."""
+
+
+def read_page(lines: Iterable[bytes], names: Names) -> RawBeans:
+    """Read the wanted numbers; the answer has no time.
+
+    Raises:
+        ProtocolError: a wanted line is not in the format, or there is no line of it at all.
+    """
+    values: dict[tuple[str, str], Scalar] = {}
+    clients: dict[str, dict[str, dict[str, Scalar]]] = defaultdict(lambda: defaultdict(dict))
+    for name, labels, value in _samples(lines, names.wanted()):
+        keyed = frozenset((label(key), text) for key, text in labels.items())
+        if (number := names.exact.get((name, keyed))) is not None:
+            values.setdefault((number.bean, number.attribute), value * number.factor)
+        elif (number := names.of_clients.get(name)) is not None and {key for key, _ in keyed} <= _KEYS.keys():
+            clients[number.bean][_object_name(number.bean, dict(keyed))][number.attribute] = value
+    rows = {
+        pattern: tuple(BeanRow(bean, found[bean]) for bean in sorted(found)[:MAX_ROWS])
+        for pattern, found in clients.items()
+    }
+    left_out = sum(max(0, len(found) - MAX_ROWS) for found in clients.values())
+    return RawBeans(math.nan, values, rows, left_out)
+
+
+def _samples(lines: Iterable[bytes], wanted: frozenset[str]) -> Iterator[tuple[str, Mapping[str, str], float]]:
+    """Yield the samples of wanted names, which are in lower case."""
+    kept, any_line = [], False
+    for line in lines:
+        if (found := _NAME.match(line)) is not None:
+            any_line = True
+            if found[0].lower().decode() in wanted:
+                kept.append(line)
+    if not any_line:
+        raise ProtocolError("the answer is no page of metrics; correct jmx.path")
+    try:
+        text = b"\n".join([*kept, b""]).decode()
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                yield sample.name.lower(), sample.labels, sample.value
+    except ValueError as failure:
+        raise ProtocolError(f"a line of the page is not in Prometheus format: {failure}") from None
+
+
+def _object_name(pattern: str, labels: Mapping[str, str]) -> str:
+    """Return the name of a client's bean. The agent leaves values that JMX quotes in their quotes."""
+    listed = (f"{_KEYS[key]}={_quoted(text)}" for key, text in sorted(labels.items()))
+    return ",".join((pattern.removesuffix(",*"), *listed))
+
+
+def _quoted(text: str) -> str:
+    if text.startswith('"') and text.endswith('"') and len(text) > 1:
+        return text
+    escaped = re.sub(r'(["\\*?])', r"\\\1", text).replace("\n", "\\n")
+    return f'"{escaped}"'

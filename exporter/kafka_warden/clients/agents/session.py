@@ -1,0 +1,170 @@
+"""The handle on the agents of many processes: each is asked now and then, and no poll waits for one that is slow.
+
+A scrape of an agent costs its broker seconds of CPU where the broker has many partitions, so it is asked less often
+than a poll comes. Between two readings the last one is the answer, with its time.
+"""
+
+import math
+import ssl
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kafka_warden.clients.agents.http import answer
+from kafka_warden.clients.agents.jolokia import read_beans
+from kafka_warden.clients.agents.names import Names
+from kafka_warden.clients.agents.prometheus import read_page
+from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
+from kafka_warden.clients.jmx.slots import AUTH_HOLD, FORGET, Answer, JmxTarget, Place
+from kafka_warden.clock import monotonic
+from kafka_warden.errors import (
+    AnswerTimeoutError,
+    AuthenticationError,
+    ConfigError,
+    ConnectTimeoutError,
+    ProtocolError,
+    RefusedError,
+    SecretError,
+    SourceError,
+    TlsError,
+)
+
+EVERY: Final = 60.0
+"""Seconds between two readings of an agent, at least."""
+COST: Final = 50
+"""Times the duration of a reading until the next one, at least: an agent takes 2 % of a core at most."""
+LONGEST: Final = 30.0
+"""Seconds of a reading."""
+AT_ONCE: Final = 8
+"""Readings at the same time."""
+JOLOKIA: Final = "/jolokia"
+"""End of a path behind which Jolokia is."""
+
+
+@dataclass(slots=True)
+class _Slot:
+    """One agent at one address. Times are monotonic seconds."""
+
+    used: float
+    answer: Answer | None = None
+    due: float = -math.inf
+    every: float = EVERY
+    reading: threading.Event | None = None
+    """Set when the reading that is under way ends."""
+
+
+@dataclass(slots=True)
+class AgentSession:
+    """Thread safe. Has what is used of a `JmxSession`.
+
+    Args:
+        questions: what each kind of process is asked (`sources.jmx`).
+        path: of the page, or of Jolokia where it ends with `/jolokia`.
+        context: makes the TLS context of a reading; `None` for plain HTTP.
+        clock: monotonic seconds.
+    """
+
+    questions: Mapping[Kind, Question]
+    path: str
+    context: Callable[[], ssl.SSLContext] | None = None
+    clock: Callable[[], float] = monotonic
+    starts: None = None
+    """There is no child process."""
+    _slots: dict[Place, _Slot] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _free: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(AT_ONCE))
+
+    @property
+    def source(self) -> str:
+        """What the numbers come from."""
+        return "jolokia" if self.path.rstrip("/").endswith(JOLOKIA) else "prometheus"
+
+    @property
+    def every(self) -> float:
+        """Seconds between two readings of the slowest agent."""
+        with self._lock:
+            return max((slot.every for slot in self._slots.values()), default=EVERY)
+
+    def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Answer]:
+        """Return the latest answer of each; start the readings that are due.
+
+        Only a target that never answered is waited for, until the deadline (`clock`).
+        """
+        slots = {target.key: self._asked(target) for target in targets}
+        for slot in slots.values():
+            if slot.answer is None and slot.reading is not None:
+                slot.reading.wait(max(0.0, deadline - self.clock()))
+        return {
+            target.key: slots[target.key].answer
+            or AnswerTimeoutError(f"the agent at {target.host}:{target.port} has not answered yet")
+            for target in targets
+        }
+
+    def close(self) -> None:
+        """Nothing to end: readings are on daemon threads, and end with their time limit."""
+
+    def _asked(self, target: JmxTarget) -> _Slot:
+        now = self.clock()
+        with self._lock:
+            self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
+            slot = self._slots.setdefault(target.place, _Slot(now))
+            slot.used = now
+            if slot.reading is None and now >= slot.due:
+                slot.reading = threading.Event()
+                threading.Thread(target=self._read, args=(target, slot), name="agent", daemon=True).start()
+            return slot
+
+    def _read(self, target: JmxTarget, slot: _Slot) -> None:
+        with self._free:
+            began = self.clock()
+            try:
+                found: Answer = self._answer(target)
+            except SourceError as fault:
+                found = fault
+            except Exception as failure:  # noqa: BLE001  # whatever a library raises: a poll may wait for the result
+                found = ProtocolError(f"{target.host}:{target.port} cannot be read: {type(failure).__name__}")
+            ended = self.clock()
+            if isinstance(found, RawBeans):
+                found = replace(found, at=ended, took=ended - began)
+        with self._lock:
+            slot.every = max(EVERY, COST * (ended - began))
+            slot.answer, slot.due = found, ended + _pause(found, slot.every)
+            reading, slot.reading = slot.reading, None
+        if reading is not None:
+            reading.set()
+
+    def _answer(self, target: JmxTarget) -> RawBeans:
+        """Read one agent.
+
+        Raises:
+            SourceError: it did not answer, or may not be sent the password.
+        """
+        if target.password is not None and self.context is None and not target.trusted:
+            raise TlsError(
+                f"the agent at {target.host}:{target.port} would get the password in clear, and only the metadata names"
+                " this host: set jmx.tls.ca_file, or name the address in jmx.brokers"
+            )
+        try:
+            context = self.context() if self.context is not None else None
+        except (ConfigError, OSError) as failure:
+            raise TlsError(f"jmx.tls.ca_file, or the client's certificate and key, cannot be used: {failure}") from None
+        question = self.questions[target.kind]
+        try:
+            if self.source == "jolokia":
+                return read_beans(lambda body: self._post(target, body, context), question)
+            with answer(target, self.path, None, LONGEST, context) as lines:
+                return read_page(lines, Names.of(question))
+        except SecretError as unreadable:
+            raise AuthenticationError(str(unreadable)) from None
+
+    def _post(self, target: JmxTarget, body: bytes, context: ssl.SSLContext | None) -> bytes:
+        with answer(target, f"{self.path.rstrip('/')}/", body, LONGEST, context) as lines:
+            return b"".join(lines)
+
+
+def _pause(found: Answer, every: float) -> float:
+    """Return the seconds until the next reading. Where nothing answered, asking again costs no broker anything."""
+    if isinstance(found, AuthenticationError):
+        return AUTH_HOLD
+    return 0.0 if isinstance(found, RefusedError | ConnectTimeoutError | TlsError) else every

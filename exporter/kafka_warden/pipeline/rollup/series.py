@@ -1,0 +1,74 @@
+"""`series_day`: one row per series and day, from the hours, so that a forecast reads no hours of earlier days."""
+
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+
+from kafka_warden.pipeline.marks import Work, replace
+from kafka_warden.pipeline.marts.mart import Mart
+from kafka_warden.pipeline.marts.rollup import BROKERS, CLUSTERS, LOG_DIR_HOURS, SERIES_DAYS
+from kafka_warden.pipeline.store import Store, in_list, of_mart
+
+_DAY: Final = ("cluster_id", "day")
+_SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
+
+
+def put_days(store: Store, work: Work) -> None:
+    """Replace the days of the hours of a run, which are stored already.
+
+    All days of these clusters are written again: a file with each night's days would be one more to read for ever.
+    """
+    touched = work.days("date")
+
+    def hours(mart: Mart) -> DataFrame:
+        return store.read(of_mart(mart)).where(touched).withColumnRenamed("date", "day")
+
+    clusters = in_list("cluster_id", work.hours)
+    others = store.read(of_mart(SERIES_DAYS)).where(clusters).where(f"NOT {work.days('day')}")
+    made = days(hours(CLUSTERS["hour"]), hours(BROKERS["hour"]), hours(LOG_DIR_HOURS))
+    replace(work, SERIES_DAYS, others.unionByName(made.select(*SERIES_DAYS.names)), clusters)
+
+
+def days(clusters: DataFrame, brokers: DataFrame, log_dirs: DataFrame) -> DataFrame:
+    """Return the days of all series of the marts by hour, whose `date` is called `day`."""
+    limits = ("broker_limit", "network")
+    of_day = clusters.groupBy(*_DAY).agg(*(F.max_by(f"{name}_last", "start").alias(name) for name in limits))
+    limited = brokers.join(of_day, list(_DAY), "left")
+    broker, cluster, unknown = F.col("broker").cast("string"), F.lit("cluster"), F.lit(None).cast("double")
+    parts = (
+        _daily(clusters, cluster, "partitions", "counted_max", F.col("partitions_limit_last")),
+        _daily(clusters, cluster, "bytes_in", "bytes_in_mean", unknown),
+        _daily(limited, broker, "replicas", "counted_max", F.col("broker_limit")),
+        _daily(limited, broker, "bytes_in", "bytes_in_mean", F.col("network")),
+        _daily(
+            log_dirs,
+            F.concat_ws(":", broker, "log_dir"),
+            "disk_bytes",
+            "used_bytes_max",
+            F.col("total_bytes_last"),
+        ),
+    )
+    return reduce(DataFrame.unionByName, parts)
+
+
+def _daily(hours: DataFrame, subject: Column, what: str, value: str, limit: Column) -> DataFrame:
+    """Return the days of the series of one quantity."""
+    labels = {"broker": "int", "log_dir": "string"}
+    named = hours.select(
+        "cluster_id",
+        "day",
+        "start",
+        subject.alias("subject"),
+        F.lit(what).alias("what"),
+        *(
+            (F.col(name) if name in hours.columns else F.lit(None)).cast(kind).alias(name)
+            for name, kind in labels.items()
+        ),
+        F.col(value).cast("double").alias("value"),
+        limit.alias("limit"),
+    )
+    return named.groupBy(*_SERIES, "day").agg(
+        F.max("value").alias("value"), F.count("value").alias("hours"), F.max_by("limit", "start").alias("limit")
+    )

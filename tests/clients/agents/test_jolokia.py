@@ -1,0 +1,82 @@
+"""Jolokia's answers, as version 2.4 gives them."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kafka_warden.clients.agents.jolokia import read_beans
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, BeanRow, Question
+from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError
+
+PATTERN = "kafka.server:type=Request,*"
+QUESTION = Question((BeanQuery("a:type=B", ("Count", "Rate")),), (BeanQuery(PATTERN, ("throttle-time", "rate")),))
+CLIENTS = ("kafka.server:client-id=x,type=Request", "kafka.server:client-id=y,type=Request")
+NOT_A_NUMBER = {"status": 400, "error_type": "java.lang.NumberFormatException"}
+
+
+class Agent:
+    """Answers with values by bean and attribute, and with what matches a pattern."""
+
+    def __init__(self, values: Mapping[tuple[str, str], Any], matched: Any = CLIENTS) -> None:
+        self.values, self.matched = values, matched
+        self.posts = 0
+
+    def post(self, body: bytes) -> bytes:
+        """Answer one POST."""
+        self.posts += 1
+        return json.dumps([self._answer(request) for request in json.loads(body)]).encode()
+
+    def _answer(self, request: Mapping[str, str]) -> Mapping[str, Any]:
+        if request["type"] == "search":
+            return {"status": 200, "value": self.matched}
+        value = self.values.get((request["mbean"], request["attribute"]), {"status": 404})
+        return value if isinstance(value, dict) else {"status": 200, "value": value}
+
+
+def test_beans() -> None:
+    """What is no number, is not there or may not be read is absent, and takes nothing else with it."""
+    values = {
+        ("a:type=B", "Count"): 3,
+        ("a:type=B", "Rate"): NOT_A_NUMBER,
+        (CLIENTS[0], "throttle-time"): NOT_A_NUMBER,
+        (CLIENTS[0], "rate"): 2.5,
+        (CLIENTS[1], "rate"): {"status": 403},
+        (CLIENTS[1], "throttle-time"): "ERROR: none",
+    }
+    found = read_beans(Agent(values).post, QUESTION)
+    assert found.values == {("a:type=B", "Count"): 3}
+    assert found.rows == {PATTERN: (BeanRow(CLIENTS[0], {"rate": 2.5}),)}
+
+
+def test_no_client() -> None:
+    """There is no second POST."""
+    agent = Agent({}, [])
+    assert read_beans(agent.post, QUESTION).rows == {PATTERN: ()}
+    assert agent.posts == 1
+
+
+def test_many_clients() -> None:
+    """No more are read than over RMI; the others are counted."""
+    names = [f"kafka.server:client-id=c{number:04},type=Request" for number in range(MAX_ROWS + 2)]
+    found = read_beans(Agent({(name, "rate"): 1 for name in names}, names).post, QUESTION)
+    assert (len(found.rows[PATTERN]), found.left_out) == (MAX_ROWS, 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (b"<html>", ProtocolError),
+        (b"{}", ProtocolError),
+        (b"[1, 2, 3]", ProtocolError),
+        (b'[{"status": 200}]', ProtocolError),
+        (json.dumps([{"status": 500, "error": "out of memory"}] * 3).encode(), ProtocolError),
+        (json.dumps([{"status": 403}] * 3).encode(), AuthorizationError),
+        (b"[" * 100_000, ProtocolError),
+    ],
+)
+def test_refusals(answer: bytes, error: type[SourceError]) -> None:
+    """An answer that is none of Jolokia's, one of a server that fails, and one of a policy that allows nothing."""
+    with pytest.raises(error):
+        read_beans(lambda _: answer, QUESTION)

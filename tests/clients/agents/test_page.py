@@ -1,0 +1,124 @@
+"""Names of beans in Prometheus format, by rules that two kinds of users have."""
+
+import math
+
+import pytest
+
+from kafka_warden.clients.agents.names import Names
+from kafka_warden.clients.agents.prometheus import read_page
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, RawBeans
+from kafka_warden.errors import ProtocolError
+from kafka_warden.model import ClientBean
+from kafka_warden.sources.jmx import QUESTIONS, parse_beans
+
+
+def read(page: str, kind: str = "broker") -> RawBeans:
+    """Read a page of one kind of process."""
+    question = QUESTIONS[kind]  # type: ignore[index]  # a kind
+    return read_page(page.encode().split(b"\n"), Names.of(question))
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "name", "value"),
+    [
+        ("broker", "kafka_server_LeaderReplication_byte_rate 5.5", "leader_replication_byte_rate", 5.5),
+        ("broker", 'kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",} 7.0', "bytes_in_total", 7),
+        ("broker", "kafka_server_brokertopicmetrics_bytesin_total 7.0", "bytes_in_total", 7),
+        ("broker", "kafka_server_replicamanager_isrshrinks_total 1", "isr_shrinks_total", 1),
+        (
+            "broker",
+            'kafka_server_ReplicaFetcherManager_Value{clientId="Replica",name="FailedPartitionsCount"} 2',
+            "fetcher_failed_partitions_count",
+            2,
+        ),
+        (
+            "broker",
+            'kafka_server_replicafetchermanager_failedpartitionscount{clientId="Replica"} 2',
+            "fetcher_failed_partitions_count",
+            2,
+        ),
+        ("broker", "java_lang_Runtime_StartTime 1.795E12", "process_start_time", 1.795e9),
+        ("broker", "process_start_time_seconds 1.795E9", "process_start_time", 1.795e9),
+        (
+            "broker",
+            "kafka_server_RemoteLogManager_remote_copy_throttle_time_max 250",
+            "remote_copy_throttle_time_max",
+            0.25,
+        ),
+        (
+            "controller",
+            'kafka_controller_ControllerEventManager_999thPercentile{name="EventQueueTimeMs"} 40',
+            "event_queue_time_p999",
+            0.04,
+        ),
+        (
+            "controller",
+            'kafka_controller_controllereventmanager_eventqueuetimems{quantile="0.999"} 40',
+            "event_queue_time_p999",
+            0.04,
+        ),
+        (
+            "controller",
+            'kafka_controller_KafkaController_Value{name="FencedBrokerCount",} 1',
+            "fenced_broker_count",
+            1,
+        ),
+    ],
+)
+def test_a_number(kind: str, line: str, name: str, value: float) -> None:
+    """It is the number that JMX has, in base units."""
+    assert parse_beans(read(f"# TYPE x untyped\n{line}\n", kind)).values == {name: value}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",topic="orders"} 7.0',
+        'kafka_server_brokertopicmetrics_bytesin_total{topic="orders"} 7.0',
+        'kafka_server_BrokerTopicMetrics_OneMinuteRate{name="BytesInPerSec"} 7.0',
+        'kafka_server_ReplicaAlterLogDirsManager_Value{clientId="ReplicaAlterLogDirs",name="DeadThreadCount"} 1',
+        "kafka_server_ControllerMutation_queue_size 0",
+        "kafka_server_LeaderReplication_byte_rate NaN",
+    ],
+)
+def test_another_number(line: str) -> None:
+    """That of one topic, of another attribute, of another process, or none at all."""
+    assert parse_beans(read(f"{line}\n")).values == {}
+
+
+def test_clients() -> None:
+    """The agent leaves the quotes of JMX in a label, and writes them in its own. Kafka encodes the user."""
+    page = (
+        'kafka_server_ControllerMutation_tokens{client_id="\\"a, \\\\\\"b\\\\\\"\\"",user="ada%40x"} -5.0\n'
+        'kafka_server_ControllerMutation_throttle_time{client_id="\\"a, \\\\\\"b\\\\\\"\\"",user="ada%40x"} NaN\n'
+        'kafka_server_controllermutation_tokens{client_id="plain"} 3.0\n'
+        "kafka_server_ControllerMutation_queue_size 0.0\n"
+        'kafka_server_ControllerMutation_tokens{ip="10.0.0.1"} 1.0\n'
+    )
+    found = parse_beans(read(page, "controller")).mutations
+    assert set(map(str, found)) == {
+        str(ClientBean("ada@x", 'a, "b"', {"tokens": -5.0})),
+        str(ClientBean(None, "plain", {"tokens": 3.0})),
+    }
+
+
+def test_many_clients() -> None:
+    """No more than over RMI; the others are counted."""
+    page = "".join(f'kafka_server_Request_throttle_time{{client_id="c{n}"}} 1\n' for n in range(MAX_ROWS + 3))
+    found = read(page)
+    assert (sum(map(len, found.rows.values())), found.left_out) == (MAX_ROWS, 3)
+    assert math.isnan(found.at)
+
+
+@pytest.mark.parametrize("page", ["", "<html></html>\n", "# HELP a b\n"])
+def test_no_page(page: str) -> None:
+    """It has no line of a metric."""
+    with pytest.raises(ProtocolError, match=r"jmx\.path"):
+        read(page)
+
+
+def test_a_broken_line() -> None:
+    """One that is wanted; others are not read."""
+    assert read("kafka_log_Log_Value{ 1\n").values == {}
+    with pytest.raises(ProtocolError, match="Prometheus format"):
+        read("kafka_server_LeaderReplication_byte_rate{ 1\n")

@@ -1,0 +1,248 @@
+"""When agents are asked, what a poll gets meanwhile, and what an HTTP server may do wrong."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from kafka_warden.clients.agents import session as agents
+from kafka_warden.clients.agents.session import AgentSession
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
+from kafka_warden.clients.jmx.session import Answer, JmxTarget
+from kafka_warden.clock import monotonic
+from kafka_warden.config.types import JmxTlsConfig
+from kafka_warden.errors import (
+    AnswerTimeoutError,
+    AuthenticationError,
+    AuthorizationError,
+    ProtocolError,
+    RefusedError,
+    SourceError,
+    TlsError,
+)
+from kafka_warden.settings.secrets import Secret
+from sandbox.certificates import HERE, Authority
+from sandbox.ports import LOOPBACK
+from tests.support.linking import wait_until
+from tests.support.serving import Server, answering
+
+QUESTION = Question((BeanQuery("a:type=B,name=C", ("Value",)),))
+PAGE = b'a_B_Value{name="C"} 4\n'
+WITHIN = 30.0
+PASSWORD = "canary-agent"
+
+
+class Clock:
+    """Seconds that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = monotonic()
+
+    def __call__(self) -> float:
+        """Return the present one."""
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """One that stands still."""
+    return Clock()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    """An agent."""
+    with Server(lambda _: PAGE) as server:
+        yield server
+
+
+def target(address: str, **given: object) -> JmxTarget:
+    """The process behind an address."""
+    host, port = address.removeprefix("http://").removeprefix("https://").rsplit(":", 1)
+    return JmxTarget("broker 1", host, int(port), **given)  # type: ignore[arg-type]  # as a test names them
+
+
+def session(clock: Callable[[], float] = monotonic, path: str = "/metrics", **given: object) -> AgentSession:
+    """Ask for one number."""
+    return AgentSession({"broker": QUESTION, "controller": QUESTION}, path, clock=clock, **given)  # type: ignore[arg-type]  # as above
+
+
+def ask(asked: AgentSession, one: JmxTarget, clock: Callable[[], float] = monotonic, wait: float = WITHIN) -> Answer:
+    """Ask one agent."""
+    return asked.ask([one], clock() + wait)[one.key]
+
+
+def number(answer: Answer) -> float:
+    """The number of an answer."""
+    assert isinstance(answer, RawBeans), answer
+    return float(answer.values["a:type=B,name=C", "Value"])
+
+
+def test_an_agent_is_asked_once_a_minute(server: Server, clock: Clock) -> None:
+    """Between two readings the last one is the answer, with its time."""
+    asked, one, pages = session(clock), target(server.address), [PAGE, PAGE.replace(b"4", b"5")]
+    server.answer = lambda _: pages.pop(0)
+    first = ask(asked, one, clock)
+    clock.now += agents.EVERY - 1
+    assert (number(first), ask(asked, one, clock)) == (4, first)
+    clock.now += 1
+    wait_until(lambda: number(ask(asked, one, clock)) == 5)
+    assert asked.every == agents.EVERY
+
+
+def test_a_slow_agent_is_asked_less_often(server: Server, clock: Clock) -> None:
+    """It took 2 s, so 100 s pass."""
+
+    def slow(_: bytes) -> bytes:
+        clock.now += 2
+        return PAGE
+
+    server.answer = slow
+    asked, one = session(clock), target(server.address)
+    answer = ask(asked, one, clock)
+    assert isinstance(answer, RawBeans)
+    assert (answer.took, asked.every) == (2, 100)
+
+
+def test_a_poll_does_not_wait_for_a_slow_agent(server: Server, clock: Clock) -> None:
+    """Except for its first answer, until the deadline; later it gets the one before."""
+    release, began = threading.Event(), threading.Event()
+
+    def held(_: bytes) -> bytes:
+        began.set()
+        release.wait(WITHIN)
+        return PAGE
+
+    server.answer = held
+    asked, one = session(clock), target(server.address)
+    assert isinstance(ask(asked, one, clock, wait=0.05), AnswerTimeoutError)
+    release.set()
+    wait_until(lambda: isinstance(ask(asked, one, clock), RawBeans))
+    release.clear()
+    began.clear()
+    clock.now += agents.EVERY
+    assert number(ask(asked, one, clock)) == 4
+    assert began.wait(WITHIN), "meanwhile the agent is asked again"
+    release.set()
+
+
+def test_jolokia_is_asked_with_its_protocol() -> None:
+    """By its path; a slash at the end of it changes nothing."""
+    body = b'[{"status": 200, "value": 9}]'
+    with answering({"/jolokia/": body}) as (url, seen):
+        for path in ("/jolokia", "/jolokia/"):
+            asked = session(path=path)
+            assert number(ask(asked, target(url))) == 9
+            assert asked.source == "jolokia"
+    assert {path for path, _ in seen} == {"/jolokia/"}
+
+
+def test_a_login() -> None:
+    """Basic authentication: to a host that is named, or that is this machine."""
+    with answering({"/metrics": PAGE}) as (url, seen):
+        one = target(url, user="monitor", password=Secret(PASSWORD), named=False)
+        assert number(ask(session(), one)) == 4
+    assert seen[0][1]["Authorization"] == "Basic bW9uaXRvcjpjYW5hcnktYWdlbnQ="
+
+
+def test_a_password_is_not_sent_in_clear_to_a_host_of_the_metadata() -> None:
+    """Only the metadata names it."""
+    one = JmxTarget("broker 1", "broker.example", 1, "monitor", Secret(PASSWORD), named=False)
+    answer = ask(session(), one)
+    assert isinstance(answer, TlsError)
+    assert "jmx.tls.ca_file" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [(401, AuthenticationError), (403, AuthorizationError), (404, ProtocolError), (301, ProtocolError)],
+)
+def test_refusals(status: int, error: type[SourceError]) -> None:
+    """Each has its own reason; a redirect is not followed."""
+    with answering({"/metrics": b""}, status, Location="/elsewhere") as (url, seen):
+        assert type(ask(session(), target(url))) is error
+    assert len(seen) == 1
+
+
+def test_a_refused_login_is_held_back(clock: Clock) -> None:
+    """For a minute: some servers lock accounts."""
+    with answering({"/metrics": b""}, 401) as (url, seen):
+        asked, one = session(clock), target(url, user="monitor", password=Secret(PASSWORD))
+        for _ in range(3):
+            assert isinstance(ask(asked, one, clock), AuthenticationError)
+    assert len(seen) == 1
+
+
+def test_nothing_listens() -> None:
+    """It is tried again in the next poll."""
+    with socket.create_server((LOOPBACK, 0)) as free:
+        address = f"{LOOPBACK}:{free.getsockname()[1]}"
+    asked = session()
+    assert isinstance(ask(asked, target(address)), RefusedError)
+    with Server(lambda _: PAGE) as server:
+        server_target = target(server.address)
+        assert number(ask(asked, server_target)) == 4
+
+
+def test_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the connection and says nothing."""
+    monkeypatch.setattr(agents, "LONGEST", 0.3)
+    with socket.create_server((LOOPBACK, 0)) as silent:
+        assert isinstance(ask(session(), target(f"{LOOPBACK}:{silent.getsockname()[1]}")), AnswerTimeoutError)
+
+
+@pytest.mark.parametrize("head", [b"Connection: close", b"Content-Length: 1000"])
+def test_a_server_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
+    """The time limit is that of the whole answer."""
+    monkeypatch.setattr(agents, "LONGEST", 0.5)
+    with socket.create_server((LOOPBACK, 0)) as other:
+
+        def serve() -> None:
+            connection, _ = other.accept()
+            with connection, suppress(OSError):
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n")
+                while True:
+                    connection.sendall(b"a")
+                    time.sleep(0.05)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        assert isinstance(ask(session(), target(f"{LOOPBACK}:{other.getsockname()[1]}")), AnswerTimeoutError)
+        thread.join()
+
+
+@pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort"])
+def test_a_server_that_speaks_otherwise(said: bytes) -> None:
+    """Another protocol, and an answer that is cut off."""
+    with socket.create_server((LOOPBACK, 0)) as other:
+
+        def serve() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(said)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        answer = ask(session(), target(f"{LOOPBACK}:{other.getsockname()[1]}"))
+        thread.join()
+    assert isinstance(answer, ProtocolError)
+
+
+def test_https(tmp_path: Path) -> None:
+    """With the authority of `jmx.tls.ca_file`; another one is not trusted."""
+    authority, stranger = Authority(tmp_path / "a", "authority"), Authority(tmp_path / "b", "stranger")
+    own = authority.issue("agent", "agent", HERE)
+    with Server(lambda _: PAGE) as server:
+        server.use(own.certificate, own.key)
+        for trusted, error in ((authority, None), (stranger, TlsError)):
+            context = JmxTlsConfig(trusted.certificate, None, None, registry=True).context
+            answer = ask(session(context=context), target(server.address))
+            assert isinstance(answer, RawBeans if error is None else error), answer
+    missing = JmxTlsConfig(tmp_path / "missing", None, None, registry=True).context
+    assert isinstance(ask(session(context=missing), target("127.0.0.1:1")), TlsError)

@@ -1,0 +1,51 @@
+"""The configurations of docs/platforms, read by the loader of the sidecar."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kafka_warden.config import load
+from sandbox.certificates import Authority
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs" / "platforms").glob("*.md"))
+CONFIGURATIONS = [
+    (page.stem, text)
+    for page in [*PAGES, ROOT / "docs" / "agents.md"]
+    for text in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    if re.match(r"(kafka|jmx):", text)
+]
+
+
+def test_pages_have_a_place() -> None:
+    """The table of platforms links to all, and each begins with commands."""
+    table = (ROOT / "docs" / "platforms" / "README.md").read_text(encoding="utf-8")
+    for page in PAGES:
+        if page.name == "README.md":
+            continue
+        assert f"]({page.name})" in table
+        text = page.read_text(encoding="utf-8")
+        assert "```sh\n" in text[:600], page.name
+
+
+@pytest.mark.parametrize(("page", "text"), CONFIGURATIONS, ids=[page for page, _ in CONFIGURATIONS])
+def test_configurations(page: str, text: str, tmp_path: Path) -> None:
+    """Every option exists, and every property has an effect; files are made where the page names some."""
+    document = yaml.safe_load(text)
+    pair = Authority(tmp_path, "authority").issue("client")
+    files = {"ssl.certificate.location": pair.certificate, "ssl.key.location": pair.key}
+    kafka = document.setdefault("kafka", {"bootstrap.servers": "broker:9092"})
+    for name in kafka:
+        if name.endswith(".file"):
+            (tmp_path / "secret").write_text("secret")
+            (tmp_path / "secret").chmod(0o600)
+            kafka[name] = str(tmp_path / "secret")
+        elif name.endswith(".location"):
+            kafka[name] = str(files.get(name, tmp_path / "authority.pem"))
+    file = tmp_path / "warden.yml"
+    file.write_text(yaml.safe_dump(document))
+    config = load({}, {}, file)
+    assert config.kafka.settings.ignored == ()
+    assert config.jmx.enabled == ("jmx" in document), page
