@@ -293,6 +293,8 @@ class ProcessBeans:
     """Request beans: throttle_time (seconds)."""
     left_out: int = 0
     """Clients whose beans were not read, because the process has too many."""
+    every: float = 0.0
+    """Seconds until the next answer, where that may be later than the next poll."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,7 @@ def test_agents(doctor: ScriptedDoctor) -> None:
         address = url.removeprefix("http://")
         doctor.config["jmx"] = {"source": "http", "brokers": {1: address}}
         assert doctor.wrong() == {}
+        assert doctor.code == 0
         doctor.config["jmx"]["path"] = "/other"
         doctor.one("KW-JMX", "answers 404 to /other", "jmx.path")
         doctor.config["jmx"] = {"source": "http", "brokers": {1: f"127.0.0.1:{free_port()}"}}

@@ -10,6 +10,7 @@ from kafka_warden.clients.kafka import kerberos
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.clients.kafka.tokens import REFUSED_PAUSE
 from kafka_warden.config.load import load
 from kafka_warden.errors import AuthenticationError, ConfigError, TokenError
 from kafka_warden.settings.secrets import Secret
@@ -121,6 +122,11 @@ def test_faults_of_the_kdc(
     asked = link(client, keytab)
     client.fail(asked, error, message)
     kdc.fault = 0
+    if error is AuthenticationError:
+        before = len(kdc.asked)
+        client.fail(asked, error, message)
+        assert len(kdc.asked) == before
+        client.clock.advance(REFUSED_PAUSE)
     assert client.ask(asked) == CLUSTER
 
 

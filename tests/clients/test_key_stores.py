@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import pkcs12
 
 from kafka_warden.clients.kafka.key_stores import KeyStore
 from kafka_warden.clients.kafka.librdkafka import librdkafka
@@ -105,6 +106,24 @@ def test_the_content_of_a_store_is_that_of_the_pem_files(stores: Stores, kind: s
 def _number(pem: bytes) -> Any:
     key: Any = serialization.load_pem_private_key(pem, None)
     return key.private_numbers()
+
+
+def test_the_chain_of_a_key_is_not_trusted(stores: Stores, tmp_path: Path) -> None:
+    """Of one PKCS12 file for both: what belongs to the key is its chain, and only the rest is trusted."""
+    other = Authority(tmp_path, "other")
+    certificates = [
+        x509.load_pem_x509_certificate(file.read_bytes())
+        for file in (stores.client.certificate, stores.authority.certificate, other.certificate)
+    ]
+    own, *added = certificates
+    key = serialization.load_pem_private_key(stores.client.key.read_bytes(), None)
+    encryption = serialization.BestAvailableEncryption(PASSWORD.encode())
+    file = tmp_path / "both.p12"
+    file.write_bytes(pkcs12.serialize_key_and_certificates(b"own", key, own, added, encryption))  # type: ignore[arg-type]  # a key of a kind that PKCS #12 knows
+    store = KeyStore("ssl.truststore", file, Secret(PASSWORD))
+    assert store.trusted().count("BEGIN") == 1
+    assert ssl.PEM_cert_to_DER_cert(store.trusted()) == added[1].public_bytes(serialization.Encoding.DER)
+    assert store.identity()[0].count("BEGIN") == 2
 
 
 @pytest.mark.parametrize("options", [("-J-Dkeystore.pkcs12.legacy",), ("-J-Dkeystore.pkcs12.macAlgorithm=NONE",)])

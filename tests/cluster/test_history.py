@@ -40,6 +40,9 @@ def test_history_has_what_the_page_showed(cluster: Cluster, tmp_path: Path) -> N
         pages.append(sidecar.next_page())
         assert pages[-1].by("sink", "sink_up") == {"parquet": 1, "kafka": 1}
         assert pages[-1].all("sink_dropped_total") == {}
+        # What a busy machine cannot write within the time of a stop is lost.
+        rows_of = ("sink", "sink_rows_total")
+        sidecar.wait(lambda page: min(page.by(*rows_of).values(), default=0) > 0, what="rows are written")
 
     kept = [written(tables) for tables in polls(folder)]
     assert [tables["polls"]["remembered"][0] for tables in kept].count("restored") == 1

@@ -246,6 +246,7 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("jmx: {source: http, path: metrics}", "jmx.path: expected the path of a URL, such as /metrics, got 'metrics'"),
     ("jmx: {path: /metrics}", "jmx.path: no effect with jmx.source rmi; remove it"),
     ("jmx: {source: http, tls: {ca_file: f, registry: true}}", "jmx.tls.registry: no effect with jmx.source http"),
+    ("jmx: {source: http, controllers: ['a:1']}", "jmx.controllers: jmx.source http needs their ids"),
     ("jmx: {source: tcp}", "jmx.source: expected one of rmi, http, got 'tcp'"),
     ("jmx: {user: u}", "jmx.user: needs jmx.password_file, or KAFKA_WARDEN_JMX_PASSWORD"),
     ("jmx: {user: u, password_file: missing}", "missing: cannot read the secret: No such file or directory"),

@@ -37,13 +37,17 @@ def test_configurations(page: str, text: str, tmp_path: Path) -> None:
     pair = Authority(tmp_path, "authority").issue("client")
     files = {"ssl.certificate.location": pair.certificate, "ssl.key.location": pair.key}
     kafka = document.setdefault("kafka", {"bootstrap.servers": "broker:9092"})
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "secret").chmod(0o600)
     for name in kafka:
         if name.endswith(".file"):
-            (tmp_path / "secret").write_text("secret")
-            (tmp_path / "secret").chmod(0o600)
             kafka[name] = str(tmp_path / "secret")
         elif name.endswith(".location"):
             kafka[name] = str(files.get(name, tmp_path / "authority.pem"))
+    jmx = document.get("jmx", {})
+    for section, name in ((jmx, "password_file"), (jmx.get("tls", {}), "ca_file")):
+        if name in section:
+            section[name] = str(tmp_path / ("secret" if name == "password_file" else "authority.pem"))
     file = tmp_path / "warden.yml"
     file.write_text(yaml.safe_dump(document))
     config = load({}, {}, file)

@@ -25,8 +25,6 @@ ALL: Final = ["broker 1", "broker 2", "broker 3", *CONTROLLER]
 class Session:
     """Keeps which processes were asked, and answers at once: with nothing, or with a fault."""
 
-    every = 0.0
-
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
         self.faults: dict[str, SourceError] = {}

@@ -40,8 +40,6 @@ DEAD, HANGS = 4, 8
 class Beans:
     """Answers for each process at once, with every bean and one client that is over its quota."""
 
-    every = 0.0
-
     def ask(self, targets: Sequence[JmxTarget], _: float) -> dict[str, RawBeans]:
         """Answer."""
         return {target.key: self._of(target.key) for target in targets}

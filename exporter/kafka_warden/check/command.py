@@ -21,6 +21,7 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
+from kafka_warden.config.types import RMI
 from kafka_warden.errors import ConfigError
 from kafka_warden.log import configure
 from kafka_warden.standard_streams import write
@@ -107,7 +108,7 @@ def applicable(config: Config) -> frozenset[str]:
         "KW-TOKEN": isinstance(settings.credentials, Tokens | Kerberos),
         "KW-LOGIN": settings.sasl_mechanism is not None,
         "KW-LOGIN-LIBRDKAFKA": _compares_login(config),
-        "KW-JMX-JVM": config.jmx.enabled,
+        "KW-JMX-JVM": config.jmx.enabled and config.jmx.source == RMI,
         "KW-JMX": config.jmx.enabled,
         "KW-JMX-JMXQUERY": config.jmx.enabled and compares(config),
     }

@@ -71,14 +71,15 @@ class JmxTlsConfig(Section):
         return TlsFiles(str(self.ca_file), cert, key, self.registry)
 
     def context(self) -> ssl.SSLContext:
-        """Make the context for HTTPS; without `ca_file` the system's authorities are trusted.
+        """Make the context for HTTPS, which needs `ca_file`.
 
         Raises:
             OSError: a file cannot be used.
         """
         context = ssl.create_default_context(cafile=self.ca_file)
         if self.cert_file is not None:
-            context.load_cert_chain(self.cert_file, self.key_file)
+            # Without a password OpenSSL asks for it on the terminal and waits.
+            context.load_cert_chain(self.cert_file, self.key_file, password=lambda: "")
         return context
 
 

@@ -1,5 +1,6 @@
 """Polls a cluster: order of questions, deadlines, cadence, last good answers, remembered brokers."""
 
-from kafka_warden.poller.poller import SHOWN_FOR, Poller, PollerSettings
+from kafka_warden.poller.beans import SHOWN_FOR
+from kafka_warden.poller.poller import Poller, PollerSettings
 
 __all__ = ["SHOWN_FOR", "Poller", "PollerSettings"]

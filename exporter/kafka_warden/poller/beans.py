@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
@@ -17,6 +17,9 @@ from kafka_warden.settings.secrets import SecretSource
 from kafka_warden.sources.jmx import parse_beans
 
 Key = TypeVar("Key")
+
+SHOWN_FOR: Final = 3
+"""Intervals for which an answer is shown without a newer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +100,6 @@ class JmxQuestions:
         """What the numbers come from: `rmi`, `prometheus` or `jolokia`."""
         return self._session.source
 
-    @property
-    def every(self) -> float:
-        """Seconds between two readings, where that may be more than those between two polls."""
-        return self._session.every
-
     def close(self) -> None:
         """End the child process, and with it the questions under way."""
         self._session.close()
@@ -132,6 +130,9 @@ class JmxQuestions:
         return JmxTarget(key, *address, self._plan.user, self._plan.password, kind, named)
 
 
-def fresh(beans: Mapping[Key, ProcessBeans], oldest: float) -> dict[Key, ProcessBeans]:
-    """Drop answers from before a monotonic time: one without a newer one is shown for three intervals, or readings."""
-    return {key: answer for key, answer in beans.items() if answer.at >= oldest}
+def fresh(beans: Mapping[Key, ProcessBeans], clock: float, interval: float) -> dict[Key, ProcessBeans]:
+    """Drop old answers: one without a newer one is shown for three polls, or readings where these are rarer.
+
+    `clock`: monotonic seconds. `interval`: seconds between two polls.
+    """
+    return {key: each for key, each in beans.items() if each.at >= clock - SHOWN_FOR * max(interval, each.every)}

@@ -14,7 +14,7 @@ from kafka_warden.errors import PollAbandonedError
 from kafka_warden.model import NO_BROKER, ControllerWindow, Optional, Snapshot, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.asking import PollContext, PollerState, Reach
-from kafka_warden.poller.beans import JmxQuestions, Question, fresh
+from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
 from kafka_warden.poller.links import Links
@@ -23,9 +23,6 @@ from kafka_warden.poller.tables import Rows, in_order, mark_moves, partition_tab
 from kafka_warden.sources.metadata import Layout
 
 T = TypeVar("T")
-
-SHOWN_FOR: Final = 3
-"""Intervals for which an answer is shown without a newer one."""
 
 SLOW: Final = 60.0
 """Seconds between questions about what changes rarely: quotas, configurations of what is at rest."""
@@ -194,7 +191,6 @@ class Poller:
             return None if self._last is None else replace(self._last, status=status)
         oldest = clock - SHOWN_FOR * interval
         slow = clock - SHOWN_FOR * max(interval, self._settings.slow, self._settings.log_dirs)
-        beans = clock - SHOWN_FOR * max(interval, self.jmx.every if self.jmx is not None else 0.0)
         # Old reassignments mark replicas all the same: an adding replica did not fall out of the ISR.
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
         ends = in_order(layout, rows, asked.ends, asked.followers_at, asked.leaders_asked_at)
@@ -221,8 +217,8 @@ class Poller:
             quotas=answers.quotas if answers.answered_since(Source.QUOTAS, slow) else None,
             quorum=quorum,
             controller_window=answers.window_of(quorum),
-            broker_beans=fresh(answers.broker_beans, beans),
-            controller_beans=fresh(answers.controller_beans, beans),
+            broker_beans=fresh(answers.broker_beans, clock, interval),
+            controller_beans=fresh(answers.controller_beans, clock, interval),
             status=status,
         )
 

@@ -40,6 +40,7 @@ def parse_beans(reply: RawBeans) -> ProcessBeans:
         mutations=_clients(MUTATIONS, reply.rows),
         requests=_clients(REQUESTS, reply.rows),
         left_out=reply.left_out,
+        every=reply.every,
     )
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from kafka_warden.errors import (
     RefusedError,
     SourceError,
     TlsError,
+    TooLargeError,
 )
 from kafka_warden.settings.secrets import Secret
 from sandbox.certificates import HERE, Authority
@@ -91,7 +93,6 @@ def test_an_agent_is_asked_once_a_minute(server: Server, clock: Clock) -> None:
     assert (number(first), ask(asked, one, clock)) == (4, first)
     clock.now += 1
     wait_until(lambda: number(ask(asked, one, clock)) == 5)
-    assert asked.every == agents.EVERY
 
 
 def test_a_slow_agent_is_asked_less_often(server: Server, clock: Clock) -> None:
@@ -105,7 +106,7 @@ def test_a_slow_agent_is_asked_less_often(server: Server, clock: Clock) -> None:
     asked, one = session(clock), target(server.address)
     answer = ask(asked, one, clock)
     assert isinstance(answer, RawBeans)
-    assert (answer.took, asked.every) == (2, 100)
+    assert (answer.took, answer.every) == (2, 100)
 
 
 def test_a_poll_does_not_wait_for_a_slow_agent(server: Server, clock: Clock) -> None:
@@ -169,12 +170,44 @@ def test_refusals(status: int, error: type[SourceError]) -> None:
 
 
 def test_a_refused_login_is_held_back(clock: Clock) -> None:
-    """For a minute: some servers lock accounts."""
+    """For a minute, since some servers lock accounts; or until the password is another one."""
     with answering({"/metrics": b""}, 401) as (url, seen):
         asked, one = session(clock), target(url, user="monitor", password=Secret(PASSWORD))
         for _ in range(3):
             assert isinstance(ask(asked, one, clock), AuthenticationError)
-    assert len(seen) == 1
+        assert len(seen) == 1
+        ask(asked, replace(one, password=Secret("another")), clock)
+        wait_until(lambda: len(seen) == 2)
+
+
+def test_a_failure_is_no_reason_for_a_long_pause(server: Server, clock: Clock) -> None:
+    """A page that is none: asked again after one minute, then two, four, and five at most."""
+    asked, one = session(clock), target(server.address)
+    pages: list[float] = []
+
+    def broken(_: bytes) -> bytes:
+        pages.append(clock.now)
+        return b"<html>"
+
+    def has_read(count: int) -> bool:
+        return len(pages) == count and all(slot.reading is None for slot in asked._slots.values())
+
+    server.answer = broken
+    assert isinstance(ask(asked, one, clock), ProtocolError)
+    for count, pause in enumerate((60, 120, 240, 300, 300), start=1):
+        clock.now += pause - 1
+        ask(asked, one, clock)
+        assert has_read(count)
+        clock.now += 1
+        ask(asked, one, clock)
+        wait_until(lambda count=count: has_read(count + 1))  # type: ignore[misc]  # bound in this round
+
+
+def test_a_large_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not read to its end."""
+    monkeypatch.setattr(agents, "MOST_PAGE", 1000)
+    server.answer = lambda _: PAGE * 1000
+    assert isinstance(ask(session(), target(server.address)), TooLargeError)
 
 
 def test_nothing_listens() -> None:
@@ -195,9 +228,9 @@ def test_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
         assert isinstance(ask(session(), target(f"{LOOPBACK}:{silent.getsockname()[1]}")), AnswerTimeoutError)
 
 
-@pytest.mark.parametrize("head", [b"Connection: close", b"Content-Length: 1000"])
+@pytest.mark.parametrize("head", [b"Connection: close\r\n\r\n", b"Content-Length: 1000\r\n\r\n", b"X-Header: "])
 def test_a_server_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
-    """The time limit is that of the whole answer."""
+    """The time limit is that of the whole answer, with its head."""
     monkeypatch.setattr(agents, "LONGEST", 0.5)
     with socket.create_server((LOOPBACK, 0)) as other:
 
@@ -205,7 +238,7 @@ def test_a_server_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, he
             connection, _ = other.accept()
             with connection, suppress(OSError):
                 connection.recv(4096)
-                connection.sendall(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n")
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" + head)
                 while True:
                     connection.sendall(b"a")
                     time.sleep(0.05)

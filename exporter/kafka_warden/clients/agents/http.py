@@ -5,8 +5,8 @@ import contextlib
 import http.client
 import socket
 import ssl
-import time
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
@@ -28,37 +28,40 @@ from kafka_warden.settings.strict import reason
 CONNECT_SECONDS: Final = 5.0
 CHUNK: Final = 64 * 1024
 """Bytes that are read at once."""
-MOST: Final = 256 << 20
-"""Bytes of an answer. With a rule for everything, 10,000 replicas are some 10 MB."""
 
 
 @contextlib.contextmanager
 def answer(
-    target: JmxTarget, path: str, body: bytes | None, seconds: float, context: ssl.SSLContext | None
+    target: JmxTarget,
+    path: str,
+    body: bytes | None,
+    password: Secret | None,
+    seconds: float,
+    context: ssl.SSLContext | None,
+    most: int,
 ) -> Iterator[Iterator[bytes]]:
     """Send a GET, or a POST of JSON where there is a `body`; yield the lines of the answer while they come.
 
-    `seconds`: for all of it. `context`: of HTTPS. Variables that name a proxy have no effect.
+    `seconds`: for all of it, after the connection. `context`: of HTTPS. `most`: bytes. Variables that name a proxy have
+    no effect.
 
     Raises:
         SourceError: there is no answer, or a refusal, by the cause. The iterator raises it too.
     """
-    where, until = f"{target.host}:{target.port}", time.monotonic() + seconds
+    where, late = f"{target.host}:{target.port}", threading.Event()
     connection = (
         http.client.HTTPConnection(target.host, target.port, timeout=CONNECT_SECONDS)
         if context is None
         else http.client.HTTPSConnection(target.host, target.port, timeout=CONNECT_SECONDS, context=context)
     )
-    with contextlib.closing(connection), _failures(where):
+    with contextlib.closing(connection), _failures(where, late):
         _connect(connection, where)
-        # The response takes the socket over.
-        sock = connection.sock
-        _limit(sock, until)
-        connection.request("GET" if body is None else "POST", path, body, _headers(target, body))
-        with contextlib.closing(connection.getresponse()) as response:
-            if response.status != HTTPStatus.OK:
-                raise _refusal(response.status, where, path, target.user)
-            yield _lines(response, lambda: _limit(sock, until), where)
+        with _limited(connection.sock, seconds, late):
+            connection.request("GET" if body is None else "POST", path, body, _headers(target, body, password))
+            with contextlib.closing(connection.getresponse()) as response:
+                if response.status != HTTPStatus.OK:
+                    raise _refusal(response.status, where, path, target.user)
+                yield _lines(response, late, where, most)
 
 
 def _connect(connection: http.client.HTTPConnection, where: str) -> None:
@@ -76,58 +79,74 @@ def _connect(connection: http.client.HTTPConnection, where: str) -> None:
         ) from None
 
 
-def _limit(sock: socket.socket, until: float) -> None:
-    """Let the next call on the socket take what is left of the time."""
-    left = until - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    sock.settimeout(left)
+@contextlib.contextmanager
+def _limited(sock: socket.socket, seconds: float, late: threading.Event) -> Iterator[None]:
+    """End the connection after so many seconds: a time limit of a socket is that of one call, and begins again."""
+
+    def end() -> None:
+        late.set()
+        with contextlib.suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+
+    sock.settimeout(seconds)
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
-def _headers(target: JmxTarget, body: bytes | None) -> dict[str, str]:
+def _headers(target: JmxTarget, body: bytes | None, password: Secret | None) -> dict[str, str]:
     headers = {"Accept": "text/plain;version=0.0.4" if body is None else "application/json"}
     headers |= {"User-Agent": "kafka-warden"} | ({} if body is None else {"Content-Type": "application/json"})
-    if target.user is not None and target.password is not None:
-        pair = Secret(f"{target.user}:{target.password.read().reveal()}")
+    if target.user is not None and password is not None:
+        pair = Secret(f"{target.user}:{password.reveal()}")
         encoded = Secret(base64.b64encode(pair.reveal().encode()).decode())
         headers["Authorization"] = f"Basic {encoded.reveal()}"
     return headers
 
 
-def _lines(response: http.client.HTTPResponse, limit: Callable[[], None], where: str) -> Iterator[bytes]:
+def _lines(response: http.client.HTTPResponse, late: threading.Event, where: str, most: int) -> Iterator[bytes]:
     """Yield the lines of an answer without their ends; one that is very long in parts."""
     size, rest = 0, b""
-    with _failures(where):
+    with _failures(where, late):
         while part := response.read1(CHUNK):
             size += len(part)
-            if size > MOST:
-                raise TooLargeError(f"{where} answers with more than {MOST >> 20} MiB; write rules for its agent")
+            if size > most:
+                raise TooLargeError(f"{where} answers with more than {most >> 20} MiB; write rules for its agent")
             *lines, rest = (rest + part).split(b"\n")
             yield from lines
             if len(rest) > CHUNK:
                 yield rest
                 rest = b""
-            limit()
+        if late.is_set():
+            raise TimeoutError
         if response.length:
             raise http.client.IncompleteRead(b"", response.length)
         yield rest
 
 
 @contextlib.contextmanager
-def _failures(where: str) -> Iterator[None]:
+def _failures(where: str, late: threading.Event) -> Iterator[None]:
     """Turn what the connection raises into a `SourceError`."""
     try:
         yield
-    except TimeoutError:
-        raise AnswerTimeoutError(
-            f"{where} did not answer in time; write rules for its agent that leave out partitions"
-        ) from None
-    except ssl.SSLCertVerificationError as failure:
-        raise TlsError(f"the certificate of {where} is not trusted ({failure.verify_message})") from None
-    except ssl.SSLError as failure:
-        raise TlsError(f"no TLS with {where} ({failure.reason}); does its agent use HTTPS?") from None
     except (OSError, http.client.HTTPException) as failure:
-        raise ProtocolError(f"{where} does not answer in HTTP ({type(failure).__name__}); correct jmx.port") from None
+        raise _fault(failure, where, late=late.is_set()) from None
+
+
+def _fault(failure: Exception, where: str, *, late: bool) -> SourceError:
+    if late or isinstance(failure, TimeoutError):
+        return AnswerTimeoutError(
+            f"{where} did not answer in time; write rules for its agent that leave out partitions"
+        )
+    if isinstance(failure, ssl.SSLCertVerificationError):
+        return TlsError(f"the certificate of {where} is not trusted ({failure.verify_message})")
+    if isinstance(failure, ssl.SSLError):
+        return TlsError(f"no TLS with {where} ({failure.reason}); does its agent use HTTPS?")
+    return ProtocolError(f"{where} does not answer in HTTP ({type(failure).__name__}); correct jmx.port")
 
 
 def _refusal(status: int, where: str, path: str, user: str | None) -> SourceError:

@@ -16,12 +16,11 @@ from kafka_warden.clients.agents.jolokia import read_beans
 from kafka_warden.clients.agents.names import Names
 from kafka_warden.clients.agents.prometheus import read_page
 from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
-from kafka_warden.clients.jmx.slots import AUTH_HOLD, FORGET, Answer, JmxTarget, Place
+from kafka_warden.clients.jmx.slots import AUTH_HOLD, FORGET, Answer, JmxTarget, Place, refuse_clear_password
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
-    ConfigError,
     ConnectTimeoutError,
     ProtocolError,
     RefusedError,
@@ -29,15 +28,22 @@ from kafka_warden.errors import (
     SourceError,
     TlsError,
 )
+from kafka_warden.settings.secrets import Secret
 
 EVERY: Final = 60.0
 """Seconds between two readings of an agent, at least."""
 COST: Final = 50
 """Times the duration of a reading until the next one, at least: an agent takes 2 % of a core at most."""
 LONGEST: Final = 30.0
-"""Seconds of a reading."""
+"""Seconds of a request."""
+LONGEST_PAUSE: Final = 300.0
+"""Seconds after readings that failed; 60 after the first one."""
 AT_ONCE: Final = 8
 """Readings at the same time."""
+MOST_PAGE: Final = 256 << 20
+"""Bytes of a page, which is read line by line. With a rule for everything, 10,000 replicas are some 10 MB."""
+MOST_JSON: Final = 16 << 20
+"""Bytes of an answer of Jolokia."""
 JOLOKIA: Final = "/jolokia"
 """End of a path behind which Jolokia is."""
 
@@ -49,9 +55,12 @@ class _Slot:
     used: float
     answer: Answer | None = None
     due: float = -math.inf
-    every: float = EVERY
+    failures: int = 0
+    """Readings in a row that failed after the agent was connected to."""
     reading: threading.Event | None = None
     """Set when the reading that is under way ends."""
+    password: Secret | None = None
+    """Of the last reading."""
 
 
 @dataclass(slots=True)
@@ -80,12 +89,6 @@ class AgentSession:
         """What the numbers come from."""
         return "jolokia" if self.path.rstrip("/").endswith(JOLOKIA) else "prometheus"
 
-    @property
-    def every(self) -> float:
-        """Seconds between two readings of the slowest agent."""
-        with self._lock:
-            return max((slot.every for slot in self._slots.values()), default=EVERY)
-
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Answer]:
         """Return the latest answer of each; start the readings that are due.
 
@@ -93,8 +96,8 @@ class AgentSession:
         """
         slots = {target.key: self._asked(target) for target in targets}
         for slot in slots.values():
-            if slot.answer is None and slot.reading is not None:
-                slot.reading.wait(max(0.0, deadline - self.clock()))
+            if slot.answer is None and (reading := slot.reading) is not None:
+                reading.wait(max(0.0, deadline - self.clock()))
         return {
             target.key: slots[target.key].answer
             or AnswerTimeoutError(f"the agent at {target.host}:{target.port} has not answered yet")
@@ -110,61 +113,78 @@ class AgentSession:
             self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
             slot = self._slots.setdefault(target.place, _Slot(now))
             slot.used = now
-            if slot.reading is None and now >= slot.due:
-                slot.reading = threading.Event()
-                threading.Thread(target=self._read, args=(target, slot), name="agent", daemon=True).start()
+            if slot.reading is None and (now >= slot.due or _corrected(target, slot)):
+                reading = threading.Event()
+                threading.Thread(target=self._read, args=(target, slot, reading), name="agent", daemon=True).start()
+                slot.reading = reading
             return slot
 
-    def _read(self, target: JmxTarget, slot: _Slot) -> None:
+    def _read(self, target: JmxTarget, slot: _Slot, reading: threading.Event) -> None:
         with self._free:
             began = self.clock()
             try:
-                found: Answer = self._answer(target)
+                found: Answer = self._answer(target, slot)
             except SourceError as fault:
                 found = fault
             except Exception as failure:  # noqa: BLE001  # whatever a library raises: a poll may wait for the result
                 found = ProtocolError(f"{target.host}:{target.port} cannot be read: {type(failure).__name__}")
             ended = self.clock()
-            if isinstance(found, RawBeans):
-                found = replace(found, at=ended, took=ended - began)
         with self._lock:
-            slot.every = max(EVERY, COST * (ended - began))
-            slot.answer, slot.due = found, ended + _pause(found, slot.every)
-            reading, slot.reading = slot.reading, None
-        if reading is not None:
-            reading.set()
+            slot.failures = slot.failures + 1 if isinstance(found, SourceError) else 0
+            pause = _pause(found, slot.failures)
+            if isinstance(found, RawBeans):
+                pause = max(EVERY, COST * (ended - began))
+                found = replace(found, at=ended, took=ended - began, every=pause)
+            slot.answer, slot.due, slot.reading = found, ended + pause, None
+        reading.set()
 
-    def _answer(self, target: JmxTarget) -> RawBeans:
+    def _answer(self, target: JmxTarget, slot: _Slot) -> RawBeans:
         """Read one agent.
 
         Raises:
             SourceError: it did not answer, or may not be sent the password.
         """
-        if target.password is not None and self.context is None and not target.trusted:
-            raise TlsError(
-                f"the agent at {target.host}:{target.port} would get the password in clear, and only the metadata names"
-                " this host: set jmx.tls.ca_file, or name the address in jmx.brokers"
-            )
+        slot.password = password = _password(target)
+        if password is not None and self.context is None:
+            refuse_clear_password(target)
         try:
             context = self.context() if self.context is not None else None
-        except (ConfigError, OSError) as failure:
+        except (OSError, ValueError) as failure:
             raise TlsError(f"jmx.tls.ca_file, or the client's certificate and key, cannot be used: {failure}") from None
         question = self.questions[target.kind]
-        try:
-            if self.source == "jolokia":
-                return read_beans(lambda body: self._post(target, body, context), question)
-            with answer(target, self.path, None, LONGEST, context) as lines:
-                return read_page(lines, Names.of(question))
-        except SecretError as unreadable:
-            raise AuthenticationError(str(unreadable)) from None
+        if self.source == "jolokia":
+            path = f"{self.path.rstrip('/')}/"
 
-    def _post(self, target: JmxTarget, body: bytes, context: ssl.SSLContext | None) -> bytes:
-        with answer(target, f"{self.path.rstrip('/')}/", body, LONGEST, context) as lines:
-            return b"".join(lines)
+            def post(body: bytes) -> bytes:
+                with answer(target, path, body, password, LONGEST, context, MOST_JSON) as lines:
+                    return b"".join(lines)
+
+            return read_beans(post, question)
+        with answer(target, self.path, None, password, LONGEST, context, MOST_PAGE) as lines:
+            return read_page(lines, Names.of(question))
 
 
-def _pause(found: Answer, every: float) -> float:
-    """Return the seconds until the next reading. Where nothing answered, asking again costs no broker anything."""
+def _password(target: JmxTarget) -> Secret | None:
+    try:
+        return target.password.read() if target.password is not None else None
+    except SecretError as unreadable:
+        raise AuthenticationError(str(unreadable)) from None
+
+
+def _corrected(target: JmxTarget, slot: _Slot) -> bool:
+    """Return whether the password that was refused is another one now."""
+    if not isinstance(slot.answer, AuthenticationError):
+        return False
+    try:
+        return _password(target) != slot.password
+    except AuthenticationError:
+        return False
+
+
+def _pause(found: Answer, failures: int) -> float:
+    """Return the seconds until an agent that failed is asked again. Where nothing answers, that costs no broker."""
     if isinstance(found, AuthenticationError):
         return AUTH_HOLD
-    return 0.0 if isinstance(found, RefusedError | ConnectTimeoutError | TlsError) else every
+    if isinstance(found, RefusedError | ConnectTimeoutError | TlsError):
+        return 0.0
+    return min(EVERY * 2.0 ** (failures - 1), LONGEST_PAUSE)

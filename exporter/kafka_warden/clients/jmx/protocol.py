@@ -107,6 +107,8 @@ class RawBeans:
     """Beans that matched a pattern and were not read, because there were too many."""
     took: float | None = None
     """Seconds that the reading took, where that is not the time since it was asked for."""
+    every: float = 0.0
+    """Seconds until the next reading, where that may be later than the next poll."""
 
 
 def encode(message: Hello | Request | Reply | Mapping[str, Any]) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from kafka_warden.clients.jmx.process import ChildProcess
 from kafka_warden.clients.jmx.protocol import Hello, Kind, Question, RawBeans, Request, TlsFiles, decode_reply, encode
-from kafka_warden.clients.jmx.slots import FORGET, Answer, JmxTarget, Place, Slot, Wanted
+from kafka_warden.clients.jmx.slots import FORGET, Answer, JmxTarget, Place, Slot, Wanted, refuse_clear_password
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
     AnswerTimeoutError,
@@ -76,8 +76,6 @@ class JmxSession:
 
     source: Final = "rmi"
     """What the numbers come from."""
-    every: Final = 0.0
-    """Seconds between two readings: one in each poll."""
 
     @property
     def pid(self) -> int | None:
@@ -117,15 +115,15 @@ class JmxSession:
         slot, now = wanted.slot, monotonic()
         try:
             password = wanted.target.password.read() if wanted.target.password is not None else None
+            if password is not None and not self._uses_tls:
+                refuse_clear_password(wanted.target)
         except SecretError as unreadable:
             wanted.answer = AuthenticationError(str(unreadable))
             return
-        if password is not None and not self._uses_tls and not wanted.target.trusted:
-            wanted.answer = TlsError(
-                f"JMX at {wanted.target.host}:{wanted.target.port} would get the password in clear, and only the"
-                " metadata names this host: set jmx.tls.ca_file, or name the address in jmx.brokers"
-            )
-        elif slot.held_back(now, password):
+        except TlsError as refused:
+            wanted.answer = refused
+            return
+        if slot.held_back(now, password):
             wanted.answer = slot.answer
         elif slot.overdue(now, self._overdue):
             where = f"{wanted.target.host}:{wanted.target.port}"

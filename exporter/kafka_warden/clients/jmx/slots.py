@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_warden.clients.jmx.protocol import Kind, RawBeans, Reply, result
-from kafka_warden.errors import AuthenticationError, SourceError
+from kafka_warden.errors import AuthenticationError, SourceError, TlsError
 from kafka_warden.settings.secrets import Secret, SecretSource
 
 AUTH_HOLD: Final = 60.0
@@ -46,6 +46,19 @@ class JmxTarget:
     def place(self) -> Place:
         """A target that moved counts as another one: a call that hangs at the old address must not delay it."""
         return (self.key, self.host, self.port)
+
+
+def refuse_clear_password(target: JmxTarget) -> None:
+    """Send no password without TLS to a host that only the metadata names.
+
+    Raises:
+        TlsError: it is one.
+    """
+    if not target.trusted:
+        raise TlsError(
+            f"JMX at {target.host}:{target.port} would get the password in clear, and only the metadata names"
+            " this host: set jmx.tls.ca_file, or name the address in jmx.brokers"
+        )
 
 
 @dataclass(slots=True)

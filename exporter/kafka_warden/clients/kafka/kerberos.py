@@ -5,6 +5,7 @@ connections, and renewed by the library after half of their life.
 """
 
 import asyncio
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from typing import Any, Final, TypeVar
 
 from kafka_warden.clients.kafka.jaas import NAME, parse_jaas
 from kafka_warden.clients.kafka.network import Network
-from kafka_warden.clients.kafka.tokens import refused, said
+from kafka_warden.clients.kafka.tokens import REFUSED_PAUSE, refused, said
 from kafka_warden.errors import AuthenticationError, ConfigError, SecretError, SourceError, TokenError
 from kafka_warden.settings.secrets import FileWatch, SecretSource, refuse_shared
 from kafka_warden.settings.strict import open_now, reason
@@ -41,6 +42,8 @@ _TABLE: Final = -1765328384
 """First error code of Kerberos; that of the protocol (RFC 4120, section 7.5.9) is added. As signed 32 bits."""
 _REFUSALS: Final = frozenset(_TABLE + code for code in (1, 2, 3, 6, 7, 9, 12, 14, 18, 20, 21, 22, 23, 24))
 """Principal, key, password or service that the KDC does not know, or does not accept now."""
+_NO_SERVICE: Final = _TABLE + 7
+"""The one refusal that is not about the principal."""
 _SKEW: Final = _TABLE + 37
 _NO_KEY: Final = frozenset({-1765328203, -1765328189})
 """KRB5_KT_NOTFOUND, and KRB5_FCC_NOFILE: of no file is there a ticket, since the key for it is missing."""
@@ -64,6 +67,8 @@ class Kerberos:
         self._lock = threading.Lock()
         self._watch = FileWatch(self.paths())
         self._memory = next(_numbers)
+        self._refusal = ""
+        self._refused_until = self._now = -math.inf
 
     @property
     def subject(self) -> str:
@@ -108,6 +113,7 @@ class Kerberos:
         return await self._run(network, lambda: self._login(host), timeout_at)
 
     async def _run(self, network: Network, call: Callable[[], T], timeout_at: float) -> T:
+        self._now = network.clock.monotonic()
         try:
             async with asyncio.timeout_at(timeout_at):
                 return await network.kerberos(call)
@@ -151,8 +157,11 @@ class Kerberos:
         if self._keytab is not None:
             with self._lock:
                 if self._watch.changed():  # tickets of the old key would hide that the new one is wrong
-                    self._memory = next(_numbers)
+                    self._memory, self._refused_until = next(_numbers), -math.inf
                 store = {"client_keytab": str(self._keytab), "ccache": f"MEMORY:kafka-warden-{self._memory}"}
+        if self._now < self._refused_until:
+            # Each of many brokers would ask again: a KDC may lock an account after some wrong keys.
+            raise refused(self._refusal)
         name = gssapi.Name(self._principal, gssapi.NameType.kerberos_principal) if self._principal else None
         return gssapi.Credentials(name=name, usage="initiate", mechs=[gssapi.MechType.kerberos], store=store or None)
 
@@ -165,7 +174,10 @@ class Kerberos:
         if code in _NO_KEY:
             return TokenError(f"there is no Kerberos ticket ({text}); set kafka.{KEYTAB}, or KRB5CCNAME")
         if code in _REFUSALS:
-            return refused(f"the KDC refuses {self._principal or 'the principal'} ({text})")
+            fault = refused(f"the KDC refuses {self._principal or 'the principal'} ({text})")
+            if code != _NO_SERVICE:
+                self._refusal, self._refused_until = str(fault), self._now + REFUSED_PAUSE
+            return fault
         if code == _SKEW:
             return TokenError(f"the clocks of this machine and of the KDC differ too much ({text})")
         return TokenError(f"no Kerberos ticket ({text})")

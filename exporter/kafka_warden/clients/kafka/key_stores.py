@@ -95,12 +95,14 @@ def _read_pkcs12(content: bytes, name: str, password: str | None) -> Entries:
         raise KeyStoreError(f"{name}.password is {problem}, or the file is damaged") from None
     others = {each.certificate.subject: each.certificate for each in found.additional_certs}
     encoding = serialization.Encoding.DER
-    trusted = tuple(each.certificate.public_bytes(encoding) for each in found.additional_certs)
-    if found.key is None or found.cert is None:
-        return Entries(trusted)
-    chain = [found.cert.certificate]
-    while (issuer := others.pop(chain[-1].issuer, None)) is not None:
+    chain = [found.cert.certificate] if found.key is not None and found.cert is not None else []
+    while chain and (issuer := others.pop(chain[-1].issuer, None)) is not None:
         chain.append(issuer)
+    # Not by subject: an authority that was renewed has the one before beside it.
+    added = (each.certificate for each in found.additional_certs)
+    trusted = tuple(each.public_bytes(encoding) for each in added if each not in chain)
+    if found.key is None or not chain:
+        return Entries(trusted)
     key = found.key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     return Entries(trusted, key, tuple(each.public_bytes(encoding) for each in chain))
 

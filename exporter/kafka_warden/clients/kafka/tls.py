@@ -98,11 +98,13 @@ class TlsFiles:
     def _load_certificate(self, context: ssl.SSLContext) -> None:
         if self.certificate is None:
             return
-        if (store := self.key_store()) is not None:
-            _load_pem(context, *store.identity())
-            return
+        store = self.key_store()
+        pem = store.identity() if store is not None else None
         password = self.key_password.read().reveal() if self.key_password else ""
         try:
+            if pem is not None:
+                _load_pem(context, *pem)
+                return
             # Always with a password: without one OpenSSL asks for it on the terminal and waits.
             context.load_cert_chain(self.certificate, self.key, password=lambda: password)
         except (OSError, ValueError) as failure:
