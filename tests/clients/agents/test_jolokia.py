@@ -43,7 +43,7 @@ def test_beans() -> None:
         (CLIENTS[0], "throttle-time"): NOT_A_NUMBER,
         (CLIENTS[0], "rate"): 2.5,
         (CLIENTS[1], "rate"): {"status": 403},
-        (CLIENTS[1], "throttle-time"): "ERROR: none",
+        (CLIENTS[1], "throttle-time"): {"status": 500, "error": "it failed"},
     }
     found = read_beans(Agent(values).post, QUESTION)
     assert found.values == {("a:type=B", "Count"): 3}

@@ -64,9 +64,9 @@ def _ask(post: Post, requests: Sequence[Mapping[str, str]]) -> Sequence[Mapping[
     known = isinstance(answers, list) and len(answers) == len(requests)
     if not known or not all(isinstance(answer, dict) and isinstance(answer.get("status"), int) for answer in answers):
         raise ProtocolError("the answer is none of Jolokia's; correct jmx.path")
-    for answer in answers:
-        if answer["status"] not in (_OK, _FORBIDDEN, *_ABSENT):
-            raise ProtocolError(f"Jolokia failed with status {answer['status']}: {str(answer.get('error'))[:300]}")
+    failed = [answer for answer in answers if answer["status"] not in (_OK, _FORBIDDEN, *_ABSENT)]
+    if failed and len(failed) == len(answers):
+        raise ProtocolError(f"Jolokia failed with status {failed[0]['status']}: {str(failed[0].get('error'))[:300]}")
     return list(answers)
 
 
