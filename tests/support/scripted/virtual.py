@@ -16,7 +16,7 @@ LOOKS: Final = 3
 
 LOOK_SECONDS: Final = 0.002
 
-HELPERS: Final = frozenset({"hash", "resolve", "token"})
+HELPERS: Final = frozenset({"hash", "kerberos", "resolve", "token"})
 """Names of the poller's threads whose work the loop waits for."""
 
 
