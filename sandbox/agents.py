@@ -1,16 +1,15 @@
 """Agents in the brokers of a cluster that serve beans over HTTP: that of jmx_exporter, and Jolokia."""
 
-import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from sandbox.cluster import Cluster
+from sandbox.debian import run
 from sandbox.errors import SandboxError
 from sandbox.jars import agents
 from sandbox.ports import LOOPBACK, Ports
 
 JMX_EXPORTER = "1.0.1"
-TIMEOUT_SECONDS = 60
 
 
 def attach_jmx_exporter(cluster: Cluster, ports: Ports, rules: Path) -> Mapping[int, str]:
@@ -24,10 +23,7 @@ def attach_jmx_exporter(cluster: Cluster, ports: Ports, rules: Path) -> Mapping[
     Raises:
         SandboxError: A node did not load it.
     """
-    taken = {node: ports.reserve() for node in cluster.pids()}
-    for node, port in taken.items():
-        _load(cluster, node, "jmx_prometheus_javaagent", f"{LOOPBACK}:{port}:{rules}")
-    return {node: f"{LOOPBACK}:{port}" for node, port in taken.items()}
+    return _attach(cluster, ports, "jmx_prometheus_javaagent", lambda port: f"{LOOPBACK}:{port}:{rules}")
 
 
 def attach_jolokia(cluster: Cluster, ports: Ports) -> Mapping[int, str]:
@@ -36,16 +32,17 @@ def attach_jolokia(cluster: Cluster, ports: Ports) -> Mapping[int, str]:
     Raises:
         SandboxError: A node did not load it.
     """
-    taken = {node: ports.reserve() for node in cluster.pids()}
-    for node, port in taken.items():
-        _load(cluster, node, "jolokia-agent-jvm", f"host={LOOPBACK},port={port}")
-    return {node: f"{LOOPBACK}:{port}" for node, port in taken.items()}
+    return _attach(cluster, ports, "jolokia-agent-jvm", lambda port: f"host={LOOPBACK},port={port}")
 
 
-def _load(cluster: Cluster, node: int, name: str, options: str) -> None:
+def _attach(cluster: Cluster, ports: Ports, name: str, options: Callable[[int], str]) -> Mapping[int, str]:
     (jar,) = agents(JMX_EXPORTER).glob(f"{name}-*.jar")
-    # jcmd splits its arguments at blanks, unless they are quoted.
-    command = ["jcmd", str(cluster.pids()[node]), "JVMTI.agent_load", f'"{jar}"', f'"{options}"']
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
-    if done.returncode or "return code: 0" not in done.stdout:
-        raise SandboxError(f"node {node} did not load {name}: {(done.stdout + done.stderr).strip()[:300]}")
+    addresses = {}
+    for node, pid in cluster.pids().items():
+        port = ports.reserve()
+        # jcmd splits its arguments at blanks, unless they are quoted.
+        said = run(["jcmd", str(pid), "JVMTI.agent_load", f'"{jar}"', f'"{options(port)}"'], jar.parent)
+        if "return code: 0" not in said:
+            raise SandboxError(f"node {node} did not load {name}: {said.strip()[:300]}")
+        addresses[node] = f"{LOOPBACK}:{port}"
+    return addresses

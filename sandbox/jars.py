@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,15 +85,27 @@ def agents(version: str) -> Path:
     return _directory(AGENTS, version)
 
 
-def _directory(wanted: _Wanted, version: str) -> Path:
-    directory = cache_directory() / f"{wanted.folder}-{version}"
-    if not directory.is_dir():
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with directory.with_name(f"{directory.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not directory.is_dir():
-                _resolve(wanted, version, directory)
+def cached(name: str, make: Callable[[Path], None]) -> Path:
+    """A directory of the cache, complete whenever it exists; `make` fills it on first use, one process at a time.
+
+    `make` gets the path of a directory that does not exist yet, in a scratch directory of its own.
+    """
+    directory = cache_directory() / name
+    if directory.is_dir():
+        return directory
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with directory.with_name(f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not directory.is_dir():
+            with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=directory.parent) as scratch:
+                made = Path(scratch) / "made"
+                make(made)
+                made.rename(directory)
     return directory
+
+
+def _directory(wanted: _Wanted, version: str) -> Path:
+    return cached(f"{wanted.folder}-{version}", lambda made: _resolve(wanted, version, made))
 
 
 def _resolve(wanted: _Wanted, version: str, directory: Path) -> None:
@@ -100,17 +113,12 @@ def _resolve(wanted: _Wanted, version: str, directory: Path) -> None:
         raise SandboxError(f"{wanted.name} version {version!r} is not a version such as 4.1.1")
     if shutil.which("mvn") is None:
         raise SandboxError(f"mvn is not on the PATH: install Maven, it resolves the jars of {wanted.name}")
-    with tempfile.TemporaryDirectory(prefix=f"{directory.name}.", dir=directory.parent) as scratch:
-        resolved = Path(scratch) / "jars"
-        command = ["mvn", "-q", "-B", "-C", "-f", os.fspath(wanted.pom), "dependency:copy-dependencies"]
-        command += [f"-D{wanted.setting}={version}", f"-DoutputDirectory={resolved}", "-DincludeScope=runtime"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_SECONDS, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise SandboxError(f"Maven took more than {MAVEN_TIMEOUT_SECONDS} s for {wanted.name} {version}") from error
-        if done.returncode:
-            lines = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
-            raise SandboxError(
-                f"Maven could not resolve {wanted.name} {version}: {' '.join(lines[:1]) or 'no message'}"
-            )
-        resolved.rename(directory)
+    command = ["mvn", "-q", "-B", "-C", "-f", os.fspath(wanted.pom), "dependency:copy-dependencies"]
+    command += [f"-D{wanted.setting}={version}", f"-DoutputDirectory={directory}", "-DincludeScope=runtime"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"Maven took more than {MAVEN_TIMEOUT_SECONDS} s for {wanted.name} {version}") from error
+    if done.returncode:
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
+        raise SandboxError(f"Maven could not resolve {wanted.name} {version}: {' '.join(lines[:1]) or 'no message'}")

@@ -3,17 +3,15 @@
 Both are kept in the cache. Processes use them by the variables of `Kdc.environment`.
 """
 
-import fcntl
 import os
 import signal
 import sys
-import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.debian import download, run, unpack
 from sandbox.errors import SandboxError
-from sandbox.jars import cache_directory
+from sandbox.jars import cached
 from sandbox.program import Program
 
 REALM = "WARDEN.TEST"
@@ -62,7 +60,7 @@ class Kdc(Program):
 
     def __init__(self, directory: Path) -> None:
         super().__init__("krb5kdc", directory)
-        self.root = _cached("kerberos-debian", _fetch)
+        self.root = cached("kerberos-debian", _fetch)
         self.libraries = next(self.root.glob("usr/lib/*/libgssapi_krb5.so.2")).parent
         self.config = directory / "krb5.conf"
         self._kdc_config = directory / "kdc.conf"
@@ -137,20 +135,7 @@ class Kdc(Program):
 def python_package() -> Path:
     """The package gssapi in a directory for PYTHONPATH: from the cache, else built against the unpacked library."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return _cached(f"gssapi-python{version}", _build)
-
-
-def _cached(name: str, make: Callable[[Path], None]) -> Path:
-    directory = cache_directory() / name
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with directory.with_name(f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not directory.is_dir():
-            with tempfile.TemporaryDirectory(prefix=f"{name}.", dir=directory.parent) as scratch:
-                made = Path(scratch) / "made"
-                make(made)
-                made.rename(directory)
-    return directory
+    return cached(f"gssapi-python{version}", _build)
 
 
 def _fetch(directory: Path) -> None:
@@ -159,7 +144,7 @@ def _fetch(directory: Path) -> None:
 
 def _build(directory: Path) -> None:
     """Build gssapi; compilers look for the headers in the unpacked packages."""
-    root = _cached("kerberos-debian", _fetch)
+    root = cached("kerberos-debian", _fetch)
     library = next(root.glob("usr/lib/*/libgssapi_krb5.so.2"))
     run(
         [

@@ -7,20 +7,20 @@ packages are not installed. So in the unpacked programs these paths are replaced
 working directory, where `Tools.link_assets` puts links.
 """
 
-import fcntl
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.debian import download, run, unpack
 from sandbox.errors import SandboxError
-from sandbox.jars import cache_directory
+from sandbox.jars import cache_directory, cached
 
+FOLDER = "prometheus-debian"
+"""In the cache."""
 PACKAGES = ("prometheus", "prometheus-alertmanager")
 LEAST_PROMETHEUS = (2, 42)
 """The first version with `keep_firing_for`."""
@@ -64,16 +64,9 @@ def tools() -> Tools:
     Raises:
         SandboxError: They cannot be downloaded; the message says what to do.
     """
-    directory = cache_directory() / "prometheus-debian"
-    if not directory.is_dir():
-        on_path = _on_path()
-        if on_path is not None:
-            return on_path
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with directory.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not directory.is_dir():
-                _fetch(directory)
+    if not (cache_directory() / FOLDER).is_dir() and (on_path := _on_path()) is not None:
+        return on_path
+    directory = cached(FOLDER, _fetch)
     programs = directory / "usr" / "bin"
     return Tools(
         programs / "prometheus",
@@ -99,20 +92,17 @@ def _version(promtool: Path) -> tuple[int, ...]:
     return tuple(map(int, match.groups())) if match else (0, 0)
 
 
-def _fetch(directory: Path) -> None:
+def _fetch(unpacked: Path) -> None:
     for program in ("apt-get", "dpkg"):
         if shutil.which(program) is None:
             raise SandboxError(f"{program} is missing, so Debian's Prometheus cannot be fetched: {ALTERNATIVE}")
-    with tempfile.TemporaryDirectory(prefix="prometheus-debian.", dir=directory.parent) as scratch:
-        unpacked = Path(scratch) / "unpacked"
-        unpack(_download(Path(scratch)), unpacked)
-        if _version(unpacked / "usr" / "bin" / "promtool") < LEAST_PROMETHEUS:
-            raise SandboxError(f"apt's Prometheus is older than 2.42: {ALTERNATIVE}")
-        # 200 MB of time zones as single files; other scripts contain all of them.
-        shutil.rmtree(unpacked / "usr" / "share" / "javascript" / "moment-timezone" / "data", ignore_errors=True)
-        for program in ("prometheus", "prometheus-alertmanager"):
-            _relocate(unpacked / "usr" / "bin" / program)
-        unpacked.rename(directory)
+    unpack(_download(unpacked.parent), unpacked)
+    if _version(unpacked / "usr" / "bin" / "promtool") < LEAST_PROMETHEUS:
+        raise SandboxError(f"apt's Prometheus is older than 2.42: {ALTERNATIVE}")
+    # 200 MB of time zones as single files; other scripts contain all of them.
+    shutil.rmtree(unpacked / "usr" / "share" / "javascript" / "moment-timezone" / "data", ignore_errors=True)
+    for program in ("prometheus", "prometheus-alertmanager"):
+        _relocate(unpacked / "usr" / "bin" / program)
 
 
 def _relocate(program: Path) -> None:

@@ -28,15 +28,6 @@ from kafka_warden.poller.beans import JmxQuestions
 WITHIN: Final = 60.0
 """Seconds for a JVM to start and all processes to answer. A reading has time limits of its own, of some seconds."""
 
-AGENT_FIXES: Final[Mapping[type[SourceError], str]] = {
-    RefusedError: "start the process with the agent, and set jmx.port or jmx.brokers to the port of its HTTP server",
-    ConnectTimeoutError: "let this machine reach the port of the agent",
-    AnswerTimeoutError: "give the agent rules that leave out partitions",
-    AuthenticationError: "correct jmx.user, and the password in jmx.password_file",
-    AuthorizationError: "let the user read, in the configuration of the agent",
-    TlsError: "correct jmx.tls.ca_file, or name the address in jmx.brokers",
-    ProtocolError: "correct jmx.port, jmx.brokers or jmx.path",
-}
 FIXES: Final[Mapping[type[SourceError], str]] = {
     RefusedError: "start the process with JMX_PORT, and set jmx.port or jmx.brokers to that port",
     ConnectTimeoutError: "let this machine reach the JMX port and the RMI port (com.sun.management.jmxremote.rmi.port)",
@@ -45,6 +36,14 @@ FIXES: Final[Mapping[type[SourceError], str]] = {
     AuthorizationError: "give the user readonly in jmxremote.access of that process",
     TlsError: "correct jmx.tls.ca_file, or name the address in jmx.brokers",
     ProtocolError: "correct jmx.port or jmx.brokers: it is the port of com.sun.management.jmxremote.port",
+}
+AGENT_FIXES: Final = {
+    **FIXES,
+    RefusedError: "start the process with the agent, and set jmx.port or jmx.brokers to the port of its HTTP server",
+    ConnectTimeoutError: "let this machine reach the port of the agent",
+    AnswerTimeoutError: "give the agent rules that leave out partitions",
+    AuthorizationError: "let the user read, in the configuration of the agent",
+    ProtocolError: "correct jmx.port, jmx.brokers or jmx.path",
 }
 
 

@@ -161,6 +161,11 @@ def _is_mount_point(path: Path) -> bool:
     return any(line.split(" ", 5)[4] == os.path.realpath(path) for line in mounts.splitlines())
 
 
+def basic_authorization(user: str, password: Secret) -> Secret:
+    """Return the header of HTTP's basic authentication."""
+    return Secret("Basic " + base64.b64encode(f"{user}:{password.reveal()}".encode()).decode())
+
+
 FileStatus = tuple[int, int, int]
 """Time of the last change (of content or mode, in ns), inode, size."""
 

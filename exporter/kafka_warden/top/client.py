@@ -1,7 +1,6 @@
 """Asks a running sidecar over HTTP, on a thread: one connection, and limits for time and size of an answer."""
 
 import asyncio
-import base64
 import http.client
 import socket
 import ssl
@@ -15,7 +14,7 @@ from urllib.parse import SplitResult
 
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import NoAnswerError
-from kafka_warden.settings.secrets import SecretSource
+from kafka_warden.settings.secrets import SecretSource, basic_authorization
 from kafka_warden.settings.strict import reason
 
 SECONDS: Final = 10.0
@@ -102,8 +101,7 @@ class Client:
         headers = {"Accept": "application/json", "Connection": "close", "User-Agent": "kafka-warden-top"}
         if self._login is not None:
             # Read each time, since the file may have been replaced.
-            pair = f"{self._login.user}:{self._login.password.read().reveal()}".encode()
-            headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
+            headers["Authorization"] = basic_authorization(self._login.user, self._login.password.read()).reveal()
         with closing(connection):
             connection.request("GET", self._base + path, headers=headers)
             response = connection.getresponse()

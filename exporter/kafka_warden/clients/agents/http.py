@@ -1,6 +1,5 @@
 """One HTTP request to an agent, with a time limit for the whole answer. It blocks."""
 
-import base64
 import contextlib
 import http.client
 import socket
@@ -22,7 +21,7 @@ from kafka_warden.errors import (
     TlsError,
     TooLargeError,
 )
-from kafka_warden.settings.secrets import Secret
+from kafka_warden.settings.secrets import Secret, basic_authorization
 from kafka_warden.settings.strict import reason
 
 CONNECT_SECONDS: Final = 5.0
@@ -102,9 +101,7 @@ def _headers(target: JmxTarget, body: bytes | None, password: Secret | None) -> 
     headers = {"Accept": "text/plain;version=0.0.4" if body is None else "application/json"}
     headers |= {"User-Agent": "kafka-warden"} | ({} if body is None else {"Content-Type": "application/json"})
     if target.user is not None and password is not None:
-        pair = Secret(f"{target.user}:{password.reveal()}")
-        encoded = Secret(base64.b64encode(pair.reveal().encode()).decode())
-        headers["Authorization"] = f"Basic {encoded.reveal()}"
+        headers["Authorization"] = basic_authorization(target.user, password).reveal()
     return headers
 
 

@@ -1,6 +1,5 @@
 """An OIDC issuer's token endpoint, asked with the client credentials grant (RFC 6749, section 4.4). It blocks."""
 
-import base64
 import http.client
 import json
 import math
@@ -16,7 +15,7 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.tokens import Token, read_token, refused, said
 from kafka_warden.errors import SourceError, TokenError
-from kafka_warden.settings.secrets import Secret
+from kafka_warden.settings.secrets import Secret, basic_authorization
 from kafka_warden.settings.strict import reason
 
 TIMEOUT: Final = 10.0
@@ -113,10 +112,10 @@ class Oidc:
             return int(answer.status or 0), bytes(answer.read(MOST))
 
     def _authorization(self, client: Client) -> Secret:
-        pair = (client.id, client.secret.reveal())
-        if self._urlencoded:
-            pair = (urllib.parse.quote_plus(pair[0]), urllib.parse.quote_plus(pair[1]))
-        return Secret("Basic " + base64.b64encode(":".join(pair).encode()).decode())
+        if not self._urlencoded:
+            return basic_authorization(client.id, client.secret)
+        quote = urllib.parse.quote_plus
+        return basic_authorization(quote(client.id), Secret(quote(client.secret.reveal())))
 
     def _refusal(self, client: Client, status: int, document: Mapping[str, Any]) -> SourceError:
         code, description = (str(document.get(name, "")) for name in ("error", "error_description"))
