@@ -80,7 +80,7 @@ full-kafka: tools setup ## all other tests of the exporter and the sandbox, on K
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE)' $(ARGS)
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_kafka $(ARGS)
 
-full-versions: tools setup ## the core of moves and lag on Kafka in ZooKeeper mode
+full-versions: tools setup ## the core on each version of Kafka in docs/versions.md, and an upgrade; 12 minutes. VERSIONS_TABLE=write writes the table down
 	@scripts/step $(VENV)/python -m pytest -m full_versions $(ARGS)
 
 full-pipeline: tools setup ## all other tests of the pipeline: kills, a generated week, topics, the demo
