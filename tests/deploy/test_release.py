@@ -14,7 +14,7 @@ EMPTY = "## [Unreleased]\n\n## [1.0.0] - 2026-01-02\n- All.\n"
 
 @pytest.mark.parametrize("version", ["1.1.0", "1.1.0rc1", "2.0.0"])
 def test_a_later_version_can_be_released(version: str) -> None:
-    """With something to tell."""
+    """With something to report."""
     check(version, "1.1.0.dev0", TEXT)
 
 
