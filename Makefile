@@ -10,9 +10,9 @@ RELEASE := .venv-release/bin
 SITE := .venv-site/bin
 # The tests of a file run in one process, since they share fixtures.
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
-CORE := not (full_kafka or full_versions or full_pipeline or full_alerts or full_faults or full_logins or full_deploy)
+CORE := not (full_kafka or full_versions or full_pipeline or full_alerts or full_faults or full_logins or full_deploy or test_images)
 
-.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy mutants lock dist release audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench nights-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy images test-images mutants lock dist release audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench nights-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -69,6 +69,9 @@ release: $(RELEASE) ## set the version, close the changelog, build dist/ and tag
 	@test -n '$(VERSION)' || { echo 'usage: make release VERSION=1.2.0' >&2; exit 2; }
 	$(VENV)/python -m scripts.release '$(VERSION)'
 
+images: $(RELEASE) ## the images of the Dockerfile by buildah, with an SBOM of each in dist/; as root or in buildah unshare
+	$(VENV)/python -m scripts.images $(ARGS)
+
 audit: $(RELEASE) ## known vulnerabilities of everything in constraints.txt. Needs a registry that serves them
 	$(RELEASE)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
 
@@ -101,6 +104,9 @@ full-logins: tools setup ## logins with tokens, Kerberos and client certificates
 
 full-deploy: setup ## the chart by helm 3 and 4: lint, every example, the types of the Prometheus operator (fetched once; needs Go)
 	@scripts/step $(VENV)/python -m pytest -m full_deploy $(ARGS)
+
+test-images: $(RELEASE) tools ## the images: built on base images of Debian's packages, run by podman and runc; as root
+	@scripts/step $(VENV)/python -m pytest -m test_images $(ARGS)
 
 mutants: tools setup ## change the code in 400 places of each of four rooms: do tests fail? ARGS=formulas takes one
 	@scripts/step $(VENV)/python -m scripts.mutants $(ARGS)

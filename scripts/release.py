@@ -20,6 +20,7 @@ ROOT: Final = Path(__file__).parents[1]
 CHANGELOG: Final = "CHANGELOG.md"
 NAMED: Final = (
     "pyproject.toml",
+    "README.md",
     "compose.yaml",
     "deploy/chart/Chart.yaml",
     "docs/install.md",
@@ -87,7 +88,7 @@ def next_version(version: str) -> str:
 
 def rename(text: str, old: str, new: str) -> str:
     """Return a text of `NAMED` with the new version in place of the old one, which the chart has in two forms."""
-    text = re.sub(rf"(?<![\w.=<>~!-]){re.escape(old)}(?![\w.-])", new, text)
+    text = re.sub(rf"(?<![\w.=<>~!-]){re.escape(old)}(?![\w.])", new, text)
     return re.sub(r"^version: .*", f"version: {chart_version(new)}", text, flags=re.MULTILINE)
 
 

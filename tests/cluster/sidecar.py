@@ -96,7 +96,7 @@ class Sidecar:
         file.write_text(yaml.safe_dump(dict(self._config), sort_keys=False), encoding="utf-8")
         with self._log_file.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "kafka_warden.cli", "run", "--config", str(file)],
+                self.command(file),
                 cwd=self.folder,
                 env={**_neutral(os.environ), "PYTHONPATH": str(ROOT / "exporter"), **self._environment},
                 stdin=subprocess.DEVNULL,
@@ -111,6 +111,10 @@ class Sidecar:
             self.kill()
             raise
         return self
+
+    def command(self, config: Path) -> list[str]:
+        """The command line, with the configuration file."""
+        return [sys.executable, "-m", "kafka_warden.cli", "run", "--config", str(config)]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,3 +61,12 @@ def stages() -> dict[str, Stage]:
         base = re.sub(r"\$\{(\w+)\}", lambda match: arguments[match[1]], base)
         found[name] = Stage(name, base, tuple(steps[start + 1 : end]))
     return found
+
+
+def whole(name: str) -> Stage:
+    """A stage with the steps of the stages that it is built on before its own."""
+    stage = stages()[name]
+    if stage.base not in stages():
+        return stage
+    below = whole(stage.base)
+    return replace(stage, base=below.base, steps=(*below.steps, *stage.steps))

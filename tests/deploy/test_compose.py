@@ -10,7 +10,7 @@ import yaml
 from kafka_warden.config import load
 from sandbox.monitoring import ALERTS, JOB
 from sandbox.monitoring_tools import tools
-from tests.deploy.dockerfile import ROOT, stages
+from tests.deploy.dockerfile import ROOT, whole
 from tests.support.processes import checked
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
@@ -105,7 +105,7 @@ def test_sidecar_is_configured() -> None:
     (controller,) = config.jmx.controllers
     assert controller.id == NODES["controller"]["environment"]["KAFKA_NODE_ID"]
     assert str(controller.address) == "controller:9999"
-    stage = stages()["sidecar"]
+    stage = whole("sidecar")
     assert mounts("kafka-warden")[stage.words("CMD")[-1]] == "./deploy/compose/warden.yml"
     assert mounts("kafka-warden")[stage.one("WORKDIR")] == "state"
     assert SERVICES["kafka-warden"]["build"] == {"context": ".", "target": stage.name}

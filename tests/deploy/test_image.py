@@ -18,11 +18,11 @@ from kafka_warden.config import load
 from kafka_warden.pipeline.cli import parser as pipeline_parser
 from sandbox.ports import LOOPBACK
 from sandbox.program import Program
-from tests.deploy.dockerfile import ROOT, Stage, stages
+from tests.deploy.dockerfile import ROOT, Stage, stages, whole
 from tests.support.processes import checked
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-FINAL = ("pipeline", "sidecar")
+FINAL = ("pipeline", "sidecar-slim", "sidecar")
 OF_BASES = "/opt/java/openjdk /usr/share/maven"
 """The base images have them, so no step makes them."""
 KAFKA = {"--bootstrap-servers": "127.0.0.1:9092"}
@@ -40,8 +40,9 @@ def ignored(path: Path) -> bool:
 
 
 def test_the_default_is_the_sidecar() -> None:
-    """The two targets exist, and the sidecar comes last."""
-    assert list(stages())[-2:] == list(FINAL)
+    """The targets exist, and the sidecar comes last."""
+    assert [name for name in stages() if name in FINAL] == list(FINAL)
+    assert list(stages())[-1] == "sidecar"
 
 
 @pytest.mark.parametrize("stage", stages().values(), ids=lambda stage: stage.name)
@@ -54,7 +55,7 @@ def test_sources_of_copies_exist(stage: Stage) -> None:
         for source in sources:
             if origin:
                 assert origin in earlier
-                made = " ".join([*stages()[origin].all("RUN"), OF_BASES])
+                made = " ".join([*whole(origin).all("RUN"), OF_BASES])
                 assert f" {source} " in f" {made} "
             else:
                 assert (ROOT / source).exists(), source
@@ -77,7 +78,7 @@ def test_nothing_else_reaches_the_build() -> None:
 @pytest.mark.parametrize("name", FINAL)
 def test_image_has_no_rights(name: str) -> None:
     """An image starts the console script directly, as a user with a number, and installs nothing."""
-    stage = stages()[name]
+    stage = whole(name)
     assert stage.one("USER") == "10073:10073"
     (home,) = [made for made in stage.all("RUN") if "chown 10073:10073" in made]
     assert stage.one("WORKDIR") in home
@@ -97,13 +98,13 @@ def test_pipeline_has_its_jars() -> None:
     arguments = made.partition("/bin/kafka-warden pipeline ")[2]
     parsed = pipeline_parser([]).parse_args(shlex.split(arguments))
     assert (parsed.job, parsed.s3) == ("jars", True)
-    assert ("jars", [str(parsed.to)], str(parsed.to)) in stages()["pipeline"].copies()
-    assert f"KAFKA_WARDEN_JARS={parsed.to} " in stages()["pipeline"].one("ENV")
+    assert ("jars", [str(parsed.to)], str(parsed.to)) in whole("pipeline").copies()
+    assert f"KAFKA_WARDEN_JARS={parsed.to} " in whole("pipeline").one("ENV")
 
 
 def test_user_of_the_pipeline_has_a_name_and_a_home() -> None:
     """Without them Spark ends before its first line: Hadoop asks who it is, Ivy where its cache may be."""
-    stage = stages()["pipeline"]
+    stage = whole("pipeline")
     (made,) = [made for made in stage.all("RUN") if ">> /etc/passwd" in made]
     entry = re.search(r"echo '([^']+)' >> /etc/passwd", made)
     assert entry
@@ -114,14 +115,14 @@ def test_user_of_the_pipeline_has_a_name_and_a_home() -> None:
 
 def test_sidecar_gets_options_of_the_command() -> None:
     """The default command is one that the parser accepts, with the path that the manifests mount."""
-    parsed = cli._parser().parse_args(stages()["sidecar"].words("CMD"))
+    parsed = cli._parser().parse_args(whole("sidecar").words("CMD"))
     assert parsed.command == "run"
     assert parsed.config == Path("/etc/kafka-warden/warden.yml")
 
 
 def test_port_is_the_default_one() -> None:
     """The port that is exposed and asked for health is that of web.listen."""
-    stage = stages()["sidecar"]
+    stage = whole("sidecar")
     port = str(load(KAFKA, {}).web.listen.port)
     assert stage.one("EXPOSE") == port
     assert f"http://127.0.0.1:{port}/-/healthy" in stage.one("HEALTHCHECK")
@@ -129,7 +130,7 @@ def test_port_is_the_default_one() -> None:
 
 def test_versions_are_new_enough() -> None:
     """Python and Java are those that the project asks for."""
-    python = re.search(r"python:(\d+)\.(\d+)", stages()["sidecar"].base)
+    python = re.search(r"python:(\d+)\.(\d+)", whole("sidecar").base)
     java = re.search(r"temurin:(\d+)", stages()["java"].base)
     assert python
     assert java
@@ -141,8 +142,8 @@ def test_java_home_is_what_jlink_makes() -> None:
     """JPype finds the runtime by JAVA_HOME, which is where it was copied to."""
     made = re.search(r"jlink --output (\S+)", stages()["java"].one("RUN"))
     assert made
-    assert ("java", [made[1]], made[1]) in stages()["sidecar"].copies()
-    assert f"JAVA_HOME={made[1]} " in stages()["sidecar"].one("ENV")
+    assert ("java", [made[1]], made[1]) in whole("sidecar").copies()
+    assert f"JAVA_HOME={made[1]} " in whole("sidecar").one("ENV")
 
 
 class Lonely(Program):
@@ -159,7 +160,7 @@ class Lonely(Program):
 
 def test_health_check_works(tmp_path: Path) -> None:
     """The health check ends with 0 while the sidecar is healthy, whatever the brokers do, else with another code."""
-    check = re.search(r'"-c", "(.*)"\]', stages()["sidecar"].one("HEALTHCHECK"))
+    check = re.search(r'"-c", "(.*)"\]', whole("sidecar").one("HEALTHCHECK"))
     assert check
     with Lonely("kafka-warden", tmp_path) as sidecar:
         asked = [sys.executable, "-c", check[1].replace(":10073", f":{sidecar.port}")]
@@ -169,7 +170,7 @@ def test_health_check_works(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder in which the steps of the stages `java` and `build` were done, with /opt and /src inside it."""
+    """Folder in which the steps of `java` and `build` were done, with /opt and /src inside it."""
     root = tmp_path_factory.mktemp("image")
     (root / "opt").mkdir()
     source = root / "src"
@@ -177,7 +178,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     environment = {key: value for key, value in os.environ.items() if key not in {"VIRTUAL_ENV", "PYTHONPATH"}}
     for name in ("java", "build"):
-        for word, given in stages()[name].steps:
+        for word, given in whole(name).steps:
             if word == "COPY":
                 copy(given.split(), source)
             elif word == "RUN":

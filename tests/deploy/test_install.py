@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from kafka_warden import cli
-from tests.deploy.dockerfile import ROOT, stages
+from tests.deploy.dockerfile import ROOT, stages, whole
 
 RUNBOOKS = sorted((ROOT / "alerts" / "runbooks").glob("KafkaWarden*.md"))
 TEXT = (ROOT / "docs" / "install.md").read_text()
@@ -25,12 +25,20 @@ def test_commands_exist() -> None:
     """Flags are the command's, targets the Dockerfile's."""
     for given in re.findall(r"kafka-warden run ([^\n`]*)", TEXT):
         cli._parser().parse_args(["run", *given.split()])
-    assert set(re.findall(r"--target (\w+)", TEXT)) == {"sidecar", "pipeline"} <= stages().keys()
+    assert set(re.findall(r"--target ([\w-]+)", TEXT)) == {"sidecar", "sidecar-slim", "pipeline"} <= stages().keys()
+
+
+def test_image_is_started_in_one_way() -> None:
+    """README, page for Docker and this page build and run it with the same options."""
+    command = re.compile(r"^(?:\$ )?docker (build|run) ((?:[^\\\n]|\\\n)*)", re.MULTILINE)
+    pages = ("README.md", "docs/platforms/docker.md", "docs/install.md")
+    (same,) = {tuple(command.findall((ROOT / page).read_text())[:2]) for page in pages}
+    assert [name for name, _ in same] == ["build", "run"]
 
 
 def test_steps_are_those_of_the_image() -> None:
     """The virtual environment is made as the image makes its own."""
-    made = " ".join(stages()["build"].all("RUN"))
+    made = " ".join(whole("build").all("RUN"))
     commands = re.findall(r"^(/opt/kafka-warden/bin/pip .*)$", TEXT, re.MULTILINE)
     assert commands
     assert [command for command in commands if command not in made] == []
@@ -49,5 +57,5 @@ def test_runbooks_speak_of_what_is_installed(page: Path) -> None:
     assert set(re.findall(r"(?:systemctl \w+|journalctl -u) ([\w-]+)", text)) <= {"kafka-warden"}
     assert set(re.findall(r"deployment/([\w-]+)", text)) <= {name}
     assert {tuple(found.split("=")) for found in re.findall(r"-l (\S+=[\w-]+)", text)} <= set(labels.items())
-    assert set(re.findall(r"--config (/\S+)", text)) <= {stages()["sidecar"].words("CMD")[-1]}
+    assert set(re.findall(r"--config (/\S+)", text)) <= {whole("sidecar").words("CMD")[-1]}
     assert all(f'"{path}"' in served for path in re.findall(r"\$W(/[\w/-]+)", text))

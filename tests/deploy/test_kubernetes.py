@@ -11,7 +11,7 @@ from kafka_warden import cli
 from kafka_warden.config import Config, load
 from sandbox.certificates import Authority
 from scripts.manifests import DEPLOY, OTHERS, PLAIN
-from tests.deploy.dockerfile import ROOT, stages
+from tests.deploy.dockerfile import ROOT, whole
 from tests.deploy.releases import JOB, NAME, SIDECARS, Release, recorded
 from tests.deploy.test_image import PROJECT
 
@@ -103,13 +103,13 @@ def test_volumes_are_mounted(release: Release) -> None:
     mounts = release.container["volumeMounts"]
     assert {mount["name"] for mount in mounts} == {volume["name"] for volume in release.pod["volumes"]}
     assert {mount["name"] for mount in mounts if not mount.get("readOnly")} == {"state"}
-    assert release.mounts["state"] == stages()["sidecar"].one("WORKDIR")
+    assert release.mounts["state"] == whole("sidecar").one("WORKDIR")
 
 
 def test_pod_has_no_rights(release: Release) -> None:
     """Not root, no token, no capability, no writable root, no host: Kubernetes' profile "restricted" and more."""
     pod, account = release.pod, release.manifests["ServiceAccount"]
-    user = stages()["sidecar"].one("USER")
+    user = whole("sidecar").one("USER")
     security = pod["securityContext"]
     assert f"{security['runAsUser']}:{security['runAsGroup']}" == user
     assert security["fsGroup"] == security["runAsGroup"]

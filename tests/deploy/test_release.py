@@ -63,6 +63,6 @@ def test_each_file_with_the_version_gets_the_new_one(name: str) -> None:
 
 def test_versions_of_others_stay() -> None:
     """Also where they have the same numbers."""
-    others = "a==1.2.0 b>=1.2.0 11.2.0 1.2.0.1 1.2.0-x"
+    others = "a==1.2.0 b>=1.2.0 11.2.0 1.2.0.1"
     assert rename(others, "1.2.0", "1.3.0") == others
-    assert rename("kafka-warden:1.2.0 .", "1.2.0", "1.3.0") == "kafka-warden:1.3.0 ."
+    assert rename("kafka-warden:1.2.0-slim .", "1.2.0", "1.3.0") == "kafka-warden:1.3.0-slim ."

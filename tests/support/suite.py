@@ -18,6 +18,7 @@ SHARDS: Final = (
     "full_faults",
     "full_logins",
     "full_deploy",
+    "test_images",
 )
 """Markers of what `make test` leaves out; `make full-kafka` runs `full_kafka`, and so on."""
 
