@@ -94,7 +94,8 @@ class ClusterSettings:
             raise SettingsError("jmx_client_certificate needs jmx_tls")
         if self.zookeeper and (self.secured or release(self.version) >= (4,)):
             raise SettingsError("zookeeper needs a version before 4.0, and PLAINTEXT")
-        if self.tiered and release(self.version) < TIERED_SINCE:
+        # What is no version at all is refused by who fetches it.
+        if self.tiered and () < release(self.version) < TIERED_SINCE:
             raise SettingsError("tiered needs Kafka 3.6")
         if self.bad_certificates and not self.secured:
             raise SettingsError("bad_certificates needs a secured cluster")

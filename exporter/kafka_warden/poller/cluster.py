@@ -76,14 +76,13 @@ class ClusterQuestions:
         if state.lead is not None:
             state.links.leave_bootstrap()
         answers.kafka_version = lead.kafka_version or answers.kafka_version
-        await self._find_controller(layout, lead)
+        self._find_controller(layout, lead)
         self.context.layout = answers.adopt(layout)
         self.context.make_columns(len(layout.partition))
 
-    async def _find_controller(self, layout: Layout, lead: BrokerLink) -> None:
+    def _find_controller(self, layout: Layout, lead: BrokerLink) -> None:
         """In ZooKeeper mode, whose brokers do not know DescribeQuorum, the metadata names it: one of the brokers."""
-        with contextlib.suppress(SourceError):  # asking meets it again
-            self.context.zookeeper = not await lead.supports(DescribeQuorumRequest, 0, self.context.soon())
+        self.context.zookeeper = lead.knows(DescribeQuorumRequest) is False
         known = self.context.state.answers.brokers.get(layout.controller)
         if self.context.zookeeper and known is not None and not known.gone:
             self.context.controller = known.id

@@ -132,6 +132,10 @@ class BrokerLink:
         finally:
             self._turn.release()
 
+    def knows(self, request_class: Any) -> bool | None:
+        """Return whether the broker knows a request, without a wait. `None` while it is not connected."""
+        return None if self._connection is None else self._connection.newest(request_class) >= 0
+
     async def answers(self, timeout_at: float) -> bool:
         """Return whether the broker answers for its API versions, over a connection of its own and without a login."""
         try:
