@@ -12,7 +12,7 @@ SITE := .venv-site/bin
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_versions or full_pipeline or full_alerts or full_faults or full_logins or full_deploy or test_images)
 
-.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy images test-images mutants lock sbom audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench nights-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
+.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy images test-images mutants lock dist release audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench nights-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -54,7 +54,7 @@ wheel: setup ## install the wheel as the README says, with each supported Python
 
 $(RELEASE): pyproject.toml constraints.txt | setup
 	$(VENV)/python -m venv --clear .venv-release
-	$(RELEASE)/pip install --quiet --disable-pip-version-check --constraint constraints.txt cyclonedx-bom pip-audit uv wheel
+	$(RELEASE)/pip install --quiet --disable-pip-version-check --constraint constraints.txt cyclonedx-bom pip-audit twine uv wheel
 	@touch $@
 
 lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with the hashes of its files
@@ -62,8 +62,12 @@ lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with
 		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt \
 		--extra history --extra history-kafka --extra jmx --extra msk --extra stores --extra top --output-file requirements.txt pyproject.toml -
 
-sbom: $(RELEASE) ## the wheel with its SBOM, and the SBOM alone, in dist/
-	scripts/make-wheel
+dist: $(RELEASE) ## wheel with its SBOM, sdist, chart and checksums in dist/, each installed with Python 3.11, 3.12 and 3.13
+	scripts/make-dist
+
+release: $(RELEASE) ## set the version, close the changelog, build dist/ and tag: make release VERSION=1.2.0
+	@test -n '$(VERSION)' || { echo 'usage: make release VERSION=1.2.0' >&2; exit 2; }
+	$(VENV)/python -m scripts.release '$(VERSION)'
 
 images: $(RELEASE) ## the images of the Dockerfile by buildah, with an SBOM of each in dist/; as root or in buildah unshare
 	$(VENV)/python -m scripts.images $(ARGS)
@@ -83,7 +87,7 @@ full-kafka: tools setup ## all other tests of the exporter and the sandbox, on K
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE)' $(ARGS)
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_kafka $(ARGS)
 
-full-versions: tools setup ## the core of moves and lag on Kafka in ZooKeeper mode
+full-versions: tools setup ## the core on each version of Kafka in docs/versions.md, and an upgrade; 12 minutes. VERSIONS_TABLE=write writes the table down
 	@scripts/step $(VENV)/python -m pytest -m full_versions $(ARGS)
 
 full-pipeline: tools setup ## all other tests of the pipeline: kills, a generated week, topics, the demo

@@ -1,10 +1,15 @@
-"""Makes docs/versions.md: what the sidecar cannot show on which version of Kafka."""
+"""Makes docs/versions.md: what the sidecar cannot show on which version of Kafka, as `make full-versions` saw it."""
 
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
+from kafka_warden.catalogue.mutations import MUTATIONS
+from kafka_warden.catalogue.tiered import TIERED
 from kafka_warden.clients.kafka.requests import (
     DescribeClientQuotasRequest,
     DescribeClusterRequest,
@@ -14,49 +19,138 @@ from kafka_warden.clients.kafka.requests import (
     ListPartitionReassignmentsRequest,
 )
 from kafka_warden.sources.metadata import FENCED_BROKERS
-from kafka_warden.sources.offsets import EARLIEST_LOCAL_VERSION, LATEST_TIERED_VERSION
+from kafka_warden.sources.offsets import LATEST_TIERED_VERSION
 
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """What needs a version of a request."""
-
-    what: str
-    request: Any
-    version: int
-    without: str
-
-    def known_to(self, release: tuple[int, int], mode: str) -> bool:
-        """Return whether brokers of a release know the request in this version."""
-        if self.request is DescribeQuorumRequest:
-            return mode == KRAFT and self.version <= max(new for since, new in QUORUM.items() if since <= release)
-        least, most = BROKER_API_VERSIONS[release].get(self.request.API_KEY, (0, -1))
-        return bool(least <= self.version <= most)
-
-
+RECORD: Final = Path(__file__).with_name("versions.json")
+"""Metric to the columns whose run showed it. `VERSIONS_TABLE=write make full-versions` writes it."""
 ZOOKEEPER, KRAFT = "ZooKeeper", "KRaft"
 QUORUM: Final = {(3, 3): 1, (3, 9): 2}
 """Release to the newest version of DescribeQuorum in KRaft mode. kafka-python's table has ZooKeeper mode before 4.0."""
 
-COLUMNS: Final = (
-    ((2, 8), ZOOKEEPER),
-    ((3, 9), ZOOKEEPER),
-    ((3, 3), KRAFT),
-    ((3, 9), KRAFT),
-    ((4, 1), KRAFT),
-    ((4, 2), KRAFT),
+Column = tuple[str, str]
+"""Version of Kafka and mode."""
+COLUMNS: Final[tuple[Column, ...]] = (
+    ("2.8.2", ZOOKEEPER),
+    ("3.9.1", ZOOKEEPER),
+    ("3.3.2", KRAFT),
+    ("3.9.1", KRAFT),
+    ("4.1.1", KRAFT),
+    ("4.2.0", KRAFT),
 )
 
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What some version lacks, or all have: the metrics that show it, and the version of a request that it needs."""
+
+    what: str
+    metrics: frozenset[str]
+    without: str
+    request: Any = None
+    version: int = 0
+    named: str = ""
+    """What is shown in place of the request."""
+
+    @property
+    def needs(self) -> str:
+        """What it needs, for the table."""
+        return self.named or f"{self.request.__name__.removesuffix('Request')} {self.version}"
+
+    def known_to(self, column: Column) -> bool:
+        """Return whether brokers of a version know the request in this version."""
+        major, minor = map(int, column[0].split(".")[:2])
+        if self.request is DescribeQuorumRequest:
+            newest = max(new for since, new in QUORUM.items() if since <= (major, minor)) if column[1] == KRAFT else -1
+            return self.version <= newest
+        least, most = BROKER_API_VERSIONS[major, minor].get(self.request.API_KEY, (0, -1))
+        return bool(least <= self.version <= most)
+
+    def seen(self, record: Mapping[str, Iterable[str]], column: Column) -> bool:
+        """Return whether the run showed its metrics, without those that no run showed.
+
+        Raises:
+            ValueError: some of them, and others not.
+        """
+        shown = {metric for metric in self.metrics if " ".join(column) in record.get(metric, ())}
+        if shown not in (set(), self.metrics & record.keys()):
+            raise ValueError(f"{self.what} on {' '.join(column)}: only {sorted(shown)}")
+        return bool(shown)
+
+
+THROTTLE_TIME: Final = "controller_mutation_throttle_seconds"
+
 FEATURES: Final = (
-    Feature("moves", ListPartitionReassignmentsRequest, 0, "no reassignments, ETAs or stuck moves"),
-    Feature("mutation quotas", DescribeClientQuotasRequest, 0, "tokens have no refill rate"),
-    Feature("space of log directories", DescribeLogDirsRequest, 4, "no total and usable bytes"),
-    Feature("quorum", DescribeQuorumRequest, 0, "no quorum lag; the metadata names the active controller"),
-    Feature("age of the quorum's members", DescribeQuorumRequest, 1, "no time of the last catch-up"),
-    Feature("listeners of controllers", DescribeQuorumRequest, 2, "set `controllers.bootstrap`"),
-    Feature("local start of tiered logs", ListOffsetsRequest, EARLIEST_LOCAL_VERSION, "the start of the whole log"),
-    Feature("ends in remote storage", ListOffsetsRequest, LATEST_TIERED_VERSION, "no lag of remote copies"),
-    Feature("fenced brokers", DescribeClusterRequest, FENCED_BROKERS, "they are shown as gone"),
+    Feature(
+        "moves",
+        frozenset({"reassigning_partitions"}),
+        "no reassignments, ETAs or stuck moves",
+        ListPartitionReassignmentsRequest,
+    ),
+    Feature(
+        "mutation quotas",
+        frozenset({"controller_mutation_quota_config"}),
+        "tokens have no refill rate",
+        DescribeClientQuotasRequest,
+    ),
+    Feature(
+        "space of log directories",
+        frozenset({"log_dir_usable_bytes", "log_dir_total_bytes"}),
+        "no total and usable bytes",
+        DescribeLogDirsRequest,
+        4,
+    ),
+    Feature(
+        "quorum",
+        frozenset({"quorum_lag_offsets"}),
+        "no quorum lag; the metadata names the active controller",
+        DescribeQuorumRequest,
+    ),
+    Feature(
+        "age of the quorum's members",
+        frozenset({"quorum_last_caught_up_timestamp_seconds"}),
+        "no time of the last catch-up",
+        DescribeQuorumRequest,
+        1,
+    ),
+    Feature(
+        "tokens of clients",
+        frozenset(metric.name for metric in MUTATIONS if metric.name.startswith("controller_mutation"))
+        - {"controller_mutation_quota_config", THROTTLE_TIME},
+        "it does not enforce mutation quotas",
+        named="bean ControllerMutation",
+    ),
+    Feature(
+        "throttle time of mutations, of the controller",
+        frozenset({THROTTLE_TIME}),
+        "the broker that forwards them has it",
+        named="bean ControllerMutation",
+    ),
+    Feature(
+        "throttle time of mutations, of the broker that forwards them",
+        frozenset({"client_request_throttle_seconds"}),
+        "only that of request quotas",
+        named="bean Request",
+    ),
+    Feature(
+        "unclean elections",
+        frozenset({"unclean_leader_elections_total"}),
+        "they are not counted",
+        named="bean ControllerStats",
+    ),
+    Feature(
+        "tiered storage",
+        frozenset(metric.name for metric in TIERED),
+        "no lag of remote copies",
+        ListOffsetsRequest,
+        LATEST_TIERED_VERSION,
+    ),
+    Feature(
+        "fenced brokers",
+        frozenset({"broker_fenced_responding"}),
+        "they are shown as gone",
+        DescribeClusterRequest,
+        FENCED_BROKERS,
+    ),
 )
 
 INTRODUCTION: Final = """\
@@ -68,26 +162,45 @@ What a version cannot give is absent, and no alert fires for it: a request that 
 versions, and questions about the cluster go to brokers that know them. After the upgrade the numbers come without a
 restart.
 
-Kafka 3.9.1, 4.1.1 and 4.2.0 in KRaft mode are tested on real brokers (`make full-kafka`), and 3.9.1 in ZooKeeper mode
-(`make full-versions`). The other columns follow from the versions of the requests in these releases; they were not
-tried.
+`make full-versions` runs the same scenes on real brokers of each version: moves, a throttle, log directories, a
+mutation quota, tiered storage, the death of a broker; and an upgrade from 3.9.1 to 4.1.1, broker by broker. The table
+is what the last run showed. All other metrics of these scenes were there on each version.
 
 """
 
 NOTES: Final = """\
 
 In ZooKeeper mode the active controller is a broker, and the other brokers do not forward ListPartitionReassignments to
-it: the sidecar asks that broker. `controllers.quota_window` sets the window of the mutation quota, which cannot be read
-there.
+it: the sidecar asks that broker, also for the window of the mutation quota and for the beans of a controller. In KRaft
+mode before Kafka 3.9 DescribeQuorum does not name the listeners of the controllers: set `controllers.bootstrap`.
 """
 
 
 def render() -> str:
     """Render the document."""
-    heads = [f"{release[0]}.{release[1]} {mode}" for release, mode in COLUMNS]
-    lines = [f"| | Request | {' | '.join(heads)} | Without it |", f"|---|---|{'---|' * len(heads)}---|"]
+    record = read()
+    lines = [
+        f"| | Needs | {' | '.join(map(' '.join, COLUMNS))} | Without it |",
+        f"|---|---|{'---|' * len(COLUMNS)}---|",
+    ]
     for feature in FEATURES:
-        cells = ["yes" if feature.known_to(*column) else "absent" for column in COLUMNS]
-        request = f"{feature.request.__name__.removesuffix('Request')} {feature.version}"
-        lines.append(f"| {feature.what} | {request} | {' | '.join(cells)} | {feature.without} |")
+        cells = ["yes" if feature.seen(record, column) else "absent" for column in COLUMNS]
+        lines.append(f"| {feature.what} | {feature.needs} | {' | '.join(cells)} | {feature.without} |")
     return INTRODUCTION + "\n".join(lines) + "\n" + NOTES
+
+
+def read() -> dict[str, list[str]]:
+    """Read the record."""
+    record: dict[str, list[str]] = json.loads(RECORD.read_text(encoding="utf-8"))
+    return record
+
+
+def write(column: Column, metrics: Iterable[str]) -> None:
+    """Write what a run showed in one column."""
+    before = read() if RECORD.exists() else {}
+    shown = {metric: set(columns) - {" ".join(column)} for metric, columns in before.items()}
+    for metric in metrics:
+        shown.setdefault(metric, set()).add(" ".join(column))
+    order = [" ".join(each) for each in COLUMNS]
+    lines = (f'"{metric}": {json.dumps(sorted(of, key=order.index))}' for metric, of in sorted(shown.items()) if of)
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -1,6 +1,6 @@
 """From settings to nodes on disk: ports, directories, properties files, formatted storage."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sandbox import jars, storage
@@ -50,8 +50,7 @@ class Blueprint:
     def build(self) -> dict[int, Node]:
         """Write every file of every node."""
         class_path = jars.class_path(self.settings.version)
-        archive = class_archive(self.settings.version)
-        nodes = {node: self._node(node, class_path, archive) for node in self.listeners}
+        nodes = {node: self._node(node) for node in self.listeners}
         if self.zookeeper_port is not None:
             return {ZOOKEEPER_ID: self._zookeeper(class_path, self.zookeeper_port), **nodes}
         first, *others = self.settings.controller_ids
@@ -71,9 +70,8 @@ class Blueprint:
         if not kept.exists():
             (self.log_dirs(first)[0] / storage.BOOTSTRAP_RECORDS).rename(kept)
             (self.log_dirs(first)[0] / storage.BOOTSTRAP_RECORDS).write_bytes(kept.read_bytes())
-        storage.format_by_hand(
-            self.log_dirs(node), node, self.cluster_id, kept if node in self.settings.controller_ids else None
-        )
+        records = kept if node in self.settings.controller_ids else None
+        storage.format_by_hand(self.log_dirs(node), node, self.cluster_id, self.settings.version, records)
 
     def address(self, node: int, listener: str | None = None) -> str:
         """Host and port of a listener, by default of the one that clients use."""
@@ -96,18 +94,26 @@ class Blueprint:
     def _properties_file(self, node: int) -> Path:
         return self.directory(node) / "server.properties"
 
-    def _node(self, node: int, class_path: str, archive: Path | None) -> Node:
+    def arguments(self, node: int, version: str) -> Sequence[str]:
+        """The command line of a node in a version of Kafka. Writes the file of its JMX agent."""
+        agent_file = None
+        if node in self.jmx:
+            agent_file = self._protection.jmx.write_agent_file(self.directory(node), self.jmx[node])
+        return java_arguments(
+            jars.class_path(version),
+            self.settings.controller_heap if node in self.settings.controller_ids else self.settings.broker_heap,
+            self._properties_file(node),
+            agent_file,
+            class_archive(version),
+            self.settings.java_properties,
+        )
+
+    def _node(self, node: int) -> Node:
         directory = self.directory(node)
         directory.mkdir()
         controller = node in self.settings.controller_ids
         write_secret(self._properties_file(node), render(self._server_properties(node, controller=controller)))
-        agent_file = None
-        if node in self.jmx:
-            agent_file = self._protection.jmx.write_agent_file(directory, self.jmx[node])
-        heap = self.settings.controller_heap if controller else self.settings.broker_heap
-        system = self.settings.java_properties
-        arguments = java_arguments(class_path, heap, self._properties_file(node), agent_file, archive, system)
-        return Node(node, self.root, directory, arguments)
+        return Node(node, self.root, directory, self.arguments(node, self.settings.version))
 
     def _zookeeper(self, class_path: str, port: int) -> Node:
         directory = self.directory(ZOOKEEPER_ID)

@@ -156,6 +156,13 @@ class Cluster(Endpoints):
         self.start(node)
         self.wait_ready(node)
 
+    def upgrade(self, node: int, version: str) -> None:
+        """Restart a node in another version of Kafka. The metadata version, and what it allows, stays as it was."""
+        self.stop(node)
+        self._node(node).arguments = self._blueprint.arguments(node, version)
+        self.start(node)
+        self.wait_ready(node)
+
     def rolling_restart(self) -> None:
         """Restart the brokers one by one; before each, wait until every replica is in sync."""
         for node in self.broker_ids:

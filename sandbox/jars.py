@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import SandboxError
+from sandbox.settings import TIERED_SINCE, release
 
 CACHE_VARIABLE = "SANDBOX_CACHE"
 MAVEN_TIMEOUT_SECONDS = 600
@@ -115,6 +116,8 @@ def _resolve(wanted: _Wanted, version: str, directory: Path) -> None:
         raise SandboxError(f"mvn is not on the PATH: install Maven, it resolves the jars of {wanted.name}")
     command = ["mvn", "-q", "-B", "-C", "-f", os.fspath(wanted.pom), "dependency:copy-dependencies"]
     command += [f"-D{wanted.setting}={version}", f"-DoutputDirectory={directory}", "-DincludeScope=runtime"]
+    if wanted is KAFKA and release(version) >= TIERED_SINCE:
+        command.append("-Ptiered")
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:

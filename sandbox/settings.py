@@ -1,5 +1,6 @@
 """Settings of a sandbox cluster."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -13,6 +14,8 @@ PROFILES = ("fast", "default")
 MOST_BROKERS = 50
 MOST_CONTROLLERS = 5
 MOST_LOG_DIRS = 8
+TIERED_SINCE = (3, 6)
+"""First release with tiered storage."""
 
 
 class Security(Enum):
@@ -31,16 +34,16 @@ class ClusterSettings:
     Attributes:
         brokers: Number of brokers; their ids are 1, 2, 3 ...
         controllers: Number of controllers, each a process of its own; their ids are 101, 102, 103 ...
-        version: Version of Kafka: 3.9.1, 4.1.1 and 4.2.0 are tested.
+        version: Version of Kafka. Tested: 3.3.2, 3.9.1, 4.1.1 and 4.2.0; in ZooKeeper mode 2.8.2 and 3.9.1.
         profile: `fast` shortens what tests wait for (replica.lag.time.max.ms, the broker session, retention checks
             ...); `default` leaves Kafka's own values.
         jmx: Whether every node has a JMX port.
         jmx_password: Whether JMX requires a user and a password.
         jmx_tls: Whether JMX speaks TLS, for the registry too.
         jmx_client_certificate: Whether JMX over TLS requires a client certificate.
-        tiered: Whether tiered storage is on, with LocalTieredStorage.
+        tiered: Whether tiered storage is on, with LocalTieredStorage. From Kafka 3.6 on.
         zookeeper: Whether the cluster is in ZooKeeper mode: no controllers, but one ZooKeeper server, node 100. For
-            Kafka before 4.0, without security and tiered storage.
+            Kafka before 4.0, without security.
         security: Security protocol of clients, brokers and controllers.
         bad_certificates: Whether secured brokers also have the listeners EXPIRED and MISNAMED, with such certificates.
         log_dirs: Log directories per broker.
@@ -89,8 +92,10 @@ class ClusterSettings:
             raise SettingsError("jmx_password and jmx_tls need jmx")
         if self.jmx_client_certificate and not self.jmx_tls:
             raise SettingsError("jmx_client_certificate needs jmx_tls")
-        if self.zookeeper and (self.secured or self.tiered or self.version >= "4"):
-            raise SettingsError("zookeeper needs a version before 4.0, PLAINTEXT and no tiered storage")
+        if self.zookeeper and (self.secured or release(self.version) >= (4,)):
+            raise SettingsError("zookeeper needs a version before 4.0, and PLAINTEXT")
+        if self.tiered and release(self.version) < TIERED_SINCE:
+            raise SettingsError("tiered needs Kafka 3.6")
         if self.bad_certificates and not self.secured:
             raise SettingsError("bad_certificates needs a secured cluster")
 
@@ -110,6 +115,11 @@ class ClusterSettings:
         if self.zookeeper:
             return ()
         return tuple(range(FIRST_CONTROLLER_ID, FIRST_CONTROLLER_ID + self.controllers))
+
+
+def release(version: str) -> tuple[int, ...]:
+    """Numbers of a version, to compare: those of 4.1.1-rc0 are (4, 1, 1)."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 def _between(name: str, value: int, least: int, most: int) -> None:

@@ -12,9 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sandbox.errors import SandboxError
+from sandbox.settings import release
 
 BOOTSTRAP_RECORDS = "bootstrap.checkpoint"
 FORMAT_TIMEOUT_SECONDS = 120
+DIRECTORY_IDS_SINCE = (3, 7)
+"""First release whose log directories have ids (KIP-858)."""
 
 
 def kafka_uuid() -> str:
@@ -45,11 +48,16 @@ def format_with_tool(class_path: str, properties_file: Path, cluster_id: str, ar
         raise SandboxError(f"kafka-storage format failed: {(done.stderr or done.stdout).strip()[-2000:]}")
 
 
-def format_by_hand(log_dirs: Sequence[Path], node_id: int, cluster_id: str, bootstrap: Path | None = None) -> None:
+def format_by_hand(
+    log_dirs: Sequence[Path], node_id: int, cluster_id: str, version: str, bootstrap: Path | None = None
+) -> None:
     """Write meta.properties into each directory, and a copy of the `bootstrap` records into the first."""
     for directory in log_dirs:
         directory.mkdir(parents=True, exist_ok=True)
-        lines = ("version=1", f"cluster.id={cluster_id}", f"node.id={node_id}", f"directory.id={kafka_uuid()}")
+        lines = ["version=1", f"cluster.id={cluster_id}", f"node.id={node_id}"]
+        # before, all files of a broker must be the same
+        if release(version) >= DIRECTORY_IDS_SINCE:
+            lines.append(f"directory.id={kafka_uuid()}")
         (directory / "meta.properties").write_text("\n".join(lines) + "\n", encoding="ascii")
     if bootstrap is not None:
         shutil.copyfile(bootstrap, log_dirs[0] / BOOTSTRAP_RECORDS)

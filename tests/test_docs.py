@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from docs import versions
 from docs.catalogue import all_rules, read_metrics
 from docs.generate import outputs, render, stale
 from docs.how_it_knows import pictures
@@ -48,6 +49,24 @@ def test_metrics_document_has_every_family() -> None:
     """Every family is documented once, with its help, its type and a sample."""
     documented = re.findall(r"^# TYPE (\S+)", render(), re.MULTILINE)
     assert sorted(documented) == sorted(NAMES)
+
+
+def test_versions_showed_what_their_requests_allow() -> None:
+    """Where a feature needs a version of a request, the run showed its metrics where brokers know it, only there."""
+    record, columns = versions.read(), versions.COLUMNS
+    asked = [feature for feature in versions.FEATURES if feature.request is not None]
+    shown = {feature.what: [feature.seen(record, column) for column in columns] for feature in asked}
+    assert shown == {feature.what: [feature.known_to(column) for column in columns] for feature in asked}
+
+
+def test_every_metric_that_a_version_lacks_is_of_a_feature() -> None:
+    """The table has every metric that some version did not show, and no column knows only a part of a feature."""
+    partly = {metric for metric, columns in versions.read().items() if len(columns) < len(versions.COLUMNS)}
+    assert partly <= {metric for feature in versions.FEATURES for metric in feature.metrics}
+    with pytest.raises(ValueError, match="only"):
+        versions.FEATURES[2].seen(
+            {"log_dir_total_bytes": ["2.8.2 ZooKeeper"], "log_dir_usable_bytes": []}, ("2.8.2", "ZooKeeper")
+        )
 
 
 def test_recording_rules_are_followed_to_the_metrics() -> None:

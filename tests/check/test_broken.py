@@ -314,6 +314,7 @@ def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
     doctor.config["history"] = {"parquet": {"path": str(disk)}}
     (disk / "filler").write_bytes(bytes(255 * 1024))
     doctor.one("KW-HISTORY-FOLDER", "free")
+    assert [file.name for file in disk.iterdir()] == ["filler"]
 
 
 def test_history_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:

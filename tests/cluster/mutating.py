@@ -23,15 +23,17 @@ class Mutation:
     before: float
 
 
-def create_topic(cluster: Cluster, client_id: str, topic: str, partitions: int, user: str = "admin") -> Mutation:
-    """Create a topic of replication factor 1 as this client, and ask for nothing else."""
+def create_topic(
+    cluster: Cluster, client_id: str, topic: str, partitions: int, user: str = "admin", address: str | None = None
+) -> Mutation:
+    """Create a topic of replication factor 1 as this client, and ask for nothing else; `address` is of the broker."""
     creatable = CreateTopicsRequest.CreatableTopic(
         name=topic, num_partitions=partitions, replication_factor=1, assignments=[], configs=[]
     )
     request = CreateTopicsRequest(topics=[creatable], timeout_ms=int(1000 * TIMEOUT), validate_only=False)
     config = {**cluster.protection.python_config(user), "client_id": client_id}
     after = time.time()
-    reply = link.ask(cluster.bootstrap.split(",")[0], request, config, TIMEOUT)
+    reply = link.ask(address or cluster.bootstrap.split(",")[0], request, config, TIMEOUT)
     return Mutation(reply.topics[0].error_code, after, time.time())
 
 

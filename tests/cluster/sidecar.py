@@ -147,6 +147,11 @@ class Sidecar:
         found = _LISTENING.search(self.log)
         return int(found[1]) if found else 0
 
+    @property
+    def address(self) -> str:
+        """Where it listens, `host:port`."""
+        return f"127.0.0.1:{self._port}"
+
     def stop(self) -> tuple[int, float]:
         """SIGTERM; return the exit code and the seconds that it took."""
         began = time.monotonic()

@@ -10,6 +10,7 @@ import yaml
 
 from scripts.helm import CHART
 from scripts.manifests import EXAMPLES, SUMS, sums
+from scripts.release import chart_version
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.releases import SIDECARS, Release, recorded
 from tests.deploy.test_image import PROJECT
@@ -35,7 +36,7 @@ def test_versions_are_those_of_the_program() -> None:
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     version = PROJECT["version"]
     assert chart["appVersion"] == version
-    assert chart["version"] == re.sub(r"\.(dev|rc)(\d+)$", r"-\1\2", version)
+    assert chart["version"] == chart_version(version)
 
 
 def test_schema_knows_every_value() -> None:

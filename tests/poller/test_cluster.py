@@ -10,6 +10,7 @@ from kafka_warden.model import NO_BROKER, Snapshot, Source
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.sources.quotas import read_quotas
 from tests.poller.polling import Polling, polling
+from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 FORBIDDEN, NOT_CONTROLLER = 29, 41
@@ -143,6 +144,6 @@ def test_the_columns_of_a_poll_are_freed_with_it(polled: Polling) -> None:
     gc.disable()
     try:
         polled.poll()
-        assert [found for found in gc.get_objects() if isinstance(found, PollContext)] == []
+        wait_until(lambda: not any(isinstance(found, PollContext) for found in gc.get_objects()))
     finally:
         gc.enable()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kafka_warden.formulas.rows import Keys
-from kafka_warden.model import UNKNOWN, ControllerWindow, FutureReplica, LogDir, LogGaps, Quorum, TopicConfig
+from kafka_warden.model import UNKNOWN, ControllerWindow, FutureReplica, LogDir, LogGaps, TopicConfig
 from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.tables import (
     Columns,
@@ -169,7 +169,6 @@ def test_log_directories_keep_what_was_not_asked_about() -> None:
 def test_a_new_controller_has_a_quota_window_of_its_own() -> None:
     """The window of the old one is not shown for it. The configured one is, for one that cannot be read."""
     read, configured = ControllerWindow(5, 2.0), ControllerWindow(11, 1.0)
-    old, new = (Quorum(leader, leader_epoch=1, high_watermark=0) for leader in (101, 102))
     answers, with_option = LastAnswers(windows={101: read}), LastAnswers(window=configured, windows={101: read})
-    assert [answers.window_of(quorum) for quorum in (old, new, None)] == [read, None, None]
-    assert [with_option.window_of(quorum) for quorum in (old, new, None)] == [read, configured, configured]
+    assert [answers.window_of(node) for node in (101, 102, None)] == [read, None, None]
+    assert [with_option.window_of(node) for node in (101, 102, None)] == [read, configured, configured]

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_warden.model import Source
+from kafka_warden.model import ControllerWindow, Source
+from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from tests.poller.polling import DEADLINE, Polling, polling
+from tests.poller.test_beans import Session
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 OLD = {"DescribeQuorum": (0, -1), "DescribeCluster": (0, 0)}
@@ -63,6 +65,31 @@ def test_a_controller_that_is_another_by_now_is_a_failure_of_one_poll(old: Polli
     old.poll()
     assert reachable(old) is True
     assert old.poller.status[Source.REASSIGNMENTS, ""].up
+
+
+def test_the_quota_window_is_that_of_the_controller(old: Polling) -> None:
+    """It is a broker, and asked as such; a new one is asked at once, and has Kafka's defaults where it names none."""
+    assert old.poll().controller_window == ControllerWindow(11, 1.0)
+    old.brokers.brokers({"id": 1, "config": {"controller.quota.window.num": "5"}})
+    old.brokers.do("zookeeper", controller=1)
+    assert old.poll().controller_window == ControllerWindow(5, 1.0)
+    assert old.down() == {}
+
+
+def test_the_beans_of_the_controller_are_those_of_its_broker(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """Its process is asked both questions; a controller that the configuration names keeps its address."""
+    brokers.do("zookeeper", controller=3)
+    for broker in (1, 2, 3):
+        brokers.do("versions", broker=broker, versions=OLD)
+    session = Session()
+    plan = JmxPlan(port=9999, controllers={"2": ("named.example", 9999)})
+    with polling(brokers, clock, jmx=JmxQuestions(plan, session)) as polled:  # type: ignore[arg-type]  # has what is used
+        polled.poll()
+        assert session.asked.pop() == ["broker 1", "broker 2", "broker 3", "controller 3", "controller 2"]
+        assert polled.poller._state.answers.controller_beans.keys() == {"2", "3"}
+        brokers.do("zookeeper", controller=2)
+        polled.poll()
+    assert session.asked.pop() == ["broker 1", "broker 2", "broker 3", "controller 2"]
 
 
 def test_a_cluster_without_a_controller(old: Polling) -> None:

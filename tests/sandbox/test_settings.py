@@ -20,7 +20,8 @@ from sandbox.properties import render
         ({"jmx_client_certificate": True}, "jmx_client_certificate"),
         ({"bad_certificates": True}, "bad_certificates"),
         ({"zookeeper": True, "tiered": False}, "zookeeper"),
-        ({"zookeeper": True, "version": "3.9.1"}, "zookeeper"),
+        ({"zookeeper": True, "version": "3.9.1", "security": Security.MTLS}, "zookeeper"),
+        ({"version": "3.3.2"}, "tiered"),
     ],
 )
 def test_nonsense_is_refused_by_name(arguments: dict[str, Any], named: str) -> None:

@@ -21,6 +21,7 @@ from kafka_warden.sources.metadata import Layout, MetadataQuestion, parse_metada
 from kafka_warden.sources.metadata_columns import VERSIONS, parse_columns
 from kafka_warden.sources.offsets import LATEST, OffsetsRequest, parse_offsets, request_offsets
 from kafka_warden.sources.replies import RowIndex
+from tests.building import Partition, layout
 
 _Topic: Final = MetadataResponse.MetadataResponseTopic
 _Offsets: Final = ListOffsetsResponse.ListOffsetsTopicResponse
@@ -168,6 +169,22 @@ def test_offsets_go_to_the_same_rows_in_every_version(version: int) -> None:
         parse_offsets(reply.decode(), wanted, objects)
         assert np.array_equal(columns, objects)
     assert (wanted.shape is not None) == (version >= 6)
+
+
+@pytest.mark.parametrize(("name", "partitions"), [("t", 126), ("t", MANY), ("t" * 126, 1), ("t" * 249, MANY)])
+def test_offsets_of_long_names_and_of_many_partitions(name: str, partitions: int) -> None:
+    """Numbers of one byte and of two, and a topic that was not asked about."""
+    wanted, fewer = (
+        Rows(layout(dict.fromkeys(names, [Partition(replicas=(1, 2))] * partitions))).hosted[1]
+        for names in (("a", name, "z"), ("a", "z"))
+    )
+    reply = offsets(wanted, {0: 5, partitions - 1: 1 << 40}, 10)
+    for asked in (wanted, fewer):
+        columns, objects = (np.full(6 * partitions, UNKNOWN, np.int64) for _ in range(2))
+        parse_offsets(reply, asked, columns)
+        parse_offsets(reply.decode(), asked, objects)
+        assert np.array_equal(columns, objects)
+        assert asked.shape is not None
 
 
 @given(at=st.integers(0, 5000), byte=st.integers(0, 255), warm=st.booleans())

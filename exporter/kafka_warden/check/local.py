@@ -104,9 +104,9 @@ def _check_history(path: Path, report: Report) -> None:
         report.error("KW-HISTORY-FOLDER", str(path), str(problem), fix)
     else:
         report.ok("KW-HISTORY-FOLDER", str(path), "the folder can be written, and the disk has space")
-        if not locked_before:
-            (path / LOCK).unlink(missing_ok=True)
     finally:
+        if folder.locked and not locked_before:
+            (path / LOCK).unlink(missing_ok=True)
         folder.close()
 
 

@@ -114,9 +114,9 @@ class LastAnswers:
         if Optional.QUORUM in disabled:
             self.quorum = None
 
-    def window_of(self, quorum: Quorum | None) -> ControllerWindow | None:
+    def window_of(self, controller: int | None) -> ControllerWindow | None:
         """Return the quota window of the active controller. The window of another controller is not used for it."""
-        return self.window if quorum is None else self.windows.get(quorum.leader, self.window)
+        return self.window if controller is None else self.windows.get(controller, self.window)
 
     def copied_topics(self) -> frozenset[str]:
         """Names of the topics that are known to be copied to remote storage."""

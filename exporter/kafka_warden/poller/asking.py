@@ -110,8 +110,10 @@ class PollContext:
     answered: list[BrokerLink] = field(default_factory=list)
     """Links over which brokers answered for their offsets, the fastest first: questions about the cluster go there."""
     layout: Layout | None = None
+    zookeeper: bool = False
+    """Whether the cluster is in ZooKeeper mode."""
     controller: int | None = None
-    """Id of the active controller in ZooKeeper mode."""
+    """Id of the active controller in ZooKeeper mode, a broker."""
     ends: Longs = field(init=False)
     """(R,) as answered in this poll; so are these four:"""
     tiered: Longs = field(init=False)

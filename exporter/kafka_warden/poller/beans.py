@@ -51,6 +51,8 @@ class JmxQuestions:
     """Asks all processes at once on a thread of its own, so that neither side waits for the other."""
 
     def __init__(self, plan: JmxPlan, session: JmxSession | AgentSession) -> None:
+        self.controller: int | None = None
+        """Broker that is the active controller, in ZooKeeper mode: it has the beans of both."""
         self._plan = plan
         self._session = session
 
@@ -111,15 +113,12 @@ class JmxQuestions:
         if plan.port is not None:
             named = {broker.id: (broker.host, plan.port) for broker in brokers.values() if broker.host} | named
         hosts = {host.lower() for host in plan.hosts}
-        targets = [
-            self._target(
-                f"broker {broker}",
-                address,
-                "broker",
-                named=broker in (plan.brokers or ()) or address[0].lower() in hosts,
-            )
-            for broker, address in named.items()
-        ]
+        targets = []
+        for broker, address in named.items():
+            known = broker in (plan.brokers or ()) or address[0].lower() in hosts
+            targets.append(self._target(f"broker {broker}", address, "broker", named=known))
+            if broker == self.controller and str(broker) not in (plan.controllers or ()):
+                targets.append(self._target(f"controller {broker}", address, "controller", named=known))
         for name, address in (plan.controllers or {}).items():
             targets.append(self._target(f"controller {name}", address, "controller"))
         return targets

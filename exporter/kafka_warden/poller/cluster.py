@@ -76,8 +76,17 @@ class ClusterQuestions:
         if state.lead is not None:
             state.links.leave_bootstrap()
         answers.kafka_version = lead.kafka_version or answers.kafka_version
+        await self._find_controller(layout, lead)
         self.context.layout = answers.adopt(layout)
         self.context.make_columns(len(layout.partition))
+
+    async def _find_controller(self, layout: Layout, lead: BrokerLink) -> None:
+        """In ZooKeeper mode, whose brokers do not know DescribeQuorum, the metadata names it: one of the brokers."""
+        with contextlib.suppress(SourceError):  # asking meets it again
+            self.context.zookeeper = not await lead.supports(DescribeQuorumRequest, 0, self.context.soon())
+        known = self.context.state.answers.brokers.get(layout.controller)
+        if self.context.zookeeper and known is not None and not known.gone:
+            self.context.controller = known.id
 
     async def _fenced(self, lead: BrokerLink, others: Sequence[BrokerLink]) -> dict[int, Broker]:
         """Ask for the fenced brokers. Without an answer they are those of before, where it can be known at all."""
@@ -109,7 +118,7 @@ class ClusterQuestions:
     async def about_cluster(self) -> None:
         """Ask what the active controller knows, and note whether it answers."""
         answers, started = self.context.state.answers, self.context.now()
-        reassignments, candidates = None, await self._controller_candidates()
+        reassignments, candidates = None, self._controller_candidates()
         if self.context.wants(Optional.REASSIGNMENTS):
             reassignments = await self._ask_controller(Source.REASSIGNMENTS, read_reassignments, candidates)
         if reassignments is not None and self.context.layout is not None:
@@ -135,22 +144,17 @@ class ClusterQuestions:
             if quorum is not None:
                 self._lead_by(quorum)
 
-    async def _controller_candidates(self) -> Sequence[BrokerLink]:
-        """Return the brokers that forward to the active controller; in ZooKeeper mode none does, and it is a broker.
-
-        Brokers of a cluster in ZooKeeper mode do not know DescribeQuorum.
-        """
-        context, lead, kraft = self.context, self.context.lead, True
-        with contextlib.suppress(SourceError):  # asking meets it again
-            kraft = lead is None or await lead.supports(DescribeQuorumRequest, 0, context.soon())
-        if kraft or context.layout is None:
+    def _controller_candidates(self) -> Sequence[BrokerLink]:
+        """Return the brokers that forward to the active controller; in ZooKeeper mode none does, and it is a broker."""
+        if not self.context.zookeeper:
             return self._candidates
-        known = context.state.answers.brokers.get(context.layout.controller)
-        if known is None or known.gone:
+        if self.context.controller is None:
             self._forwarded.append(False)
             return []
-        context.controller = known.id
-        return [context.state.links.broker(known)]
+        return [self._controller_broker(self.context.controller)]
+
+    def _controller_broker(self, node: int) -> BrokerLink:
+        return self.context.state.links.broker(self.context.state.answers.brokers[node])
 
     async def _ask_controller(self, source: Source, read: Read[T], candidates: Sequence[BrokerLink]) -> T | None:
         """Ask through two brokers at most, which have answered other requests in this poll."""
@@ -237,26 +241,24 @@ class ClusterQuestions:
     async def _controller_window(self) -> None:
         """Ask the active controller on its own listener. Of several configured ones only it answers for its id."""
         state, quorum = self.context.state, self.context.state.answers.quorum
-        if quorum is None:
+        node = self.context.controller if quorum is None else quorum.leader
+        if node is None:
             return
-        if quorum.leader != state.window_of:
-            state.window_of = quorum.leader
+        if node != state.window_of:
+            state.window_of = node
             state.slow_due.forget("window")
         if not state.slow_due.due("window", self.context.clock):
             return
-        if not self.context.wants(Optional.CONTROLLER_CONFIGS, quorum.leader):
+        if not self.context.wants(Optional.CONTROLLER_CONFIGS, node):
             return
-        node, started = quorum.leader, self.context.now()
+        started = self.context.now()
         # Also when there is no answer: a listener behind a firewall must not make every poll wait.
         state.slow_due.done("window", self.context.clock)
 
-        faults, addresses = [], self._controller_addresses(quorum)
-        state.links.keep_controllers(addresses)
-        for host, port in addresses:
+        faults = []
+        for link in [self._controller_broker(node)] if quorum is None else self._controller_links(quorum):
             answer = await self.context.attempt(
-                state.links.controller(host, port),
-                lambda link, until: read_controller_window(link, node, until),
-                self.context.soon(),
+                link, lambda link, until: read_controller_window(link, node, until), self.context.soon()
             )
             if not isinstance(answer, SourceError):
                 self.context.note(Source.CONFIGS, str(node), started, answer)
@@ -268,8 +270,10 @@ class ClusterQuestions:
             fault = max(faults, key=lambda each: [not isinstance(each, kind) for kind in (ProtocolError, RefusedError)])
             self.context.note(Source.CONFIGS, str(node), started, fault)
 
-    def _controller_addresses(self, quorum: Quorum) -> Sequence[tuple[str, int]]:
-        if quorum.leader not in quorum.controllers:
-            return self.context.state.controllers
-        host, _, port = quorum.controllers[quorum.leader].rpartition(":")
-        return [(host, int(port))]
+    def _controller_links(self, quorum: Quorum) -> Sequence[BrokerLink]:
+        state, addresses = self.context.state, self.context.state.controllers
+        if quorum.leader in quorum.controllers:
+            host, _, port = quorum.controllers[quorum.leader].rpartition(":")
+            addresses = ((host, int(port)),)
+        state.links.keep_controllers(addresses)
+        return [state.links.controller(host, port) for host, port in addresses]

@@ -181,7 +181,10 @@ class Poller:
 
     def _ask_jmx(self, asked: PollContext, before: tuple[Question, ...] = ()) -> tuple[Question, ...]:
         """Ask all processes that are known by now, except those that were asked before in this poll."""
-        started = self.jmx.start(self._state.answers.brokers, asked.deadline_at, before) if self.jmx else None
+        if self.jmx is None:
+            return ()
+        self.jmx.controller = asked.controller
+        started = self.jmx.start(self._state.answers.brokers, asked.deadline_at, before)
         return () if started is None else (started,)
 
     def _snapshot(self, now: float, asked: PollContext, interval: float) -> Snapshot | None:
@@ -195,6 +198,7 @@ class Poller:
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
         ends = in_order(layout, rows, asked.ends, asked.followers_at, asked.leaders_asked_at)
         quorum = answers.quorum if answers.answered_since(Source.QUORUM, oldest) else None
+        controller = quorum.leader if quorum is not None else asked.controller
         return Snapshot(
             time=now,
             clock=clock,
@@ -204,7 +208,7 @@ class Poller:
             partitions=partition_table(layout, answers.columns, asked.tiered, reassigning),
             replicas=replica_table(layout, answers.columns, ends, adding, removing),
             brokers=dict(answers.brokers),
-            controller=quorum.leader if quorum is not None else asked.controller,
+            controller=controller,
             kafka_version=answers.kafka_version,
             offsets_at=dict(asked.offsets_at),
             log_dirs=_joined(_recent(answers, Source.LOG_DIRS, answers.log_dirs, slow)),
@@ -216,7 +220,7 @@ class Poller:
             reassignments_known=answers.answered_since(Source.REASSIGNMENTS, oldest),
             quotas=answers.quotas if answers.answered_since(Source.QUOTAS, slow) else None,
             quorum=quorum,
-            controller_window=answers.window_of(quorum),
+            controller_window=answers.window_of(controller),
             broker_beans=fresh(answers.broker_beans, clock, interval),
             controller_beans=fresh(answers.controller_beans, clock, interval),
             status=status,

@@ -86,8 +86,10 @@ class Rows:
         self.leading = leading
         # A broker may have none: a default one is empty.
         self.followed, self.led, self.hosted = (defaultdict[int, RowIndex](RowIndex) for _ in range(3))
-        for broker in np.unique(layout.broker).tolist():
-            rows = np.flatnonzero(layout.broker == broker)
+        order = np.argsort(layout.broker, kind="stable")
+        brokers, firsts = np.unique(layout.broker[order], return_index=True)
+        for broker, first, last in zip(brokers.tolist(), firsts, np.append(firsts, len(order))[1:], strict=True):
+            rows = order[first:last]
             self.hosted[broker] = index_rows(layout, rows)
             self.followed[broker] = index_rows(layout, rows[~leading[rows]])
             self.led[broker] = index_rows(layout, rows[leading[rows]])

@@ -108,14 +108,14 @@ async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at
 
 
 async def read_controller_window(link: BrokerLink, node: int, timeout_at: float) -> ControllerWindow:
-    """Ask a controller on its own listener, the only one that reports `controller.quota.window.*`.
+    """Ask a controller, the only one that reports its `controller.quota.window.*`; missing keys have Kafka's defaults.
 
     Raises:
         SourceError: it did not answer, or may not.
     """
     answer = await _read(link, BROKER, [str(node)], (CONTROLLER_SAMPLES, CONTROLLER_SECONDS), timeout_at)
     plain = _plain(_only(answer, str(node), link.address))
-    return ControllerWindow(plain[CONTROLLER_SAMPLES], float(plain[CONTROLLER_SECONDS]))
+    return ControllerWindow(plain.get(CONTROLLER_SAMPLES, 11), float(plain.get(CONTROLLER_SECONDS, 1)))
 
 
 Entries = Mapping[str, Any]

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from kafka_warden.clients.kafka.columns import Shape, write_name
+from kafka_warden.clients.kafka.columns import write_name
 from kafka_warden.clients.kafka.repeated import Repeated
+from kafka_warden.clients.kafka.shape import Shape
 from kafka_warden.model import UNKNOWN, Longs
 from kafka_warden.sources.metadata import Layout
 
@@ -24,7 +25,7 @@ class RowIndex:
     names: tuple[str, ...] = ()
     """All topics of the layout."""
     places: Mapping[bytes, int] = field(default_factory=dict)
-    """Encoded name to place in the layout, shared by all brokers."""
+    """Name as of `write_name` to place in the layout, shared by all brokers."""
     keys: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     """Ascending."""
     rows: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -71,7 +72,7 @@ def find_partitions(topics: Sequence[Any], wanted: RowIndex) -> tuple[list[Any],
     """Return the partitions of a decoded reply, one topic after the other, and their rows."""
     partitions = [partition for topic in topics for partition in topic.partitions]
     counts = np.array([len(topic.partitions) for topic in topics], np.int64)
-    places = np.array([wanted.places.get(topic.name.encode(), UNKNOWN) for topic in topics], np.int64)
+    places = np.array([wanted.places.get(write_name(topic.name.encode()), UNKNOWN) for topic in topics], np.int64)
     return partitions, wanted.find(places, counts, column(partitions, "partition_index"))
 
 
@@ -85,7 +86,7 @@ def index_rows(layout: Layout, rows: Any) -> RowIndex:
 
 @functools.lru_cache(maxsize=1)
 def _places(topics: tuple[str, ...]) -> Mapping[bytes, int]:
-    return {name.encode(): place for place, name in enumerate(topics)}
+    return {name: place for place, name in enumerate(written_names(topics))}
 
 
 @functools.lru_cache(maxsize=1)

@@ -4,10 +4,7 @@ kafka-python makes one object for each partition: 2.5 s of CPU for 600,000 repli
 functions expect, for example with tagged fields, are left to kafka-python's decoder and its checks.
 """
 
-import hashlib
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,16 +13,12 @@ from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-Find = Callable[[Longs, Longs, Longs], Longs]
-"""Maps partitions to rows: places of topics, how many partitions of each there are, the numbers of all of them."""
 
 UNKNOWN: Final = -1
 """Place of a topic that was not asked about."""
 
 MORE: Final = 0x80
 """Bit of a varint's byte: another byte follows."""
-
-WORD: Final = 8
 
 
 def read_varint(body: bytes, position: int) -> tuple[int, int]:
@@ -72,47 +65,6 @@ _LENGTHS: Final = tuple(UnsignedVarInt32.encode(count + 1) for count in range(MO
 """Compact lengths of short arrays."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """Where a reply has the records of its partitions, all of one size. Their first field is the partition's number.
-
-    Replies to the same request mostly have the same shape: then nothing but values has changed.
-    """
-
-    size: int
-    length: int
-    places: Ints
-    """Where in the body each record begins."""
-    rows: Longs
-    """What `find` returned for each record."""
-    digest: bytes
-
-    @classmethod
-    def read(cls, body: bytes, position: int, size: int, places: Mapping[bytes, int], find: Find) -> "Shape | None":
-        """Find the topics, which begin at a position and are the last field. `None` if the reply has another form.
-
-        `places`: of topics, by their encoded names.
-        """
-        try:
-            topics, counts, firsts = _scan(bytes(body), position, size, places).T
-        except (IndexError, ValueError):
-            return None
-        records = ragged(firsts, counts, size)
-        if field_at(body, "u1", records + size - 1).any():
-            return None
-        rows = find(topics, counts, field_at(body, ">i4", records))
-        return cls(size, len(body), records.astype(np.int32), rows, _digest(body, records, size))
-
-    def fits(self, body: bytes) -> bool:
-        """Return whether a reply differs in nothing but the values."""
-        return len(body) == self.length and _digest(body, self.places, self.size) == self.digest
-
-    def columns(self, body: bytes, record: np.dtype[np.void], *names: str) -> Iterator[Longs]:
-        """Return the values of some fields."""
-        for name in names:
-            yield field_at(body, record[name].str, self.places + record.fields[name][1])  # type: ignore[index]  # it has
-
-
 def ragged(firsts: Longs, counts: Longs, step: int) -> Longs:
     """Return the places of groups of equally distant elements: where each group begins, and how many it has."""
     if len(counts) and (counts == counts[0]).all():
@@ -129,49 +81,13 @@ def field_at(body: bytes, kind: str, places: Any) -> Longs:
     Raises:
         IndexError: one of them is not in the body.
     """
-    values: Longs = _words(body, kind)[places].astype(np.int64)
+    values: Longs = words_at(body, kind)[places].astype(np.int64)
     return values
 
 
-def _words(data: Any, kind: str) -> Any:
+def words_at(data: Any, kind: str) -> Any:
     """View the value that begins at each byte."""
     width = np.dtype(kind).itemsize
     return np.ndarray(
         (max(len(data) - width + 1, 0),), kind, buffer=data if len(data) >= width else bytearray(), strides=(1,)
     )
-
-
-def _scan(body: bytes, position: int, size: int, places: Mapping[bytes, int]) -> Longs:
-    """Return the place of each topic, how many records it has, and where these begin. Shape (topics, 3)."""
-    found: list[int] = []
-    topics, position = read_varint(body, position)
-    for _ in itertools.repeat(None, topics - 1):
-        length = body[position]
-        position += 1
-        if length >= MORE:
-            length, position = read_varint(body, position - 1)
-        end = position + length - 1
-        place = places.get(body[position:end], UNKNOWN)
-        if place < 0:
-            body[position:end].decode()
-        count = body[end]
-        position = end + 1
-        if count >= MORE:
-            count, position = read_varint(body, end)
-        found += (place, count - 1, position)
-        position += size * (count - 1)
-        if not length or not count or body[position]:
-            raise ValueError("a null, or tagged fields")
-        position += 1
-    if not topics or position != len(body) - 1 or body[position]:
-        raise ValueError("no topics, or other fields after them")
-    return np.array(found, np.int64).reshape(-1, 3)
-
-
-def _digest(body: bytes, places: Any, size: int) -> bytes:
-    """Hash all bytes except the values: those of each record between its first four bytes and its last one."""
-    rest = bytearray(body)
-    words = _words(rest, "u8")
-    for offset in {*range(4, size - 1 - WORD, WORD), size - 1 - WORD}:
-        words[places + offset] = 0
-    return hashlib.blake2b(rest, digest_size=16).digest()

@@ -110,6 +110,11 @@ class Folder:
             raise translated(problem, self.path) from problem
         return True
 
+    @property
+    def locked(self) -> bool:
+        """Whether this process holds the lock."""
+        return self._lock is not None
+
     def close(self) -> None:
         """Unlock the folder."""
         if self._lock is not None:

@@ -1,0 +1,68 @@
+"""`make release`: versions, the changelog, and what is refused. scripts/make-dist builds and tries the files."""
+
+import datetime as dt
+
+import pytest
+
+from scripts.release import CHANGELOG, NAMED, ReleaseError, chart_version, check, close, next_version, rename
+from tests.deploy.dockerfile import ROOT
+from tests.deploy.test_image import PROJECT
+
+TEXT = "# Changelog\n\n## [Unreleased]\n\n### Added\n- A page.\n\n## [1.0.0] - 2026-01-02\n- All.\n"
+EMPTY = "## [Unreleased]\n\n## [1.0.0] - 2026-01-02\n- All.\n"
+
+
+@pytest.mark.parametrize("version", ["1.1.0", "1.1.0rc1", "2.0.0"])
+def test_a_later_version_can_be_released(version: str) -> None:
+    """With something to report."""
+    check(version, "1.1.0.dev0", TEXT)
+
+
+@pytest.mark.parametrize(
+    ("version", "changelog", "why"),
+    [
+        ("one", TEXT, "is no version"),
+        ("1.2", TEXT, "three numbers"),
+        ("1.2.0.dev1", TEXT, "three numbers"),
+        ("1.2.0.post1", TEXT, "three numbers"),
+        ("v1.2.0", TEXT, "three numbers"),
+        ("1.0.9", TEXT, "does not come after 1.1.0.dev0"),
+        ("1.1.0", EMPTY, "nothing under"),
+        ("1.1.0", "- A page.", "no section"),
+    ],
+)
+def test_what_is_refused(version: str, changelog: str, why: str) -> None:
+    """Before anything changes."""
+    with pytest.raises(ReleaseError, match=why):
+        check(version, "1.1.0.dev0", changelog)
+
+
+def test_the_changelog_gets_a_section() -> None:
+    """What was not released is under the version, and a new section is empty."""
+    closed = close(TEXT, "1.1.0", dt.date(2026, 3, 4))
+    assert "## [Unreleased]\n\n## [1.1.0] - 2026-03-04\n\n### Added\n- A page.\n" in closed
+    with pytest.raises(ReleaseError, match="nothing under"):
+        check("1.2.0", "1.1.0", closed)
+    check("9999.0.0", PROJECT["version"], (ROOT / CHANGELOG).read_text())
+
+
+def test_versions_that_follow() -> None:
+    """The next minor one, or the release of a candidate."""
+    assert next_version("1.1.3") == "1.2.0.dev0"
+    assert next_version("1.1.0rc1") == "1.1.0rc1.dev0"
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_each_file_with_the_version_gets_the_new_one(name: str) -> None:
+    """And nothing else in it changes; a chart has semantic versions only."""
+    old, text = PROJECT["version"], (ROOT / name).read_text()
+    new = rename(rename(text, old, "77.8.9"), "77.8.9", "77.9.0.dev0")
+    assert old not in new
+    assert new.replace("77.9.0.dev0", old).replace("77.9.0-dev0", chart_version(old)) == text
+
+
+def test_versions_of_others_stay() -> None:
+    """Also where they have the same numbers."""
+    others = "a==1.2.0 b>=1.2.0 11.2.0 1.2.0.1 1.2.0-x"
+    assert rename(others, "1.2.0", "1.3.0") == others
+    assert rename("kafka-warden:1.2.0 .", "1.2.0", "1.3.0") == "kafka-warden:1.3.0 ."
