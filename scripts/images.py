@@ -123,7 +123,7 @@ def _run(*command: object, stdout: int | None = None) -> str:
         done = subprocess.run(words, stdout=stdout, text=True, check=True)  # noqa: S603
     except FileNotFoundError as error:
         name = Path(words[0]).name
-        raise ImagesError(f"{name} is missing (buildah: apt-get install buildah; cyclonedx-py: make dist)") from error
+        raise ImagesError(f"{name} is missing (buildah: apt-get install buildah; cyclonedx-py: make images)") from error
     except subprocess.CalledProcessError as error:
         raise ImagesError(f"{' '.join(words[:2])} ended with {error.returncode}") from error
     return done.stdout or ""

@@ -76,6 +76,10 @@ def built(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> It
             yield
         finally:
             base_images.buildah("rm", "--all")
+            # The storage is a mount of its own.
+            mounts = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+            for mount in reversed([mount for mount in mounts if mount.startswith(f"{folder}/")]):
+                checked("umount", mount)
             shutil.rmtree(folder)
 
 
