@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +24,7 @@ ANSWER_SECONDS = 10.0
 LOG_TAIL_LINES = 15
 
 
-class Program:
+class Program(ABC):
     """A program with a port on loopback, a directory and a log; a context manager.
 
     It is ready when the block begins and gone when the block ends; the guard ends it should this process die otherwise.
@@ -44,9 +45,9 @@ class Program:
         self._guard: subprocess.Popen[bytes] | None = None
         self.pid: int | None = None
 
+    @abstractmethod
     def command(self) -> Sequence[str]:
         """The command line; called when the program starts."""
-        raise NotImplementedError
 
     @property
     def address(self) -> str:

@@ -5,6 +5,7 @@ controllers know it. So on a SCRAM cluster the nodes themselves come to the cont
 there, too.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ MODULES = {
 }
 
 
-class SaslProtection(TlsProtection):
+class SaslProtection(TlsProtection, ABC):
     """Users with passwords over TLS; the base of both kinds.
 
     Attributes:
@@ -90,8 +91,9 @@ class SaslProtection(TlsProtection):
         pairs = " ".join(f'{key}="{value}"' for key, value in options.items())
         return f"{MODULES[mechanism]} required {pairs};"
 
+    @abstractmethod
     def _plain_users(self) -> Sequence[str]:
-        raise NotImplementedError
+        """Users that the nodes' own files list for PLAIN."""
 
 
 class PlainProtection(SaslProtection):
