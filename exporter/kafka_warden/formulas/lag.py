@@ -127,7 +127,9 @@ def sums(group: Ints, parts: Floats, groups: int, of: Bools | None = None) -> Su
 
 def as_parts(values: Longs) -> Floats:
     """Integers with `UNKNOWN` as floats with NaN, which is how `sums` takes its parts."""
-    return np.where(values == UNKNOWN, np.nan, values.astype(np.float64))
+    parts = values.astype(np.float64)
+    parts[values == UNKNOWN] = np.nan
+    return parts
 
 
 def out_of_sync_by_count(lag: Arithmetic, limit: Arithmetic) -> Any:

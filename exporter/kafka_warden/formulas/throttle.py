@@ -83,8 +83,10 @@ def leader_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
     """
     following = replicas.in_isr & ~replicas.is_leader
     followers = np.bincount(replicas.partition[following], minlength=len(bytes_in))
-    counted = replicas.is_leader & replicas.leader_listed & (followers[replicas.partition] > 0)
-    return sums(replicas.broker, (bytes_in * followers)[replicas.partition], brokers, counted)
+    rows = np.flatnonzero(replicas.is_leader & replicas.leader_listed)
+    rows = rows[followers[replicas.partition[rows]] > 0]
+    led = replicas.partition[rows]
+    return sums(replicas.broker[rows], bytes_in[led] * followers[led], brokers)
 
 
 def follower_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
@@ -92,8 +94,8 @@ def follower_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
 
     Sum of in(p) over p listed there whose replica there follows in sync. judgement.md 4.
     """
-    counted = replicas.follower_listed & replicas.in_isr & ~replicas.is_leader
-    return sums(replicas.broker, bytes_in[replicas.partition], brokers, counted)
+    rows = np.flatnonzero(replicas.follower_listed & replicas.in_isr & ~replicas.is_leader)
+    return sums(replicas.broker[rows], bytes_in[replicas.partition[rows]], brokers)
 
 
 def floors(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, Floats]:

@@ -28,7 +28,7 @@ SLOW: Final = 60.0
 """Seconds between questions about what changes rarely: quotas, configurations of what is at rest."""
 
 
-REQUESTS: Final = 10
+REQUESTS: Final = 14
 """Requests to one broker in a poll that asks everything, without those for topic configurations."""
 
 LONGEST_PAUSE: Final = 1.0

@@ -19,6 +19,16 @@ YOUNG: Final = 3
 read too far apart to be compared, and the next question about all logs may be a minute away."""
 
 
+LARGE: Final = 1000
+"""Replicas of a broker from which on one more request costs less than to write a new one."""
+
+MOST_CHANGED: Final = 0.25
+"""Share of these replicas that may be added or gone while the last requests are sent again."""
+
+TURNS: Final = 10
+"""Changes of the layout until each broker has new requests."""
+
+
 @dataclass(slots=True)
 class Columns:
     """Per replica row: the brokers' last answers about their logs.
@@ -78,22 +88,42 @@ class Columns:
 
 
 class Rows:
-    """The rows that each broker is asked about. Made once per layout, used by every poll until it changes."""
+    """The rows that each broker is asked about. Made once per layout, used by every poll until it changes.
 
-    def __init__(self, layout: Layout) -> None:
+    `before`: the rows of the last layout, and for each of them its row now, or `UNKNOWN`. A large broker with few
+    changes gets its last requests again, and one more about the replicas that were added. The last requests still name
+    replicas that are gone, until it is the broker's turn to get new ones, or until a poll without changes.
+    """
+
+    def __init__(self, layout: Layout, before: "tuple[Rows, Longs] | None" = None) -> None:
         leading = np.zeros(len(layout.partition), dtype=bool)
         leading[layout.leader_row[layout.leader_row >= 0]] = True
         self.leading = leading
+        self.patched = False
+        """Whether a broker gets its last requests again."""
+        self.turn: int = 0 if before is None else before[0].turn + 1
         # A broker may have none: a default one is empty.
         self.followed, self.led, self.hosted = (defaultdict[int, RowIndex](RowIndex) for _ in range(3))
         order = np.argsort(layout.broker, kind="stable")
         brokers, firsts = np.unique(layout.broker[order], return_index=True)
-        for broker, first, last in zip(brokers.tolist(), firsts, np.append(firsts, len(order))[1:], strict=True):
+        lasts = np.append(firsts, len(order))[1:]
+        for broker, first, last in zip(brokers.tolist(), firsts, lasts, strict=True):
             rows = order[first:last]
             self.hosted[broker] = index_rows(layout, rows)
             self.followed[broker] = index_rows(layout, rows[~leading[rows]])
             self.led[broker] = index_rows(layout, rows[leading[rows]])
+        if before is not None:
+            self._reuse(layout, *before)
         self._remote: tuple[frozenset[str], dict[int, RowIndex]] = frozenset(), {}
+
+    def _reuse(self, layout: Layout, before: "Rows", rows: Longs) -> None:
+        for now, old, wanted in (self.followed, before.followed, ~self.leading), (self.led, before.led, self.leading):
+            moved = np.append(np.where(np.append(wanted, False)[rows], rows, UNKNOWN), UNKNOWN)
+            asked = np.zeros(len(wanted), bool)
+            for place, (broker, index) in enumerate(now.items()):
+                if broker in old and (place + self.turn) % TURNS and len(index.keys) >= LARGE:
+                    index.parts = _parts(layout, index, old[broker], moved, asked)
+                    self.patched |= bool(index.parts)
 
     def remote(self, layout: Layout, topics: frozenset[str]) -> dict[int, RowIndex]:
         """Return what each broker leads of some topics, those with remote storage. Made again only when they change.
@@ -109,6 +139,20 @@ class Rows:
                 {broker: index_rows(layout, rows[hosts == broker]) for broker in np.unique(hosts).tolist()},
             )
         return self._remote[1]
+
+
+def _parts(layout: Layout, wanted: RowIndex, before: RowIndex, moved: Longs, asked: Bools) -> tuple[RowIndex, ...]:
+    """Return the last question and one about the replicas that were added, or nothing where much has changed.
+
+    `asked` (R,): the replicas that the last questions name are marked in it.
+    """
+    same = (before.parts or (before,))[0].moved(moved)
+    still = same.rows[same.rows != UNKNOWN]
+    asked[still] = True
+    came = wanted.rows[~asked[wanted.rows]]
+    if len(same.rows) - len(still) + len(came) > MOST_CHANGED * len(wanted.rows):
+        return ()
+    return (same, index_rows(layout, came)) if len(came) else (same,)
 
 
 def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Bools, Bools]:

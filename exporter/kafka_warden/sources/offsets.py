@@ -1,5 +1,6 @@
 """Offsets of logs: ListOffsets with replica id -2, which followers answer too for their own ends (kafka-facts 7)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -83,8 +84,8 @@ async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, targe
     Raises:
         SourceError: it did not answer. Partitions that it does not know stay unknown.
     """
-    reply = await link.ask(_repeated(wanted, LATEST), timeout_at)
-    parse_offsets(reply, wanted, target)
+    for reply, part in await _ask(link, wanted, LATEST, timeout_at):
+        parse_offsets(reply, part, target)
 
 
 async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
@@ -94,8 +95,8 @@ async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
         SourceError: it did not answer.
     """
     local = await link.supports(ListOffsetsRequest, EARLIEST_LOCAL_VERSION, timeout_at)
-    reply = await link.ask(_repeated(wanted, EARLIEST_LOCAL if local else EARLIEST), timeout_at)
-    parse_offsets(reply, wanted, target)
+    for reply, part in await _ask(link, wanted, EARLIEST_LOCAL if local else EARLIEST, timeout_at):
+        parse_offsets(reply, part, target)
 
 
 async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
@@ -108,7 +109,16 @@ async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
         SourceError: it did not answer. Brokers before Kafka 3.9 are not asked, and their rows stay unknown.
     """
     if await link.supports(ListOffsetsRequest, LATEST_TIERED_VERSION, timeout_at):
-        parse_tiered(await link.ask(_repeated(wanted, LATEST_TIERED), timeout_at), wanted, target)
+        for reply, part in await _ask(link, wanted, LATEST_TIERED, timeout_at):
+            parse_tiered(reply, part, target)
+
+
+async def _ask(
+    link: BrokerLink, wanted: RowIndex, timestamp: int, timeout_at: float
+) -> Sequence[tuple[Undecoded, RowIndex]]:
+    """Return the replies to the parts of a question once all of them are there."""
+    parts = wanted.parts or (wanted,)
+    return [(await link.ask(_repeated(part, timestamp), timeout_at), part) for part in parts]
 
 
 def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:

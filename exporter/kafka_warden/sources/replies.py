@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
@@ -34,6 +34,8 @@ class RowIndex:
     """ListOffsets requests for these replicas, by timestamp."""
     shape: Shape | None = field(default=None, repr=False, compare=False)
     """That of the last reply to one of them."""
+    parts: tuple["RowIndex", ...] = field(default=(), repr=False, compare=False)
+    """The last question and one about the replicas that were added, where they are asked in place of this one."""
 
     def __bool__(self) -> bool:
         return len(self.keys) > 0
@@ -54,6 +56,15 @@ class RowIndex:
         topics = self.keys >> TOPIC_BITS
         firsts = np.flatnonzero(np.diff(topics, prepend=UNKNOWN))
         return topics[firsts].tolist(), np.diff(firsts, append=len(topics)).tolist()
+
+    def moved(self, rows: Longs) -> "RowIndex":
+        """Return the same question for a table whose rows moved.
+
+        `rows` (R + 1,): for each row its new one, `UNKNOWN` where the answer is not wanted any more, and for `UNKNOWN`
+        itself.
+        """
+        shape = None if self.shape is None else replace(self.shape, rows=rows[self.shape.rows])
+        return replace(self, rows=rows[self.rows], shape=shape)
 
     def find(self, topics: Longs, counts: Longs, numbers: Longs) -> Longs:
         """Rows of partitions, `UNKNOWN` for those that are not among these.

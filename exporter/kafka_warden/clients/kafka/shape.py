@@ -85,6 +85,8 @@ def _known_topics(body: bytes, position: int, size: int, places: Mapping[bytes, 
         found.append(places[body[position:head]])
         heads.append(head)
         position = head + skips[body[head]]
+    if position >= len(body):
+        raise LookupError("the last topic is not of this kind")
     firsts = np.array(heads, np.int64) + 1
     counts = field_at(body, "u1", firsts - 1) - 1
     if field_at(body, "u1", firsts + size * counts).any():
