@@ -12,6 +12,7 @@ from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
 from kafka_warden.planning.formatting import visible
 from kafka_warden.views import Views
+from kafka_warden.views.alerts import MARKS
 from kafka_warden.views.notes import NOT_AVAILABLE, source_state
 from kafka_warden.web.status import render
 from kafka_warden.web.status.render import status
@@ -106,6 +107,15 @@ def test_page_is_well_formed_and_can_be_read_aloud(make: Callable[[], Page]) -> 
     for tag, attrs in tags.found:
         if tag in ("svg", "progress", "table") or attrs.get("tabindex") == "0":
             assert attrs.get("aria-label") or attrs.get("aria-labelledby"), (tag, attrs)
+
+
+def test_a_row_with_something_wrong_says_so_in_words() -> None:
+    """Not by its colour alone: a mark and a word are in it."""
+    text = text_of(views_of(status_rows.troubled()))
+    rows = re.findall(r'<tr role="row"[^>]*class="(\w+)"[^>]*>(.*?)</tr>', text, re.DOTALL)
+    assert len(rows) > 10
+    for severity, row in rows:
+        assert re.search(rf'<strong class="{severity}">{MARKS[severity]} \w', row), row
 
 
 def test_three_thousand_moves_are_served_in_parts() -> None:
