@@ -48,6 +48,8 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "delta.enableDeletionVectors": "false",
     # Of the first columns: cluster, time, batch. Raw tables have 200 others, and each file's log entry would have them.
     "delta.dataSkippingNumIndexedCols": "8",
+    # As long as its files. On S3, each run lists the whole log of each table that it reads.
+    "delta.logRetentionDuration": "interval 7 days",
 }
 
 
