@@ -167,7 +167,7 @@ def test_processes_are_asked_where_the_plan_says() -> None:
     plan = JmxPlan(9999, {2: ("jmx.example", 1)}, {"101": ("controller.example", 2)}, "user", hosts=hosts)
     questions = JmxQuestions(plan, Session())  # type: ignore[arg-type]  # has what is used of a session
     brokers = (Broker(1, "a.example", 9092), Broker(2, "b", 9092), Broker(3, "", 0), Broker(4, "d.Example", 9092))
-    asked = questions.start({broker.id: broker for broker in brokers}, 0.0)
+    asked = questions.start({broker.id: broker for broker in brokers}, None, 0.0)
     questions.close()
     assert asked is not None
     assert {(each.key, each.host, each.port, each.kind, each.user, each.named) for each in asked.targets} == {

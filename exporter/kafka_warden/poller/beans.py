@@ -42,6 +42,8 @@ class Question:
     """One question to some processes, under way."""
 
     targets: Sequence[JmxTarget]
+    controller: int | None
+    """As of `JmxQuestions.targets`."""
     asked_at: float
     """Monotonic seconds."""
     answers: Future[dict[str, RawBeans | SourceError]]
@@ -51,24 +53,27 @@ class JmxQuestions:
     """Asks all processes at once on a thread of its own, so that neither side waits for the other."""
 
     def __init__(self, plan: JmxPlan, session: JmxSession | AgentSession) -> None:
-        self.controller: int | None = None
-        """Broker that is the active controller, in ZooKeeper mode: it has the beans of both."""
         self._plan = plan
         self._session = session
 
     def start(
-        self, brokers: Mapping[int, Broker], deadline_at: float, before: Iterable[Question] = ()
+        self,
+        brokers: Mapping[int, Broker],
+        controller: int | None,
+        deadline_at: float,
+        before: Iterable[Question] = (),
     ) -> Question | None:
-        """Ask the processes that were not asked `before`; `None` when there are none.
+        """Ask the processes that were not asked `before`; `None` when there are none. `controller` as of `targets`.
 
         The answers are complete at the deadline at the latest.
         """
         asked = {target.place for question in before for target in question.targets}
-        targets = [target for target in self.targets(brokers) if target.place not in asked]
+        targets = [target for target in self.targets(brokers, controller) if target.place not in asked]
         if not targets:
             return None
         thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
-        question = Question(targets, monotonic(), thread.submit(self._session.ask, targets, deadline_at))
+        answers = thread.submit(self._session.ask, targets, deadline_at)
+        question = Question(targets, controller, monotonic(), answers)
         thread.shutdown(wait=False)
         return question
 
@@ -78,7 +83,7 @@ class JmxQuestions:
         Processes that moved meanwhile according to the metadata are left out.
         """
         started, replies = question.asked_at, question.answers.result()
-        places = {target.place for target in self.targets(answers.brokers)}
+        places = {target.place for target in self.targets(answers.brokers, question.controller)}
         for key in (target.key for target in question.targets if target.place in places):
             answer, (kind, _, name) = replies[key], key.partition(" ")
             if isinstance(answer, SourceError):
@@ -106,8 +111,11 @@ class JmxQuestions:
         """End the child process, and with it the questions under way."""
         self._session.close()
 
-    def targets(self, brokers: Mapping[int, Broker]) -> Sequence[JmxTarget]:
-        """Return the processes to ask, by `broker ID` or `controller NAME`."""
+    def targets(self, brokers: Mapping[int, Broker], controller: int | None = None) -> Sequence[JmxTarget]:
+        """Return the processes to ask, by `broker ID` or `controller NAME`.
+
+        `controller`: the broker that is the active controller, in ZooKeeper mode. It has the beans of both.
+        """
         plan = self._plan
         named = dict(plan.brokers or {})
         if plan.port is not None:
@@ -117,7 +125,7 @@ class JmxQuestions:
         for broker, address in named.items():
             known = broker in (plan.brokers or ()) or address[0].lower() in hosts
             targets.append(self._target(f"broker {broker}", address, "broker", named=known))
-            if broker == self.controller and str(broker) not in (plan.controllers or ()):
+            if broker == controller and str(broker) not in (plan.controllers or ()):
                 targets.append(self._target(f"controller {broker}", address, "controller", named=known))
         for name, address in (plan.controllers or {}).items():
             targets.append(self._target(f"controller {name}", address, "controller"))

@@ -183,8 +183,7 @@ class Poller:
         """Ask all processes that are known by now, except those that were asked before in this poll."""
         if self.jmx is None:
             return ()
-        self.jmx.controller = asked.controller
-        started = self.jmx.start(self._state.answers.brokers, asked.deadline_at, before)
+        started = self.jmx.start(self._state.answers.brokers, asked.controller, asked.deadline_at, before)
         return () if started is None else (started,)
 
     def _snapshot(self, now: float, asked: PollContext, interval: float) -> Snapshot | None:
