@@ -2,6 +2,7 @@
 
 import http.server
 import ssl
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +20,8 @@ from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import HERE, Authority
 from sandbox.issuer import Issuer
 from sandbox.passwords import write_secret
-from tests.support.serving import answering
+from tests.support.linking import wait_until
+from tests.support.serving import answering, dripping
 
 CANARY = "canary-Tr0ub4dor"
 WITHIN = 30.0
@@ -203,6 +205,41 @@ def test_an_issuer_that_cannot_be_reached_is_its_own_sentence(monkeypatch: pytes
     silent.server_close()
     with pytest.raises(TokenError, match=r"cannot be reached \(Connection refused\)"):
         token_of(properties, sasl_oauthbearer_client_secret=CANARY)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "head"),
+    [
+        ("http", b""),
+        ("http", b"HTTP/1.1 200 OK\r\nX-Header: "),
+        ("http", b"HTTP/1.1 200 OK\r\n\r\n"),
+        ("http", b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"),
+        ("http", b"HTTP/1.1 503 Busy\r\n\r\n"),
+        pytest.param("https", b"\x16\x03\x03\x40\x00", id="handshake"),
+        ("proxy", b""),
+        ("proxy", b"HTTP/1.1 200 OK\r\nX-Header: "),
+    ],
+)
+def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, scheme: str, head: bytes) -> None:
+    """The time limit is that of the whole answer, with its head, and that of a proxy: no thread stays."""
+    monkeypatch.setattr(oidc, "LONGEST", 0.3)
+    monkeypatch.setattr(oidc, "TIMEOUT", 0.3)
+    with dripping(head) as address:
+        issuer = f"{scheme}://{address}/"
+        if scheme == "proxy":
+            monkeypatch.setenv("HTTPS_PROXY", f"http://{address}")
+            issuer = "https://issuer.example/"
+        url = {"sasl.oauthbearer.token.endpoint.url": issuer}
+        tokens = tokens_of({**url, "sasl.oauthbearer.client.id": "monitor"}, sasl_oauthbearer_client_secret=CANARY)
+        with pytest.raises(TokenError, match=f"{issuer} did not answer in time"):
+            tokens.wait(0.0, WITHIN)
+        wait_until(
+            lambda: (
+                not [
+                    each for each in threading.enumerate() if each.name == "token" or isinstance(each, threading.Timer)
+                ]
+            )
+        )
 
 
 @pytest.mark.parametrize(

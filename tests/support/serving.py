@@ -1,10 +1,11 @@
 """A web server on loopback that a test answers by a function."""
 
 import http.server
+import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,6 +42,34 @@ class Server(http.server.ThreadingHTTPServer):
         self.shutdown()
         self._thread.join()
         self.server_close()
+
+
+@contextmanager
+def dripping(head: bytes) -> Iterator[str]:
+    """A server that sends a head and then byte after byte, until it is left; yields its address."""
+    left = threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.recv(4096)
+            connection.sendall(head)
+            while not left.wait(0.05):
+                connection.sendall(b"a")
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=serve, args=(listening.accept()[0],), daemon=True).start()
+
+    with socket.create_server((LOOPBACK, 0)) as listening:
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield f"{LOOPBACK}:{listening.getsockname()[1]}"
+        finally:
+            left.set()
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -2,9 +2,7 @@
 
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,7 +28,7 @@ from kafka_warden.settings.secrets import Secret
 from sandbox.certificates import HERE, Authority
 from sandbox.ports import LOOPBACK
 from tests.support.linking import wait_until
-from tests.support.serving import Server, answering
+from tests.support.serving import Server, answering, dripping
 
 QUESTION = Question((BeanQuery("a:type=B,name=C", ("Value",)),))
 PAGE = b'a_B_Value{name="C"} 4\n'
@@ -232,21 +230,8 @@ def test_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_server_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
     """The time limit is that of the whole answer, with its head."""
     monkeypatch.setattr(agents, "LONGEST", 0.5)
-    with socket.create_server((LOOPBACK, 0)) as other:
-
-        def serve() -> None:
-            connection, _ = other.accept()
-            with connection, suppress(OSError):
-                connection.recv(4096)
-                connection.sendall(b"HTTP/1.1 200 OK\r\n" + head)
-                while True:
-                    connection.sendall(b"a")
-                    time.sleep(0.05)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        assert isinstance(ask(session(), target(f"{LOOPBACK}:{other.getsockname()[1]}")), AnswerTimeoutError)
-        thread.join()
+    with dripping(b"HTTP/1.1 200 OK\r\n" + head) as address:
+        assert isinstance(ask(session(), target(address)), AnswerTimeoutError)
 
 
 @pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort"])

@@ -2,14 +2,13 @@
 
 import contextlib
 import http.client
-import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
 from kafka_warden.clients.jmx.slots import JmxTarget
+from kafka_warden.clients.time_limit import TimeLimit
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -47,20 +46,22 @@ def answer(
     Raises:
         SourceError: there is no answer, or a refusal, by the cause. The iterator raises it too.
     """
-    where, late = f"{target.host}:{target.port}", threading.Event()
+    where, limit = f"{target.host}:{target.port}", TimeLimit(seconds)
     connection = (
         http.client.HTTPConnection(target.host, target.port, timeout=CONNECT_SECONDS)
         if context is None
         else http.client.HTTPSConnection(target.host, target.port, timeout=CONNECT_SECONDS, context=context)
     )
-    with contextlib.closing(connection), _failures(where, late):
+    with contextlib.closing(connection), _failures(where, limit):
         _connect(connection, where)
-        with _limited(connection.sock, seconds, late):
+        connection.sock.settimeout(seconds)
+        with limit:
+            limit.use(connection.sock)
             connection.request("GET" if body is None else "POST", path, body, _headers(target, body, password))
             with contextlib.closing(connection.getresponse()) as response:
                 if response.status != HTTPStatus.OK:
                     raise _refusal(response.status, where, path, target.user)
-                yield _lines(response, late, where, most)
+                yield _lines(response, limit, where, most)
 
 
 def _connect(connection: http.client.HTTPConnection, where: str) -> None:
@@ -78,25 +79,6 @@ def _connect(connection: http.client.HTTPConnection, where: str) -> None:
         ) from None
 
 
-@contextlib.contextmanager
-def _limited(sock: socket.socket, seconds: float, late: threading.Event) -> Iterator[None]:
-    """End the connection after so many seconds: a time limit of a socket is that of one call, and begins again."""
-
-    def end() -> None:
-        late.set()
-        with contextlib.suppress(OSError):
-            sock.shutdown(socket.SHUT_RDWR)
-
-    sock.settimeout(seconds)
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 def _headers(target: JmxTarget, body: bytes | None, password: Secret | None) -> dict[str, str]:
     headers = {"Accept": "text/plain;version=0.0.4" if body is None else "application/json"}
     headers |= {"User-Agent": "kafka-warden"} | ({} if body is None else {"Content-Type": "application/json"})
@@ -105,10 +87,10 @@ def _headers(target: JmxTarget, body: bytes | None, password: Secret | None) -> 
     return headers
 
 
-def _lines(response: http.client.HTTPResponse, late: threading.Event, where: str, most: int) -> Iterator[bytes]:
+def _lines(response: http.client.HTTPResponse, limit: TimeLimit, where: str, most: int) -> Iterator[bytes]:
     """Yield the lines of an answer without their ends; one that is very long in parts."""
     size, rest = 0, b""
-    with _failures(where, late):
+    with _failures(where, limit):
         while part := response.read1(CHUNK):
             size += len(part)
             if size > most:
@@ -118,7 +100,7 @@ def _lines(response: http.client.HTTPResponse, late: threading.Event, where: str
             if len(rest) > CHUNK:
                 yield rest
                 rest = b""
-        if late.is_set():
+        if limit.late:
             raise TimeoutError
         if response.length:
             raise http.client.IncompleteRead(b"", response.length)
@@ -126,12 +108,12 @@ def _lines(response: http.client.HTTPResponse, late: threading.Event, where: str
 
 
 @contextlib.contextmanager
-def _failures(where: str, late: threading.Event) -> Iterator[None]:
+def _failures(where: str, limit: TimeLimit) -> Iterator[None]:
     """Turn what the connection raises into a `SourceError`."""
     try:
         yield
     except (OSError, http.client.HTTPException) as failure:
-        raise _fault(failure, where, late=late.is_set()) from None
+        raise _fault(failure, where, late=limit.late) from None
 
 
 def _fault(failure: Exception, where: str, *, late: bool) -> SourceError:

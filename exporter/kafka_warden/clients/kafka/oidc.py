@@ -4,22 +4,27 @@ import http.client
 import json
 import math
 import re
+import socket
 import ssl
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.tokens import Token, read_token, refused, said
+from kafka_warden.clients.time_limit import TimeLimit
 from kafka_warden.errors import SourceError, TokenError
 from kafka_warden.settings.secrets import Secret, basic_authorization
 from kafka_warden.settings.strict import reason
 
 TIMEOUT: Final = 10.0
 """Seconds for the connection, and for each part of the answer."""
+LONGEST: Final = 30.0
+"""Seconds for all of it: less than those after which another thread asks (`tokens.GIVE_UP`)."""
 MOST: Final = 256 * 1024
 """Bytes of an answer."""
 UNKNOWN_LIFETIME: Final = 300.0
@@ -84,12 +89,16 @@ class Oidc:
 
     def _ask(self, client: Client) -> tuple[int, bytes]:
         """Return status and body of the answer."""
-        try:
-            return self._post(client)
-        except (OSError, http.client.HTTPException, ValueError) as failure:
-            raise self._unreachable(failure) from None
+        with TimeLimit(LONGEST) as limit:
+            try:
+                answer = self._post(client, limit)
+            except (OSError, http.client.HTTPException, ValueError) as failure:
+                raise self._unreachable(TimeoutError() if limit.late else failure) from None
+            if limit.late:  # the end of the connection may be that of the answer
+                raise self._unreachable(TimeoutError())
+            return answer
 
-    def _post(self, client: Client) -> tuple[int, bytes]:
+    def _post(self, client: Client, limit: TimeLimit) -> tuple[int, bytes]:
         body = {"grant_type": "client_credentials", **({"scope": client.scope} if client.scope else {})}
         request = urllib.request.Request(  # noqa: S310  # http or https, as the configuration was checked for
             self._url,
@@ -101,11 +110,9 @@ class Oidc:
                 "User-Agent": "kafka-warden",
             },
         )
-        handlers: list[Any] = [_NoRedirect]
-        if self._url.startswith("https:"):
-            handlers.append(urllib.request.HTTPSHandler(context=self._context()))
+        handler = _LimitedHandler(limit, self._context() if self._url.startswith("https:") else None)
         try:
-            answer = urllib.request.build_opener(*handlers).open(request, timeout=TIMEOUT)
+            answer = urllib.request.build_opener(_NoRedirect, handler).open(request, timeout=TIMEOUT)
         except urllib.error.HTTPError as refusal:
             answer = refusal
         with answer:
@@ -145,6 +152,46 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any) -> None:
         """Follow none."""
+
+
+class _Connection(http.client.HTTPConnection):
+    """Gives each of its sockets to the limit, so that it holds for the answer of a proxy, too."""
+
+    def __init__(self, limit: TimeLimit, *args: Any, **given: Any) -> None:
+        self._limit = limit
+        super().__init__(*args, **given)
+
+    @property
+    def sock(self) -> Any:
+        """The present one."""
+        return self._sock
+
+    @sock.setter
+    def sock(self, sock: socket.socket | None) -> None:
+        self._sock = sock
+        if sock is not None:
+            self._limit.use(sock)
+
+
+class _TlsConnection(_Connection, http.client.HTTPSConnection):
+    """The same over TLS."""
+
+
+class _LimitedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens such connections. `context`: of https."""
+
+    def __init__(self, limit: TimeLimit, context: ssl.SSLContext | None) -> None:
+        super().__init__()
+        self._limit = limit
+        self._tls = context
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Send a request."""
+        return self.do_open(partial(_Connection, self._limit), req)
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Send a request over TLS."""
+        return self.do_open(partial(_TlsConnection, self._limit), req, context=self._tls)
 
 
 def _json(answer: bytes) -> Mapping[str, Any]:
