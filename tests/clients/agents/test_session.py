@@ -129,6 +129,77 @@ def test_a_poll_does_not_wait_for_a_slow_agent(server: Server, clock: Clock) -> 
     release.set()
 
 
+class Held:
+    """Many processes at one address, whose answers are held back."""
+
+    def __init__(self, server: Server, asked: AgentSession) -> None:
+        self.asked, self.server = asked, server
+        self.release = threading.Event()
+        self.requests = 0
+        self.targets = [replace(target(server.address), key=f"broker {number}") for number in range(agents.AT_ONCE * 3)]
+        server.answer = self._answer
+
+    def _answer(self, _: bytes) -> bytes:
+        self.requests += 1
+        self.release.wait(WITHIN)
+        return PAGE
+
+    def begin(self) -> None:
+        """Ask all; wait until no more of them are read than at once."""
+        self.asked.ask(self.targets, self.asked.clock())
+        wait_until(lambda: self.requests >= agents.AT_ONCE)
+
+
+def readers() -> int:
+    """Count the threads that read agents."""
+    return sum(thread.name.startswith("agent") for thread in threading.enumerate())
+
+
+def test_many_agents_need_few_threads(server: Server, clock: Clock) -> None:
+    """They are read one after the other, and no thread stays."""
+    held = Held(server, session(clock))
+    held.begin()
+    held.begin()
+    assert readers() == held.requests == agents.AT_ONCE
+    held.release.set()
+    answers = held.asked.ask(held.targets, clock() + WITHIN)
+    assert [number(answer) for answer in answers.values()] == [4] * len(held.targets)
+    wait_until(lambda: readers() == 0)
+    assert held.requests == len(held.targets)
+
+
+def test_an_agent_that_is_gone_when_its_turn_comes_is_not_read(server: Server, clock: Clock) -> None:
+    """Until it is back."""
+    held = Held(server, session(clock))
+    held.begin()
+    clock.now += agents.FORGET
+    *_, again, last = held.targets
+    ask(held.asked, again, clock, wait=0)
+    held.release.set()
+    wait_until(lambda: readers() == 0)
+    assert held.requests == agents.AT_ONCE + 1
+    assert number(ask(held.asked, last, clock)) == 4
+
+
+@pytest.mark.parametrize("starts", [0, 1])
+def test_threads_that_cannot_start(server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch, starts: int) -> None:
+    """The poll goes on, without waiting where none reads; what is not read now is read in the next one."""
+    held, start = Held(server, session(clock)), threading.Thread.start
+    held.release.set()
+
+    def fail(thread: threading.Thread) -> None:
+        if thread.name == "agent" and readers() >= starts:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        answers = held.asked.ask(held.targets, clock() + WITHIN)
+    assert {type(answer) for answer in answers.values()} == {RawBeans if starts else AnswerTimeoutError}
+    answers = held.asked.ask(held.targets, clock() + WITHIN)
+    assert {type(answer) for answer in answers.values()} == {RawBeans}
+
+
 def test_jolokia_is_asked_with_its_protocol() -> None:
     """By its path; a slash at the end of it changes nothing."""
     body = b'[{"status": 200, "value": 9}]'

@@ -7,6 +7,7 @@ than a poll comes. Between two readings the last one is the answer, with its tim
 import math
 import ssl
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -52,13 +53,15 @@ JOLOKIA: Final = "/jolokia"
 class _Slot:
     """One agent at one address. Times are monotonic seconds."""
 
+    target: JmxTarget
+    """As it was last asked for: its password may change while the reading waits."""
     used: float
     answer: Answer | None = None
     due: float = -math.inf
     failures: int = 0
     """Readings in a row that failed after the agent was connected to."""
     reading: threading.Event | None = None
-    """Set when the reading that is under way ends."""
+    """Set when the reading that waits or is under way ends."""
     password: Secret | None = None
     """Of the last reading."""
 
@@ -82,7 +85,9 @@ class AgentSession:
     """There is no child process."""
     _slots: dict[Place, _Slot] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _free: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(AT_ONCE))
+    _due: deque[_Slot] = field(default_factory=deque)
+    """Readings that wait for a thread."""
+    _threads: int = 0
 
     @property
     def source(self) -> str:
@@ -94,7 +99,11 @@ class AgentSession:
 
         Only a target that never answered is waited for, until the deadline (`clock`).
         """
-        slots = {target.key: self._asked(target) for target in targets}
+        with self._lock:
+            now = self.clock()
+            self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
+            slots = {target.key: self._wanted(target, now) for target in targets}
+            self._start_threads()
         for slot in slots.values():
             if slot.answer is None and (reading := slot.reading) is not None:
                 reading.wait(max(0.0, deadline - self.clock()))
@@ -107,28 +116,47 @@ class AgentSession:
     def close(self) -> None:
         """Nothing to end: readings are on daemon threads, and end with their time limit."""
 
-    def _asked(self, target: JmxTarget) -> _Slot:
-        now = self.clock()
-        with self._lock:
-            self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
-            slot = self._slots.setdefault(target.place, _Slot(now))
-            slot.used = now
-            if slot.reading is None and (now >= slot.due or _corrected(target, slot)):
-                reading = threading.Event()
-                threading.Thread(target=self._read, args=(target, slot, reading), name="agent", daemon=True).start()
-                slot.reading = reading
-            return slot
+    def _wanted(self, target: JmxTarget, now: float) -> _Slot:
+        slot = self._slots.setdefault(target.place, _Slot(target, now))
+        slot.target, slot.used = target, now
+        if slot.reading is None and (now >= slot.due or _corrected(target, slot)):
+            slot.reading = threading.Event()
+            self._due.append(slot)
+        return slot
 
-    def _read(self, target: JmxTarget, slot: _Slot, reading: threading.Event) -> None:
-        with self._free:
-            began = self.clock()
-            try:
-                found: Answer = self._answer(target, slot)
-            except SourceError as fault:
-                found = fault
-            except Exception as failure:  # noqa: BLE001  # whatever a library raises: a poll may wait for the result
-                found = ProtocolError(f"{target.host}:{target.port} cannot be read: {type(failure).__name__}")
-            ended = self.clock()
+    def _start_threads(self) -> None:
+        """Start a thread for each reading that waits, up to the limit. Those that run take what is left."""
+        try:
+            for _ in range(min(AT_ONCE - self._threads, len(self._due))):
+                threading.Thread(target=self._read_due, name="agent", daemon=True).start()
+                self._threads += 1
+        except RuntimeError:  # no thread can start now, and a poll must not wait for what none reads
+            while self._due and not self._threads:
+                self._due.popleft().reading = None
+
+    def _read_due(self) -> None:
+        while (slot := self._next()) is not None:
+            self._read(slot)
+
+    def _next(self) -> _Slot | None:
+        with self._lock:
+            while self._due:
+                slot = self._due.popleft()
+                if self.clock() - slot.used < FORGET:  # otherwise `ask` drops the slot
+                    return slot
+            self._threads -= 1
+            return None
+
+    def _read(self, slot: _Slot) -> None:
+        target, reading = slot.target, slot.reading
+        began = self.clock()
+        try:
+            found: Answer = self._answer(target, slot)
+        except SourceError as fault:
+            found = fault
+        except Exception as failure:  # noqa: BLE001  # whatever a library raises: a poll may wait for the result
+            found = ProtocolError(f"{target.host}:{target.port} cannot be read: {type(failure).__name__}")
+        ended = self.clock()
         with self._lock:
             slot.failures = slot.failures + 1 if isinstance(found, SourceError) else 0
             pause = _pause(found, slot.failures)
@@ -136,7 +164,8 @@ class AgentSession:
                 pause = max(EVERY, COST * (ended - began))
                 found = replace(found, at=ended, took=ended - began, every=pause)
             slot.answer, slot.due, slot.reading = found, ended + pause, None
-        reading.set()
+        if reading is not None:
+            reading.set()
 
     def _answer(self, target: JmxTarget, slot: _Slot) -> RawBeans:
         """Read one agent.
