@@ -1,18 +1,21 @@
 """Which processes are asked for their beans, in a poll that asks before and after it knows the cluster."""
 
 import asyncio
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pytest
+import structlog
 
-from kafka_warden.clients.jmx.protocol import RawBeans
+from kafka_warden.clients.jmx.protocol import RawBeans, Scalar
 from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, PollAbandonedError, ProtocolError, SourceError
 from kafka_warden.model import Broker, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.sources.bean_list import BEANS
 from tests.poller.polling import DEADLINE, Polling, polling
 from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock
@@ -28,12 +31,16 @@ class Session:
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
         self.faults: dict[str, SourceError] = {}
+        self.values: dict[str, dict[tuple[str, str], Scalar]] = {}
 
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Any]:
         """Answer."""
         self.deadline = deadline
         self.asked.append([target.key for target in targets])
-        return {target.key: self.faults.get(target.key, RawBeans(monotonic(), {})) for target in targets}
+        return {
+            target.key: self.faults.get(target.key, RawBeans(monotonic(), self.values.get(target.key, {})))
+            for target in targets
+        }
 
     def close(self) -> None:
         """Nothing to end."""
@@ -101,6 +108,42 @@ def test_brokers_that_are_new_when_the_cluster_is_back_are_asked_in_that_poll(wa
     watched.polled.brokers.brokers({"id": 2, "host": "127.0.0.2"})
     watched.start(1, 3)
     assert watched.poll() == [ALL, ["broker 2"]]
+
+
+def test_an_answer_that_cannot_be_parsed_costs_its_own_process(watched: Watched) -> None:
+    """Each poll counts it, one line is logged, and the numbers of Kafka and of the others stay."""
+    bean = next(bean for bean in BEANS if bean.where == "broker")
+    watched.session.values["broker 2"] = {(bean.object_name, bean.attribute): 10**400}
+    watched.start(1, 2, 3)
+    with structlog.testing.capture_logs() as logs:
+        watched.poll()
+        watched.poll()
+    assert watched.shown() == {"1": True, "2": False, "3": True, "101": True}
+    assert watched.polled.status(Source.JMX, "2").errors == {"protocol": 2}
+    assert [line["broker"] for line in logs if line["event"] == "source failed"] == ["2"]
+    assert watched.polled.poller._state.answers.broker_beans.keys() == {1, 3}
+    assert watched.polled.status(Source.OFFSETS, "2").up
+
+
+def test_a_thread_that_cannot_start_costs_no_numbers_of_kafka(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All processes are asked again in the next poll."""
+    start = threading.Thread.start
+
+    def fail(thread: threading.Thread) -> None:
+        if thread.name.startswith("jmx"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    watched.start(1, 2, 3)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        assert watched.poll() == []
+    assert watched.shown() == dict.fromkeys(("1", "2", "3", "101"), False)
+    assert watched.polled.status(Source.OFFSETS, "1").up
+    assert watched.poll() == [ALL]
+    assert watched.shown() == dict.fromkeys(("1", "2", "3", "101"), True)
 
 
 def test_processes_that_are_asked_no_longer_are_forgotten(watched: Watched) -> None:

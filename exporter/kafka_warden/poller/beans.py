@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeVar
 from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
 from kafka_warden.clock import monotonic
-from kafka_warden.errors import SourceError
+from kafka_warden.errors import AnswerTimeoutError, ProtocolError, SourceError
 from kafka_warden.model import Broker, ProcessBeans, Source
 from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.status import StatusBook
@@ -72,7 +72,13 @@ class JmxQuestions:
         if not targets:
             return None
         thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
-        answers = thread.submit(self._session.ask, targets, deadline_at)
+        try:
+            answers = thread.submit(self._session.ask, targets, deadline_at)
+        except RuntimeError:  # no thread can start now
+            answers = Future()
+            answers.set_result(
+                {target.key: AnswerTimeoutError("no thread could start to ask it") for target in targets}
+            )
         question = Question(targets, controller, monotonic(), answers)
         thread.shutdown(wait=False)
         return question
@@ -86,12 +92,16 @@ class JmxQuestions:
         places = {target.place for target in self.targets(answers.brokers, question.controller)}
         for key in (target.key for target in question.targets if target.place in places):
             answer, (kind, _, name) = replies[key], key.partition(" ")
+            if isinstance(answer, RawBeans):
+                try:
+                    beans = parse_beans(answer)
+                except Exception as failure:  # noqa: BLE001  # whatever it is, it costs no other process its numbers
+                    answer = ProtocolError(f"its beans cannot be read: {type(failure).__name__}")
             if isinstance(answer, SourceError):
                 book.failed(Source.JMX, name, monotonic() - started, answer)
                 continue
             took = answer.at - started if answer.took is None else answer.took
             book.answered(Source.JMX, name, took, time.time() - (monotonic() - answer.at))
-            beans = parse_beans(answer)
             if kind == "broker":
                 answers.broker_beans[int(name)] = beans
             else:

@@ -50,6 +50,38 @@ def test_beans() -> None:
     assert found.rows == {PATTERN: (BeanRow(CLIENTS[0], {"rate": 2.5}),)}
 
 
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("-0", 0),
+        ("9223372036854775807", 2**63),
+        ("1.0E20", 1e20),
+        (f"1{'0' * 400}", None),
+        (f"-1{'0' * 400}", None),
+        (f"1{'0' * 10_000}", None),
+        ("1e999", None),
+        ("-1e999", None),
+        ("NaN", None),
+        ("Infinity", None),
+        ("null", None),
+        ("true", None),
+        ("false", None),
+        ('"3"', None),
+        ("[[1], [2]]", None),
+        ('{"a": {"b": 1}}', None),
+    ],
+)
+def test_values(written: str, value: float | None) -> None:
+    """What is no number that can be used is absent, and takes nothing else with it."""
+    found = read_beans(
+        lambda _: (
+            f'[{{"status":200,"value":{written}}},{{"status":200,"value":2}},{{"status":200,"value":[]}}]'.encode()
+        ),
+        QUESTION,
+    )
+    assert found.values == {("a:type=B", "Rate"): 2} | ({} if value is None else {("a:type=B", "Count"): value})
+
+
 def test_no_client() -> None:
     """There is no second POST."""
     agent = Agent({}, [])
@@ -74,6 +106,7 @@ def test_many_clients() -> None:
         (json.dumps([{"status": 500, "error": "out of memory"}] * 3).encode(), ProtocolError),
         (json.dumps([{"status": 403}] * 3).encode(), AuthorizationError),
         (b"[" * 100_000, ProtocolError),
+        (b'[{"status": true}, {"status": null}, {"status": [200]}]', ProtocolError),
     ],
 )
 def test_refusals(answer: bytes, error: type[SourceError]) -> None:

@@ -58,15 +58,18 @@ def _read(named: tuple[str, str]) -> dict[str, str]:
 def _ask(post: Post, requests: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, Any]]:
     """Return an answer for each request."""
     try:
-        answers = json.loads(post(json.dumps(requests).encode()))
+        # As decimals, integers of any length are read fast, and one that is too large is infinite.
+        answers = json.loads(post(json.dumps(requests).encode()), parse_int=float)
     except (ValueError, RecursionError):
         answers = None
     known = isinstance(answers, list) and len(answers) == len(requests)
-    if not known or not all(isinstance(answer, dict) and isinstance(answer.get("status"), int) for answer in answers):
+    if not known or not all(isinstance(answer, dict) and isinstance(answer.get("status"), float) for answer in answers):
         raise ProtocolError("the answer is none of Jolokia's; correct jmx.path")
     failed = [answer for answer in answers if answer["status"] not in (_OK, _FORBIDDEN, *_ABSENT)]
     if failed and len(failed) == len(answers):
-        raise ProtocolError(f"Jolokia failed with status {failed[0]['status']}: {str(failed[0].get('error'))[:300]}")
+        raise ProtocolError(
+            f"Jolokia failed with status {failed[0]['status']:.0f}: {str(failed[0].get('error'))[:300]}"
+        )
     return list(answers)
 
 
@@ -75,6 +78,6 @@ def _list(value: object) -> Sequence[object]:
 
 
 def _numbers(asked: Sequence[Asked], answers: Sequence[Mapping[str, Any]]) -> Sequence[tuple[Asked, Scalar]]:
-    """Return what was asked for and is a number."""
+    """Return what was asked for and is a number, neither NaN nor infinite."""
     pairs = ((what, answer.get("value")) for what, answer in zip(asked, answers, strict=True))
-    return [(what, value) for what, value in pairs if isinstance(value, int | float) and not isinstance(value, bool)]
+    return [(what, value) for what, value in pairs if isinstance(value, float) and math.isfinite(value)]
