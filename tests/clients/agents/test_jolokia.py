@@ -8,7 +8,7 @@ import pytest
 
 from kafka_warden.clients.agents.jolokia import read_beans
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, BeanRow, Question
-from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError
+from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, TooLargeError
 
 PATTERN = "kafka.server:type=Request,*"
 QUESTION = Question((BeanQuery("a:type=B", ("Count", "Rate")),), (BeanQuery(PATTERN, ("throttle-time", "rate")),))
@@ -96,6 +96,14 @@ def test_many_clients() -> None:
     assert (len(found.rows[PATTERN]), found.left_out) == (MAX_ROWS, 2)
 
 
+def test_names_of_20_000_clients_are_no_large_answer() -> None:
+    """As many as a cluster may have."""
+    names = [
+        f"kafka.server:client-id=client-{number:06},type=Request,user=User-{number:06}" for number in range(20_000)
+    ]
+    assert read_beans(Agent({}, names).post, QUESTION).left_out == len(names) - MAX_ROWS
+
+
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
@@ -106,6 +114,8 @@ def test_many_clients() -> None:
         (json.dumps([{"status": 500, "error": "out of memory"}] * 3).encode(), ProtocolError),
         (json.dumps([{"status": 403}] * 3).encode(), AuthorizationError),
         (b"[" * 100_000, ProtocolError),
+        (b"[" + b"[]," * 3_000_000 + b"0]", TooLargeError),
+        (b"[" + b"0," * 3_000_000 + b"0]", TooLargeError),
         (b'[{"status": true}, {"status": null}, {"status": [200]}]', ProtocolError),
     ],
 )

@@ -1,9 +1,11 @@
 """Names of beans in Prometheus format, by rules that two kinds of users have."""
 
 import math
+import tracemalloc
 
 import pytest
 
+from kafka_warden.clients.agents import prometheus
 from kafka_warden.clients.agents.names import Names
 from kafka_warden.clients.agents.prometheus import read_page
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, RawBeans
@@ -108,6 +110,41 @@ def test_many_clients() -> None:
     found = read(page)
     assert (sum(map(len, found.rows.values())), found.left_out) == (MAX_ROWS, 3)
     assert math.isnan(found.at)
+
+
+def test_more_clients_than_memory_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that come first have all their attributes; the others are counted, once each."""
+    monkeypatch.setattr(prometheus, "MOST_CLIENTS", 2_000_000)
+    count = 6000
+    page = "".join(
+        f'kafka_server_ControllerMutation_{name}{{client_id="c{n:04}"}} 1\n'
+        for name in ("throttle_time", "tokens")
+        for n in range(count)
+    )
+    found = read(f"{page}process_start_time_seconds 5\n", "controller")
+    assert {len(row.values) for rows in found.rows.values() for row in rows} == {2}
+    assert (sum(map(len, found.rows.values())), found.left_out) == (MAX_ROWS, count - MAX_ROWS)
+    assert found.values["java.lang:type=Runtime", "StartTime"] == 5000
+
+
+@pytest.mark.parametrize(
+    ("line", "most"),
+    [
+        ('kafka_server_Request_throttle_time{client_id="client-%d"} 1', 3 << 20),
+        ('kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",topic="%d"} 1', 1 << 20),
+        ('kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec"} %d', 1 << 20),
+    ],
+)
+def test_memory(monkeypatch: pytest.MonkeyPatch, line: str, most: int) -> None:
+    """It does not grow with the page."""
+    monkeypatch.setattr(prometheus, "MOST_CLIENTS", 1 << 20)
+    names = Names.of(QUESTIONS["broker"])
+    tracemalloc.start()
+    try:
+        read_page(((line % number).encode() for number in range(10_000)), names)
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("page", ["", "<html></html>\n", "# HELP a b\n"])

@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, Question, RawBeans, Scalar
-from kafka_warden.errors import AuthorizationError, ProtocolError
+from kafka_warden.errors import AuthorizationError, ProtocolError, TooLargeError
 
 Asked = TypeVar("Asked")
 Post = Callable[[bytes], bytes]
 
+MOST_VALUES: Final = 300_000
+"""Values in an answer, each of which may need a hundred bytes. With 20,000 clients there are some 100,000."""
 _OK, _FORBIDDEN = 200, 403
 _ABSENT: Final = (400, 404)
 """No such attribute, or a value that cannot be written, and no such bean."""
@@ -26,6 +28,7 @@ def read_beans(post: Post, question: Question) -> RawBeans:
     Raises:
         AuthorizationError: Jolokia's policy does not allow to read any of the beans.
         ProtocolError: an answer is none of Jolokia's.
+        TooLargeError: an answer would need too much memory.
     """
     named = [(bean.name, attribute) for bean in question.beans for attribute in bean.attributes]
     searches = [{"type": "search", "mbean": pattern.name} for pattern in question.patterns]
@@ -57,9 +60,12 @@ def _read(named: tuple[str, str]) -> dict[str, str]:
 
 def _ask(post: Post, requests: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, Any]]:
     """Return an answer for each request."""
+    body = post(json.dumps(requests).encode())
+    if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
+        raise TooLargeError(f"Jolokia answers with more than {MOST_VALUES} values")
     try:
         # As decimals, integers of any length are read fast, and one that is too large is infinite.
-        answers = json.loads(post(json.dumps(requests).encode()), parse_int=float)
+        answers = json.loads(body, parse_int=float)
     except (ValueError, RecursionError):
         answers = None
     known = isinstance(answers, list) and len(answers) == len(requests)

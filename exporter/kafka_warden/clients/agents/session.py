@@ -43,8 +43,8 @@ AT_ONCE: Final = 8
 """Readings at the same time."""
 MOST_PAGE: Final = 256 << 20
 """Bytes of a page, which is read line by line. With a rule for everything, 10,000 replicas are some 10 MB."""
-MOST_JSON: Final = 16 << 20
-"""Bytes of an answer of Jolokia."""
+MOST_JSON: Final = 8 << 20
+"""Bytes of an answer of Jolokia. The names of 20,000 clients are some 2 MB, and what 1,000 of them answer 1 MB."""
 JOLOKIA: Final = "/jolokia"
 """End of a path behind which Jolokia is."""
 
