@@ -12,6 +12,7 @@ from kafka_warden.clients.agents import session as agents
 from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
 from kafka_warden.clients.jmx.session import Answer, JmxTarget
+from kafka_warden.clients.jmx.slots import FORGET
 from kafka_warden.clock import monotonic
 from kafka_warden.config.types import JmxTlsConfig
 from kafka_warden.errors import (
@@ -172,7 +173,7 @@ def test_an_agent_that_is_gone_when_its_turn_comes_is_not_read(server: Server, c
     """Until it is back."""
     held = Held(server, session(clock))
     held.begin()
-    clock.now += agents.FORGET
+    clock.now += FORGET
     *_, again, last = held.targets
     ask(held.asked, again, clock, wait=0)
     held.release.set()
