@@ -19,14 +19,21 @@ from kafka_warden.errors import ProtocolError
 class Repeated:
     """A request that stays the same from poll to poll; `build` is called once per version of the protocol.
 
-    With `undecoded` the reply comes as :class:`Undecoded`.
+    With `undecoded` the reply comes as :class:`Undecoded`. `bodies`: by version, where they outlive this object.
     """
 
-    def __init__(self, request_class: Any, build: Callable[[], Any], *, undecoded: bool = False) -> None:
+    def __init__(
+        self,
+        request_class: Any,
+        build: Callable[[], Any],
+        *,
+        undecoded: bool = False,
+        bodies: dict[int, bytes] | None = None,
+    ) -> None:
         self.request_class = request_class
         self.undecoded = undecoded
         self._build = build
-        self._bodies: dict[int, bytes] = {}
+        self._bodies = {} if bodies is None else bodies
 
     def body(self, version: int) -> bytes:
         """Return the request without its header, encoded."""
