@@ -7,9 +7,10 @@ import pytest
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
+from kafka_warden.clients.kafka import repeated
 from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
-from kafka_warden.errors import ProtocolError
+from kafka_warden.errors import ProtocolError, TooLargeError
 
 CLIENT = "kafka-warden"
 FIRST_WITH_THROTTLE = 3
@@ -134,3 +135,18 @@ def test_a_broken_reply_is_a_protocol_error(length: int | None) -> None:
     for decode in (reply.decode, lambda: reply.split("none")):
         with pytest.raises(ProtocolError, match="cannot be decoded"):
             decode()
+
+
+def test_objects_are_made_of_a_bounded_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the whole, and of the fields before the list that is read as columns."""
+    body = metadata(12)
+    reply = Undecoded(12, body, MetadataResponse[12])
+    monkeypatch.setattr(repeated, "MOST_DECODED", len(body))
+    assert reply.decode().cluster_id == "c"
+    monkeypatch.setattr(repeated, "MOST_DECODED", len(body) - 1)
+    with pytest.raises(TooLargeError, match=f"has {len(body)} bytes; of such replies {len(body) - 1} are decoded"):
+        reply.decode()
+    assert reply.split("topics")[0]["cluster_id"] == "c"
+    monkeypatch.setattr(repeated, "MOST_DECODED", 10)
+    with pytest.raises(ProtocolError, match="cannot be decoded"):
+        reply.split("topics")

@@ -15,7 +15,8 @@ import pytest
 from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.frames import Frames
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeClusterRequest
+from kafka_warden.clients.kafka.repeated import MOST_DECODED
+from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeLogDirsRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
 from sandbox.certificates import Authority, Identity
 from sandbox.key_stores import write_trust_store
@@ -76,6 +77,13 @@ def test_a_reply_may_be_as_large_as_configured(client: Client) -> None:
     for size, error, message in ((1_999_995, ProtocolError, "decoded"), (1_999_996, TooLargeError, "2000000")):
         client.brokers.rule(1, "Metadata", body=b"\xff", repeat=size)
         client.fail(link, error, message)
+
+
+def test_a_reply_of_objects_has_a_limit_of_its_own(client: Client) -> None:
+    """Whatever is configured: to decode 256 MiB of them would take minutes."""
+    link = client.link(receive_message_max_bytes="200000000")
+    client.brokers.rule(1, "DescribeLogDirs", raw=length(MOST_DECODED + 1))
+    client.fail(link, TooLargeError, str(MOST_DECODED), request=DescribeLogDirsRequest(topics=None))
 
 
 def test_a_reply_without_a_long_list_stays_small(client: Client) -> None:

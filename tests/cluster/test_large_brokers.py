@@ -8,6 +8,7 @@ import pytest
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.model import UNKNOWN
 from kafka_warden.poller import Poller, PollerSettings
+from kafka_warden.sources.replies import RowIndex
 from sandbox import Cluster, ClusterSettings
 from sandbox.waiting import wait_for
 from tests.building import known
@@ -36,6 +37,11 @@ def ends(poller: Poller) -> Ends:
     return {
         (snapshot.topics[partitions.topic[row]], int(partitions.number[row]), broker): end for row, broker, end in rows
     }
+
+
+def questions(poller: Poller) -> dict[int, RowIndex]:
+    """What each broker is asked about the replicas that it leads."""
+    return known(poller._state.answers.rows).led
 
 
 def new_ends(cluster: Cluster) -> Ends:
@@ -76,11 +82,12 @@ def test_last_requests_that_are_sent_again_give_what_new_ones_do(own: Cluster) -
     ]
     with closing(poller_of(own)) as poller:
         wait_for(lambda: ends(poller) == new_ends(own), what="the first ends are read")
-        seen = []
+        seen, again = [], set[int]()
         for change in changes:
             change()
             expected = new_ends(own)
             seen.append(ends(poller))
             assert seen[-1] == expected
-            assert known(poller._state.answers.rows).patched
+            again |= {broker for broker, index in questions(poller).items() if index.parts or index.gone}
+    assert again == {1, 2}
     assert [len(each) // 2 - MANY for each in seen] == [3, 3, 0, 2, 4, 0]

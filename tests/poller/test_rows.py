@@ -116,9 +116,14 @@ def test_requests_that_are_sent_again_have_the_answers_to_new_ones(steps: list[A
 
 
 def many(elected: Mapping[int, int] | None = None) -> Layout:
-    """A layout of 2,400 partitions, half of them led by each of two brokers, except those that are `elected`."""
-    led = {number: 1 + number % 2 for number in range(2400)} | dict(elected or {})
-    return layout({"t": [Partition(replicas=(1, 2), leader=leader) for leader in led.values()]})
+    """A layout of `many_partitions`."""
+    return layout({"t": many_partitions(elected)})
+
+
+def many_partitions(elected: Mapping[int, int] | None = None) -> list[Partition]:
+    """2,400 partitions, half of them led by each of two brokers, except those that are `elected`."""
+    led = {number: 7 + number % 2 for number in range(2400)} | dict(elected or {})
+    return [Partition(replicas=(7, 8), leader=leader) for leader in led.values()]
 
 
 def adopted(answers: LastAnswers, seen: Layout) -> Rows:
@@ -128,40 +133,59 @@ def adopted(answers: LastAnswers, seen: Layout) -> Rows:
     return answers.rows
 
 
-def test_only_what_changed_is_asked_about_apart() -> None:
+def stale(rows: Rows) -> set[int]:
+    """Brokers whose requests name replicas that are gone, or not all that they have."""
+    questions = {broker: (rows.followed[broker], rows.led[broker]) for broker in rows.hosted}
+    return {broker for broker, both in questions.items() if any(each.parts or each.gone for each in both)}
+
+
+def test_only_what_was_added_is_asked_about_apart() -> None:
     """After an election the last request is sent again, and a small one about the partition that is led now."""
     answers = LastAnswers()
     before = adopted(answers, many())
     ends(many(), before.led)
-    rows = adopted(answers, many({0: 2}))
+    rows = adopted(answers, many({0: 8}))
 
-    (gone,) = rows.led[1].parts
-    same, came = rows.led[2].parts
-    assert list(came) == [("t", [0])]
-    assert same.requests == before.led[2].requests
-    assert same.shape is not None
-    assert gone.rows.tolist().count(UNKNOWN) == 1
-
-
-def test_a_quiet_poll_writes_new_requests() -> None:
-    """Else a broker would be asked for ever about what it does not have any more."""
-    answers, changed = LastAnswers(), many({0: 2})
-    adopted(answers, many())
-    rows = adopted(answers, changed)
-    assert rows.patched
-    assert ends(changed, rows.followed)[1] == 2401
-
-    rows = adopted(answers, changed)
-    assert not rows.patched
-    assert ends(changed, rows.followed)[1] == 2400
-    assert adopted(answers, changed) is rows
+    last, added = rows.led[8].parts
+    assert list(added) == [("t", [0])]
+    assert last.requests is before.led[8].requests
+    assert last.shape is not None
+    assert not rows.led[7].parts
+    assert rows.led[7].requests is before.led[7].requests
+    assert rows.led[7].gone == 1
+    assert ends(many({0: 8}), rows.led)[1] == 2401
+    assert adopted(answers, many({0: 8, 2: 8})).led[7].gone == 2
 
 
-def test_each_broker_gets_new_requests_in_its_turn() -> None:
-    """Also while every poll finds changes. Both brokers have their own."""
-    answers, new = LastAnswers(), []
-    adopted(answers, many())
+def test_brokers_without_a_change_keep_their_requests() -> None:
+    """For ever, also when rows move."""
+    answers = LastAnswers()
+    before = adopted(answers, many())
+    ends(many(), before.led)
     for number in range(2 * TURNS):
-        rows = adopted(answers, many({number: 2 - number % 2}))
-        new.append({broker for broker in (1, 2) if not rows.followed[broker].parts})
-    assert [each for each in new if each] == [{2}, {1}, {2}, {1}]
+        seen = layout({"other": [Partition(replicas=(5, 6))] * (number % 3), "t": many_partitions()})
+        rows = adopted(answers, seen)
+        assert rows.led[7].requests is before.led[7].requests
+        assert stale(rows) == set()
+
+
+@pytest.mark.parametrize("changing", [False, True])
+def test_each_broker_gets_new_requests_in_its_turn(changing: bool) -> None:
+    """Also while every poll finds a change. Else a broker would be asked for ever about what it does not have."""
+    answers, current = LastAnswers(), set[int]()
+    adopted(answers, many())
+    for number in range(1, TURNS + 1):
+        rows = adopted(answers, many({0: 8} | ({2 * number: 8} if changing else {})))
+        current |= {7, 8} - stale(rows)
+    assert current == {7, 8}
+    assert (stale(rows) == set()) is not changing
+
+
+def test_requests_are_new_where_much_has_changed() -> None:
+    """More than a quarter of the replicas of a broker."""
+    answers = LastAnswers()
+    adopted(answers, many())
+    seen = many({2 * number: 8 for number in range(500)})
+    rows = adopted(answers, seen)
+    assert stale(rows) == set()
+    assert ends(seen, rows.led)[1] == 2400

@@ -13,7 +13,7 @@ from kafka_warden.clients.kafka.requests import ListOffsetsRequest
 from kafka_warden.formulas.tiered import NOTHING_TIERED
 from kafka_warden.model import UNKNOWN
 from kafka_warden.poller.tables import Rows
-from kafka_warden.sources.offsets import LATEST_TIERED, _repeated, parse_tiered, read_tiered, request_offsets
+from kafka_warden.sources.offsets import LATEST_TIERED, _request, parse_tiered, read_tiered, request_offsets
 from kafka_warden.sources.replies import RowIndex
 from tests.building import Partition, layout
 
@@ -95,7 +95,7 @@ def test_others_are_asked_for_the_latest_tiered_offset() -> None:
     for _ in range(2):
         asyncio.run(read_tiered(link, wanted, 5.0, target))  # type: ignore[arg-type]  # a link of our own
     expected = request_offsets(wanted, LATEST_TIERED)
-    assert link.asked[0] is link.asked[1]
+    assert link.asked[0].body(9) is link.asked[1].body(9)
     assert link.asked[0].body(9) == expected.encode(version=9)
     assert [part.timestamp for topic in expected.topics for part in topic.partitions] == [-5, -5]
     assert target[0] == 12
@@ -104,7 +104,7 @@ def test_others_are_asked_for_the_latest_tiered_offset() -> None:
 def test_a_request_is_freed_with_its_replicas() -> None:
     """By reference counts: 200,000 partitions that change with every poll do not wait for the garbage collector."""
     wanted = led()
-    _repeated(wanted, LATEST_TIERED).body(10)
+    _request(wanted, LATEST_TIERED).body(10)
     keys = weakref.ref(wanted.keys)
     gc.disable()
     try:

@@ -145,8 +145,8 @@ class LastAnswers:
             )
             if (layout.leader_row != old.leader_row).any():
                 asked = Rows(layout, (asked, np.arange(len(layout.partition))))
-            elif asked.patched:
-                asked = Rows(layout)
+            else:
+                asked.renew()
         else:
             rows = match_replicas(before, now, match_partitions(before, now))
             led, self.columns = carry(led, rows, missing=False), self.columns.carried(rows)

@@ -26,7 +26,7 @@ MOST_CHANGED: Final = 0.25
 """Share of these replicas that may be added or gone while the last requests are sent again."""
 
 TURNS: Final = 10
-"""Changes of the layout until each broker has new requests."""
+"""Polls in which each broker gets new requests once, if its last ones name other replicas."""
 
 
 @dataclass(slots=True)
@@ -91,39 +91,46 @@ class Rows:
     """The rows that each broker is asked about. Made once per layout, used by every poll until it changes.
 
     `before`: the rows of the last layout, and for each of them its row now, or `UNKNOWN`. A large broker with few
-    changes gets its last requests again, and one more about the replicas that were added. The last requests still name
-    replicas that are gone, until it is the broker's turn to get new ones, or until a poll without changes.
+    changes gets its last requests again, and one more about the replicas that were added. The last requests may still
+    name replicas that are gone, until it is the broker's turn to get new ones.
     """
 
     def __init__(self, layout: Layout, before: "tuple[Rows, Longs] | None" = None) -> None:
         leading = np.zeros(len(layout.partition), dtype=bool)
         leading[layout.leader_row[layout.leader_row >= 0]] = True
         self.leading = leading
-        self.patched = False
-        """Whether a broker gets its last requests again."""
-        self.turn: int = 0 if before is None else before[0].turn + 1
         # A broker may have none: a default one is empty.
         self.followed, self.led, self.hosted = (defaultdict[int, RowIndex](RowIndex) for _ in range(3))
         order = np.argsort(layout.broker, kind="stable")
         brokers, firsts = np.unique(layout.broker[order], return_index=True)
-        lasts = np.append(firsts, len(order))[1:]
-        for broker, first, last in zip(brokers.tolist(), firsts, lasts, strict=True):
+        for broker, first, last in zip(brokers.tolist(), firsts, np.append(firsts, len(order))[1:], strict=True):
             rows = order[first:last]
             self.hosted[broker] = index_rows(layout, rows)
             self.followed[broker] = index_rows(layout, rows[~leading[rows]])
             self.led[broker] = index_rows(layout, rows[leading[rows]])
-        if before is not None:
-            self._reuse(layout, *before)
         self._remote: tuple[frozenset[str], dict[int, RowIndex]] = frozenset(), {}
+        self.turn: int = 0
+        """Of the brokers whose id has this remainder."""
+        if before is not None:
+            self.turn = before[0].turn
+            self._reuse(layout, *before)
+        self.renew()
+
+    def renew(self) -> None:
+        """Let some brokers have new requests, if theirs name other replicas. Once per poll: each has its turn."""
+        self.turn = (self.turn + 1) % TURNS
+        for broker in self.hosted:
+            if broker % TURNS == self.turn:
+                self.followed[broker].renew()
+                self.led[broker].renew()
 
     def _reuse(self, layout: Layout, before: "Rows", rows: Longs) -> None:
-        for now, old, wanted in (self.followed, before.followed, ~self.leading), (self.led, before.led, self.leading):
+        for now, then, wanted in (self.followed, before.followed, ~self.leading), (self.led, before.led, self.leading):
             moved = np.append(np.where(np.append(wanted, False)[rows], rows, UNKNOWN), UNKNOWN)
             asked = np.zeros(len(wanted), bool)
-            for place, (broker, index) in enumerate(now.items()):
-                if broker in old and (place + self.turn) % TURNS and len(index.keys) >= LARGE:
-                    index.parts = _parts(layout, index, old[broker], moved, asked)
-                    self.patched |= bool(index.parts)
+            for broker, index in now.items():
+                if broker in then and len(index.keys) >= LARGE:
+                    _reuse_requests(layout, index, then[broker], moved, asked)
 
     def remote(self, layout: Layout, topics: frozenset[str]) -> dict[int, RowIndex]:
         """Return what each broker leads of some topics, those with remote storage. Made again only when they change.
@@ -141,18 +148,21 @@ class Rows:
         return self._remote[1]
 
 
-def _parts(layout: Layout, wanted: RowIndex, before: RowIndex, moved: Longs, asked: Bools) -> tuple[RowIndex, ...]:
-    """Return the last question and one about the replicas that were added, or nothing where much has changed.
+def _reuse_requests(layout: Layout, index: RowIndex, then: RowIndex, moved: Longs, asked: Bools) -> None:
+    """Let an index take the requests of the last layout, unless much has changed.
 
-    `asked` (R,): the replicas that the last questions name are marked in it.
+    `moved`: as of `RowIndex.reuse`. `asked` (R,): the replicas that the requests name are marked in it.
     """
-    same = (before.parts or (before,))[0].moved(moved)
-    still = same.rows[same.rows != UNKNOWN]
-    asked[still] = True
-    came = wanted.rows[~asked[wanted.rows]]
-    if len(same.rows) - len(still) + len(came) > MOST_CHANGED * len(wanted.rows):
-        return ()
-    return (same, index_rows(layout, came)) if len(came) else (same,)
+    last = then.parts[0] if then.parts else then
+    kept = moved[last.rows]
+    kept = kept[kept != UNKNOWN]
+    asked[kept] = True
+    added, gone = index.rows[~asked[index.rows]], last.gone + len(last.rows) - len(kept)
+    if gone + len(added) > MOST_CHANGED * len(index.rows):
+        return
+    if len(added):
+        index.parts = index_rows(layout, np.sort(kept)), index_rows(layout, added)
+    (index.parts[0] if len(added) else index).reuse(last, moved, gone)
 
 
 def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Bools, Bools]:

@@ -1,7 +1,7 @@
 """Offsets of logs: ListOffsets with replica id -2, which followers answer too for their own ends (kafka-facts 7)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -118,16 +118,13 @@ async def _ask(
 ) -> Sequence[tuple[Undecoded, RowIndex]]:
     """Return the replies to the parts of a question once all of them are there."""
     parts = wanted.parts or (wanted,)
-    return [(await link.ask(_repeated(part, timestamp), timeout_at), part) for part in parts]
+    return [(await link.ask(_request(part, timestamp), timeout_at), part) for part in parts]
 
 
-def _repeated(wanted: RowIndex, timestamp: int) -> Repeated:
-    """Return the request of the previous poll, or make it: it stays the same while the rows do."""
-    if timestamp not in wanted.requests:
-        # Not `wanted` itself, which holds the request: with 200,000 partitions such a cycle keeps 64 MB a poll.
-        question = OffsetsRequest(replace(wanted, requests={}, shape=None), timestamp)
-        wanted.requests[timestamp] = Repeated(ListOffsetsRequest, lambda: question, undecoded=True)
-    return wanted.requests[timestamp]
+def _request(wanted: RowIndex, timestamp: int) -> Repeated:
+    """Return the request of the previous poll, or make it."""
+    question, bodies = OffsetsRequest(wanted, timestamp), wanted.requests.setdefault(timestamp, {})
+    return Repeated(ListOffsetsRequest, lambda: question, undecoded=True, bodies=bodies)
 
 
 def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:

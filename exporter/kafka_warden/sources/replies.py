@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from kafka_warden.clients.kafka.columns import write_name
-from kafka_warden.clients.kafka.repeated import Repeated
 from kafka_warden.clients.kafka.shape import Shape
 from kafka_warden.model import UNKNOWN, Longs
 from kafka_warden.sources.metadata import Layout
@@ -30,12 +29,14 @@ class RowIndex:
     """Ascending."""
     rows: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     """Of the `ReplicaTable`, one per key."""
-    requests: dict[int, Repeated] = field(default_factory=dict, repr=False, compare=False)
-    """ListOffsets requests for these replicas, by timestamp."""
+    requests: dict[int, dict[int, bytes]] = field(default_factory=dict, repr=False, compare=False)
+    """Encoded ListOffsets requests for these replicas, by timestamp and version of the protocol."""
     shape: Shape | None = field(default=None, repr=False, compare=False)
     """That of the last reply to one of them."""
+    gone: int = 0
+    """Other replicas that the requests still name: they were among these in an earlier layout."""
     parts: tuple["RowIndex", ...] = field(default=(), repr=False, compare=False)
-    """The last question and one about the replicas that were added, where they are asked in place of this one."""
+    """These replicas in two parts, which are asked about in place of all: those with last requests, and added ones."""
 
     def __bool__(self) -> bool:
         return len(self.keys) > 0
@@ -57,14 +58,19 @@ class RowIndex:
         firsts = np.flatnonzero(np.diff(topics, prepend=UNKNOWN))
         return topics[firsts].tolist(), np.diff(firsts, append=len(topics)).tolist()
 
-    def moved(self, rows: Longs) -> "RowIndex":
-        """Return the same question for a table whose rows moved.
+    def reuse(self, last: "RowIndex", moved: Longs, gone: int) -> None:
+        """Take the requests of an index of the last layout, which name these replicas and others that are `gone`.
 
-        `rows` (R + 1,): for each row its new one, `UNKNOWN` where the answer is not wanted any more, and for `UNKNOWN`
-        itself.
+        `moved` (R + 1,): for each row of that layout the row now, `UNKNOWN` for replicas that are not among these, and
+        for `UNKNOWN` itself.
         """
-        shape = None if self.shape is None else replace(self.shape, rows=rows[self.shape.rows])
-        return replace(self, rows=rows[self.rows], shape=shape)
+        self.requests, self.gone = last.requests, gone
+        self.shape = None if last.shape is None else replace(last.shape, rows=moved[last.shape.rows])
+
+    def renew(self) -> None:
+        """Drop requests that name other replicas, or not all of these."""
+        if self.parts or self.gone:
+            self.requests, self.shape, self.gone, self.parts = {}, None, 0, ()
 
     def find(self, topics: Longs, counts: Longs, numbers: Longs) -> Longs:
         """Rows of partitions, `UNKNOWN` for those that are not among these.

@@ -13,7 +13,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka_warden.clients.kafka import bounds  # noqa: F401  # limits the decoders of all messages
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.frames import SMALL, Frames
-from kafka_warden.clients.kafka.repeated import Repeated, Undecoded, decoding
+from kafka_warden.clients.kafka.repeated import MOST_DECODED, Repeated, Undecoded, decoding
 from kafka_warden.errors import ForbiddenRequestError, ProtocolError, UnsupportedError
 
 READ_ONLY: Final = frozenset(
@@ -115,10 +115,12 @@ class Connection:
         )
         head = header.encode(flexible=request_class.flexible_version_q(version))
         body = repeated.body(version) if repeated is not None else request.encode(version=version)
-        self._frames.limit = self._most if request_class.API_KEY in LARGE else SMALL
+        undecoded = repeated is not None and repeated.undecoded
+        most = self._most if undecoded else min(self._most, MOST_DECODED)
+        self._frames.limit = most if request_class.API_KEY in LARGE else SMALL
         async with asyncio.timeout(self._timeout):
             frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
-        reply = decode_reply(frame, header, undecoded=repeated is not None and repeated.undecoded)
+        reply = decode_reply(frame, header, undecoded=undecoded)
         self._note_throttle(reply)
         return reply
 

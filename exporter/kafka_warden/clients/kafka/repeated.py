@@ -10,23 +10,33 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from kafka_warden.clients.kafka.bounds import BoundedContext
-from kafka_warden.errors import ProtocolError
+from kafka_warden.errors import ProtocolError, TooLargeError
+
+MOST_DECODED: Final = 16 * 1024 * 1024
+"""Bytes of a reply for which kafka-python makes objects: some 8 s of CPU, and no other broker is read meanwhile."""
 
 
 class Repeated:
     """A request that stays the same from poll to poll; `build` is called once per version of the protocol.
 
-    With `undecoded` the reply comes as :class:`Undecoded`.
+    With `undecoded` the reply comes as :class:`Undecoded`. `bodies`: by version, where they outlive this object.
     """
 
-    def __init__(self, request_class: Any, build: Callable[[], Any], *, undecoded: bool = False) -> None:
+    def __init__(
+        self,
+        request_class: Any,
+        build: Callable[[], Any],
+        *,
+        undecoded: bool = False,
+        bodies: dict[int, bytes] | None = None,
+    ) -> None:
         self.request_class = request_class
         self.undecoded = undecoded
         self._build = build
-        self._bodies: dict[int, bytes] = {}
+        self._bodies = {} if bodies is None else bodies
 
     def body(self, version: int) -> bytes:
         """Return the request without its header, encoded."""
@@ -53,10 +63,10 @@ class Undecoded:
         """Decode the fields before the one of that name; return them, and the rest as it came.
 
         Raises:
-            ProtocolError: they cannot be decoded.
+            ProtocolError: they cannot be decoded, or have more bytes than `MOST_DECODED`.
         """
         with decoding(self.response_class):
-            values, end = _decoder(self.response_class, self.version, name)(memoryview(self.body), 0)
+            values, end = _decoder(self.response_class, self.version, name)(memoryview(self.body)[:MOST_DECODED], 0)
         return values, self.body[end:]
 
     def decode(self) -> Any:
@@ -64,7 +74,11 @@ class Undecoded:
 
         Raises:
             ProtocolError: it cannot be decoded.
+            TooLargeError: it has more bytes than `MOST_DECODED`.
         """
+        if len(self.body) > MOST_DECODED:
+            what = f"a {self.response_class.__name__} that is not as expected has {len(self.body)} bytes"
+            raise TooLargeError(f"{what}; of such replies {MOST_DECODED} are decoded at most")
         with decoding(self.response_class):
             return self.response_class.decode(self.body)
 
