@@ -7,11 +7,12 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from statistics import fmean
 from urllib.parse import urlsplit
 
 from bench import procfs
@@ -30,7 +31,10 @@ READ = ("/", "/api/v1/replicas", "/api/v1/sources")
 """Each is read by one more client."""
 READ_EVERY = 3.0
 """Less than the web server's idle timeout, since these clients do not ask again when it closes a connection."""
-LOOK_EVERY = 5.0
+LOOK_EVERY = 1.0
+LOOKS = 10
+"""Some seconds of looks are one value of Pss, which is lower after a poll than before the next one: single looks every
+5 s drift through the polls in a quarter of an hour, and that looks like growth."""
 HANGS = 20.0
 RESTS = 30.0
 TIME_LIMIT = 10.0
@@ -69,7 +73,9 @@ class Soak:
             ]
             for first, last in (EARLIER, LATER)
         )
-        return median(later) - (max(earlier) if counted else median(earlier))
+        if counted:
+            return median(later) - max(earlier)
+        return median(_means(later)) - median(_means(earlier))
 
     def rows(self) -> Iterator[Row]:
         """The verdict."""
@@ -122,6 +128,11 @@ def main() -> int:
     for at, _, sample in seen.samples[:: max(1, len(seen.samples) // MINUTES)]:
         print(f"{at / 60:5.1f} min  " + "  ".join(f"{name} {value:.1f}" for name, value in sample.items()))
     return show(seen.rows())
+
+
+def _means(looks: Sequence[float]) -> list[float]:
+    """Return the mean of each `LOOKS` looks."""
+    return [fmean(looks[first : first + LOOKS]) for first in range(0, len(looks), LOOKS)]
 
 
 def _get(connection: http.client.HTTPConnection, path: str, seen: Soak) -> None:
