@@ -33,7 +33,8 @@ def measure(partitions: int, polls: int) -> Iterator[Row]:
         )
         argument = {"bootstrap": brokers.bootstrap, "everything": False, "deadline": DEADLINE}
         # The brokers encode new replies in Python, which takes 20 s of a core and would slow down whom they answer.
-        # So another sidecar asks the same before, and they keep what they answered.
+        # So another sidecar asks the same before, and they keep what they answered. It polls as often: which requests
+        # are sent again depends on the polls before.
         with Worker("bench.poll_worker", argument) as before, Worker("bench.poll_worker", argument) as sidecar:
             before.step()
             first = sidecar.step()
@@ -43,7 +44,7 @@ def measure(partitions: int, polls: int) -> Iterator[Row]:
                 for number in range(WARM_UP + polls):
                     if name == "churn":
                         brokers.do("churn", number=number, leaders=LEADERS)
-                        before.step()
+                    before.step()
                     time.sleep(PAUSE)
                     samples.append(sidecar.step())
                 cpu, wall = ([sample[unit] for sample in samples[WARM_UP:]] for unit in ("cpu", "wall"))
