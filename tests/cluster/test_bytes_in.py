@@ -24,8 +24,9 @@ POLLS = 8
 CADENCES = ("60s", "4s", "100ms")
 """How often log dirs are asked."""
 MEBIBYTE = 1 << 20
-RETENTION = {"segment.bytes": MEBIBYTE, "retention.bytes": 4 * MEBIBYTE}
-"""Logs of seven seconds: beside them, the moments between the two readings of one poll are small."""
+RETENTION = {"segment.bytes": MEBIBYTE, "retention.bytes": 8 * MEBIBYTE}
+"""Logs of fourteen seconds: if a busy machine is half a second late with one of the two readings of a poll, that is
+less than `WITHIN`. With half of it a rate was 9.6 % too high."""
 
 
 @dataclass(frozen=True)
