@@ -34,7 +34,7 @@ READ_EVERY = 3.0
 LOOK_EVERY = 1.0
 LOOKS = 10
 """Some seconds of looks are one value of Pss, which is lower after a poll than before the next one: single looks every
-5 s drift through the polls in a quarter of an hour, and that looks like growth."""
+5 s drift through the polls in a quarter of an hour, which may look like growth."""
 HANGS = 20.0
 RESTS = 30.0
 TIME_LIMIT = 10.0
