@@ -123,8 +123,8 @@ async def _ask(
 
 def _request(wanted: RowIndex, timestamp: int) -> Repeated:
     """Return the request of the previous poll, or make it."""
-    question, bodies = OffsetsRequest(wanted, timestamp), wanted.requests.setdefault(timestamp, {})
-    return Repeated(ListOffsetsRequest, lambda: question, undecoded=True, bodies=bodies)
+    bodies = wanted.requests.setdefault(timestamp, {})
+    return Repeated(ListOffsetsRequest, lambda: OffsetsRequest(wanted, timestamp), undecoded=True, bodies=bodies)
 
 
 def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:
