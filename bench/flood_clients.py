@@ -69,11 +69,13 @@ class _Flood:
                 await connect(source)
 
     async def _wrong_logins(self) -> None:
-        number = 0
+        number, loop = 0, asyncio.get_running_loop()
+        began = loop.time()
         while self._going:
             number += 1
+            self._count["wrong logins"] = number
             self._tasks.append(asyncio.create_task(self._wrong(_source(5, number), PATHS[number % len(PATHS)])))
-            await asyncio.sleep(1 / WRONG_LOGINS)
+            await asyncio.sleep(began + number / WRONG_LOGINS - loop.time())
 
     async def _wrong(self, source: str, path: str) -> None:
         with suppress(OSError):

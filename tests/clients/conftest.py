@@ -30,13 +30,18 @@ def servers(classes: Path) -> Iterator[Servers]:
 
 @pytest.fixture
 def make_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSession]:
-    """Sessions that ask a question, for the number of a process by default, and end with the test.
+    """Sessions that ask a broker and a controller a question, for its number by default, and end with the test.
 
     `java_options` are added to the flags of the JVMs that start from then on.
     """
     with ExitStack() as stack:
 
-        def make(question: Question = ASK_NUMBER, java_options: Sequence[str] = (), **options: object) -> JmxSession:
+        def make(
+            question: Question = ASK_NUMBER,
+            java_options: Sequence[str] = (),
+            controller: Question = ASK_NUMBER,
+            **options: object,
+        ) -> JmxSession:
             program = (
                 "from kafka_warden.clients.jmx import child, jvm\n"
                 "flags = jvm.options\n"
@@ -45,7 +50,8 @@ def make_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSession]:
             )
             if java_options:
                 monkeypatch.setattr(process, "_PROGRAM", ("-c", program))
-            session = JmxSession({"broker": question}, **options)  # type: ignore[arg-type]  # the caller names real ones
+            questions = {"broker": question, "controller": controller}
+            session = JmxSession(questions, **options)  # type: ignore[arg-type]  # the caller names real ones
             stack.callback(session.close)
             return session
 

@@ -11,13 +11,13 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from kafka_warden.clients.jmx import jvm
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
 from kafka_warden.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
 from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import HERE, Authority, Identity
 from sandbox.passwords import new_password, write_secret
 from sandbox.ports import LOOPBACK
-from tests.clients.jmx_server import READER, JmxServer, MakeSession, ask_one, number, password_options
+from tests.clients.jmx_server import READER, JmxServer, MakeSession, ask, ask_one, number, password_options
 
 STORE_PASSWORD = "changeit"
 ELSEWHERE = "127.0.0.9"
@@ -94,6 +94,32 @@ def test_a_hostile_object_is_never_made(make_session: MakeSession, classes: Path
 
         ask_one(make_session(ASK_GADGET, java_options=(reach, "-Djdk.serialFilter=*")), server.target())
         assert gadget.exists()
+
+
+def test_a_reply_that_fills_the_heap_is_not_read(make_session: MakeSession, classes: Path) -> None:
+    """It costs the numbers of its own process. The others are answered by the same child."""
+    answer = _beside_a_good_one(make_session, classes, Question((BeanQuery("test:type=Large", ("Text",)),)))
+    assert isinstance(answer, ProtocolError)
+    assert "larger than 4194304 bytes" in str(answer)
+
+
+def test_many_replies_that_fill_the_heap_are_not_kept(make_session: MakeSession, classes: Path) -> None:
+    """Texts of 2 MB are left out, and each may be read."""
+    texts = "test:type=Texts,*"
+    answer = _beside_a_good_one(make_session, classes, Question((), (BeanQuery(texts, ("Text",)),)))
+    assert isinstance(answer, RawBeans)
+    assert not answer.rows[texts]
+
+
+def _beside_a_good_one(make_session: MakeSession, classes: Path, hostile: Question) -> Answer:
+    """The second answer of a process to this question, while another one is asked for its number."""
+    session = make_session(controller=hostile)
+    with JmxServer(classes, options=("-Xmx256m",)) as server:
+        for _ in range(2):
+            answers = ask(session, server.target("good"), server.target("bad", kind="controller"))
+            assert number(answers["good"]) == 1
+    assert session.starts == 1
+    return answers["bad"]
 
 
 def test_the_filter_has_no_room_for_tls_stubs_without_tls() -> None:

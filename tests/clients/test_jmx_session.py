@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from bench.procfs import threads
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.session import MOST_TARGETS, JmxSession, JmxTarget, RawBeans
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK, Ports
+from tests.building import known
 from tests.clients.jmx_server import NUMBERS, TIME_LIMIT, JmxServer, MakeSession, Servers, ask, ask_one, number
 
 
@@ -57,6 +59,24 @@ def test_beans_past_the_limit_are_counted_and_logged_once(
         f"JMX of one at {LOOPBACK}:{servers[0].port} has too many beans of clients: 5 are not read, see dropped_series"
     )
     assert [record.getMessage() for record in caplog.records] == [logged]
+
+
+def test_ten_thousand_brokers_cost_no_number_of_others(make_session: MakeSession, servers: Servers) -> None:
+    """Metadata that names so many: the child has a thread for 500 of them, and none more when they move."""
+    session, good = make_session(), servers[0].target("good")
+    ask(session, good)
+    with socket.create_server((LOOPBACK, 0), backlog=0) as silent:
+        port = silent.getsockname()[1]
+        for poll in range(2):
+            many = (JmxTarget(str(each), LOOPBACK if poll else "127.0.0.2", port) for each in range(10_000))
+            answers = ask(session, good, *many, within=3.0)
+            assert number(answers["good"]) == 1
+            refused = [
+                answer for answer in answers.values() if f"{MOST_TARGETS} processes are asked at most" in str(answer)
+            ]
+            assert len(refused) == 10_001 - (1 if poll else MOST_TARGETS)
+        assert session.starts == 1
+        assert threads(known(session.pid)) < 2 * MOST_TARGETS
 
 
 def test_a_stopped_target_delays_no_other(session: JmxSession, servers: Servers) -> None:

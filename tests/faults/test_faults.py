@@ -46,6 +46,7 @@ FAULTS: tuple[Fault, ...] = (
     web.flooded,
     web.slow_clients,
     web.odd_names,
+    web.many_clients,
     web.first_poll,
     web.swaps,
     process.disk_full,

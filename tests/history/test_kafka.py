@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from sandbox import wait_for
 from tests.history.anything import histories
 from tests.history.consumed import tables_of
 from tests.history.replay import differences, polls, rows, scene_polls
+from tests.support.scripted import ScriptedCluster
 
 SECONDS = 30.0
 """Longer than any step takes."""
@@ -218,6 +220,19 @@ def test_a_producer_that_cannot_be_made_is_tried_again(problem: ConfigError | No
     sink.write(poll)
     sink.close(time.monotonic())
     assert sink.stats.status().dropped == {reason: count(poll), "stopped": count(poll)}
+
+
+def test_a_fatal_error_ends_the_producer_and_no_poll(capsys: pytest.CaptureFixture[str]) -> None:
+    """Brokers that take no idempotent producer: every row is counted, and the next poll makes another producer."""
+    poll = scene_polls()[0]
+    with ScriptedCluster((1,)) as brokers:
+        sink = sink_of({"bootstrap.servers": brokers.bootstrap})
+        for written in (1, 2):
+            sink.write(poll)
+            wait_for(partial(all_lost, sink, written * count(poll)), SECONDS)
+        sink.close(time.monotonic() + SECONDS)
+    assert sink.stats.status().dropped == {"error": 2 * count(poll)}
+    assert "the next poll makes a new one" in capsys.readouterr().out
 
 
 def test_a_missing_login_file_changes_nothing() -> None:

@@ -12,11 +12,14 @@ import yaml
 
 from bench.procfs import children
 from sandbox import wait_for
+from sandbox.certificates import HERE, Authority
 from sandbox.issuer import Issuer
+from sandbox.key_stores import write_key_store, write_trust_store
 from sandbox.passwords import write_secret
 from tests.cluster.sidecar import SLOW_MACHINE
 from tests.scheduling.ordered import Start
 from tests.support.scripted import ScriptedCluster
+from tests.support.serving import answering
 
 CANARY = "canary-Tr0ub4dor"
 FILES = ("cmdline", "environ")
@@ -30,13 +33,12 @@ def texts(process: int) -> list[bytes]:
 
 def everything(sidecar: Any, folder: Path) -> list[bytes]:
     """All that it serves; then it ends, and all that it wrote."""
-    paths = ("/metrics", "/-/ready", "/-/healthy", "/", "/api/v1/sidecar", "/nowhere")
+    paths = ("/metrics", "/-/ready", "/-/healthy", "/", "/api/v1/sidecar", "/api/v1/sources", "/nowhere")
     found = [sidecar.get(path)[1].encode() for path in paths]
     assert sidecar.stop()[0] == 0
-    files = list((folder / "history").rglob("*.parquet"))
-    assert files
-    rows = [str(pq.read_table(file).to_pylist()).encode() for file in files]
-    return [*found, *rows, sidecar.log.encode(), sidecar.state.read_bytes()]
+    rows = [str(pq.read_table(file).to_pylist()).encode() for file in (folder / "history").rglob("*.parquet")]
+    states = [sidecar.state.read_bytes()] if sidecar.state.exists() else []
+    return [*found, *rows, *states, sidecar.log.encode()]
 
 
 @pytest.mark.realtime
@@ -71,6 +73,8 @@ def test_a_password_shows_nowhere(start: Start, brokers: ScriptedCluster, tmp_pa
     wait_for(lambda: "reason=auth" in sidecar.log and "new configuration is not used" in sidecar.log, SLOW_MACHINE)
     sidecar.done("thread watchdog")
     found += everything(sidecar, tmp_path)
+    assert list((tmp_path / "history").rglob("*.parquet"))
+    assert sidecar.state.exists()
     assert not [text for text in found if CANARY.encode() in text]
     assert os.fsencode("JMX_PASSWORD") not in b"".join(found)
 
@@ -111,3 +115,74 @@ def test_a_token_and_the_secret_of_its_client_show_nowhere(
         sidecar.done("thread watchdog")
         found += everything(sidecar, tmp_path)
     assert not [text for text in found if b"canary" in text]
+
+
+@pytest.mark.realtime
+def test_passwords_of_stores_agents_and_the_history_topic_show_nowhere(
+    start: Start, brokers: ScriptedCluster, tmp_path: Path
+) -> None:
+    """An agent answers with the login that it got; the history topic logs in as polling does; a store is replaced."""
+    authority = Authority(tmp_path, "authority")
+    server, client = authority.issue("server", "server", HERE), authority.issue("client")
+    files = {"certificate": str(server.certificate), "key": str(server.key)}
+    brokers.do("accounts", mechanism="SCRAM-SHA-512", users={"warden": CANARY})
+    for broker in (1, 2, 3):
+        brokers.do("refuse", broker=broker)
+    brokers.brokers(*({"id": broker, "client_ca": str(authority.certificate), **files} for broker in (1, 2, 3)))
+    secret = str(write_secret(tmp_path / "secret", CANARY))
+    stores = {
+        "ssl.truststore.location": write_trust_store(tmp_path / "trust", "JKS", CANARY, authority.certificate),
+        "ssl.keystore.location": write_key_store(tmp_path / "keys", "PKCS12", CANARY, client),
+    }
+    login = {"sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "warden", "sasl.password.file": secret}
+    basic = base64.b64encode(f"reader:{CANARY}".encode())
+    with answering({"/metrics": b"Basic " + basic}, status=401) as (agent, seen):
+        sidecar = start(
+            {
+                "kafka": {
+                    "security.protocol": "SASL_SSL",
+                    **login,
+                    **{name: str(store) for name, store in stores.items()},
+                    **{f"{name.replace('location', 'password')}.file": secret for name in stores},
+                },
+                "jmx": {
+                    "source": "http",
+                    "brokers": {1: agent.removeprefix("http://")},
+                    "user": "reader",
+                    "password_file": secret,
+                },
+                "history": {"kafka": {"topic": "history"}},
+                "log": {"level": "debug"},
+            }
+        )
+        wait_for(lambda: seen, SLOW_MACHINE, "the agent is asked")
+        assert seen[0][1]["Authorization"] == f"Basic {basic.decode()}"
+    found = texts(sidecar.process.pid)
+    write_secret(tmp_path / "secret", f"{CANARY}-wrong")
+    for broker in (1, 2, 3):
+        brokers.do("disconnect", broker=broker)
+    wait_for(lambda: "ssl.truststore.password is wrong" in sidecar.log, SLOW_MACHINE, "the store cannot be opened")
+    wait_for(lambda: "history cannot be written" in sidecar.log, SLOW_MACHINE, "the topic is not reached")
+    sidecar.done("thread watchdog")
+    found += everything(sidecar, tmp_path)
+    assert not [text for text in found if CANARY.encode() in text or basic in text]
+    assert "history failed" not in sidecar.log
+
+
+@pytest.mark.realtime
+def test_a_key_of_aws_shows_nowhere(start: Start, brokers: ScriptedCluster, tmp_path: Path) -> None:
+    """Neither it nor the token that it signs, which the brokers refuse. The JMX child does not inherit it."""
+    brokers.do("accounts", mechanism="OAUTHBEARER", users={})
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "AWS_MSK_IAM"}
+    sidecar = start(
+        {"kafka": login, "jmx": {"brokers": {1: "127.0.0.1:1"}}, "log": {"level": "debug"}},
+        environment={"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": CANARY, "AWS_REGION": "eu-west-1"},
+        ready=False,
+    )
+    wait_for(lambda: "refused the token" in sidecar.log, SLOW_MACHINE, "the token is refused")
+    found = texts(sidecar.process.pid)
+    sidecar.done("thread watchdog")
+    found += everything(sidecar, tmp_path)
+    assert not [
+        text for text in found if CANARY.encode() in text or base64.urlsafe_b64encode(b"https://kafka.eu") in text
+    ]

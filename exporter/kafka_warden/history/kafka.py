@@ -4,7 +4,8 @@ The producer is idempotent, its queue is bounded, and every row whose delivery f
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -97,22 +98,24 @@ class KafkaSink:
         # Build all tables before the first is sent: if one fails, the caller counts the whole poll as lost.
         for built in [build(table, poll) for table in TABLES]:
             self._send_table(producer, f"{poll.snapshot.cluster_id}/{built.table.name}", built)
-            producer.poll(0)
+            self.idle()
 
     def idle(self) -> None:
         """Handle delivery reports."""
         if self._producer is not None:
-            self._producer.poll(0)
+            with self._fatal_noted():
+                self._producer.poll(0)
 
     def close(self, until: float) -> None:
         """Wait for deliveries until a monotonic time; rows not delivered by then are counted as lost."""
         if self._producer is not None:
-            self._producer.flush(max(until - time.monotonic(), 0.0))
+            with self._fatal_noted():
+                self._producer.flush(max(until - time.monotonic(), 0.0))
             self._drop("stopped")
 
     def _drop(self, reason: str) -> None:
         """Drop the producer; rows that it did not deliver are lost."""
-        self._producer.poll(0)
+        self.idle()
         self.stats.mark_lost(reason, self._sent - self._reported)
         self._sent = self._reported = 0
         self._producer = None
@@ -200,6 +203,14 @@ class KafkaSink:
     def _lose(self, problem: SinkError, rows: int) -> None:
         self.stats.mark_failed(problem)
         self.stats.mark_lost(problem.reason, rows)
+
+    @contextmanager
+    def _fatal_noted(self) -> Iterator[None]:
+        """Note a fatal error, which confluent-kafka raises instead of giving it to `error_cb`."""
+        try:
+            yield
+        except KafkaException as problem:
+            self._errors(problem.args[0])
 
     def _errors(self, error: Any) -> None:
         """Handle errors of connections and fatal errors; after a fatal one the next poll makes a new producer."""

@@ -28,6 +28,10 @@ public final class JmxServer {
         Object getGadget();
     }
 
+    public interface Texts {
+        String getText();
+    }
+
     public interface Slow {
         long getNumber() throws InterruptedException;
     }
@@ -79,6 +83,10 @@ public final class JmxServer {
         long pause = Long.parseLong(arguments[2]);
         register("type=Numbers", Numbers.class, new SomeNumbers(number));
         register("type=Hostile", Hostile.class, (Hostile) () -> new Gadget(arguments[1]));
+        register("type=Large", Texts.class, (Texts) () -> "x".repeat(30 << 20));
+        for (int text = 0; text < 60; text++) {
+            register("type=Texts,number=" + text, Texts.class, (Texts) () -> "x".repeat(2 << 20));
+        }
         for (int slow = 0; slow < 20; slow++) {
             register("type=Slow,number=" + slow, Slow.class, (Slow) () -> {
                 Thread.sleep(pause);

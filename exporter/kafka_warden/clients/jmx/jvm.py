@@ -53,7 +53,7 @@ class JvmError(Exception):
 def serial_filter(*, tls: bool) -> str:
     """The value of `jdk.serialFilter`: only the accepted classes are read, and nothing large or deep."""
     accepted = (*_ACCEPTED, _TLS_STUB) if tls else _ACCEPTED
-    return ";".join(("maxdepth=20", "maxarray=100000", "maxrefs=1000000", "maxbytes=33554432", *accepted, "!*"))
+    return ";".join(("maxdepth=20", "maxarray=100000", "maxrefs=100000", "maxbytes=4194304", *accepted, "!*"))
 
 
 def options(hello: Hello) -> tuple[str, ...]:
@@ -61,8 +61,9 @@ def options(hello: Hello) -> tuple[str, ...]:
 
     RMI reads its properties in static initialisers, so they must be set before a class of RMI is loaded. `-Xrs` leaves
     SIGTERM to Python. A crash writes no file, because it would hold the environment. A full heap ends the child, which
-    costs one poll. The heap begins small: else Java touches all of it before it collects, 17 MB more. It is touched at
-    the start: else memory grows for an hour.
+    costs one poll; `serial_filter` and `LimitedSocket.java` keep one process from filling it. The heap begins small:
+    else Java touches all of it before it collects, 17 MB more. It is touched at the start: else memory grows for an
+    hour.
     """
     millis = round(1000 * hello.timeout)
     return (

@@ -31,6 +31,10 @@ log = logging.getLogger(__name__)
 MEMORY_LIMIT: Final = 256 << 20
 """Bytes of memory (RSS) above which the child is replaced. It needs some 90 MiB; a slow leak must not last for days."""
 
+MOST_TARGETS: Final = 500
+"""Targets within `FORGET` seconds. Each has a thread and a socket in the child, and metadata may name any number of
+brokers."""
+
 START_LIMIT: Final = 60.0
 """Seconds within which a JVM must start, and after which a failed start is tried again."""
 
@@ -87,15 +91,17 @@ class JmxSession:
         """Ask all of them at once; each key has an answer or an error. Returns by the deadline (`clock.monotonic`)."""
         with self._changed:
             now = monotonic()
-            asked = [Wanted(target, self._slot(target.place, now)) for target in targets]
+            self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
+            asked = [Wanted(target, slot) for target in targets if (slot := self._slot(target.place, now)) is not None]
             child = self._ready_child(now, deadline)
             if isinstance(child, SourceError):
-                return {wanted.target.key: child for wanted in asked}
+                return {target.key: child for target in targets}
             for wanted in asked:
                 self._begin(wanted, child)
             while self._unsettled(asked, child) and child.ended is None and monotonic() < deadline:
                 self._changed.wait(deadline - monotonic())
-            return {wanted.target.key: wanted.answer or _nothing(wanted.target, child) for wanted in asked}
+            answers = {wanted.target.key: wanted.answer or _nothing(wanted.target, child) for wanted in asked}
+            return {target.key: answers.get(target.key) or _no_room(target) for target in targets}
 
     def close(self) -> None:
         """End the child within a second. Calls of `ask` in other threads return errors at once."""
@@ -105,7 +111,10 @@ class JmxSession:
         if child is not None:
             child.end()
 
-    def _slot(self, place: Place, now: float) -> Slot:
+    def _slot(self, place: Place, now: float) -> Slot | None:
+        """The state of a target; `None` where there is no room for another one."""
+        if place not in self._slots and len(self._slots) >= MOST_TARGETS:
+            return None
         slot = self._slots.setdefault(place, Slot(place, now))
         slot.used = now
         return slot
@@ -168,7 +177,6 @@ class JmxSession:
 
     def _useless(self, child: ChildProcess, now: float) -> bool:
         """Whether it has ended, does not start, uses too much memory, or every call in it hangs."""
-        self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
         hanging = [slot.overdue(now, self._overdue) for slot in self._slots.values()]
         slow = not child.ready and now - self._child_since > START_LIMIT
         large = child.ready and child.resident_bytes > self._memory_limit
@@ -200,6 +208,10 @@ class JmxSession:
         slot = self._asked.pop(reply.id, None)
         if child is self._child and slot is not None:
             slot.take(reply, monotonic())
+
+
+def _no_room(target: JmxTarget) -> SourceError:
+    return ProtocolError(f"JMX at {target.host}:{target.port} is not asked: {MOST_TARGETS} processes are asked at most")
 
 
 def _nothing(target: JmxTarget, child: ChildProcess) -> SourceError:

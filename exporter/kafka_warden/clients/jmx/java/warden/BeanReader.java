@@ -5,6 +5,7 @@ import java.net.SocketTimeoutException;
 import java.rmi.registry.LocateRegistry;
 import java.rmi.server.RMIClientSocketFactory;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -25,6 +26,8 @@ import javax.management.remote.rmi.RMIServer;
  */
 public final class BeanReader {
     private static final int MAX_CAUSES = 10;
+    /** Characters of a text or a message that are kept. Kafka's beans have no longer value. */
+    private static final int MAX_TEXT = 1000;
 
     private final long absentNanos;
     private final Set<String> registered = new HashSet<>();
@@ -114,13 +117,14 @@ public final class BeanReader {
         return false;
     }
 
-    /** Absent beans, absent attributes and attributes that fail in the process are left out. */
+    /** Absent beans, absent attributes, those that fail in the process and those without a scalar are left out. */
     private void readBean(List<Object> rows, String name, String[] attributes) throws IOException {
         List<Object> row = new ArrayList<>();
+        List<String> asked = Arrays.asList(attributes);
         try {
             for (Object each : remote.getAttributes(new ObjectName(name), attributes, null)) {
                 Attribute attribute = (Attribute) each;
-                if (attribute.getValue() != null) {
+                if (row.size() < 2 * attributes.length && asked.contains(attribute.getName()) && isScalar(attribute)) {
                     row.add(attribute.getName());
                     row.add(withoutDouble(attribute.getValue()));
                 }
@@ -133,6 +137,12 @@ public final class BeanReader {
             row.add(0, name);
             rows.add(row.toArray());
         }
+    }
+
+    private static boolean isScalar(Attribute attribute) {
+        Object value = attribute.getValue();
+        boolean text = value instanceof String && ((String) value).length() <= MAX_TEXT;
+        return text || value instanceof Number || value instanceof Boolean;
     }
 
     /**
@@ -149,7 +159,8 @@ public final class BeanReader {
         List<String> found = new ArrayList<>();
         for (Throwable each = error; each != null && found.size() < 2 * MAX_CAUSES; each = each.getCause()) {
             found.add(each.getClass().getName());
-            found.add(each.getMessage() == null ? "" : each.getMessage());
+            String message = each.getMessage() == null ? "" : each.getMessage();
+            found.add(message.substring(0, Math.min(message.length(), MAX_TEXT)));
         }
         return found.toArray(new String[0]);
     }

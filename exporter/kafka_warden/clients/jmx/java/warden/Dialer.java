@@ -73,7 +73,7 @@ public final class Dialer extends RMISocketFactory {
     private Socket connect(String name, InetAddress[] addresses, int port) throws IOException {
         IOException failed = null;
         for (InetAddress address : addresses) {
-            Socket socket = new Socket();
+            Socket socket = new LimitedSocket();
             try {
                 return secured(name, connected(socket, address, port), port);
             } catch (IOException | RuntimeException error) {
