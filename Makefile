@@ -76,7 +76,7 @@ audit: $(RELEASE) ## known vulnerabilities of everything in constraints.txt. Nee
 	$(RELEASE)/pip-audit --strict --no-deps --disable-pip --requirement constraints.txt
 
 test: export FLAKY := $(CURDIR)/.flaky
-test: tools setup ## style, types, the core of all tests, the wheel: 40 minutes on two cores
+test: tools setup ## style, types, the core of all tests, the wheel: 30 minutes on two cores
 	@rm -f $(FLAKY)
 	@scripts/step make static
 	@scripts/step make unit
@@ -117,7 +117,7 @@ demo: tools setup ## a cluster, a throttled move that gets stuck, its page and i
 demo-look: setup ## the last demo again, in Prometheus and Grafana; Ctrl-C ends it
 	$(VENV)/python -m sandbox.demo_look $(ARGS)
 
-pictures: setup ## draw docs/pictures: what two dashboards show at the alert of the last demo
+pictures: setup ## make docs/pictures: status page, alert and two dashboards at the alert of the last demo
 	$(VENV)/python -m sandbox.demo_pictures
 
 pipeline-demo: setup ## from the recorded history of a cluster to the report and a plan, by Spark; fetches jars once, then no network

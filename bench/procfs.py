@@ -28,6 +28,11 @@ def pss_bytes(pids: Iterable[int]) -> int:
     return sum(1024 * _kib(pid, "Pss", "smaps_rollup") for pid in pids)
 
 
+def rss_bytes(pids: Iterable[int]) -> int:
+    """Resident set size: each process counts all that it shares, so others that start and end do not change it."""
+    return sum(1024 * _kib(pid, "Rss", "smaps_rollup") for pid in pids)
+
+
 def memory_bytes(pid: int, name: str) -> int:
     """Resident memory now (`VmRSS`), or the greatest so far (`VmHWM`)."""
     return 1024 * _kib(pid, name, "status")

@@ -1,4 +1,4 @@
-"""Makes `docs/pictures` (`make pictures`): two dashboards, the status page and the alert of the last demo.
+"""Makes `docs/pictures` (`make pictures`): status page, alert and two dashboards of the last demo.
 
 The queries, titles, units, colours and the layout are those of `grafana/dashboards`; the data are those that Prometheus
 stored in the last run of `make demo`. Grafana takes no part, so its look is only approximated. `sources.json` has a
@@ -38,6 +38,8 @@ ROOT: Final = Path(__file__).parents[1]
 DASHBOARDS: Final = ROOT / "grafana" / "dashboards"
 PICTURES: Final = ROOT / "docs" / "pictures"
 STATUS: Final = ROOT / "exporter" / "kafka_warden" / "web" / "status"
+SENTENCES: Final = tuple(ROOT / "exporter" / "kafka_warden" / "views" / name for name in ("notes.py", "problems.py"))
+SCREENS: Final = ROOT / "sandbox" / "demo_screens.py"
 SOURCES: Final = PICTURES / "sources.json"
 NAMES: Final = ("fleet", "moves")
 COLUMNS: Final = 24
@@ -252,8 +254,8 @@ def sources() -> dict[str, str]:
     (rule,) = (rule for group in groups for rule in group["rules"] if rule.get("alert") == ALERT)
     page = sorted(file for file in STATUS.rglob("*") if file.suffix in {".py", ".html", ".css", ".svg"})
     parts = {
-        "alert": [json.dumps(rule, sort_keys=True).encode()],
-        "status": [file.read_bytes() for file in page],
+        "alert": [json.dumps(rule, sort_keys=True).encode(), SCREENS.read_bytes()],
+        "status": [file.read_bytes() for file in (*page, *SENTENCES)],
         **{name: [_dashboard(name).read_bytes()] for name in NAMES},
     }
     return {name: hashlib.sha256(b"".join(contents)).hexdigest() for name, contents in sorted(parts.items())}

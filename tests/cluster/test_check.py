@@ -49,7 +49,7 @@ def test_a_plain_cluster_is_healthy(cluster: Cluster, tmp_path: Path, capsys: py
 
 
 def test_a_plain_cluster_that_is_broken(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """TLS to a plain port, a login where there is none, JMX ports that are wrong, and a broker that hangs."""
+    """TLS to a plain port, a login where there is none, JMX ports that are wrong or closed, and a broker that hangs."""
     authority = Authority(tmp_path / "tls", "authority").certificate
     tls = {"security_protocol": "SSL", "ssl_ca_location": str(authority)}
     look(cluster, tmp_path, capsys, **tls).one("KW-TLS", "speaks Kafka without TLS")
@@ -59,6 +59,8 @@ def test_a_plain_cluster_that_is_broken(cluster: Cluster, tmp_path: Path, capsys
     doctor = look(cluster, tmp_path, capsys)
     doctor.config["jmx"] = {"brokers": {1: cluster.bootstrap.split(",")[0]}}
     doctor.one("KW-JMX", "broker 1")
+    doctor.config["jmx"] = {"brokers": {1: "127.0.0.1:1"}}
+    doctor.one("KW-JMX", "nothing listens at 127.0.0.1:1")
     doctor = look(cluster, tmp_path, capsys)
     doctor.config["jmx"] = {}
     cluster.pause(2)

@@ -85,7 +85,7 @@ def watch(sidecar: Sidecar, seconds: float) -> None:
 
 def test_tokens_are_renewed_without_a_gap(cluster: Cluster, issuer: Issuer, tmp_path: Path) -> None:
     """A wrong secret, then the right one; then tokens and sessions end several times, and nothing fails."""
-    secret = write_secret(tmp_path / "client.secret", "wrong")
+    secret, first = write_secret(tmp_path / "client.secret", "wrong"), len(issuer.requests)
     config = with_tokens(
         cluster,
         method="oidc",
@@ -97,7 +97,7 @@ def test_tokens_are_renewed_without_a_gap(cluster: Cluster, issuer: Issuer, tmp_
     with Sidecar(config, tmp_path, ready=False) as sidecar:
         wait_for(lambda: sidecar.scrape().errors("metadata").get("auth", 0) >= 3, SLOW_MACHINE, "the secret is refused")
         asked = len(issuer.requests)
-        assert asked <= 2, "an issuer that refused is left alone, by polling and by history"
+        assert asked <= first + 2, "an issuer that refused is left alone, by polling and by history"
         write_secret(secret, issuer.clients["monitor"])
         sidecar.wait_ready()
         sidecar.whole_page()
@@ -107,7 +107,7 @@ def test_tokens_are_renewed_without_a_gap(cluster: Cluster, issuer: Issuer, tmp_
         assert logins(cluster, "successful-reauthentication") >= renewed + WATCHED // SESSION
         assert logins(cluster, "failed-authentication") == refused
         log = sidecar.log
-    assert {scope for _, scope, _ in issuer.requests} == {"kafka metrics"}
+    assert {scope for _, scope, _ in issuer.requests[first:]} == {"kafka metrics"}
     assert WATCHED // LIFETIME <= len(issuer.requests) - asked <= 3 * WATCHED // LIFETIME
     assert not [each for each in (issuer.clients["monitor"], "eyJ") if each in log]
 

@@ -107,6 +107,8 @@ def test_the_whole_demo(tmp_path: Path) -> None:
         printed, _ = demo.communicate(timeout=360)
     assert demo.returncode == 0, printed
     order = [
+        "Status page   http://",
+        "kafka-warden  http://",
         "ALERT in Alertmanager: KafkaReassignmentStuck",
         "throttle_below_inbound: 1",
         "Raising the throttle",

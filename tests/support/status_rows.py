@@ -1,5 +1,6 @@
 """Pages with rows for the status page: the scene of the golden page, a healthy cluster, thousands of moves."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -59,7 +60,9 @@ def quiet(interval: float = 10.0) -> Page:
 
     def poll(clock: float) -> Snapshot:
         topics = {"orders": [Partition(end=1000 + int(clock)) for _ in range(3)]}
-        return snapshot(topics, clock=clock, topic_configs={"orders": TopicConfig()})
+        unlimited = {side: Limit(math.inf, Origin.UNSET) for side in (Side.LEADER, Side.FOLLOWER)}
+        configs = dict.fromkeys((1, 2, 3), BrokerConfig(limits=unlimited))
+        return snapshot(topics, clock=clock, topic_configs={"orders": TopicConfig()}, broker_configs=configs)
 
     def healthy(sidecar: Sidecar) -> Sidecar:
         status = {key: each for key, each in sidecar.status.items() if each.up}

@@ -24,6 +24,7 @@ from tests.building import known
 from tests.support import status_rows
 from tests.support.asking import differences_from, getter, shown_of, views_of
 from tests.support.row_values import differences, rows_of
+from tests.support.same_on_page import COLUMNS
 from tests.support.scripted import ScriptedCluster
 from tests.top.flags import flags
 from tests.web.conftest import Served
@@ -37,6 +38,19 @@ each_page = pytest.mark.parametrize("make", PAGES, ids=lambda each: each.__name_
 def test_all_that_is_shown_is_what_the_page_has(make: Callable[[], Page]) -> None:
     """In every kind of trouble, without a fresh snapshot, in a healthy cluster, and with 3,000 moves."""
     assert differences_from(shown_of(getter(make)), views_of(make())) == []
+
+
+def test_equal_headings_have_equal_numbers() -> None:
+    """A column of `top` is the field that the status page shows under the same heading of the same table."""
+    shown = {path.removeprefix("/"): columns for path, _, columns in COLUMNS.values()}
+    equal = [
+        (name, column.title, column.field, shown[name][column.title])
+        for name, grid in BY_NAME.items()
+        for column in grid.columns
+        if isinstance(shown.get(name, {}).get(column.title), str) and column.title != "Partition"
+    ]
+    assert len(equal) > 20
+    assert [each for each in equal if each[2] != each[3]] == []
 
 
 @each_page

@@ -1,4 +1,4 @@
-"""Every number of the status page, of `/api/v1` and of `/metrics` of the same poll agrees."""
+"""Every number of the status page, of `/api/v1`, of `top` and of `/metrics` of the same poll agrees."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +20,7 @@ from tests.building import known
 from tests.poller.polling import INTERVAL, Polling, polling
 from tests.support import row_values, same_numbers, same_on_page, status_rows
 from tests.support.answers import Answers, Metrics, read
+from tests.support.asking import differences_from, getter, shown_of, views_of
 from tests.support.page_numbers import PageNumbers
 from tests.support.same_numbers import WITHOUT
 from tests.support.scripted import ScriptedCluster, VirtualClock
@@ -142,6 +143,7 @@ def test_every_number_agrees_in_a_run_with_faults(
             assert wrong == []
             # The rows' labels, such as states and causes, too.
             assert row_values.differences(known(known(page.views).get()), page.text)[0] == []
+            assert differences_from(shown_of(getter(lambda page=page: page)), views_of(page)) == []  # type: ignore[misc]  # bound in this round
             compared += numbers
     assert [path for path in answers.document["paths"] if not compared[path]] == ["/log-dir-moves"]
     assert sum(compared.values()) > 1500

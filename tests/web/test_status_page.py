@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from alerts.thresholds import thresholds
 from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
 from kafka_warden.planning.formatting import visible
 from kafka_warden.views import Views
-from kafka_warden.views.alerts import MARKS
+from kafka_warden.views.alerts import MARKS, NEARLY_FULL, of_row
 from kafka_warden.views.notes import NOT_AVAILABLE, source_state
+from kafka_warden.views.problems import problems
+from kafka_warden.views.rows import LogDir, Table
 from kafka_warden.web.status import render
 from kafka_warden.web.status.render import status
 from tests import scene
@@ -102,7 +105,7 @@ def test_page_is_well_formed_and_can_be_read_aloud(make: Callable[[], Page]) -> 
     ids = [attrs["id"] for _, attrs in tags.found if "id" in attrs]
     assert len(ids) == len(set(ids))
     links = [attrs["href"] or "" for tag, attrs in tags.found if tag == "a"]
-    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+    assert {link.partition("#")[2] for link in links if link.startswith(("#", "?")) and "#" in link} <= set(ids)
     assert not [link for link in links if link.startswith("/")], "a prefix of a proxy would be lost"
     for tag, attrs in tags.found:
         if tag in ("svg", "progress", "table") or attrs.get("tabindex") == "0":
@@ -129,7 +132,7 @@ def test_three_thousand_moves_are_served_in_parts() -> None:
         assert len(text) < 150_000
         seen += rows
     assert len(set(seen)) == len(seen) == status_rows.MANY
-    assert 'href="?moves=2#moves"' in text_of(views)
+    assert 'href="?moves=2#moves-table"' in text_of(views)
     assert 'rel="next"' not in _section(text_of(views, b"moves=150"), "moves")
     assert re.findall(r'data-row="([^"]*/\d+/\d+)"', text_of(views, b"moves=9999")) == seen[-render.ROWS :]
 
@@ -141,7 +144,7 @@ def test_filters_choose_rows_and_stay_in_the_links() -> None:
     rows = re.findall(r'data-row="([^"]*)/\d+/(\d+)"', text)
 
     assert set(rows) == {("orders.placed", "5")}
-    assert 'href="?topic=placed&amp;broker=5&amp;moves=2#moves"' in text
+    assert 'href="?topic=placed&amp;broker=5&amp;moves=2#moves-table"' in text
     assert 'value="placed"' in text
     assert "Nothing matches the filter" in text_of(views, b"topic=%3Cnothing%3E")
     assert "<nothing>" not in text_of(views, b"topic=%3Cnothing%3E")
@@ -162,15 +165,39 @@ def test_empty_states_say_what_would_appear() -> None:
     """A healthy cluster has a sentence in each section, and no problem."""
     text = text_of(views_of(status_rows.quiet()))
 
-    assert "All quiet" in text
+    assert "Nothing needs a look" in text
     for sentence in (
         "Stuck moves, throttles",
         "No reassignment is in progress",
         "No throttle is set",
         "Every follower is in sync",
-        "No topic has remote storage",
+        "No topic is known to have remote storage",
     ):
         assert sentence in text
+
+
+def test_empty_states_claim_no_more_than_is_known() -> None:
+    """Of 3,000 moves no follower is listed, and all are out of sync; without configurations limits are unknown."""
+    assert "Every follower is in sync, except replicas with the state moving." in text_of(
+        views_of(status_rows.moving())
+    )
+    views = views_of(status_rows.quiet())
+    assert "throttles are not known" in text_of(replace(views, throttles=Table((), 0)))
+
+
+def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems() -> None:
+    """By the threshold of the alert; the row says it, too."""
+    assert [float(each.value) for each in thresholds() if each.name == "disk_full"] == [NEARLY_FULL]
+    views = views_of(status_rows.quiet())
+    full, free = (LogDir(1, f"/{left}", 1.0, 5.0, left, 100.0) for left in (9.0, 11.0))
+    sidecar = replace(views.sidecar, dropped_series={"replica_lag_messages": 1200})
+    views = replace(views, log_dirs=Table((full, free), 2), sidecar=sidecar)
+    assert [(problem.kind, problem.sentence) for problem in problems(views)] == [
+        ("log_dir_filling", "Log directories nearly full: /9.0 of broker 1."),
+        ("series_dropped", "Series left out of /metrics because of limits.series: 1,200."),
+    ]
+    assert of_row(full) == "warning"
+    assert of_row(free) is None
 
 
 def test_without_a_fresh_snapshot_the_page_says_so() -> None:

@@ -89,7 +89,7 @@ GRIDS: Final = (
     Grid(
         "throttles",
         "Throttles",
-        "No throttle is set.",
+        "No throttle is set, or the limits are not known.",
         (
             Column("Broker", "broker", ID),
             Column("Side", "side", WORDS),
@@ -122,7 +122,7 @@ GRIDS: Final = (
     Grid(
         "replicas",
         "Out of sync",
-        "Every follower is in sync.",
+        "Every follower is in sync, or is being moved.",
         (
             _PARTITION,
             Column("Leader", "leader", ID, 4),
@@ -157,7 +157,7 @@ GRIDS: Final = (
             Column("State", "state", WORDS),
             Column("Host", "host", NAME, 5),
             Column("Leads", "leaders", COUNT, 4),
-            Column("Hosts", "partitions", COUNT, 3),
+            Column("Hosts", "replicas", COUNT, 3),
             Column("Headroom", "partition_headroom", COUNT, 6),
             Column("Under-replicated", "under_replicated_partitions", COUNT, 1),
             Column("Lag", "lag_bytes", BYTES, 2),
@@ -196,7 +196,7 @@ GRIDS: Final = (
     Grid(
         "tiered-topics",
         "Tiered topics",
-        "No topic has remote storage.",
+        "No topic is known to have remote storage.",
         (
             Column("Topic", "topic", NAME),
             Column("Overdue", "overdue_bytes", BYTES),

@@ -37,6 +37,10 @@ NEVER_ENDS: Final = "KafkaReassignmentWillMissItsTime"
 OUT_OF_SYNC: Final = "KafkaReplicasOutOfSync"
 PARTITION_LIMIT: Final = "KafkaBrokerPartitionLimit"
 LOG_DIR_OFFLINE: Final = "KafkaLogDirOffline"
+LOG_DIR_FILLING: Final = "KafkaLogDirFilling"
+NEARLY_FULL: Final = 0.9
+"""Used share of a volume, `disk_full` of alerts/thresholds.yml. What will be full soon is known to Prometheus only."""
+SERIES_DROPPED: Final = "KafkaWardenSeriesDropped"
 MUTATIONS: Final = "KafkaControllerMutationThrottled"
 OFFLINE: Final = "KafkaPartitionOffline"
 UNDER_MIN_ISR: Final = "KafkaPartitionUnderMinIsr"
@@ -95,11 +99,18 @@ def _source(row: rows.SourceRow) -> Iterator[str]:
         yield JMX if row.source == Source.JMX else BLIND
 
 
+def _log_dir(row: rows.LogDir) -> Iterator[str]:
+    if row.online == 0:
+        yield LOG_DIR_OFFLINE
+    if row.total_bytes and row.usable_bytes is not None and 1 - row.usable_bytes / row.total_bytes > NEARLY_FULL:
+        yield LOG_DIR_FILLING
+
+
 _ALERTS: Final[Mapping[type, Callable[[Any], Iterable[str | None]]]] = {
     rows.BrokerRow: _broker,
     rows.Topic: _topic,
     rows.SourceRow: _source,
-    rows.LogDir: lambda row: [LOG_DIR_OFFLINE] if row.online == 0 else [],
+    rows.LogDir: _log_dir,
     rows.Client: lambda row: [MUTATIONS] if row.tokens is not None and row.tokens < 0 else [],
     rows.ThrottleProblem: lambda row: [THROTTLES[ThrottleProblemName(row.problem)][1]],
     rows.TieredProblem: lambda row: [TIERED[TieredProblemName(row.problem)][1]],

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from kafka_warden.views.alerts import (
     BLIND,
     JMX,
+    LOG_DIR_FILLING,
     LOG_DIR_OFFLINE,
     MUTATIONS,
     NEVER_ENDS,
     OFFLINE,
     OUT_OF_SYNC,
     PARTITION_LIMIT,
+    SERIES_DROPPED,
     SEVERITIES,
     STUCK,
     UNAVAILABLE,
@@ -69,6 +71,9 @@ def _sidecar(views: Views) -> Iterator[Problem]:
     if own.config_last_reload_successful == 0 or own.web_config_in_use == 0:
         text = "The configuration as it is now is not in use: it cannot be used, or it needs a restart."
         yield _problem("configuration_not_used", text, None, "sidecar", "KafkaWardenConfigurationNotUsed")
+    if own.dropped_series:
+        text = f"Series left out of /metrics because of limits.series: {sum(own.dropped_series.values()):,}."
+        yield _problem("series_dropped", text, None, "sidecar", SERIES_DROPPED)
     lost = [name for name, up in own.history.items() if not up]
     if lost:
         text = f"History cannot be written to {_listed(lost)}."
@@ -109,10 +114,13 @@ def _brokers(views: Views) -> Iterator[Problem]:
     if over:
         text = f"Above the partition limit: broker {_listed(over)}."
         yield _problem("broker_partition_limit", text, None, "brokers", PARTITION_LIMIT)
-    offline = [f"{row.log_dir} of broker {row.broker}" for row in views.log_dirs.rows if LOG_DIR_OFFLINE in alerts(row)]
-    if offline:
-        text = f"Log directories offline: {_listed(offline)}."
-        yield _problem("log_dir_offline", text, None, "brokers", LOG_DIR_OFFLINE)
+    for kind, what, alert in (
+        ("log_dir_offline", "offline", LOG_DIR_OFFLINE),
+        ("log_dir_filling", "nearly full", LOG_DIR_FILLING),
+    ):
+        found = [f"{row.log_dir} of broker {row.broker}" for row in views.log_dirs.rows if alert in alerts(row)]
+        if found:
+            yield _problem(kind, f"Log directories {what}: {_listed(found)}.", None, "brokers", alert)
 
 
 def _moves(views: Views) -> Iterator[Problem]:

@@ -62,7 +62,7 @@ class RowSite:
             if kept is not None and since == page.views.since:
                 return kept
             if key not in self._making and len(self._making) >= MOST_MAKING:
-                return plain(503, "too many different requests at once; try again", headers={"Retry-After": "1"})
+                return _error(path, 503, "too many different requests at once; try again")
             made = self._start(key, page.views)
             # With polls back to back, no client waits for rows that are replaced at once.
             if kept is not None and time.monotonic() - since < FRESH_SECONDS:
@@ -75,7 +75,7 @@ class RowSite:
             if loop.time() > until:
                 break
             await asyncio.sleep(_AGAIN)
-        return plain(503, "no page has been rendered yet; try again", headers={"Retry-After": "1"})
+        return _error(path, 503, "no page has been rendered yet; try again")
 
     def _start(self, key: Key, rows: OnDemand) -> "asyncio.Task[Response | None]":
         """Start to make a response, unless that is being done already."""
@@ -88,7 +88,7 @@ class RowSite:
             response = await self._threads.run(lambda: self._make(key, rows))
         except Exception:  # noqa: BLE001  # it is logged, and the next request may work
             structlog.get_logger(__name__).exception("a request failed", path=key[0][:100])
-            response = plain(500, "internal error; see the log")
+            response = _error(key[0], 500, "internal error; see the log")
         finally:
             del self._making[key]
         if response is not None and response.status == 200:  # noqa: PLR2004  # OK
@@ -114,3 +114,9 @@ class RowSite:
         from kafka_warden.web.status.render import status  # noqa: PLC0415
 
         return status(views, query, self._version)
+
+
+def _error(path: str, status: int, problem: str) -> Response:
+    """Report a problem that may be over at the next request, in the form of the other answers of the path."""
+    make = plain if path == STATUS else answers.error
+    return make(status, problem, headers={"Retry-After": "1"})

@@ -68,7 +68,7 @@ class Shown:
 
     def to(self, page: int) -> str:
         """Return the address of another part, with all other parameters as they are."""
-        return f"?{urlencode({**self._values, self.name: page})}#{self.name.replace('_', '-')}"
+        return f"?{urlencode({**self._values, self.name: page})}#{self.name}-table"
 
 
 @cache

@@ -20,6 +20,7 @@ function showAge() {
 // Keeps elements that did not change, so that focus, selection and scroll positions stay.
 function replaceParts(fresh) {
   const focused = document.activeElement?.id;
+  const scrolled = [...document.querySelectorAll(".scrolls")].map((table) => [table.id, table.scrollLeft]);
   const names = (page) => [...page.querySelectorAll("main [data-part]")].map((part) => part.id).join();
   if (names(document) !== names(fresh)) {
     document.querySelector("main").replaceWith(document.adoptNode(fresh.querySelector("main")));
@@ -30,6 +31,7 @@ function replaceParts(fresh) {
       old.replaceWith(document.adoptNode(part));
     }
   }
+  for (const [id, left] of scrolled) document.getElementById(id)?.scrollTo({ left, behavior: "instant" });
   if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({ preventScroll: true });
   document.title = fresh.title;
   document.body.dataset.time = fresh.body.dataset.time;
@@ -38,13 +40,13 @@ function replaceParts(fresh) {
 async function refresh() {
   try {
     const response = await fetch(location.href, { cache: "no-store", signal: AbortSignal.timeout(10000) });
-    if (!response.ok) throw new Error(`answer ${response.status}`);
+    if (!response.ok) throw new Error(`it answers ${response.status}`);
     serverClock.at = Date.parse(response.headers.get("date")) / 1000;
     serverClock.local = performance.now();
     replaceParts(new DOMParser().parseFromString(await response.text(), "text/html"));
     state.textContent = "";
   } catch (problem) {
-    state.textContent = `The sidecar does not answer (${problem.message}). The page shows what was last received.`;
+    state.textContent = `No new data from the sidecar (${problem.message}). The page shows what was last received.`;
   }
   showAge();
 }
