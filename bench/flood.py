@@ -1,7 +1,7 @@
 """`python -m bench.flood`: scrapes, the status page, the API and logins over TLS while other clients are hostile.
 
-The sidecar is the program that users start. It polls 10,005 partitions of scripted brokers, 3,335 of which move, once a
-second. It, the brokers, the hostile clients and the measured ones are four processes.
+The sidecar is the program that users start. It polls 10,005 partitions of scripted brokers, 3,335 of which move, as often as
+by default. It, the brokers, the hostile clients and the measured ones are four processes.
 """
 
 import base64
@@ -26,7 +26,8 @@ from sandbox.certificates import Authority
 from tests.support.scripted import ScriptedCluster
 
 TOPICS, PARTITIONS, MOVING = 667, 15, 5
-POLL_SECONDS = 1.0
+POLL_SECONDS = 10.0
+"""The default."""
 COST = 10
 PATHS = ("/metrics", "/", "/api/v1/moves")
 SCRAPES = 200
