@@ -1,7 +1,7 @@
 """`python -m bench.flood`: scrapes, the status page, the API and logins over TLS while other clients are hostile.
 
-The sidecar is the program that users start. It polls 10,005 partitions of scripted brokers, 3,335 of which move, as often as
-by default. It, the brokers, the hostile clients and the measured ones are four processes.
+The sidecar is the program that users start. It polls 10,005 partitions of scripted brokers, 3,335 of which move, every
+10 s. It, the brokers, the hostile clients and the measured ones are four processes.
 """
 
 import base64
