@@ -151,8 +151,19 @@ def test_page_refreshes_itself_and_keeps_the_focus(browser: Page, served: Served
     wait_for(lambda: browser.ask("document.getElementById('moves') !== null"), 90)
 
     served.holder.page = None
-    wait_for(lambda: "does not answer" in browser.ask("document.getElementById('connection').textContent"), 90)
+    wait_for(lambda: "it answers 503" in browser.ask("document.getElementById('connection').textContent"), 90)
     assert "▲ stuck" in browser.ask("document.getElementById('moves').innerText")
+
+
+def test_a_table_keeps_the_focus(browser: Page, served: Served, address: str) -> None:
+    """It can be scrolled by keys, and its section is replaced when one of its numbers changes."""
+    served.holder.page = status_rows.moving(40)
+    browser.visit(address)
+    browser.ask("var old = document.getElementById('moves-table'); old.focus()")
+    served.holder.page = status_rows.moving(40, polls=9)
+
+    wait_for(lambda: browser.ask("old !== document.getElementById('moves-table')"), 90)
+    assert browser.ask("document.activeElement.id") == "moves-table"
 
 
 def test_a_script_that_is_not_the_pages_own_is_refused(browser: Page, served: Served, address: str) -> None:
