@@ -1,6 +1,6 @@
 """Client quotas: bytes, request time and controller mutations (KIP-546, KIP-599)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasRequest
 
@@ -21,19 +21,32 @@ class QuotaAdmin(Asker):
         values: Mapping[str, float | None] | None = None,
     ) -> None:
         """Set quotas of one entity, as {"controller_mutation_rate": 5}; None deletes, `DEFAULT` is a default entity."""
+        entity = {"user": user, "client-id": client_id}
+        self._alter_quotas([{kind: name for kind, name in entity.items() if name is not None}], values or {})
+
+    def set_client_quotas(self, client_ids: Iterable[str], values: Mapping[str, float | None]) -> None:
+        """Set the same quotas of many client ids by one request."""
+        self._alter_quotas([{"client-id": name} for name in client_ids], values)
+
+    def _alter_quotas(self, entities: Iterable[Mapping[str, str]], values: Mapping[str, float | None]) -> None:
         entry = AlterClientQuotasRequest.EntryData
-        entity = [
-            entry.EntityData(entity_type=kind, entity_name=None if name == DEFAULT else name)
-            for kind, name in (("user", user), ("client-id", client_id))
-            if name is not None
-        ]
         ops = [
             entry.OpData(key=key, value=0.0 if value is None else float(value), remove=value is None)
-            for key, value in (values or {}).items()
+            for key, value in values.items()
         ]
-        reply = self.ask(AlterClientQuotasRequest(entries=[entry(entity=entity, ops=ops)], validate_only=False))
-        for result in reply.entries:
-            check(f"set quota of {user=}, {client_id=}", result.error_code, result.error_message)
+        entries = [
+            entry(
+                entity=[
+                    entry.EntityData(entity_type=kind, entity_name=None if name == DEFAULT else name)
+                    for kind, name in entity.items()
+                ],
+                ops=ops,
+            )
+            for entity in entities
+        ]
+        for result in self.ask(AlterClientQuotasRequest(entries=entries, validate_only=False)).entries:
+            names = {part.entity_type: part.entity_name for part in result.entity}
+            check(f"set quota of {names}", result.error_code, result.error_message)
 
     def client_quotas(self) -> dict[Entity, dict[str, float]]:
         """Every client quota by (user, client id)."""
