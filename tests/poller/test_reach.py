@@ -7,7 +7,9 @@ import pytest
 
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.cycle import Cycle
+from kafka_warden.errors import AuthenticationError, RefusedError, TokenError
 from kafka_warden.model import Parameters, Source
+from kafka_warden.poller.asking import Reach
 from sandbox.certificates import Authority
 from tests import scene
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
@@ -349,3 +351,12 @@ def test_nothing_is_known_of_fenced_brokers_before_kafka_4(fenced: Polling) -> N
     refuse(fenced.brokers, *ALL)
     fenced.poll_any()
     assert fenced.poller.reach.fenced == {}
+
+
+def test_without_a_token_nothing_is_said_of_the_cluster() -> None:
+    """A broker closes a connection whose session has ended, which alone looks as if it were gone."""
+    reach, seen = Reach(), []
+    for fault in (RefusedError("closed"), TokenError("the issuer is down"), AuthenticationError("refused")):
+        reach.note(fault)
+        seen.append(reach.cluster)
+    assert seen == [False, None, True]

@@ -18,6 +18,7 @@ from kafka_warden.errors import (
     ProtocolError,
     RefusedError,
     SourceError,
+    TokenError,
     UnsupportedError,
 )
 from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Longs, Optional, Source
@@ -81,8 +82,10 @@ class Outcome:
 class Reach:
     """What answered in one poll; `None` where that is not known."""
 
-    cluster: bool | None = None
-    """Whether a broker answered anything or refused access. False where all were refused or timed out."""
+    reached: bool | None = None
+    """Whether a broker that was asked is there."""
+    no_token: bool = False
+    """Whether a connection was not made since there was no token or ticket for it."""
     controller: bool | None = None
     """Whether the active controller answered a request that brokers forwarded to it, in the last poll that asked. False
     where brokers that answer other requests timed out."""
@@ -90,10 +93,20 @@ class Reach:
     fenced: dict[int, bool] = field(default_factory=dict)
     """By broker that is fenced, whether it answers for its API versions."""
 
-    def note(self, reached: bool | None) -> None:
-        """Note whether a broker that was asked is there."""
+    @property
+    def cluster(self) -> bool | None:
+        """Whether a broker answered anything or refused access. False where all were refused or timed out.
+
+        Without a token a session that ends looks as if the broker had closed it, and no other connection is tried.
+        """
+        return None if self.no_token and not self.reached else self.reached
+
+    def note(self, fault: SourceError | None, *, answered: bool = False) -> None:
+        """Note the outcome of an attempt, and whether the process answered anything meanwhile."""
+        self.no_token |= isinstance(fault, TokenError)
+        reached = fault is None or answered or fault.reached
         if reached is not None:
-            self.cluster = self.cluster or reached
+            self.reached = self.reached or reached
 
 
 @dataclass(slots=True)
@@ -188,7 +201,7 @@ class PollContext:
             raise PollAbandonedError("the sidecar is stopping")
         fault: SourceError | None = links.refused(link, self.now())
         if fault is not None:
-            self.reach.note(fault.reached)
+            self.reach.note(fault)
             return fault
         try:
             answer = await read(link, until)
@@ -201,7 +214,7 @@ class PollContext:
             log.exception("a reply of an unexpected shape", address=link.address)
             fault = ProtocolError(f"{link.address}: a reply of an unexpected shape: {error!r}")
         links.note(link, fault, self.now())
-        self.reach.note(fault is None or link.answered_at >= self.clock or fault.reached)
+        self.reach.note(fault, answered=link.answered_at >= self.clock)
         return answer if fault is None else _without_frames(fault)
 
     def note(self, source: Source, broker: str, started: float, answer: T | SourceError) -> T | None:
