@@ -17,7 +17,7 @@ from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import HERE, Authority, Identity
 from sandbox.passwords import new_password, write_secret
 from sandbox.ports import LOOPBACK
-from tests.clients.jmx_server import READER, JmxServer, MakeSession, ask, ask_one, number, password_options
+from tests.clients.jmx_server import READER, TIME_LIMIT, JmxServer, MakeSession, ask, ask_one, number, password_options
 
 STORE_PASSWORD = "changeit"
 ELSEWHERE = "127.0.0.9"
@@ -113,7 +113,7 @@ def test_many_replies_that_fill_the_heap_are_not_kept(make_session: MakeSession,
 
 def _beside_a_good_one(make_session: MakeSession, classes: Path, hostile: Question) -> Answer:
     """The second answer of a process to this question, while another one is asked for its number."""
-    session = make_session(controller=hostile)
+    session = make_session(controller=hostile, timeout=TIME_LIMIT)
     with JmxServer(classes, options=("-Xmx256m",)) as server:
         for _ in range(2):
             answers = ask(session, server.target("good"), server.target("bad", kind="controller"))
@@ -144,7 +144,7 @@ def test_a_stub_that_points_elsewhere_is_not_followed(make_session: MakeSession,
 def test_a_stub_may_spell_the_same_host_otherwise(make_session: MakeSession, classes: Path) -> None:
     """A name and its address are the same host."""
     with JmxServer(classes, host="localhost") as server:
-        assert number(ask_one(make_session(), server.target())) == 1
+        assert number(ask_one(make_session(timeout=TIME_LIMIT), server.target())) == 1
 
 
 @dataclass(frozen=True)

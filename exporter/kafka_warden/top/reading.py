@@ -4,6 +4,7 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Final, NoReturn, get_args, get_origin
 
@@ -138,6 +139,9 @@ class _Reader:
 
 
 def _first_line(answer: Answer) -> str:
+    """Return what a sidecar says is wrong, or the first line of what something else answers."""
+    with suppress(ValueError, RecursionError, TypeError, KeyError):
+        return visible(str(json.loads(answer.body)["error"])[:300])
     text = answer.body[:300].decode(errors="replace").strip().partition("\n")[0]
     return visible(text) or "an empty answer"
 
