@@ -135,14 +135,14 @@ def test_every_number_agrees_in_a_run_with_faults(
         polled.clock.advance(INTERVAL)
         cycle.once()
         page = known(cycle.holder.page)
-        before[known(known(page.views).get()).time or 0.0] = page.text
+        before[views_of(page).time or 0.0] = page.text
         if poll in (DEAD - 1, HANGS - 1, POLLS - 1):
             # Of a server of its own: one that is asked again within a second serves what it kept.
             answers = shown(serve(), page, before)
             wrong, numbers = differences(answers)
             assert wrong == []
             # The rows' labels, such as states and causes, too.
-            assert row_values.differences(known(known(page.views).get()), page.text)[0] == []
+            assert row_values.differences(views_of(page), page.text)[0] == []
             assert differences_from(shown_of(getter(lambda page=page: page)), views_of(page)) == []  # type: ignore[misc]  # bound in this round
             compared += numbers
     assert [path for path in answers.document["paths"] if not compared[path]] == ["/log-dir-moves"]

@@ -22,14 +22,10 @@ from kafka_warden.web.status.render import status
 from tests import scene
 from tests.building import known
 from tests.support import status_rows
+from tests.support.asking import views_of
 from tests.web.conftest import Served
 
 EVIL = "x\"'><script>alert(1)</script>\u202e\x1b[31m{{7*7}}&amp;"
-
-
-def views_of(page: Page) -> Views:
-    """Make the rows of a page."""
-    return known(known(page.views).get())
 
 
 def text_of(views: Views, query: bytes = b"") -> str:
@@ -183,6 +179,15 @@ def test_empty_states_claim_no_more_than_is_known() -> None:
     )
     views = views_of(status_rows.quiet())
     assert "throttles are not known" in text_of(replace(views, throttles=Table((), 0)))
+
+
+def test_problems_of_one_kind_have_different_ids() -> None:
+    """Such as the same problem of tiered storage on two brokers."""
+    views = views_of(status_rows.troubled())
+    problem = views.problems.rows[0]
+    tags = Tags(text_of(replace(views, problems=Table((problem, problem), 2)))).found
+    ids = [attrs["id"] for _, attrs in tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
 
 
 def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems() -> None:

@@ -102,7 +102,7 @@ def _source(row: rows.SourceRow) -> Iterator[str]:
 def _log_dir(row: rows.LogDir) -> Iterator[str]:
     if row.online == 0:
         yield LOG_DIR_OFFLINE
-    if row.total_bytes and row.usable_bytes is not None and 1 - row.usable_bytes / row.total_bytes > NEARLY_FULL:
+    if row.used is not None and row.used > NEARLY_FULL:
         yield LOG_DIR_FILLING
 
 

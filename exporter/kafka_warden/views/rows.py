@@ -219,6 +219,11 @@ class LogDir:
     total_bytes: Annotated[float | None, Of("log_dir_total_bytes")]
     severity: Severity = None
 
+    @property
+    def used(self) -> float | None:
+        """Used share of the volume."""
+        return 1 - self.usable_bytes / self.total_bytes if self.total_bytes and self.usable_bytes is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class TieredBroker:
