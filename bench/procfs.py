@@ -28,9 +28,9 @@ def pss_bytes(pids: Iterable[int]) -> int:
     return sum(1024 * _kib(pid, "Pss", "smaps_rollup") for pid in pids)
 
 
-def rss_bytes(pids: Iterable[int]) -> int:
-    """Resident set size: each process counts all that it shares, so others that start and end do not change it."""
-    return sum(1024 * _kib(pid, "Rss", "smaps_rollup") for pid in pids)
+def anonymous_bytes(pids: Iterable[int]) -> int:
+    """Return the part of Pss that no file has: others that start and end do not change it."""
+    return sum(1024 * _kib(pid, "Pss_Anon", "smaps_rollup") for pid in pids)
 
 
 def memory_bytes(pid: int, name: str) -> int:

@@ -36,16 +36,18 @@ LOOKS = 10
 """So many looks are one value of memory, which is lower after a poll than before the next one: single looks every 5 s
 drift through the polls in a quarter of an hour, which may look like growth.
 
-Memory is Rss. Pss falls by 13 MB when four other JVMs run, by 3 MB when four other Python programs do, and rises by as
-much when they end."""
+Memory is the anonymous part of Pss. Pss itself also has the pages of files, so it falls by 13 MB when four other JVMs
+run, by 3 MB when four other Python programs do, and rises by as much when they end."""
 HANGS = 20.0
+SEEN = 10.0
 RESTS = 30.0
 TIME_LIMIT = 10.0
 """Seconds of a scrape, as Prometheus has it by default."""
 EARLIER, LATER = (15 / 60, 25 / 60), (50 / 60, 1.0)
 """Shares of the time that are compared: minutes 15 to 25 and 50 to 60 of an hour. Before them caches are filled."""
-MOST_GROWTH = {"memory": 1.0, "descriptors": 0.0, "threads": 0.0}
-UNITS = {"memory": "MB", "descriptors": "", "threads": ""}
+COUNTED = ("descriptors", "threads")
+MOST_GROWTH = {"memory": 1.0, "sidecar": None, "children": None} | dict.fromkeys(COUNTED, 0.0)
+"""What is compared. The memory is that of the sidecar and that of its children."""
 
 
 @dataclass
@@ -57,26 +59,21 @@ class Soak:
     failures: Counter[str] = field(default_factory=Counter)
     latencies: list[float] = field(default_factory=list)
     whole: bool = True
-    """Whether all brokers run."""
+    """Whether all brokers run and the sidecar has seen so."""
     samples: list[tuple[float, bool, dict[str, float]]] = field(default_factory=list)
-    """Seconds since the beginning, `whole`, and Rss in MB, descriptors and threads of the sidecar and its children."""
+    """Seconds since the beginning, `whole`, and memory in MB, descriptors and threads of sidecar and children."""
 
     def growth(self, name: str) -> float:
         """Return by how much the later median is above the earlier one, or of counts above the greatest earlier one.
 
-        Counts are compared while all brokers run: one that is down has no connection. RMI has one more or less now and
-        then. What is never closed adds up.
+        All are compared while all brokers run: one that is down has no connection, and 10,000 replicas that are out of
+        sync take memory. RMI has one connection more or less now and then. What is never closed adds up.
         """
-        counted = name != "memory"
         earlier, later = (
-            [
-                sample[name]
-                for at, whole, sample in self.samples
-                if first <= at / self.seconds <= last and (whole or not counted)
-            ]
+            [sample[name] for at, whole, sample in self.samples if whole and first <= at / self.seconds <= last]
             for first, last in (EARLIER, LATER)
         )
-        if counted:
+        if name in COUNTED:
             return median(later) - max(earlier)
         return median(_means(later)) - median(_means(earlier))
 
@@ -90,7 +87,7 @@ class Soak:
         for name, most in MOST_GROWTH.items():
             seen = [sample[name] for _, _, sample in self.samples]
             note = f"median {median(seen):.1f}, {min(seen):.1f} to {max(seen):.1f}"
-            yield Row(f"growth of {name}", self.growth(name), UNITS[name], most, note)
+            yield Row(f"growth of {name}", self.growth(name), "" if name in COUNTED else "MB", most, note)
 
 
 def soak(cluster: Cluster, partitions: int, seconds: float, interval: float) -> Soak:
@@ -165,13 +162,17 @@ def _cause(cluster: Cluster, seen: Soak, end: threading.Event) -> None:
             undo(broker)
             cluster.wait_ready(broker)
             cluster.wait_in_sync()
+            end.wait(SEEN)
             seen.whole = True
 
 
 def _look(pid: int) -> dict[str, float]:
     processes = procfs.tree(pid)
+    sidecar, children = (procfs.anonymous_bytes(part) / 1e6 for part in (processes[:1], processes[1:]))
     return {
-        "memory": procfs.rss_bytes(processes) / 1e6,
+        "memory": sidecar + children,
+        "sidecar": sidecar,
+        "children": children,
         "descriptors": sum(map(procfs.descriptors, processes)),
         "threads": sum(map(procfs.threads, processes)),
     }
