@@ -12,11 +12,13 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline import jars, session
 from kafka_warden.pipeline.jars import Jar, fetch, listed, notices
 
+# As Maven, it takes a relative path from the folder of the pom.
 MAVEN = """#!/bin/sh
 for given; do case $given in -DoutputDirectory=*) to=${given#*=};; esac; done
 echo "$@" >> "$CALLS"
 [ -z "$FAILS" ] || { echo '[ERROR] no such artifact'; exit 1; }
-grep -o '<artifactId>[a-z]*</artifactId><version>1' "$to/pom.xml" | sed 's/<[^>]*>/ /g' | while read -r name version; do
+pom=$(realpath "$5") && cd "$(dirname "$pom")" && mkdir -p "$to"
+grep -o '<artifactId>[a-z]*</artifactId><version>1' "$pom" | sed 's/<[^>]*>/ /g' | while read -r name version; do
     printf %s "$CONTENT" > "$to/$name-$version.jar"
 done
 """
@@ -51,9 +53,10 @@ def test_list_is_complete() -> None:
     assert "spark-sql-kafka-0-10_2.13:4.0.0" in {f"{each.artifact}:{each.version}" for each in found}
 
 
-def test_only_missing_jars_are_fetched(calls: Path, tmp_path: Path) -> None:
-    """A second call does not start Maven, and a jar with another content is replaced."""
-    folder = tmp_path / "jars"
+def test_only_missing_jars_are_fetched(calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second call does not start Maven, and a jar with another content is replaced. The path may be relative."""
+    monkeypatch.chdir(tmp_path)
+    folder = Path("jars")
     fetch([jar("a"), jar("b")], folder)
     fetch([jar("a"), jar("b")], folder)
     (folder / "b-1.jar").write_text("cut")

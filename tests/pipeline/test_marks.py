@@ -41,6 +41,8 @@ def test_what_ended_before_stays(spark: SparkSession) -> None:
 def test_spans_that_touch_are_one() -> None:
     """In any order; one inside another adds nothing."""
     assert joined([(5, 6), (1, 3), (3, 4), (1, 2)]) == [(1, 4), (5, 6)]
+    assert joined([(5, 6), (1, 3), (8, 9)], 2) == [(1, 9)]
+    assert joined([(5, 6), (1, 3), (8, 9)], 1) == [(1, 3), (5, 6), (8, 9)]
 
 
 def test_plans_of_batches_before_all_marks_are_not_read(spark: SparkSession, tmp_path: Path) -> None:
@@ -56,6 +58,20 @@ def test_plans_of_batches_before_all_marks_are_not_read(spark: SparkSession, tmp
     with working(store, "plan") as work:
         assert work.hours == {"two": [(HOURS, HOURS + 1)]}
     assert claims.read(store, "plan").batches == {"one": 2, "two": 2}
+
+
+def test_hours_between_are_read_only_if_no_row_of_them_is_known(spark: SparkSession, tmp_path: Path) -> None:
+    """The first run has all batches. Later, rows of hours between may have expired, which would empty their marts."""
+    store = Store(spark, tmp_path)
+    store.create(())
+    for batch, hour in ((1, 0), (2, 3)):
+        plan(store, batch, "one", hour)
+    with working(store, "plan") as work:
+        assert work.hours == {"one": [(HOURS, HOURS + 4)]}
+    for batch, hour in ((3, 6), (4, 9)):
+        plan(store, batch, "one", hour)
+    with working(store, "plan") as work:
+        assert work.hours == {"one": [(HOURS + 6, HOURS + 7), (HOURS + 9, HOURS + 10)]}
 
 
 def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +99,9 @@ def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, mon
     assert files() == [1, 1]
 
 
-def plan(store: Store, batch: int, cluster: str) -> None:
+def plan(store: Store, batch: int, cluster: str, hour: int = 0) -> None:
     """Commit a complete batch of a file of one hour."""
-    since = FIRST.timestamp()
+    since = FIRST.timestamp() + 3600 * hour
     span = (cluster, "run", 0, 9, since, since + 90.0, 10)
     row = (batch, str(How.NEW), "polls", *span, f"{batch}.parquet", 1, store.writer, FIRST.date())
     done = (batch, DONE, *[None] * 10, store.writer, DONE_DAY)

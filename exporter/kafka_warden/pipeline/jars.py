@@ -109,7 +109,8 @@ def fetch(wanted: Iterable[Jar], folder: Path) -> None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder) as scratch:
+        # Maven takes a relative path from the folder of the pom.
+        with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder.absolute()) as scratch:
             _resolve(missing, Path(scratch))
             wrong = [jar.file for jar in missing if not _is_right(Path(scratch) / jar.file, jar)]
             if wrong:

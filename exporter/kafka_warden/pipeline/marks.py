@@ -34,6 +34,9 @@ MARGIN: Final = 24 + 6
 """Hours before new raw rows. Rows that ended earlier do not change: clocks are compared by days, and alarms are joined,
 and runs preferred, over less than six hours."""
 
+NEAR: Final = 24
+"""Hours without a row between two spans that are joined in the first run: conditions of hundreds of spans are slow."""
+
 Span = tuple[int, int]
 """The first hour and the one after the last, counted since 1970."""
 
@@ -123,7 +126,10 @@ def _begin(claim: Claim, start: float, end: float) -> Work:
             if span[0] < span[1]:
                 hours[cluster].append((int(span[0]), int(span[1])))
                 rows += part or 0
-    return Work(claim, done, {cluster: joined(spans) for cluster, spans in sorted(hours.items())}, not chosen, rows)
+    # The spans of all batches are known where no batch was left out.
+    gaps = {cluster: NEAR if chosen or cluster not in claim.batches else 0 for cluster in hours}
+    joint = {cluster: joined(spans, gaps[cluster]) for cluster, spans in sorted(hours.items())}
+    return Work(claim, done, joint, not chosen, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +171,11 @@ def unended(store: Store, mart: Mart, work: Work) -> Unended:
     return Unended({cluster: (since[cluster], day_of(hour * HOUR - DAY)) for cluster, hour in first.items()})
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
-    """Join spans that overlap or touch."""
+def joined(spans: Iterable[Span], gap: int = 0) -> list[Span]:
+    """Join spans that overlap, touch, or have at most so many hours between them."""
     found: list[Span] = []
     for first, after in sorted(spans):
-        if found and first <= found[-1][1]:
+        if found and first - found[-1][1] <= gap:
             found[-1] = (found[-1][0], max(after, found[-1][1]))
         else:
             found.append((first, after))
