@@ -18,6 +18,7 @@ COPY pyproject.toml constraints.txt requirements.txt README.md LICENSE ./
 RUN python -m venv /opt/kafka-warden \
  && /opt/kafka-warden/bin/pip install --require-hashes --requirement requirements.txt
 COPY exporter exporter
+COPY alerts/runbooks alerts/runbooks
 RUN /opt/kafka-warden/bin/pip install --no-deps --no-build-isolation .
 # What nothing here uses: tests, headers, and Arrow's protocol between machines. 70 MB.
 RUN cd /opt/kafka-warden/lib/python3.*/site-packages \

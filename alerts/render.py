@@ -25,9 +25,8 @@ DEPLOY: Final = HERE.parent / "deploy"
 MANIFEST: Final = DEPLOY / "prometheusrule.yaml"
 ROUTING: Final = DEPLOY / "alertmanagerconfig.yaml"
 VIEWS: Final = HERE.parent / "exporter" / "kafka_warden" / "views"
-RUNBOOKS: Final = VIEWS / "runbooks.txt"
 SEVERITIES: Final = VIEWS / "severities.txt"
-"""The address of the runbooks, and the severity of each alert, for the status page, which cannot read these files."""
+"""The severity of each alert, for the status page, which cannot read the rules."""
 DASHBOARDS: Final = {
     "brokers": "replicas",
     "cluster": "fleet",
@@ -135,7 +134,7 @@ def outputs() -> dict[Path, str]:
     made[SEVERITIES] = "".join(f"{alert} {severity}\n" for alert, severity in severities.items())
     made[FRAGMENT] = routing.FRAGMENT_HEADER + _yaml(routing.fragment(alerts))
     made[ROUTING] = routing.MANIFEST_HEADER + _yaml(routing.manifest(alerts))
-    return {**made, README: readme, MANIFEST: manifest(), RUNBOOKS: f"{addresses().runbooks}\n"}
+    return {**made, README: readme, MANIFEST: manifest()}
 
 
 def _alerts(template: Path) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ WITHIN: Final = 120.0
 
 
 def main(command: str) -> None:
-    """Start the command, wait for the replicas of a broker in `/metrics`, end it with SIGTERM."""
+    """Start the command, wait for the replicas of a broker in `/metrics`, read a runbook, end it with SIGTERM."""
     with ScriptedCluster() as brokers, tempfile.TemporaryDirectory() as folder:
         brokers.topic("t", [[1, 2], [2, 3]])
         log = Path(folder) / "log"
@@ -28,7 +28,8 @@ def main(command: str) -> None:
         with log.open("wb") as file, subprocess.Popen(run, cwd=folder, stdout=file, stderr=file) as process:
             try:
                 port = wait_for(lambda: _port(log), WITHIN, "it listens")
-                wait_for(lambda: REPLICAS in _metrics(port), WITHIN, "it has polled")
+                wait_for(lambda: REPLICAS in _get(port, "/metrics"), WITHIN, "it has polled")
+                assert "<h1>KafkaReassignmentStuck</h1>" in _get(port, "/alerts/runbooks/KafkaReassignmentStuck.md")
                 process.terminate()
                 code = process.wait(WITHIN)
             finally:
@@ -43,9 +44,9 @@ def _port(log: Path) -> int:
     return int(found[1]) if found else 0
 
 
-def _metrics(port: int) -> str:
+def _get(port: int, path: str) -> str:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WITHIN)
-    connection.request("GET", "/metrics")
+    connection.request("GET", path)
     return connection.getresponse().read().decode()
 
 

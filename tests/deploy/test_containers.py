@@ -160,6 +160,7 @@ def test_sidecar_watches_a_cluster(target: str, make_cluster: Callable[..., Clus
             assert page.one("jmx_source_info", source="rmi") == 1
             assert ("jmx", "1") in page.up()
             assert sidecar.get("/-/healthy")[0] == 200
+            assert sidecar.get("/alerts/runbooks/KafkaReassignmentStuck.md")[0] == 200
             podman("healthcheck", "run", NAME)
             has_no_rights(int(podman("inspect", "--format", "{{.State.Pid}}", NAME)))
             if parquet:

@@ -48,6 +48,11 @@ BLIND: Final = "KafkaWardenBlind"
 JMX: Final = "KafkaWardenJmxUnreachable"
 
 
+def runbook(alert: str | None) -> str | None:
+    """Return the path of an alert's runbook, in the project and below the address of the status page."""
+    return None if alert is None else f"alerts/runbooks/{alert}.md"
+
+
 def severity(alert: str | None) -> str:
     """Return how severe an alert is."""
     return INFO if alert is None else ALERTS[alert]

@@ -9,6 +9,7 @@ from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblemNa
 from kafka_warden.formulas.tiered_problems import Problem as TieredProblemName
 from kafka_warden.model import Source
 from kafka_warden.views import notes
+from kafka_warden.views.alerts import runbook
 from kafka_warden.views.followers import moves, replicas
 from kafka_warden.views.problems import problems
 from kafka_warden.views.recent import Samples
@@ -27,7 +28,6 @@ from kafka_warden.views.rows import (
     TieredTopic,
     Topic,
 )
-from kafka_warden.views.runbooks import runbook
 from kafka_warden.views.tables import Key, joined, largest, series, table
 from kafka_warden.views.views import Views
 

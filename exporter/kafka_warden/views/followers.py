@@ -10,10 +10,9 @@ from kafka_warden.catalogue.followers import ROUTINE
 from kafka_warden.derive.moves.moves import Move as DerivedMove
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.model import UNKNOWN
-from kafka_warden.views.alerts import of_move, of_replica, severity
+from kafka_warden.views.alerts import of_move, of_replica, runbook, severity
 from kafka_warden.views.notes import cause_of, why_no_eta
 from kafka_warden.views.rows import Move, Replica, Table
-from kafka_warden.views.runbooks import runbook
 from kafka_warden.views.tables import MOST
 
 

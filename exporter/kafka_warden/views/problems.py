@@ -19,11 +19,11 @@ from kafka_warden.views.alerts import (
     UNAVAILABLE,
     UNDER_MIN_ISR,
     alerts,
+    runbook,
     severity,
     worst,
 )
 from kafka_warden.views.rows import Move, Problem, ThrottleProblem
-from kafka_warden.views.runbooks import runbook
 from kafka_warden.views.views import Views
 
 NAMED = 8

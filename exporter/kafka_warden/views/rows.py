@@ -14,7 +14,7 @@ Row = TypeVar("Row")
 Partition = Annotated[int, Text("Number of the partition")]
 Side = Annotated[str, Text("leader, follower, or log_dirs for copies between log directories")]
 Severity = Annotated[str | None, Text("critical, warning or info, as its alert; null where nothing is wrong")]
-Runbook = Annotated[str | None, Text("Address of the runbook, or its path in the project; null where there is none")]
+Runbook = Annotated[str | None, Text("Path of the runbook, below that of the status page; null where there is none")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Serves the status page and `/api/v1` from the rows of the page in force.
+"""Serves the status page, its runbooks, and `/api/v1` from the rows of the page in force.
 
 Rows and responses are made on a thread, as they may take longer than the event loop may stand still. A response is kept
 until the next page: for many clients with the same address it is made once.
@@ -17,6 +17,7 @@ from kafka_warden.web.api import answers
 from kafka_warden.web.reply import Response, plain
 
 STATUS: Final = "/"
+RUNBOOKS: Final = "/alerts/runbooks/"
 OPENAPI: Final = f"{answers.PREFIX}openapi.json"
 WAIT_SECONDS: Final = 5.0
 """Longest wait for the next page, while the snapshot of the last one is being replaced."""
@@ -49,12 +50,12 @@ class RowSite:
 
     def serves(self, path: str) -> bool:
         """Return whether a path is one of these."""
-        return path == STATUS or path.startswith(answers.PREFIX)
+        return path == STATUS or path.startswith((answers.PREFIX, RUNBOOKS))
 
     async def respond(self, path: str, query: bytes, *, compress: bool) -> Response:
         """Answer one request."""
-        if path == OPENAPI:
-            return Response(200, answers.openapi(), {"Content-Type": "application/json"})
+        if path == OPENAPI or path.startswith(RUNBOOKS):
+            return await self._threads.run(lambda: _document(path, compress=compress))
         loop, key = asyncio.get_running_loop(), (path, query, compress)
         until = loop.time() + WAIT_SECONDS
         while (page := self._holder.page) is not None and page.views is not None:
@@ -114,6 +115,16 @@ class RowSite:
         from kafka_warden.web.status.render import status  # noqa: PLC0415
 
         return status(views, query, self._version)
+
+
+def _document(path: str, *, compress: bool) -> Response:
+    """Answer with what does not depend on the page."""
+    if path == OPENAPI:
+        return Response(200, answers.openapi(), {"Content-Type": "application/json"})
+    from kafka_warden.web.status.runbook import runbook  # noqa: PLC0415  # as the status page
+
+    found = runbook(path.removeprefix(RUNBOOKS)) or plain(404, "no such runbook")
+    return found.compressed() if compress else found
 
 
 def _error(path: str, status: int, problem: str) -> Response:

@@ -72,13 +72,15 @@ class Shown:
 
 
 @cache
-def _template() -> Template:
+def template(name: str) -> Template:
+    """Return a template of this package."""
     loader = PackageLoader("kafka_warden.web.status")
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(FILTERS)
-    return environment.get_template("status.html")
+    environment.globals["address"] = address
+    return environment.get_template(name)
 
 
 def status(views: Views, query: bytes, version: str) -> Response:
@@ -89,7 +91,7 @@ def status(views: Views, query: bytes, version: str) -> Response:
     except QueryError as problem:
         return plain(400, str(problem))
     history = views.history.history(())
-    page = _template().render(
+    page = template("status.html").render(
         views=views,
         cluster=views.cluster,
         tables=tables,
@@ -104,7 +106,6 @@ def status(views: Views, query: bytes, version: str) -> Response:
         out_of_sync=plots.plot(curves.of_out_of_sync(history)),
         sides=_side_plots(views, history, tables["throttles"]),
         size=(plots.WIDTH, plots.HEIGHT),
-        address=address,
     )
     # A name from the cluster that is no valid Unicode was made visible before.
     return Response(200, page.encode(), HEADERS)

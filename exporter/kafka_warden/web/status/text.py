@@ -56,9 +56,9 @@ def words(label: str | None) -> str:
     return "" if label is None else in_words(label)
 
 
-def alert(address: str) -> str:
+def alert(path: str) -> str:
     """Return the name of the alert whose runbook this is."""
-    return address.rpartition("/")[2].removesuffix(".md")
+    return path.rpartition("/")[2].removesuffix(".md")
 
 
 FILTERS: Final[dict[str, Callable[..., object]]] = {
