@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.cycle import Cycle
-from kafka_warden.model import Optional, Parameters, Snapshot, Source
+from kafka_warden.model import ControllerWindow, Optional, Parameters, Snapshot, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.status import ASK_AGAIN
 from kafka_warden.state import StateFile
@@ -271,3 +271,55 @@ def test_a_changed_login_is_asked_at_once(started: Polling) -> None:
     poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE), poller._state.links.settings, None)
     started.poll()
     assert absent(started) == set()
+
+
+def test_what_is_not_available_stays_so_in_an_outage(started: Polling) -> None:
+    """What is disabled is not asked, and what a version does not know no broker can answer."""
+    started.poll()
+    disabled = frozenset({Optional.QUOTAS, Optional.LOG_DIRS})
+    started.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=disabled), None, None)
+    started.limit({"DescribeQuorum": (0, -1)})
+    started.poll()
+    gone = DISABLED[Optional.QUOTAS] | DISABLED[Optional.LOG_DIRS]
+    assert (absent(started, "disabled"), absent(started, "unsupported")) == (gone, {"quorum"})
+    for broker in (1, 2, 3):
+        started.brokers.do("refuse", broker=broker)
+    started.poll_any()
+    assert (absent(started, "disabled"), absent(started, "unsupported")) == (gone, {"quorum"})
+    assert not started.down().keys() & {*gone, "quorum"}
+
+
+def test_nothing_is_said_of_a_controller_that_is_not_asked(started: Polling) -> None:
+    """Else the last word would stay for ever."""
+    disabled = frozenset({Optional.REASSIGNMENTS, Optional.QUORUM})
+    for request_name in ("ListPartitionReassignments", "DescribeQuorum"):
+        started.brokers.rule(None, request_name, hang=True)
+    started.poll()
+    assert started.poller.reach.controller is False
+    started.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=disabled), None, None)
+    started.poll()
+    assert started.poller.reach.controller is None
+
+
+def test_a_listener_of_controllers_that_never_answered_is_not_available(started: Polling) -> None:
+    """It may be for controllers only. Once it has answered, that it does not is a failure."""
+    started.brokers.do("refuse", broker=100)
+    for _ in range(10):
+        started.poll(60.0)
+    assert (absent(started, "unreachable"), started.down()) == ({"configs100"}, {})
+    started.brokers.do("accept", broker=100)
+    started.poll(60.0)
+    assert (absent(started, "unreachable"), started.down()) == (set(), {})
+    started.brokers.do("refuse", broker=100)
+    started.poll(60.0)
+    assert started.down() == {"configs100": "refused"}
+
+
+def test_a_window_that_is_configured_is_not_asked(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """The listener of the controllers is out of reach then."""
+    brokers.controller()
+    brokers.do("refuse", broker=100)
+    window = ControllerWindow(samples=1, seconds=11.0)
+    with polling(brokers, clock, controller_window=window) as polled:
+        assert polled.poll().controller_window == window
+        assert (polled.poller.not_available, polled.down()) == ({}, {})

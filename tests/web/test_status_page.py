@@ -220,7 +220,7 @@ def test_sources_that_are_not_available_show_why() -> None:
     views = views_of(status_rows.troubled())
     page = text_of(views)
     states = [source_state(row.up, row.not_available) for row in views.sources.rows]
-    assert states[:5] == [*["not answered"] * 2, *sorted(NOT_AVAILABLE.values(), key=states.index)]
+    assert states[:6] == [*["not answered"] * 2, *sorted(NOT_AVAILABLE.values(), key=states.index)]
     assert all(page.count(words) == 1 for words in NOT_AVAILABLE.values())
     problem = next(row for row in views.problems.rows if row.kind == "sources_down")
     assert "log_dirs" not in problem.sentence

@@ -63,8 +63,9 @@ SIDECAR = (
     SidecarMetric(
         "source_not_available",
         "1 when requests of this kind are not available, which is no failure: refused since before they were first "
-        "answered (authorization), unknown to the broker's version (unsupported), or in option sources.disable "
-        "(disabled). The other metrics of the kind are absent then",
+        "answered (authorization), unknown to the broker's version (unsupported), in option sources.disable "
+        "(disabled), or for the controllers' own listener, which was never reached (unreachable). The other metrics of "
+        "the kind are absent then",
         (*SOURCE, "reason"),
         lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.not_available.items()),
     ),

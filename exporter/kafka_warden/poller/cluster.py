@@ -127,11 +127,12 @@ class ClusterQuestions:
         if self.context.wants(Optional.QUORUM):
             await self._ask_quorum(started)
         faults = [outcome.fault for (source, _), outcome in self.context.outcomes.items() if source in FORWARDED]
+        neither = {Optional.REASSIGNMENTS, Optional.QUORUM} <= self.context.state.book.disabled
         if True in self._forwarded:
             self.context.reach.controller = True
         elif self._forwarded:
             self.context.reach.controller = None if None in self._forwarded else False
-        elif any(isinstance(fault, UnsupportedError) for fault in faults):
+        elif neither or any(isinstance(fault, UnsupportedError) for fault in faults):
             self.context.reach.controller = None
 
     async def _ask_quorum(self, started: float) -> None:
@@ -186,7 +187,7 @@ class ClusterQuestions:
     async def slow_questions(self, layout: Layout) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""
         state, clock = self.context.state, self.context.clock
-        if state.slow_due.due(Source.QUOTAS, clock) and self.context.wants(Optional.QUOTAS):
+        if self.context.wants(Optional.QUOTAS) and state.slow_due.due(Source.QUOTAS, clock):
             quotas = await self.context.ask_any(Source.QUOTAS, self._candidates, read_quotas)
             if quotas is not None:
                 state.answers.quotas = quotas
@@ -238,10 +239,13 @@ class ClusterQuestions:
         ]
 
     async def _controller_window(self) -> None:
-        """Ask the active controller on its own listener. Of several configured ones only it answers for its id."""
+        """Ask the active controller on its own listener. Of several configured ones only it answers for its id.
+
+        With a window that is configured, since that listener is out of reach, nothing is asked.
+        """
         state, quorum = self.context.state, self.context.state.answers.quorum
         node = self.context.controller if quorum is None else quorum.leader
-        if node is None:
+        if node is None or state.answers.window is not None:
             return
         if node != state.window_of:
             state.window_of = node

@@ -2,18 +2,28 @@
 
 A question that the sidecar can do without is *not available* where it was refused before any broker ever answered it,
 where the broker does not know it, and where the option `sources.disable` lists it. That is no failure. It stays so
-until an answer comes. A question that is refused after it was answered is a failure.
+until an answer comes. A question that is refused after it was answered is a failure. The controllers' own listener may
+not be for clients: what is asked there is not available, either, where it could never be reached.
 """
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 
-from kafka_warden.errors import AuthorizationError, SourceError, UnsupportedError
+from kafka_warden.errors import (
+    AuthenticationError,
+    AuthorizationError,
+    ConnectTimeoutError,
+    RefusedError,
+    SourceError,
+    TlsError,
+    UnsupportedError,
+)
 from kafka_warden.model import Optional, Source, SourceStatus
 
 log = structlog.get_logger(__name__)
@@ -22,7 +32,11 @@ ASK_AGAIN: Final = 300.0
 """Seconds between two questions that were refused from the start: each is a line in the brokers' log of refusals."""
 
 DISABLED: Final = "disabled"
-"""Reason beside those of errors."""
+UNREACHABLE: Final = "unreachable"
+"""Reasons beside those of errors."""
+
+_NOT_FOR_CLIENTS: Final = (RefusedError, ConnectTimeoutError, AuthenticationError, TlsError)
+"""What a listener answers that is for controllers only."""
 
 Key = tuple[Source, str]
 """Source and broker id as text; `NO_BROKER` where none is asked in particular."""
@@ -44,7 +58,7 @@ class _Entry:
 class StatusBook:
     """Keeps one outcome per source, broker and poll since the sidecar started."""
 
-    def __init__(self, disabled: Collection[Optional] = ()) -> None:
+    def __init__(self, disabled: AbstractSet[Optional] = frozenset()) -> None:
         self.disabled = disabled
         self.ever_answered: frozenset[Optional] = frozenset()
         """Questions that were ever answered, also by an earlier process."""
@@ -100,7 +114,8 @@ class StatusBook:
             if refused:
                 entry.refused_at = clock
             if refused or entry.not_available is None:
-                self._not_available((source, broker), optional, fault.reason, str(fault))
+                reason = UNREACHABLE if isinstance(fault, _NOT_FOR_CLIENTS) else fault.reason
+                self._not_available((source, broker), optional, reason, str(fault))
             return
         if entry.reason != fault.reason:
             log.warning("source failed", source=str(source), broker=broker, reason=fault.reason, error=str(fault))
@@ -139,10 +154,12 @@ class StatusBook:
         return {key: entry.not_available for key, entry in entries if entry.not_available is not None}
 
     def _may_be_absent(self, entry: _Entry, optional: Optional, fault: SourceError) -> bool:
-        if isinstance(fault, UnsupportedError):
+        if isinstance(fault, UnsupportedError) or entry.not_available in (DISABLED, UnsupportedError.reason):
             return True
         # What was refused from the start is not up to a broker that is slow or down now.
         refused = isinstance(fault, AuthorizationError) or entry.not_available is not None
+        if optional is Optional.CONTROLLER_CONFIGS:
+            refused |= isinstance(fault, _NOT_FOR_CLIENTS)
         return refused and optional not in self.ever_answered
 
     def _not_available(self, key: Key, optional: Optional, reason: str, why: str) -> None:

@@ -26,6 +26,7 @@ NOT_AVAILABLE: Final = {
     "authorization": "not available: no right",
     "unsupported": "not available: version of Kafka",
     "disabled": "not available: sources.disable",
+    "unreachable": "not available: out of reach",
 }
 """By reason."""
 
