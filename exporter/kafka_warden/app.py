@@ -117,9 +117,11 @@ class Sidecar:
         self._signals.save = partial(self._cycle.save, STOP_WITHIN)
         port = self._server.start()
         log.info("listening", host=config.web.listen.host, port=port)
+        threads = ["signals", "network", "web", "APScheduler", "watchdog"]
         if self._history is not None:
-            self._history.start()
+            threads += self._history.start()
         self._timer.start()
+        self._health.started = threads
         notify("READY=1")
 
     def supervise(self) -> int:

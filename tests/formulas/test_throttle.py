@@ -23,6 +23,8 @@ MB = 1e6
         (" 0:1 , 1:2 ", ThrottledReplicas(pairs={(0, 1), (1, 2)})),
         ("0-1,1:2", ThrottledReplicas(pairs={(1, 2)})),
         (",", ThrottledReplicas()),
+        pytest.param(f"1:{'9' * 5000},1:2", ThrottledReplicas(pairs={(1, 2)}), id="more digits than int() takes"),
+        ("\u0663:\u0661", ThrottledReplicas()),
     ],
 )
 def test_parse(value: str, expected: ThrottledReplicas) -> None:

@@ -78,6 +78,13 @@ def test_the_health_names_threads_that_ended_and_polls_that_are_late() -> None:
     )
 
 
+def test_the_health_names_threads_that_ended_before_the_first_check() -> None:
+    """They are nowhere any more, but they were started."""
+    check = HealthCheck(note=lambda: None)
+    check.started = ["history-parquet", "MainThread"]
+    assert check().reasons == ("the thread history-parquet has ended",)
+
+
 def test_health_checks_of_several_threads_do_not_disturb_each_other() -> None:
     """A new thread is seen by one check while another one looks at the threads."""
     check, ended = HealthCheck(note=lambda: None), threading.Event()

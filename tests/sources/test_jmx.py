@@ -109,6 +109,12 @@ def test_properties_of_an_object_name(name: str, expected: dict[str, str]) -> No
     assert properties(name) == expected
 
 
+@pytest.mark.parametrize("part", ["a", '"x"a', 'a="x"a', ',a="', 'a="\\",'])
+def test_a_long_name_is_read_at_once(part: str) -> None:
+    """Where each character is a new try, this takes hours, and no other thread runs meanwhile."""
+    assert len(properties(f"k:{part * 100_000}")) < 2
+
+
 @given(st.text(), st.text())
 def test_every_quoted_value_comes_back(user: str, client_id: str) -> None:
     """The text in a quoted value is found as it is, also beside another one."""

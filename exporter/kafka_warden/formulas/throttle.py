@@ -4,6 +4,7 @@ judgement.md 4; throttle-law.md; KIP-73 Q&A 1, 4 and 5 and its amendment. Bytes 
 `+inf`. Arrays: R rows per replica, P rows per partition, B per broker.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from kafka_warden.formulas.lag import Sums, sums
 from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs, Ops, V
 
 WILDCARD = "*"
+_ENTRY: Final = re.compile(r"\s*(\d{1,10}):(\d{1,10})\s*", re.ASCII)
 
 BINDING_SHARE: Final = 0.9
 LEAST_SHARE: Final = 0.5
@@ -40,15 +42,13 @@ class ThrottledReplicas:
 def parse_throttled(value: str) -> ThrottledReplicas:
     """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`; kafka-facts.md 1.
 
-    Kafka validates the value. An entry of another form names no replica.
+    Kafka validates the value, but for the number of digits. An entry of another form names no replica.
     """
     text = value.strip()
     if text == WILDCARD:
         return ThrottledReplicas(everything=True)
-    entries = (entry.strip().partition(":") for entry in text.split(","))
-    return ThrottledReplicas(
-        pairs=frozenset((int(p), int(b)) for p, _, b in entries if p.isdecimal() and b.isdecimal())
-    )
+    entries = map(_ENTRY.fullmatch, text.split(","))
+    return ThrottledReplicas(pairs=frozenset((int(entry[1]), int(entry[2])) for entry in entries if entry))
 
 
 def listed_rows(lists: Mapping[int, ThrottledReplicas], topic: Ints, partition: Ints, broker: Ints) -> Bools:

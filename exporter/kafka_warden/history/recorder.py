@@ -62,10 +62,11 @@ class Recorder:
         self._kept_at = float("-inf")
         self._workers = tuple(_Worker(sink, most_rows) for sink in sinks)
 
-    def start(self) -> None:
-        """Start the threads."""
+    def start(self) -> list[str]:
+        """Start the threads; return their names."""
         for worker in self._workers:
             worker.thread.start()
+        return [worker.thread.name for worker in self._workers]
 
     def record(
         self, snapshot: Snapshot, derived: Derived, remembered: Remembered, restored: Mapping[str, Any] | None = None

@@ -64,7 +64,8 @@ def _number(value: Scalar | None, factor: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-_PROPERTY = re.compile(r'([^=,]+)=("(?:[^"\\]|\\.)*"|[^,"]*)(?:,|$)', re.DOTALL)
+# A key begins after a comma: else each character of a name that is none is a new try, and the time is quadratic.
+_PROPERTY = re.compile(r'(?:^|(?<=,))([^=,]+)=("(?:[^"\\]|\\.)*"|[^,"]*)(?:,|$)', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 

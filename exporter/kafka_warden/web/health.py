@@ -1,7 +1,7 @@
 """The state of the program, for `/-/healthy` and `/-/ready`: the threads that must run, and polls that must end."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,8 @@ class HealthCheck:
     def __init__(self, *late: Callable[[], str | None], note: Callable[[], str | None]) -> None:
         self._late = late
         self._note = note
+        self.started: Sequence[str] = ()
+        """Names of threads that were started: one that is not there has ended, also before the first call."""
         self._threads: set[threading.Thread] = set()
 
     def __call__(self) -> Health:
@@ -33,6 +35,7 @@ class HealthCheck:
         alive = {thread for thread in threading.enumerate() if thread.name.startswith(LONG_LIVED)}
         # A new set: other threads iterate the one before.
         known = self._threads = self._threads | alive
-        wrong = [f"the thread {name} has ended" for name in sorted(t.name for t in known if not t.is_alive())]
+        ended = {each.name for each in known if not each.is_alive()} | {*self.started} - {each.name for each in known}
+        wrong = [f"the thread {name} has ended" for name in sorted(ended)]
         wrong += filter(None, [late() for late in self._late])
         return Health(not wrong, (*wrong, *filter(None, [self._note()])))
