@@ -148,6 +148,7 @@ LIBRARIES: dict[str, set[str]] = {
     "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
     "jinja2": {"kafka_warden.web.status"},
+    "markdown_it": {"kafka_warden.web.status"},
     "jmxquery": {"kafka_warden.check.jmxquery_beans"},
     "jpype": {"kafka_warden.clients.jmx"},
     "kafka": {"kafka_warden.clients.kafka"},

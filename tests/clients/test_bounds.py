@@ -7,14 +7,18 @@ import time
 from typing import Any, Final
 
 import pytest
-from kafka.protocol.admin import DescribeConfigsResponse, DescribeLogDirsResponse
+from kafka.protocol.admin import (
+    DescribeConfigsResponse,
+    DescribeLogDirsResponse,
+    ListPartitionReassignmentsResponse,
+)
 from kafka.protocol.api_header import RequestHeader
 from kafka.protocol.consumer import ListOffsetsResponse
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
 from kafka.protocol.sasl import SaslHandshakeResponse
 from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
-from kafka_warden.clients.kafka.bounds import BoundedContext, Reader
+from kafka_warden.clients.kafka.bounds import ALWAYS, BoundedContext, Reader
 from kafka_warden.clients.kafka.connection import decode_reply
 from kafka_warden.errors import ProtocolError
 
@@ -78,8 +82,8 @@ def test_a_mebibyte_of_one_byte_ends_quickly(response_class: Any, byte: int) -> 
 
 def test_tagged_fields_are_read_in_linear_time() -> None:
     """Half a mebibyte of elements, each with an unknown tag."""
-    element = struct.pack(">hhh", 18, 0, 4) + bytes([1, 99, 0])
-    count = 50_000
+    element = struct.pack(">hhh", 18, 0, 4) + bytes([1, 99, 4]) + bytes(4)
+    count = 40_000
     body = struct.pack(">h", 0) + UnsignedVarInt32.encode(count + 1) + element * count + struct.pack(">i", 0) + b"\0"
     began = time.process_time()
     assert len(decode(ApiVersionsResponse, body).api_keys) == count
@@ -98,6 +102,23 @@ def test_an_array_cannot_have_more_elements_than_bytes() -> None:
     """The count is refused before the first element is made."""
     with pytest.raises(ProtocolError, match="more elements than the reply has bytes"):
         decode(ListOffsetsResponse, struct.pack(">ii", 0, 1 << 30), 1 + 1)
+
+
+def test_a_reply_makes_no_more_objects_than_its_size_explains() -> None:
+    """Objects may need three bytes in a reply, and take fifty times as much memory. Numbers are no objects."""
+    count = 2 * ALWAYS
+    result = DescribeLogDirsResponse.DescribeLogDirsResult
+    topics = [result.DescribeLogDirsTopic(version=4, name="", partitions=[])] * count
+    logs = DescribeLogDirsResponse(version=4, results=[result(version=4, log_dir="a", topics=topics)])
+    with pytest.raises(ProtocolError, match="too many parts for its size"):
+        decode(DescribeLogDirsResponse, logs.encode(version=4), 4)
+    topic = ListPartitionReassignmentsResponse.OngoingTopicReassignment
+    partition = topic.OngoingPartitionReassignment(
+        version=0, partition_index=0, replicas=[1] * count, adding_replicas=[], removing_replicas=[]
+    )
+    moves = ListPartitionReassignmentsResponse(version=0, topics=[topic(version=0, name="a", partitions=[partition])])
+    (found,) = decode(ListPartitionReassignmentsResponse, moves.encode(version=0), 0).topics
+    assert len(found.partitions[0].replicas) == count
 
 
 def test_a_string_that_ends_after_the_reply_is_refused() -> None:

@@ -50,11 +50,11 @@ def length(size: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
-        (length((1 << 31) - 1), TooLargeError, "more than the 524288"),
-        (length(512 * 1024 + 1), TooLargeError, "more than the 524288"),
+        (length((1 << 31) - 1), TooLargeError, "more than the 65536"),
+        (length(64 * 1024 + 1), TooLargeError, "more than the 65536"),
         (length(-1), ProtocolError, "the port of a broker"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", TooLargeError, "more than the 524288"),
-        (length(512 * 1024) + b"\xff" * (512 * 1024), ProtocolError, "correlation id"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", TooLargeError, "more than the 65536"),
+        (length(64 * 1024) + b"\xff" * (64 * 1024), ProtocolError, "correlation id"),
         (b"\0\0\0\4\0\0\0\1m", ProtocolError, "the port of a broker"),
         (length(0), ProtocolError, "decoded"),
     ],
@@ -63,7 +63,7 @@ def length(size: int) -> bytes:
 def test_bytes_that_are_no_reply_end_the_connection_at_once(
     client: Client, data: bytes, error: type[SourceError], message: str
 ) -> None:
-    """Before login a frame may have 512 KiB."""
+    """Before login a frame may have 64 KiB."""
     client.brokers.rule(1, "ApiVersions", raw=data, times=1)
     link = client.link()
     client.fail(link, error, message)

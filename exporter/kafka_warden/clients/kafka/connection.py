@@ -12,7 +12,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 
 from kafka_warden.clients.kafka import bounds  # noqa: F401  # limits the decoders of all messages
 from kafka_warden.clients.kafka.faults import error_code_fault
-from kafka_warden.clients.kafka.frames import SMALL, Frames
+from kafka_warden.clients.kafka.frames import BEFORE_LOGIN, SMALL, Frames
 from kafka_warden.clients.kafka.repeated import MOST_DECODED, Repeated, Undecoded, decoding
 from kafka_warden.errors import ForbiddenRequestError, ProtocolError, UnsupportedError
 
@@ -33,13 +33,9 @@ READ_ONLY: Final = frozenset(
 )
 """Every request that this program may send. None of them changes anything."""
 
-LARGE: Final = READ_ONLY - {
-    ApiKey.ApiVersions,
-    ApiKey.SaslHandshake,
-    ApiKey.SaslAuthenticate,
-    ApiKey.DescribeCluster,
-    ApiKey.DescribeQuorum,
-}
+LOGIN: Final = {ApiKey.ApiVersions, ApiKey.SaslHandshake, ApiKey.SaslAuthenticate}
+"""Requests whose replies have at most `BEFORE_LOGIN` bytes."""
+LARGE: Final = READ_ONLY - LOGIN - {ApiKey.DescribeCluster, ApiKey.DescribeQuorum}
 """Requests whose replies list topics, logs or clients. All others have at most `SMALL` bytes."""
 
 UNSUPPORTED_VERSION: Final = 35
@@ -117,7 +113,8 @@ class Connection:
         body = repeated.body(version) if repeated is not None else request.encode(version=version)
         undecoded = repeated is not None and repeated.undecoded
         most = self._most if undecoded else min(self._most, MOST_DECODED)
-        self._frames.limit = most if request_class.API_KEY in LARGE else SMALL
+        small = BEFORE_LOGIN if request_class.API_KEY in LOGIN else SMALL
+        self._frames.limit = most if request_class.API_KEY in LARGE else small
         async with asyncio.timeout(self._timeout):
             frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
         reply = decode_reply(frame, header, undecoded=undecoded)

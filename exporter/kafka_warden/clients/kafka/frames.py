@@ -8,7 +8,9 @@ from kafka_warden.errors import ProtocolError, SourceError, TooLargeError
 
 LENGTH: Final = 4
 SMALL: Final = 512 * 1024
-"""Bytes that a frame may have, also before the login, unless its request lists what grows with the cluster."""
+"""Bytes that a frame may have unless its request lists what grows with the cluster."""
+BEFORE_LOGIN: Final = 64 * 1024
+"""Bytes that a frame of a login may have, and one with API versions, which are some 2 kB."""
 
 
 class ConnectionLostError(Exception):
@@ -23,7 +25,7 @@ class Frames(asyncio.Protocol):
     """
 
     def __init__(self, lost: Callable[[], None] = lambda: None) -> None:
-        self.limit = SMALL
+        self.limit = BEFORE_LOGIN
         """Bytes that a frame may have."""
         self._buffer = bytearray()
         self._reply: asyncio.Future[bytes] | None = None

@@ -15,8 +15,8 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.bounds import BoundedContext
 from kafka_warden.errors import ProtocolError, TooLargeError
 
-MOST_DECODED: Final = 16 * 1024 * 1024
-"""Bytes of a reply for which kafka-python makes objects: some 8 s of CPU, and no other broker is read meanwhile."""
+MOST_DECODED: Final = 8 * 1024 * 1024
+"""Bytes of a reply for which kafka-python makes objects: 100,000 quotas have 5 MB. No other broker is read then."""
 
 
 class Repeated:
@@ -87,7 +87,7 @@ class Undecoded:
 def _decoder(response_class: Any, version: int, end: str) -> Any:
     """Make a decoder of the fields before the one of that name, with the limits that those of whole replies have."""
     context, flexible = BoundedContext(), response_class.flexible_version_q(version)
-    context.emit("", "def decode(data, pos):")
+    context.lines.append("def decode(data, pos):")
     context.emit(" ", "obj = {}")
     fields = response_class._struct.untagged_fields(version)  # noqa: SLF001  # this room may
     for part in itertools.takewhile(lambda part: part.name != end, fields):
