@@ -16,6 +16,13 @@ MECHANISM: Final = "AWS_MSK_IAM"
 HANDLERS: Final = ("IAMClientCallbackHandler", "IAMOAuthBearerLoginCallbackHandler")
 MODULES: Final = ("IAMLoginModule", "OAuthBearerLoginModule")
 OPTIONS: Final = ("awsProfileName", "awsRoleArn", "awsRoleSessionName")
+IGNORED: Final = ("awsDebugCreds", "awsMaxBackOffTimeMs", "awsMaxRetries")
+"""Options that say nothing of the credentials."""
+UNSUPPORTED: Final = {
+    "awsRoleExternalId": "set awsProfileName to a profile with role_arn and external_id",
+    "awsStsRegion": "set the variable AWS_DEFAULT_REGION",
+}
+"""Options that AWS's package for Python does not take, with what to do instead."""
 _HOST: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
 _PACKAGE: Final = "aws_msk_iam_sasl_signer"
 
