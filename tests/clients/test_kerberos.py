@@ -177,6 +177,16 @@ def test_java_and_librdkafka_name_the_same(kdc: Tickets, keytab: Path) -> None:
     assert not ours.ignored
 
 
+def test_kerberos_is_the_mechanism_of_other_clients(kdc: Tickets, keytab: Path) -> None:
+    """Without one, for a file that names the service or Java's module."""
+    without = {name: value for name, value in BASE.items() if name != "sasl.mechanism"}
+    named = translate({**without, "sasl.kerberos.service.name": "kafka"})
+    module = translate(without, {"sasl.jaas.config": Secret(JAAS.format(keytab=keytab))})
+    assert [named.sasl_mechanism, module.sasl_mechanism] == ["GSSAPI", "GSSAPI"]
+    with pytest.raises(ConfigError, match=r"kafka\.sasl\.mechanism: missing"):
+        translate(without)
+
+
 @pytest.mark.parametrize(
     ("changes", "jaas", "message"),
     [

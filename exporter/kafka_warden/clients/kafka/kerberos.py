@@ -251,6 +251,16 @@ def kerberos(properties: Mapping[str, str], secrets: Mapping[str, SecretSource])
     return made
 
 
+def is_meant(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> bool:
+    """Return whether properties without a mechanism are for Kerberos, the default of other clients.
+
+    Raises:
+        SecretError: `sasl.jaas.config` cannot be read.
+    """
+    jaas = secrets.get("sasl.jaas.config")
+    return SERVICE in properties or (jaas is not None and parse_jaas(jaas.read()).module == _MODULE)
+
+
 def _read_jaas(source: SecretSource) -> _Jaas:
     jaas = parse_jaas(source.read())
     if jaas.module != _MODULE:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.kerberos import KERBEROS_EFFECTIVE, MECHANISM, Kerberos, kerberos
+from kafka_warden.clients.kafka.kerberos import KERBEROS_EFFECTIVE, MECHANISM, Kerberos, is_meant, kerberos
 from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.oauth import OAUTH_ALIASES, OAUTH_EFFECTIVE, OAUTH_ONLY, oauth_tokens
 from kafka_warden.clients.kafka.sasl import MECHANISMS, WITH_TOKENS, Credentials, sasl_credentials
@@ -70,8 +70,12 @@ _SSL_ONLY: Final = (
     "ssl.ca.location",
     "ssl.ca.pem",
     "ssl.certificate.location",
+    "ssl.certificate.pem",
     "ssl.key.location",
     "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
     "ssl.keystore.location",
     "ssl.keystore.password",
     "ssl.truststore.certificates",
@@ -96,7 +100,7 @@ class KafkaClientSettings:
     connect_timeout: float | None
     """Seconds, where one is set: `socket.connection.setup.timeout.ms`."""
     ignored: tuple[str, ...]
-    """Known properties that have no effect here."""
+    """Properties that have no effect here."""
     _watch: FileWatch
     _last_login: list[tuple[str, Secret]]
 
@@ -158,7 +162,7 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     plain, hidden = _split(properties, secrets or {})
     protocol = checked(plain, "security.protocol", _protocol, "PLAINTEXT")
     _refuse_unused_security(protocol, plain, hidden)
-    mechanism = checked(plain, "sasl.mechanism", _mechanism, "") if protocol.startswith("SASL") else None
+    mechanism = _chosen_mechanism(plain, hidden) if protocol.startswith("SASL") else None
     credentials = _credentials(plain, hidden, mechanism)
     files = tls_files(plain, hidden) if protocol.endswith("SSL") else None
     passwords = credentials.paths() if isinstance(credentials, Credentials | Kerberos) else ()
@@ -200,6 +204,11 @@ def _split(
         else:
             plain[canonical(name)] = value
     return plain, hidden
+
+
+def _chosen_mechanism(plain: Mapping[str, str], hidden: Mapping[str, SecretSource]) -> str:
+    default = MECHANISM if "sasl.mechanism" not in plain and is_meant(plain, hidden) else ""
+    return checked(plain, "sasl.mechanism", _mechanism, default)
 
 
 def _credentials(
