@@ -262,9 +262,9 @@ def test_no_key_is_left_behind(stores: Stores, monkeypatch: pytest.MonkeyPatch) 
     loaded: list[str] = []
     load: Any = ssl.SSLContext.load_cert_chain
 
-    def record(context: ssl.SSLContext, file: str) -> None:
+    def record(context: ssl.SSLContext, file: str, **options: Any) -> None:
         loaded.append(file)
-        load(context, file)
+        load(context, file, **options)
 
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", record)
     settings(None, stores.keys["PKCS12"])
