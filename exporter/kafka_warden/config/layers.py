@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES
+from kafka_warden.clients.kafka.ssl_properties import PATHS, PEM_TEXTS
 from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.java_properties import PropertySecret, read_properties
@@ -22,6 +24,11 @@ JMX_PASSWORD: Final = "jmx.password"  # noqa: S105  # the key's name, not a pass
 _KAFKA: Final = "kafka."
 PROPERTIES_FILE: Final = "kafka.properties_file"
 """The one key below `kafka` that is no property of Kafka's clients."""
+_ABSENT_IF_EMPTY: Final = SECRET_PROPERTIES.union(PATHS, PEM_TEXTS)
+_OF_OTHERS: Final = "schema.registry."
+"""Properties of a client of schema registries. Some are named like those of Kafka, but are no typo."""
+_FOREIGN_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+"""Not base64: lines of a key that are not continued are read as names, and names are logged."""
 _SECTIONS: Final = frozenset(
     ".".join(parts[:depth]) for parts in (key.split(".") for key in BY_KEY) for depth in range(1, len(parts))
 )
@@ -40,6 +47,8 @@ class Entry:
     where: str
     folder: Path | None = None
     """Start of a relative path: the folder of the file, or `None` for the working directory."""
+    foreign: bool = False
+    """A property in a properties file that is for another program. The value, which may be secret, is not kept."""
 
 
 Entries = dict[str, Entry]
@@ -108,12 +117,28 @@ def from_properties_file(named: Entry) -> Entries:
         found = read_properties(path, SECRET_PROPERTIES)
     except ConfigError as failure:
         raise type(failure)(f"{named.where}: {failure}") from None
+    for name, value in found.items():
+        if "-----BEGIN" in value and "-----END" not in value:
+            raise ConfigError(
+                f"{path}: {name}: the PEM text ends with its first line; end each line but the last with \\"
+            )
     return {
-        f"{_KAFKA}{name}": Entry(
-            PropertySecret(path, name) if name in SECRET_PROPERTIES else value, f"{path}: {name}", path.parent
-        )
+        f"{_KAFKA}{name}": _property_entry(path, name, value)
         for name, value in found.items()
+        if value or name not in _ABSENT_IF_EMPTY
     }
+
+
+def _property_entry(path: Path, name: str, value: str) -> Entry:
+    where = f"{path}: {name}"
+    known = name in KNOWN or name.removesuffix(".file") in SECRET_PROPERTIES
+    if not known and (name.startswith(_OF_OTHERS) or not did_you_mean(name, KNOWN)):
+        if not _FOREIGN_NAME.fullmatch(name):
+            raise ConfigError(
+                f"{path}: a line does not start with the name of a property; it is not shown, as it may be secret"
+            )
+        return Entry(None, where, foreign=True)
+    return Entry(PropertySecret(path, name) if name in SECRET_PROPERTIES else value, where, path.parent)
 
 
 def from_environment(environment: Mapping[str, str]) -> Entries:
