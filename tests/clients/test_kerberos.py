@@ -215,7 +215,7 @@ def test_what_is_no_keytab_is_refused(kdc: Tickets, keytab: Path) -> None:
 def test_the_package_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is not installed."""
     monkeypatch.setattr(kerberos, "find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match=r"pip install 'kafka-warden\[kerberos\]'"):
+    with pytest.raises(ConfigError, match=r"in a checkout pip install '\.\[kerberos\]'"):
         translate(BASE)
 
 

@@ -225,7 +225,7 @@ def test_a_store_without_cryptography_asks_for_it(stores: Stores, monkeypatch: p
         return imported(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    assert "pip install 'kafka-warden[stores]'" in problem(stores.trust["PKCS12"])
+    assert "in a checkout pip install '.[stores]'" in problem(stores.trust["PKCS12"])
     assert settings(stores.trust["JKS"], stores.keys["JKS"]).ssl_context()
 
 

@@ -217,7 +217,7 @@ def test_the_message_has_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPat
     """With the command that installs it."""
     real = importlib.util.find_spec
     monkeypatch.setattr("kafka_warden.clients.kafka.msk.find_spec", lambda name: None if "msk" in name else real(name))
-    with pytest.raises(ConfigError, match=r"pip install 'kafka-warden\[msk\]'"):
+    with pytest.raises(ConfigError, match=r"in a checkout pip install '\.\[msk\]'"):
         tokens_of()
 
 

@@ -237,7 +237,7 @@ def kerberos(properties: Mapping[str, str], secrets: Mapping[str, SecretSource])
     if find_spec("gssapi") is None:
         raise ConfigError(
             f"kafka.sasl.mechanism: {MECHANISM} needs gssapi, which is not installed:"
-            " pip install 'kafka-warden[kerberos]'"
+            " in a checkout pip install '.[kerberos]'"
         )
     jaas = _read_jaas(secrets["sasl.jaas.config"]) if "sasl.jaas.config" in secrets else _Jaas()
     keytab = properties.get(KEYTAB) or jaas.keytab

@@ -83,7 +83,7 @@ def msk_signer(hosts: Sequence[str], environment: Mapping[str, str], jaas: Jaas)
     if find_spec(_PACKAGE) is None:
         raise ConfigError(
             f"kafka.sasl.mechanism: {MECHANISM} needs {_PACKAGE}, which is not installed:"
-            " pip install 'kafka-warden[msk]'"
+            " in a checkout pip install '.[msk]'"
         )
     named = (found[1] for found in map(_HOST.search, hosts) if found)
     region = next(named, environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"))
