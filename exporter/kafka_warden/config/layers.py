@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.known_properties import KNOWN
-from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES
+from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES, is_foreign
 from kafka_warden.clients.kafka.ssl_properties import PATHS, PEM_TEXTS
 from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError
@@ -25,8 +24,6 @@ _KAFKA: Final = "kafka."
 PROPERTIES_FILE: Final = "kafka.properties_file"
 """The one key below `kafka` that is no property of Kafka's clients."""
 _ABSENT_IF_EMPTY: Final = SECRET_PROPERTIES.union(PATHS, PEM_TEXTS)
-_OF_OTHERS: Final = "schema.registry."
-"""Properties of a client of schema registries. Some are named like those of Kafka, but are no typo."""
 _FOREIGN_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 """Not base64: lines of a key that are not continued are read as names, and names are logged."""
 _SECTIONS: Final = frozenset(
@@ -131,8 +128,7 @@ def from_properties_file(named: Entry) -> Entries:
 
 def _property_entry(path: Path, name: str, value: str) -> Entry:
     where = f"{path}: {name}"
-    known = name in KNOWN or name.removesuffix(".file") in SECRET_PROPERTIES
-    if not known and (name.startswith(_OF_OTHERS) or not did_you_mean(name, KNOWN)):
+    if name.removesuffix(".file") not in SECRET_PROPERTIES and is_foreign(name):
         if not _FOREIGN_NAME.fullmatch(name):
             raise ConfigError(
                 f"{path}: a line does not start with the name of a property; it is not shown, as it may be secret"

@@ -48,6 +48,8 @@ PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 DEFAULT_PORT: Final = 9092
 LARGEST_REPLY: Final = 1 << 28
 """Bytes: enough for the metadata of a cluster with a million partitions."""
+_OF_OTHERS: Final = "schema.registry."
+"""Properties of a client of schema registries. Some are named like those of Kafka, but are no typo."""
 _INT_MAX: Final = (1 << 31) - 1
 
 _EFFECTIVE: Final = {
@@ -149,6 +151,11 @@ def check_name(name: str) -> None:
     if name not in KNOWN:
         shown = " ".join(name.split())
         raise ConfigError(f"kafka.{shown}: no Kafka client has this property{did_you_mean(name, KNOWN)}")
+
+
+def is_foreign(name: str) -> bool:
+    """Return whether a property is that of another program: no Kafka client has it, nor one with a name like it."""
+    return name not in KNOWN and (name.startswith(_OF_OTHERS) or not did_you_mean(name, KNOWN))
 
 
 def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource] | None = None) -> KafkaClientSettings:
