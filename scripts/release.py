@@ -67,7 +67,8 @@ def check(version: str, old: str, changelog: str) -> None:
         parsed = Version(version)
     except InvalidVersion:
         raise ReleaseError(f"{version!r} is no version: it has three numbers, like 1.2.0") from None
-    if len(parsed.release) != 3 or str(parsed) != version or parsed.is_devrelease or parsed.is_postrelease:  # noqa: PLR2004
+    # The chart's version must be semantic.
+    if str(parsed) != version or not re.fullmatch(r"\d+\.\d+\.\d+(rc\d+)?", version):
         raise ReleaseError(f"{version} is no version of a release: it has three numbers, like 1.2.0 or 1.2.0rc1")
     if parsed <= Version(old):
         raise ReleaseError(f"{version} does not come after {old}: choose a later version")

@@ -192,7 +192,7 @@ def check_installed(option: str, library: str, extra: str) -> None:
         ConfigError: it is not installed; the message has the command that installs it.
     """
     if find_spec(library) is None:
-        raise ConfigError(f"{option}: needs {library}, which is not installed: pip install 'kafka-warden[{extra}]'")
+        raise ConfigError(f"{option}: needs {library}, which is not installed: in a checkout pip install '.[{extra}]'")
 
 
 def _pipeline(arguments: Sequence[str]) -> int:

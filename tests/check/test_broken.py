@@ -356,6 +356,10 @@ def test_own_certificate_expires(doctor: ScriptedDoctor, authority: Authority, s
         pair = authority.issue("client", lifetime=dt.timedelta(days=days))
         doctor.kafka(ssl_certificate_location=str(pair.certificate), ssl_key_location=str(pair.key))
         doctor.one("KW-CERTIFICATE", "kafka.ssl.certificate.location", result=result)
+    for name in ("certificate", "key"):
+        del doctor.config["kafka"][f"ssl.{name}.location"]
+    doctor.kafka(ssl_certificate_pem=pair.certificate.read_text(), ssl_key_pem_file=str(pair.key))
+    doctor.one("KW-CERTIFICATE", "kafka.ssl.certificate.pem", result="warning")
 
 
 def test_configuration_that_cannot_be_used(doctor: ScriptedDoctor) -> None:

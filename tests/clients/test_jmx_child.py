@@ -182,7 +182,7 @@ def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> No
 @pytest.mark.parametrize(
     ("broken", "advice"),
     [
-        ("sys.modules['jpype'] = None", "pip install 'kafka-warden[jmx]'"),
+        ("sys.modules['jpype'] = None", "in a checkout pip install '.[jmx]'"),
         ("import jpype._core\njpype._core.getDefaultJVMPath = nothing", "install one"),
     ],
 )

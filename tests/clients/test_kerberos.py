@@ -177,6 +177,16 @@ def test_java_and_librdkafka_name_the_same(kdc: Tickets, keytab: Path) -> None:
     assert not ours.ignored
 
 
+def test_kerberos_is_the_mechanism_of_other_clients(kdc: Tickets, keytab: Path) -> None:
+    """Without one, for a file that names the service or Java's module."""
+    without = {name: value for name, value in BASE.items() if name != "sasl.mechanism"}
+    named = translate({**without, "sasl.kerberos.service.name": "kafka"})
+    module = translate(without, {"sasl.jaas.config": Secret(JAAS.format(keytab=keytab))})
+    assert [named.sasl_mechanism, module.sasl_mechanism] == ["GSSAPI", "GSSAPI"]
+    with pytest.raises(ConfigError, match=r"kafka\.sasl\.mechanism: missing"):
+        translate(without)
+
+
 @pytest.mark.parametrize(
     ("changes", "jaas", "message"),
     [
@@ -205,7 +215,7 @@ def test_what_is_no_keytab_is_refused(kdc: Tickets, keytab: Path) -> None:
 def test_the_package_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is not installed."""
     monkeypatch.setattr(kerberos, "find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match=r"pip install 'kafka-warden\[kerberos\]'"):
+    with pytest.raises(ConfigError, match=r"in a checkout pip install '\.\[kerberos\]'"):
         translate(BASE)
 
 

@@ -225,7 +225,7 @@ def test_a_store_without_cryptography_asks_for_it(stores: Stores, monkeypatch: p
         return imported(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    assert "pip install 'kafka-warden[stores]'" in problem(stores.trust["PKCS12"])
+    assert "in a checkout pip install '.[stores]'" in problem(stores.trust["PKCS12"])
     assert settings(stores.trust["JKS"], stores.keys["JKS"]).ssl_context()
 
 
@@ -262,9 +262,9 @@ def test_no_key_is_left_behind(stores: Stores, monkeypatch: pytest.MonkeyPatch) 
     loaded: list[str] = []
     load: Any = ssl.SSLContext.load_cert_chain
 
-    def record(context: ssl.SSLContext, file: str) -> None:
+    def record(context: ssl.SSLContext, file: str, **options: Any) -> None:
         loaded.append(file)
-        load(context, file)
+        load(context, file, **options)
 
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", record)
     settings(None, stores.keys["PKCS12"])

@@ -80,7 +80,8 @@ def test_the_token_is_a_signed_request_to_the_cluster(monkeypatch: pytest.Monkey
     "spelling",
     [
         {
-            "sasl_jaas_config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+            "sasl_jaas_config": "software.amazon.msk.auth.iam.IAMLoginModule required awsDebugCreds=true"
+            " awsMaxRetries=7 awsMaxBackOffTimeMs=500;",
             "sasl_client_callback_handler_class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
         },
         {
@@ -192,8 +193,16 @@ def test_the_region_is_that_of_the_brokers_or_of_the_environment(monkeypatch: py
         ({"sasl_client_callback_handler_class": "com.example.Other"}, "is not supported"),
         ({"sasl_jaas_config": "ScramLoginModule required;"}, "expected IAMLoginModule"),
         (
-            {"sasl_jaas_config": "IAMLoginModule required awsDebugCreds=true;"},
+            {"sasl_jaas_config": "IAMLoginModule required awsOther=true;"},
             "with no other options than awsProfileName",
+        ),
+        (
+            {"sasl_jaas_config": "IAMLoginModule required awsRoleArn=a awsRoleExternalId=canary;"},
+            "no option awsRoleExternalId; set awsProfileName to a profile with role_arn and external_id instead",
+        ),
+        (
+            {"sasl_jaas_config": "IAMLoginModule required awsRoleArn=a awsStsRegion=eu-west-1;"},
+            "no option awsStsRegion; set the variable AWS_DEFAULT_REGION instead",
         ),
     ],
 )
@@ -208,7 +217,7 @@ def test_the_message_has_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPat
     """With the command that installs it."""
     real = importlib.util.find_spec
     monkeypatch.setattr("kafka_warden.clients.kafka.msk.find_spec", lambda name: None if "msk" in name else real(name))
-    with pytest.raises(ConfigError, match=r"pip install 'kafka-warden\[msk\]'"):
+    with pytest.raises(ConfigError, match=r"in a checkout pip install '\.\[msk\]'"):
         tokens_of()
 
 

@@ -262,6 +262,7 @@ def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, s
         ({**URL, "sasl.oauthbearer.extensions": "auth=x"}, "expected SASL extensions as name=value"),
         ({**URL, "sasl.jaas.config": "ScramLoginModule required;"}, "the login module does not do OAUTHBEARER"),
         ({**URL, "sasl.jaas.config": f"{MODULE} clientSecrets={CANARY};"}, "known options are clientId"),
+        ({**URL, "sasl.jaas.config": f"{MODULE} ssl.truststore.password={CANARY};"}, "set https.ca.location"),
         ({**URL, "sasl.jaas.config": f"{MODULE} clientId=a clientSecret={CANARY} extension_auth=x;"}, "extensions"),
         (
             {

@@ -1,16 +1,21 @@
 """A `client.properties` of another client, passed by file: read as Java reads it, with its secrets."""
 
+import re
+import time
 from pathlib import Path
 
+import confluent_kafka.admin
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
 from kafka_warden.config.load import load
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.java_properties import parse_properties
+from sandbox.certificates import DAY, Authority
 from sandbox.passwords import write_secret
 
 CANARY = "canary-Tr0ub4dor"
@@ -121,6 +126,13 @@ def test_other_layers_win(tmp_path: Path) -> None:
         ("bootstrap.server=a:1", 0o644, "client.properties: bootstrap.server: no Kafka client has this property"),
         ("=canary", 0o600, "line 1: expected key=value"),
         ("bootstrap.servers=\nclient.id=canary", 0o600, "client.properties: bootstrap.servers: missing"),
+        ("producer.security.protocol=canary", 0o600, "did you mean security.protocol?"),
+        (
+            "ssl.keystore.key=-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----",
+            0o600,
+            "ssl.keystore.key: the PEM text ends with its first line",
+        ),
+        ("MIGcanary/+=", 0o600, "a line does not start with the name of a property"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, text: str, mode: int, message: str) -> None:
@@ -142,3 +154,105 @@ def test_a_file_without_secrets_may_be_read_by_all(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(ConfigError, match=r"kafka\.properties_file: .*cannot read the file: No such file"):
         loaded(tmp_path)
+
+
+def test_properties_of_other_programs_are_ignored(tmp_path: Path) -> None:
+    """In this file only. Their names are reported, their values are not kept."""
+    names = "basic.auth.user.info", "schema.registry.ssl.truststore.location", "schema.registry.url", "topic"
+    text = "".join(f"{name}={CANARY}\n" for name in names)
+    write_secret(tmp_path / "client.properties", f"bootstrap.servers=a:1\n{text}")
+    config = loaded(tmp_path)
+    assert config.not_in_effect() == tuple(f"kafka.{name}" for name in names)
+    assert CANARY not in repr(config)
+    with pytest.raises(ConfigError, match=r"warden\.yml: kafka\.schema\.registry\.url: no Kafka client has this"):
+        loaded(tmp_path, schema_registry_url="a")
+
+
+def test_empty_secrets_and_paths_are_as_absent(tmp_path: Path) -> None:
+    """As a template leaves them; others may read such a file."""
+    empty = ["sasl.password", "ssl.ca.location", "ssl.key.password", "ssl.keystore.location", "ssl.keystore.password"]
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=a:1\nsecurity.protocol=SSL\n" + "".join(f"{name}=\n" for name in empty))
+    file.chmod(0o644)
+    config = loaded(tmp_path)
+    assert not config.kafka.secrets
+    assert config.not_in_effect() == ()
+
+
+SPELLINGS = {
+    "Java": ("ssl.truststore.certificates", "ssl.keystore.certificate.chain", "ssl.keystore.key"),
+    "librdkafka": ("ssl.ca.pem", "ssl.certificate.pem", "ssl.key.pem"),
+}
+FORMS = {"escaped": "\\n", "continued": " \\\n  "}
+
+
+def write_inline(folder: Path, authority: Authority, spelling: str, form: str, password: str | None) -> list[str]:
+    """A file with the texts of authority, certificate and key, which are returned."""
+    pair = authority.issue("client", password=password)
+    texts = [file.read_text() for file in (authority.certificate, pair.certificate, pair.key)]
+    lines = [
+        f"{name}={text.strip().replace(chr(10), FORMS[form])}"
+        for name, text in zip(SPELLINGS[spelling], texts, strict=True)
+    ]
+    lines += ["bootstrap.servers=a:1", "security.protocol=SSL", "ssl.keystore.type=PEM", "ssl.truststore.type=PEM"]
+    if password:
+        lines.append(f"ssl.key.password={password}")
+    write_secret(folder / "client.properties", "\n".join(lines))
+    return texts
+
+
+@pytest.mark.parametrize("password", [None, CANARY])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_pem_text_in_it_is_used(tmp_path: Path, spelling: str, form: str, password: str | None) -> None:
+    """Certificates and key, with newlines that are escaped or lost; for confluent-kafka, too."""
+    texts = write_inline(tmp_path, Authority(tmp_path, "authority"), spelling, form, password)
+    config = loaded(tmp_path)
+    settings = config.kafka.settings
+    assert settings.tls is not None
+    assert len(settings.ssl_context().get_ca_certs()) == 1
+    left = (settings.tls.expires_at() or 0) - time.time()
+    assert 0 < left < DAY.total_seconds()
+    options = librdkafka(config.kafka.properties, config.kafka.secrets, settings)
+    assert [options[name] for name in SPELLINGS["librdkafka"]] == texts
+    assert options.get("ssl.key.password") == password
+    confluent_kafka.admin.AdminClient(options)
+    assert not {*texts[2].splitlines()[1:-1], CANARY} & set(re.findall(r"[\w/+=-]+", repr(config)))
+    assert config.not_in_effect() == ()
+
+
+def test_key_and_certificate_in_it_stay_a_pair(tmp_path: Path) -> None:
+    """Those of a changed file are both used after a reload, not the new key with the old certificate."""
+    authority = Authority(tmp_path, "authority")
+    write_inline(tmp_path, authority, "Java", "escaped", CANARY)
+    config = loaded(tmp_path)
+    write_inline(tmp_path, authority, "Java", "escaped", "another")
+    assert config.kafka.settings.tls is not None
+    assert config.kafka.settings.tls.files.context()
+    assert loaded(tmp_path).kafka.properties != config.kafka.properties
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_certificate_and_its_key_belong_together(tmp_path: Path, spelling: str) -> None:
+    """A message names both, and what else is set."""
+    write_inline(tmp_path, Authority(tmp_path, "authority"), spelling, "escaped", None)
+    file = tmp_path / "client.properties"
+    text = file.read_text()
+    for missing, other in (SPELLINGS[spelling][1:], SPELLINGS[spelling][:0:-1]):
+        write_secret(file, "\n".join(line for line in text.splitlines() if not line.startswith(f"{missing}=")))
+        with pytest.raises(ConfigError, match=f"{other}: a certificate and its key .* set kafka.{missing}, too"):
+            loaded(tmp_path)
+    write_secret(file, f"{text}\nssl.keystore.location=/keys.jks")
+    with pytest.raises(ConfigError, match=r": set either this or ssl\.keystore\.location, not both"):
+        loaded(tmp_path)
+
+
+@pytest.mark.parametrize("password", ["", "wrong"])
+def test_pem_text_that_cannot_be_used_is_not_shown(tmp_path: Path, password: str) -> None:
+    """A key that its password does not open."""
+    key = write_inline(tmp_path, Authority(tmp_path, "authority"), "Java", "escaped", CANARY)[2]
+    file = tmp_path / "client.properties"
+    write_secret(file, file.read_text().replace(f"ssl.key.password={CANARY}", f"ssl.key.password={password}"))
+    with pytest.raises(ConfigError, match="the given text: no usable certificate and key in it") as caught:
+        loaded(tmp_path)
+    assert key.splitlines()[1] not in str(caught.value)

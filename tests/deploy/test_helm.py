@@ -118,6 +118,21 @@ def test_two_releases_of_the_same_values(kinds: tuple[str, str]) -> None:
         assert not selecting.spec("Service")["selector"].items() <= selected.pod_labels.items()
 
 
+@pytest.mark.parametrize("name", ["123", "a.b", "kafka-warden.c"])
+def test_any_name_of_a_release_is_valid(name: str) -> None:
+    """A number, which YAML would not read as text, and dots, which the name of a Service must not have."""
+    found = release(name=name)
+    assert found.labels.items() <= found.pod_labels.items()
+    for document in found.manifests.values():
+        kubernetes_validate.validate(document, "1.34", strict=True)
+        assert "." not in document["metadata"]["name"]
+
+
+def test_a_properties_file_may_have_the_brokers() -> None:
+    """In place of `bootstrap.servers`."""
+    assert release('config.kafka={"properties_file":"/run/secrets/kafka-warden/client.properties"}').config
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

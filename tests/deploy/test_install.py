@@ -28,6 +28,13 @@ def test_commands_exist() -> None:
     assert set(re.findall(r"--target ([\w-]+)", TEXT)) == {"sidecar", "sidecar-slim", "pipeline"} <= stages().keys()
 
 
+def test_nothing_is_installed_by_its_name() -> None:
+    """There is no package on PyPI: the name may become that of a foreign one."""
+    pages = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "exporter").rglob("*.py"))
+    named = re.compile(r"pip install [^`\n]*(?<![/\w])kafka-warden\b(?!/)")
+    assert [(page.name, found[0]) for page in pages if (found := named.search(page.read_text()))] == []
+
+
 def test_image_is_started_in_one_way() -> None:
     """README, page for Docker and this page build and run it with the same options."""
     command = re.compile(r"^(?:\$ )?docker (build|run) ((?:[^\\\n]|\\\n)*)", re.MULTILINE)

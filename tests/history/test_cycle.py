@@ -156,5 +156,5 @@ def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[s
 def test_a_missing_library_is_reported_at_the_start() -> None:
     """The error has the option that needs it and the command that installs it."""
     check_installed("history.parquet.path", "pyarrow", "history")
-    with pytest.raises(ConfigError, match=r"^x.y: needs no_such_library, .*: pip install 'kafka-warden\[extra\]'$"):
+    with pytest.raises(ConfigError, match=r"^x.y: needs no_such_library, .*: in a checkout pip install '\.\[extra\]'$"):
         check_installed("x.y", "no_such_library", "extra")

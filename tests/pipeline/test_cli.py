@@ -159,7 +159,7 @@ def test_without_spark_the_extra_is_named() -> None:
     found = [run_program(sys.executable, "-c", code, *given, cwd=ROOT) for given in commands]
     assert [done.returncode for done in found] == [2, 0]
     assert found[0].stderr == (
-        "kafka-warden: pipeline: needs pyspark, which is not installed: pip install 'kafka-warden[spark]'\n"
+        "kafka-warden: pipeline: needs pyspark, which is not installed: in a checkout pip install '.[spark]'\n"
     )
 
 

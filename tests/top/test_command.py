@@ -193,4 +193,4 @@ def test_scripts_need_no_textual(
         patched.setattr("sys.stdin.isatty", lambda: True, raising=False)
         patched.setattr("sys.stderr.isatty", lambda: True, raising=False)
         assert cli.main(["top"]) == cli.BAD_CONFIGURATION
-    assert "needs textual, which is not installed: pip install 'kafka-warden[top]'" in capsys.readouterr().err
+    assert "needs textual, which is not installed: in a checkout pip install '.[top]'" in capsys.readouterr().err

@@ -1,12 +1,12 @@
 {{- define "kafka-warden.fullname" -}}
 {{- $name := ternary .Release.Name (printf "%s-kafka-warden" .Release.Name) (contains "kafka-warden" .Release.Name) -}}
-{{- .Values.fullnameOverride | default $name | trunc 63 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | default $name | replace "." "-" | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
 {{/* The label by which the rules know the job, and the release. Both select; nothing else does. */}}
 {{- define "kafka-warden.labels" -}}
 app.kubernetes.io/name: kafka-warden
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "kafka-warden.serviceAccount" -}}
@@ -95,8 +95,8 @@ httpGet:
 {{- define "kafka-warden.check" -}}
 {{- $config := .Values.config -}}
 {{- $brokers := or (index $config.kafka "bootstrap.servers") (index $config.kafka "metadata.broker.list") -}}
-{{- if not (or $brokers .Values.env .Values.envFrom) -}}
-{{- fail "set `bootstrap.servers` in `config.kafka` to the address of a broker" -}}
+{{- if not (or $brokers $config.kafka.properties_file .Values.env .Values.envFrom) -}}
+{{- fail "set `bootstrap.servers` in `config.kafka` to the address of a broker, or `properties_file` to a file that has it" -}}
 {{- end -}}
 {{- $demands := or .Values.webFile.tls .Values.webFile.login -}}
 {{- if and $config.web.config_file (not $demands) -}}

@@ -20,8 +20,8 @@ EXPIRES_SOON: Final = 14 * 86400.0
 """Seconds, as in the alert KafkaWardenCertificateExpiring."""
 
 
-def certificates(config: Config) -> dict[str, tuple[Path, float | None]]:
-    """Return the files with certificates of the sidecar, by the option that names them, and when they expire."""
+def certificates(config: Config) -> dict[str, tuple[Path | str, float | None]]:
+    """Return where certificates of the sidecar are, by the option that names them, and when they expire."""
     tls = config.kafka.settings.tls
     found = {"jmx.tls.cert_file": config.jmx.tls.cert_file}
     if config.web.config_file is not None:
@@ -30,8 +30,12 @@ def certificates(config: Config) -> dict[str, tuple[Path, float | None]]:
         except ConfigError:
             web = None  # KW-WEB-FILE reports it
         found["tls_server_config.cert_file"] = web.cert_file if web is not None else None
-    expiry = {option: (path, expires_at(path)) for option, path in found.items() if path is not None}
-    if tls is not None and (path := tls.files.certificate) is not None:
+    expiry: dict[str, tuple[Path | str, float | None]] = {
+        option: (path, expires_at(path)) for option, path in found.items() if path is not None
+    }
+    if tls is not None and tls.files.identity is not None:
+        expiry["kafka.ssl.certificate.pem"] = "in the configuration", tls.expires_at()
+    elif tls is not None and (path := tls.files.certificate) is not None:
         expiry["kafka.ssl.certificate.location"] = path, tls.expires_at()
     return expiry
 
@@ -48,11 +52,11 @@ def check_local(config: Config, report: Report) -> None:
     _check_listen(config, report)
 
 
-def _check_expiry(option: str, path: Path, at: float | None, report: Report) -> None:
+def _check_expiry(option: str, where: Path | str, at: float | None, report: Report) -> None:
     if at is None:
         return  # whatever reads the file reports it
     days = (at - time.time()) / 86400
-    fix = f"renew the certificate {path}"
+    fix = f"renew the certificate {where}"
     if days < 0:
         report.error("KW-CERTIFICATE", option, f"the certificate expired {-days:.1f} days ago", fix)
     elif days * 86400 < EXPIRES_SOON:

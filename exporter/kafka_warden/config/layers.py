@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES
+from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES, is_foreign
+from kafka_warden.clients.kafka.ssl_properties import PATHS, PEM_TEXTS
 from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.java_properties import PropertySecret, read_properties
@@ -22,6 +23,9 @@ JMX_PASSWORD: Final = "jmx.password"  # noqa: S105  # the key's name, not a pass
 _KAFKA: Final = "kafka."
 PROPERTIES_FILE: Final = "kafka.properties_file"
 """The one key below `kafka` that is no property of Kafka's clients."""
+_ABSENT_IF_EMPTY: Final = SECRET_PROPERTIES.union(PATHS, PEM_TEXTS)
+_FOREIGN_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+"""Not base64: lines of a key that are not continued are read as names, and names are logged."""
 _SECTIONS: Final = frozenset(
     ".".join(parts[:depth]) for parts in (key.split(".") for key in BY_KEY) for depth in range(1, len(parts))
 )
@@ -40,6 +44,8 @@ class Entry:
     where: str
     folder: Path | None = None
     """Start of a relative path: the folder of the file, or `None` for the working directory."""
+    foreign: bool = False
+    """A property in a properties file that is for another program. The value, which may be secret, is not kept."""
 
 
 Entries = dict[str, Entry]
@@ -108,12 +114,27 @@ def from_properties_file(named: Entry) -> Entries:
         found = read_properties(path, SECRET_PROPERTIES)
     except ConfigError as failure:
         raise type(failure)(f"{named.where}: {failure}") from None
+    for name, value in found.items():
+        if "-----BEGIN" in value and "-----END" not in value:
+            raise ConfigError(
+                f"{path}: {name}: the PEM text ends with its first line; end each line but the last with \\"
+            )
     return {
-        f"{_KAFKA}{name}": Entry(
-            PropertySecret(path, name) if name in SECRET_PROPERTIES else value, f"{path}: {name}", path.parent
-        )
+        f"{_KAFKA}{name}": _property_entry(path, name, value)
         for name, value in found.items()
+        if value or name not in _ABSENT_IF_EMPTY
     }
+
+
+def _property_entry(path: Path, name: str, value: str) -> Entry:
+    where = f"{path}: {name}"
+    if name.removesuffix(".file") not in SECRET_PROPERTIES and is_foreign(name):
+        if not _FOREIGN_NAME.fullmatch(name):
+            raise ConfigError(
+                f"{path}: a line does not start with the name of a property; it is not shown, as it may be secret"
+            )
+        return Entry(None, where, foreign=True)
+    return Entry(PropertySecret(path, name) if name in SECRET_PROPERTIES else value, where, path.parent)
 
 
 def from_environment(environment: Mapping[str, str]) -> Entries:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -161,6 +162,8 @@ def _kafka(entries: Entries, file: Path | None) -> KafkaConfig:
     of_kafka = {key.removeprefix("kafka."): entry for key, entry in entries.items() if key.startswith("kafka.")}
     for name, entry in of_kafka.items():
         secret = name.removesuffix(".file")
+        if entry.foreign:
+            continue
         if secret in SECRET_PROPERTIES:
             if secret in secrets:
                 raise ConfigError(f"{entry.where}: set either {secret} or {secret}.file, not both")
@@ -168,9 +171,11 @@ def _kafka(entries: Entries, file: Path | None) -> KafkaConfig:
         else:
             properties[name] = _property(name, entry)
     try:
-        return KafkaConfig(properties, secrets, translate(properties, secrets))
+        settings = translate(properties, secrets)
     except ConfigError as failure:
         raise ConfigError(_placed(str(failure), of_kafka, file)) from None
+    foreign = (name for name, entry in of_kafka.items() if entry.foreign)
+    return KafkaConfig(properties, secrets, replace(settings, ignored=tuple(sorted((*settings.ignored, *foreign)))))
 
 
 def _property(name: str, entry: Entry) -> str:

@@ -48,7 +48,7 @@ def _unescape(text: str) -> str:
 
 
 def read_properties(path: Path, secret: frozenset[str]) -> dict[str, str]:
-    """Read a file. If it sets one of the `secret` properties, it must not be readable by group or others.
+    """Read a file. If one of the `secret` properties is not empty, it must not be readable by group or others.
 
     Raises:
         ConfigError: it cannot be read, a line is no pair, or others may read its secrets.
@@ -63,7 +63,7 @@ def read_properties(path: Path, secret: frozenset[str]) -> dict[str, str]:
         raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
     except ValueError as failure:
         raise ConfigError(f"{path}: {failure}") from None
-    if not secret.isdisjoint(found):
+    if any(found.get(name) for name in secret):
         refuse_shared(path, status)
     return found
 

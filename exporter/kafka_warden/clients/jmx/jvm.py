@@ -96,7 +96,7 @@ def start(hello: Hello) -> str:
         import jpype  # noqa: PLC0415  an optional extra; numpy must be blocked first
     except ImportError:
         raise JvmError(
-            "JMX needs the extra [jmx]: pip install 'kafka-warden[jmx]', or remove jmx from the configuration"
+            "JMX needs the extra [jmx]: in a checkout pip install '.[jmx]', or remove jmx from the configuration"
         ) from None
     try:
         jpype.startJVM(*options(hello), classpath=[str(CLASSES)], convertStrings=False)

@@ -237,7 +237,7 @@ def kerberos(properties: Mapping[str, str], secrets: Mapping[str, SecretSource])
     if find_spec("gssapi") is None:
         raise ConfigError(
             f"kafka.sasl.mechanism: {MECHANISM} needs gssapi, which is not installed:"
-            " pip install 'kafka-warden[kerberos]'"
+            " in a checkout pip install '.[kerberos]'"
         )
     jaas = _read_jaas(secrets["sasl.jaas.config"]) if "sasl.jaas.config" in secrets else _Jaas()
     keytab = properties.get(KEYTAB) or jaas.keytab
@@ -249,6 +249,16 @@ def kerberos(properties: Mapping[str, str], secrets: Mapping[str, SecretSource])
     )
     made.check()
     return made
+
+
+def is_meant(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> bool:
+    """Return whether properties without a mechanism are for Kerberos, the default of other clients.
+
+    Raises:
+        SecretError: `sasl.jaas.config` cannot be read.
+    """
+    jaas = secrets.get("sasl.jaas.config")
+    return SERVICE in properties or (jaas is not None and parse_jaas(jaas.read()).module == _MODULE)
 
 
 def _read_jaas(source: SecretSource) -> _Jaas:

@@ -80,7 +80,7 @@ def _entries(content: bytes, name: str, password: str | None, key_password: str 
 
 def _read_pkcs12(content: bytes, name: str, password: str | None) -> Entries:
     if find_spec("cryptography") is None:
-        raise KeyStoreError("PKCS12 needs cryptography, which is not installed: pip install 'kafka-warden[stores]'")
+        raise KeyStoreError("PKCS12 needs cryptography, which is not installed: in a checkout pip install '.[stores]'")
     # Here, since only this format needs it.
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415

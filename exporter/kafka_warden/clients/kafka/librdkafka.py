@@ -16,7 +16,6 @@ from kafka_warden.settings.secrets import SecretSource
 _RENAMED: Final = {
     "request.timeout.ms": "socket.timeout.ms",
     "ssl.keystore.location": "ssl.certificate.location",
-    "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.truststore.location": "ssl.ca.location",
 }
 _PASSED: Final = frozenset(
@@ -31,7 +30,6 @@ _PASSED: Final = frozenset(
         "socket.connection.setup.timeout.ms",
         "socket.timeout.ms",
         "ssl.ca.location",
-        "ssl.ca.pem",
         "ssl.certificate.location",
         "ssl.crl.location",
         "ssl.endpoint.identification.algorithm",
@@ -80,6 +78,11 @@ def librdkafka(
     elif settings.credentials:
         username, password = settings.credentials.read()
         result |= {"sasl.username": username, "sasl.password": password.reveal()}
+    if files and files.ca_text is not None:
+        result["ssl.ca.pem"] = files.ca_text
+    if files and files.identity:
+        chain, key = files.identity
+        result |= {"ssl.certificate.pem": chain, "ssl.key.pem": key.reveal()}
     if files and files.key_password:
         result["ssl.key.password"] = files.key_password.read().reveal()
     return _without_stores(result, files) if files else result

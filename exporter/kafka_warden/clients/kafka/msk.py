@@ -16,6 +16,13 @@ MECHANISM: Final = "AWS_MSK_IAM"
 HANDLERS: Final = ("IAMClientCallbackHandler", "IAMOAuthBearerLoginCallbackHandler")
 MODULES: Final = ("IAMLoginModule", "OAuthBearerLoginModule")
 OPTIONS: Final = ("awsProfileName", "awsRoleArn", "awsRoleSessionName")
+IGNORED: Final = ("awsDebugCreds", "awsMaxBackOffTimeMs", "awsMaxRetries")
+"""Options that say nothing of the credentials."""
+UNSUPPORTED: Final = {
+    "awsRoleExternalId": "set awsProfileName to a profile with role_arn and external_id",
+    "awsStsRegion": "set the variable AWS_DEFAULT_REGION",
+}
+"""Options that AWS's package for Python does not take, with what to do instead."""
 _HOST: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
 _PACKAGE: Final = "aws_msk_iam_sasl_signer"
 
@@ -76,7 +83,7 @@ def msk_signer(hosts: Sequence[str], environment: Mapping[str, str], jaas: Jaas)
     if find_spec(_PACKAGE) is None:
         raise ConfigError(
             f"kafka.sasl.mechanism: {MECHANISM} needs {_PACKAGE}, which is not installed:"
-            " pip install 'kafka-warden[msk]'"
+            " in a checkout pip install '.[msk]'"
         )
     named = (found[1] for found in map(_HOST.search, hosts) if found)
     region = next(named, environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"))

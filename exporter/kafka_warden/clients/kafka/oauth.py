@@ -122,6 +122,11 @@ class _Reader:
         jaas = parse_jaas(source.read())
         if jaas.module != "OAuthBearerLoginModule":
             raise SecretError(f"{NAME}: the login module does not do OAUTHBEARER")
+        if any(name.startswith("ssl.") for name in jaas.options):
+            raise SecretError(
+                f"{NAME}: options ssl.* are not supported; set https.ca.location to a file with the certificates that"
+                " sign the issuer's"
+            )
         if any(not name.startswith(_OPTION) for name in jaas.options.keys() - {"clientId", "clientSecret", "scope"}):
             raise SecretError(f"{NAME}: known options are clientId, clientSecret, scope and {_OPTION}NAME")
         return jaas
@@ -142,7 +147,10 @@ def _msk_signer(
     jaas = Jaas("", {})
     if (source := secrets.get("sasl.jaas.config")) is not None:
         jaas = parse_jaas(source.read())
-        if jaas.module not in msk.MODULES or jaas.options.keys() - set(msk.OPTIONS):
+        for name, instead in msk.UNSUPPORTED.items():
+            if name in jaas.options:
+                raise SecretError(f"{NAME}: AWS's package for Python has no option {name}; {instead} instead")
+        if jaas.module not in msk.MODULES or jaas.options.keys() - {*msk.OPTIONS, *msk.IGNORED}:
             raise SecretError(f"{NAME}: expected {msk.MODULES[0]}, with no other options than {', '.join(msk.OPTIONS)}")
     return msk.msk_signer(hosts, os.environ, jaas)
 

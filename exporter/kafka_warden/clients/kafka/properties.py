@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.kerberos import KERBEROS_EFFECTIVE, MECHANISM, Kerberos, kerberos
+from kafka_warden.clients.kafka.kerberos import KERBEROS_EFFECTIVE, MECHANISM, Kerberos, is_meant, kerberos
 from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.oauth import OAUTH_ALIASES, OAUTH_EFFECTIVE, OAUTH_ONLY, oauth_tokens
 from kafka_warden.clients.kafka.sasl import MECHANISMS, WITH_TOKENS, Credentials, sasl_credentials
@@ -48,6 +48,8 @@ PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 DEFAULT_PORT: Final = 9092
 LARGEST_REPLY: Final = 1 << 28
 """Bytes: enough for the metadata of a cluster with a million partitions."""
+_OF_OTHERS: Final = "schema.registry."
+"""Properties of a client of schema registries. Some are named like those of Kafka, but are no typo."""
 _INT_MAX: Final = (1 << 31) - 1
 
 _EFFECTIVE: Final = {
@@ -70,8 +72,12 @@ _SSL_ONLY: Final = (
     "ssl.ca.location",
     "ssl.ca.pem",
     "ssl.certificate.location",
+    "ssl.certificate.pem",
     "ssl.key.location",
     "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.keystore.certificate.chain",
+    "ssl.keystore.key",
     "ssl.keystore.location",
     "ssl.keystore.password",
     "ssl.truststore.certificates",
@@ -96,7 +102,7 @@ class KafkaClientSettings:
     connect_timeout: float | None
     """Seconds, where one is set: `socket.connection.setup.timeout.ms`."""
     ignored: tuple[str, ...]
-    """Known properties that have no effect here."""
+    """Properties that have no effect here."""
     _watch: FileWatch
     _last_login: list[tuple[str, Secret]]
 
@@ -147,6 +153,11 @@ def check_name(name: str) -> None:
         raise ConfigError(f"kafka.{shown}: no Kafka client has this property{did_you_mean(name, KNOWN)}")
 
 
+def is_foreign(name: str) -> bool:
+    """Return whether a property is that of another program: no Kafka client has it, nor one with a name like it."""
+    return name not in KNOWN and (name.startswith(_OF_OTHERS) or not did_you_mean(name, KNOWN))
+
+
 def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource] | None = None) -> KafkaClientSettings:
     """Check the properties and turn them into settings. Every file that they name is read once, to see that it can be.
 
@@ -158,7 +169,7 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     plain, hidden = _split(properties, secrets or {})
     protocol = checked(plain, "security.protocol", _protocol, "PLAINTEXT")
     _refuse_unused_security(protocol, plain, hidden)
-    mechanism = checked(plain, "sasl.mechanism", _mechanism, "") if protocol.startswith("SASL") else None
+    mechanism = _chosen_mechanism(plain, hidden) if protocol.startswith("SASL") else None
     credentials = _credentials(plain, hidden, mechanism)
     files = tls_files(plain, hidden) if protocol.endswith("SSL") else None
     passwords = credentials.paths() if isinstance(credentials, Credentials | Kerberos) else ()
@@ -200,6 +211,11 @@ def _split(
         else:
             plain[canonical(name)] = value
     return plain, hidden
+
+
+def _chosen_mechanism(plain: Mapping[str, str], hidden: Mapping[str, SecretSource]) -> str:
+    default = MECHANISM if "sasl.mechanism" not in plain and is_meant(plain, hidden) else ""
+    return checked(plain, "sasl.mechanism", _mechanism, default)
 
 
 def _credentials(

@@ -1,6 +1,8 @@
 """The `ssl.` properties of a Kafka client, in librdkafka's spelling or Java's, as `TlsFiles`."""
 
+import re
 import ssl
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
@@ -9,7 +11,7 @@ from kafka_warden.clients.kafka.key_stores import is_pem
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.ciphers import openssl_ciphers
-from kafka_warden.settings.secrets import SecretSource
+from kafka_warden.settings.secrets import Secret, SecretSource
 from kafka_warden.settings.strict import read_file, reason
 
 T = TypeVar("T")
@@ -17,12 +19,10 @@ T = TypeVar("T")
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _OLD_VERSIONS: Final = ("SSLv3", "TLSv1", "TLSv1.1")
 _STORES: Final = ("ssl.truststore", "ssl.keystore")
-_NEEDS_FILES: Final = {
-    "ssl.certificate.pem": "ssl.certificate.location",
-    "ssl.key.pem": "ssl.key.location",
-    "ssl.keystore.certificate.chain": "ssl.keystore.location",
-    "ssl.keystore.key": "ssl.keystore.location",
-}
+_FILES: Final = ("ssl.certificate.location", "ssl.key.location", "ssl.keystore.location")
+_PAIRS: Final = (("ssl.certificate.pem", "ssl.key.pem"), ("ssl.keystore.certificate.chain", "ssl.keystore.key"))
+_PEM_BLOCK: Final = re.compile(r"(-----BEGIN [A-Z0-9 ]+-----)([A-Za-z0-9+/=\s]+)(-----END [A-Z0-9 ]+-----)")
+_PEM_LINE: Final = 64
 _TYPES: Final = ("PEM", "PKCS12", "JKS")
 
 SSL_EFFECTIVE: Final = frozenset(
@@ -31,12 +31,16 @@ SSL_EFFECTIVE: Final = frozenset(
         "ssl.ca.location",
         "ssl.ca.pem",
         "ssl.certificate.location",
+        "ssl.certificate.pem",
         "ssl.cipher.suites",
         "ssl.crl.location",
         "ssl.enabled.protocols",
         "ssl.endpoint.identification.algorithm",
         "ssl.key.location",
         "ssl.key.password",
+        "ssl.key.pem",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
         "ssl.keystore.location",
         "ssl.keystore.password",
         "ssl.keystore.type",
@@ -55,6 +59,14 @@ PATHS: Final = (
 )
 """Properties whose value is a path."""
 
+PEM_TEXTS: Final = (
+    "ssl.ca.pem",
+    "ssl.certificate.pem",
+    "ssl.keystore.certificate.chain",
+    "ssl.truststore.certificates",
+)
+"""Properties whose value is PEM text, and no secret."""
+
 
 def tls_files(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> TlsFiles:
     """Translate the `ssl.` properties.
@@ -62,7 +74,7 @@ def tls_files(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     Raises:
         ConfigError: a value cannot be used; the message names the property.
     """
-    _refuse_text(properties, secrets)
+    identity = _identity(properties, secrets)
     for store in _STORES:
         _check_store(store, properties)
     certificate = _path(properties, "ssl.certificate.location", "ssl.keystore.location")
@@ -71,13 +83,17 @@ def tls_files(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
         raise ConfigError(
             "kafka.ssl.key.location: a key needs its certificate; set kafka.ssl.certificate.location, too"
         )
+    ca_text = properties.get("ssl.ca.pem", properties.get("ssl.truststore.certificates"))
+    key_password = secrets.get("ssl.key.password")
     least, most = checked(properties, "ssl.enabled.protocols", _enabled_versions, "TLSv1.2,TLSv1.3")
     return TlsFiles(
         ca=_path(properties, "ssl.ca.location", "ssl.truststore.location"),
-        ca_text=properties.get("ssl.ca.pem", properties.get("ssl.truststore.certificates")),
+        ca_text=None if ca_text is None else _lines(ca_text),
         certificate=certificate,
         key=key,
-        key_password=secrets.get("ssl.key.password"),
+        identity=identity,
+        # As old as the key: a file with both may change.
+        key_password=key_password.read() if identity and key_password else key_password,
         ca_password=secrets.get("ssl.truststore.password"),
         certificate_password=secrets.get("ssl.keystore.password"),
         revoked=_path(properties, "ssl.crl.location"),
@@ -107,10 +123,28 @@ def _path(properties: Mapping[str, str], *names: str) -> Path | None:
     return Path(given[0]) if given else None
 
 
-def _refuse_text(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> None:
-    for name, instead in _NEEDS_FILES.items():
-        if name in properties or name in secrets:
-            raise ConfigError(f"kafka.{name}: not supported; put the PEM text into a file and set kafka.{instead}")
+def _identity(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> tuple[str, Secret] | None:
+    """Return certificate chain and key that are given as PEM text."""
+    given = {*properties, *secrets}
+    for pair in _PAIRS:
+        if given.isdisjoint(pair):
+            continue
+        if missing := [name for name in pair if name not in given]:
+            name = next(name for name in pair if name in given)
+            raise ConfigError(f"kafka.{name}: a certificate and its key belong together; set kafka.{missing[0]}, too")
+        chain, key = pair
+        others = (*_FILES, *(name for names in _PAIRS if names != pair for name in names))
+        if clash := [name for name in others if name in given]:
+            raise ConfigError(f"kafka.{chain}: set either this or {clash[0]}, not both")
+        return _lines(properties[chain]), Secret(_lines(secrets[key].read().reveal()))
+    return None
+
+
+def _lines(text: str) -> str:
+    """Return PEM text with its lines, which a properties file joins where it continues them."""
+    return _PEM_BLOCK.sub(
+        lambda found: "\n".join((found[1], *textwrap.wrap("".join(found[2].split()), _PEM_LINE), found[3], "")), text
+    )
 
 
 def _check_store(store: str, properties: Mapping[str, str]) -> None:

@@ -25,6 +25,8 @@ class TlsFiles:
     certificate: Path | None = None
     key: Path | None = None
     """`None` where the certificate's file holds the key, too."""
+    identity: tuple[str, Secret] | None = None
+    """Certificate chain and key as PEM text, in place of `certificate` and `key`."""
     key_password: SecretSource | None = None
     ca_password: SecretSource | None = None
     certificate_password: SecretSource | None = None
@@ -96,19 +98,20 @@ class TlsFiles:
         context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
 
     def _load_certificate(self, context: ssl.SSLContext) -> None:
-        if self.certificate is None:
+        if self.certificate is None and self.identity is None:
             return
         store = self.key_store()
-        pem = store.identity() if store is not None else None
+        pem = store.identity() if store is not None else self.identity
         password = self.key_password.read().reveal() if self.key_password else ""
         try:
-            if pem is not None:
-                _load_pem(context, *pem)
-                return
             # Always with a password: without one OpenSSL asks for it on the terminal and waits.
-            context.load_cert_chain(self.certificate, self.key, password=lambda: password)
+            if pem is not None:
+                _load_pem(context, *pem, password)
+            elif self.certificate is not None:
+                context.load_cert_chain(self.certificate, self.key, password=lambda: password)
         except (OSError, ValueError) as failure:
-            raise _unusable("certificate and key", self.key or self.certificate, failure) from None
+            where = self.key or self.certificate or "the given text"
+            raise _unusable("certificate and key", where, failure) from None
 
 
 def _store(
@@ -122,13 +125,13 @@ def _store(
     return None if pem or path is None else KeyStore(name, path, password, key_password)
 
 
-def _load_pem(context: ssl.SSLContext, chain: str, key: Secret) -> None:
+def _load_pem(context: ssl.SSLContext, chain: str, key: Secret, password: str) -> None:
     """Load PEM text, which Python's ssl takes from a file only: here from one in memory, which has no name."""
     file = os.memfd_create("certificate")
     with os.fdopen(file, "wb") as memory:
-        memory.write(f"{chain}{key.reveal()}".encode())
+        memory.write(f"{chain}\n{key.reveal()}".encode())
         memory.flush()
-        context.load_cert_chain(f"/proc/self/fd/{file}")
+        context.load_cert_chain(f"/proc/self/fd/{file}", password=lambda: password)
 
 
 def _unusable(what: str, where: Path | str, failure: Exception) -> ConfigError:
@@ -172,7 +175,7 @@ class TlsClient:
     def _read_expiry(self) -> float | None:
         store = self.files.key_store()
         if store is None:
-            return expires_at(self.files.certificate)
+            return expires_at(self.files.identity[0] if self.files.identity else self.files.certificate)
         try:
             return expires_at(store.identity()[0])
         except ConfigError:

@@ -41,7 +41,9 @@ class Topic:
         if found is None:
             raise ConfigError(f"--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC, got {place!r}")
         if find_spec("confluent_kafka") is None:
-            raise ConfigError("--input: a topic needs confluent-kafka: pip install 'kafka-warden[spark,history-kafka]'")
+            raise ConfigError(
+                "--input: a topic needs confluent-kafka: in a checkout pip install '.[spark,history-kafka]'"
+            )
         return cls(found[1], found[2], read_properties(properties) if properties else {})
 
     @property
