@@ -225,6 +225,12 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("kafka: {}\nkafka: {}", "the key kafka appears twice"),
     (f"kafka: {{client.id: [{LAUGHS}]}}", "expected at most 100000 values, with the values of each alias"),
     ("kafka: {client.id: &a [*a]}", "expected at most 100000 values"),
+    (
+        "a0: &a0 {x: 1}\n"
+        + "".join(f"a{each}: &a{each} {{<<: [*a{each - 1}, *a{each - 1}]}}\n" for each in range(1, 40)),
+        "not valid YAML: too many values are merged",
+    ),
+    ("topics:", "topics: expected keys and values below it"),
     ("polls: {interval: 1s}", "polls: unknown key; did you mean poll?"),
     ("poll: {intervall: 1s}", "poll.intervall: unknown key; did you mean poll.interval?"),
     ("poll.interval: 1s", "poll.interval: unknown key; write it below poll:"),

@@ -176,6 +176,19 @@ def test_a_weaker_configuration_needs_a_restart(
     assert f"kafka.{key}" in str(problem) and "restart" in str(problem) if key else problem is None
 
 
+def test_denied_topics_stay_denied_until_a_restart(reloading: Reloading) -> None:
+    """One of several patterns may go. Without any, the file may be cut off."""
+    reloading.reloader.config = reloading.load(topics={"deny": ["secret-.*", "old-.*"]})
+    reloading.load(topics={"deny": ["secret-.*"]})
+    reloading.reload()
+    assert not reloading.reloader.config.topics.matches("secret-1")
+    assert reloading.reloader.config.topics.matches("old-1")
+    reloading.load()
+    reloading.reload()
+    assert not reloading.reloader.config.topics.matches("secret-1")
+    assert "topics.deny: restart" in str(reloading.problem())
+
+
 def test_the_newest_read_decides_what_is_shown(reloading: Reloading) -> None:
     """A good configuration waits for the poll, then a bad one is read: the good one is used, the bad one is shown."""
     reloading.load(poll={"interval": "7s"})

@@ -29,7 +29,7 @@ _FOREIGN_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _SECTIONS: Final = frozenset(
     ".".join(parts[:depth]) for parts in (key.split(".") for key in BY_KEY) for depth in range(1, len(parts))
 )
-_NEVER_EMPTY: Final = ("kafka", "jmx", "jmx.tls", "web")
+_NEVER_EMPTY: Final = ("kafka", "jmx", "jmx.tls", "topics", "web")
 """Sections that protect something. With nothing below one the file may be cut off."""
 _SERVICE_LINK: Final = re.compile(r"(.*_)?SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|(.*_)?PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?")
 """Variables that Kubernetes sets in every pod for a service whose name starts with `kafka-warden`."""

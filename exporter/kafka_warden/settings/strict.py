@@ -85,6 +85,12 @@ class _StrictLoader(yaml.SafeLoader):
     PyYAML would read the user names `007` and `yes` as 7 and True.
     """
 
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put in what `<<` names: a few merges of merges can be billions of values."""
+        super().flatten_mapping(node)
+        if len(node.value) > MOST_VALUES:
+            raise yaml.constructor.ConstructorError(None, None, "too many values are merged", node.start_mark)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen = set()
         for key_node, _ in node.value:
