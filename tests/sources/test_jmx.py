@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -117,6 +118,14 @@ def test_every_quoted_value_comes_back(user: str, client_id: str) -> None:
         "client-id": client_id,
         "type": "Request",
     }
+
+
+@pytest.mark.parametrize("listed", ["a" * 50_000, 'a="' + '"' * 50_000])
+def test_a_long_name_that_is_none(listed: str) -> None:
+    """It takes no longer than it has characters: a false agent may send a thousand."""
+    began = process_time()
+    assert properties(f"k:type=Request,{listed}") == {"type": "Request"}
+    assert process_time() - began < 1
 
 
 def test_the_list_is_explicit_and_short() -> None:

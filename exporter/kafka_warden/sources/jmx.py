@@ -75,7 +75,11 @@ def properties(object_name: str) -> dict[str, str]:
     is URL-encoded before that (`Sanitizer.sanitize`), the client id is not: a `%41` in a client id is just that.
     """
     _, _, listed = object_name.partition(":")
-    return {key: _unquoted(value) for key, value in _PROPERTY.findall(listed)}
+    found, end = {}, 0
+    # A search from each character, as `findall` does it, needs 0.1 s for 4,096 of them that are no property.
+    while (each := _PROPERTY.match(listed, end)) is not None:
+        found[each[1]], end = _unquoted(each[2]), each.end()
+    return found
 
 
 def _unquoted(value: str) -> str:
