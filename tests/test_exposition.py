@@ -154,6 +154,14 @@ def test_what_utf8_cannot_write_does_not_break_the_page(names: set[str]) -> None
     assert len(users(series(parse_text(page.text.decode())))) == len(names)
 
 
+def test_what_utf8_cannot_write_is_escaped_as_the_format_has_it() -> None:
+    """Prometheus knows no escapes except those of backslash, quote and newline."""
+    page = with_quotas({"a\ud800"})
+    assert rb'user="a\\ud800"' in page.text
+    assert rb'user="a\\ud800"' in page.openmetrics
+    assert users(series(parse_text(page.text.decode()))) == {r"a\ud800"}
+
+
 @given(st.lists(st.sampled_from(["ada", "", "<default>", None, "grace"])))
 def test_no_label_set_appears_twice(names: list[str]) -> None:
     """Two answers for one label set are one series: Prometheus would refuse the whole page."""

@@ -126,7 +126,8 @@ def _cut(value: str) -> str:
 
 
 def _escape(value: str) -> str:
-    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+    text = value.encode("utf-8", "backslashreplace").decode()
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
 
 
 def _number(value: float) -> str:
@@ -143,7 +144,7 @@ def _page(families: list[tuple[AnyMetric, list[str]]], *, openmetrics: bool) -> 
     for metric, lines in families:
         parts.append(_header(metric, openmetrics=openmetrics))
         parts += lines
-    return "".join(parts).encode("utf-8", "backslashreplace")
+    return "".join(parts).encode()
 
 
 def _header(metric: AnyMetric, *, openmetrics: bool) -> str:

@@ -9,7 +9,8 @@ import pytest
 
 from bench.procfs import threads
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question
-from kafka_warden.clients.jmx.session import MOST_TARGETS, JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.slots import MOST_TARGETS
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
 from sandbox import wait_for

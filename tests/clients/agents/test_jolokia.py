@@ -1,12 +1,15 @@
 """Jolokia's answers, as version 2.4 gives them."""
 
 import json
+import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from kafka_warden.clients.agents.jolokia import read_beans
+from kafka_warden.clients.agents.jolokia import MOST_NAMES, read_beans
+from kafka_warden.clients.agents.names import LONGEST_NAME
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, BeanRow, Question
 from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, TooLargeError
 
@@ -102,6 +105,46 @@ def test_names_of_20_000_clients_are_no_large_answer() -> None:
         f"kafka.server:client-id=client-{number:06},type=Request,user=User-{number:06}" for number in range(20_000)
     ]
     assert read_beans(Agent({}, names).post, QUESTION).left_out == len(names) - MAX_ROWS
+
+
+def test_long_names() -> None:
+    """They are counted, and so is what is no name."""
+    longest, *names = (f"kafka.server:type=Request,client-id={'x' * n}" for n in (LONGEST_NAME - 36, LONGEST_NAME - 35))
+    assert len(longest) == LONGEST_NAME
+    found = read_beans(Agent({(longest, "rate"): 1}, [*names, longest, 3, [longest]]).post, QUESTION)
+    assert (found.rows[PATTERN], found.left_out) == ((BeanRow(longest, {"rate": 1}),), 3)
+
+
+def test_names_that_are_long_together() -> None:
+    """No more is sent than for usual names, however many bytes their characters have in JSON."""
+    names = [f"kafka.server:client-id={number:04}{'é' * 4000},type=Request" for number in range(MAX_ROWS)]
+    agent, sizes = Agent({}, names), []
+
+    def post(body: bytes) -> bytes:
+        sizes.append(len(body))
+        return agent.post(body)
+
+    left_out = read_beans(post, QUESTION).left_out
+    assert MAX_ROWS / 2 < left_out < MAX_ROWS
+    assert sizes[1] < 2.1 * MOST_NAMES, "there are two attributes"
+
+
+def test_one_answer_is_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several at once would need as many times the memory."""
+    parse, at_once, most = json.loads, [], []
+
+    def loads(body: bytes, **given: Any) -> Any:
+        at_once.append(1)
+        most.append(len(at_once))
+        time.sleep(0.01)
+        at_once.pop()
+        return parse(body, **given)
+
+    body = json.dumps([{"status": 200, "value": []}] * 3).encode()
+    with monkeypatch.context() as patched, ThreadPoolExecutor(4) as threads:
+        patched.setattr(json, "loads", loads)
+        list(threads.map(lambda _: read_beans(lambda _: body, QUESTION), range(8)))
+    assert most == [1] * 8
 
 
 @pytest.mark.parametrize(

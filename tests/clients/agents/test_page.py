@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from kafka_warden.clients.agents import prometheus
-from kafka_warden.clients.agents.names import Names
+from kafka_warden.clients.agents.names import LONGEST_NAME, Names
 from kafka_warden.clients.agents.prometheus import read_page
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, RawBeans
 from kafka_warden.errors import ProtocolError
@@ -69,7 +69,7 @@ def read(page: str, kind: str = "broker") -> RawBeans:
 )
 def test_a_number(kind: str, line: str, name: str, value: float) -> None:
     """It is the number that JMX has, in base units."""
-    assert parse_beans(read(f"# TYPE x untyped\n{line}\n", kind)).values == {name: value}
+    assert parse_beans(read(f"# TYPE x untyped\n{line}\nkafka_x 1\n", kind)).values == {name: value}
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,19 @@ def test_more_clients_than_memory_is_for(monkeypatch: pytest.MonkeyPatch) -> Non
     assert found.values["java.lang:type=Runtime", "StartTime"] == 5000
 
 
+def test_long_names() -> None:
+    """They are counted, once each; without their quotes and the pattern some 50 characters are left."""
+    page = "".join(
+        f'kafka_server_ControllerMutation_{name}{{client_id="{"x" * size}"}} 1\n'
+        for name in ("throttle_time", "tokens")
+        for size in (LONGEST_NAME - 50, LONGEST_NAME, LONGEST_NAME + 1)
+    )
+    found = read(page, "controller")
+    ((row,),) = found.rows.values()
+    assert (len(row.values), found.left_out) == (2, 2)
+    assert len(row.name) <= LONGEST_NAME
+
+
 @pytest.mark.parametrize(
     ("line", "most"),
     [
@@ -147,11 +160,27 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, line: str, most: int) -> None:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("page", ["", "<html></html>\n", "# HELP a b\n"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "",
+        "<html></html>\n",
+        "# HELP a b\n",
+        "Exporter is healthy.\n",
+        "<html>\nkafka\n</html>\n",
+        "# TYPE node_load1 gauge\nnode_load1 0.5\nprocess_start_time_seconds 1.795E9\n",
+    ],
+)
 def test_no_page(page: str) -> None:
-    """It has no line of a metric."""
-    with pytest.raises(ProtocolError, match=r"jmx\.path"):
+    """It has no line of a metric of Kafka."""
+    with pytest.raises(ProtocolError, match=r"jmx\.port or jmx\.path"):
         read(page)
+
+
+@pytest.mark.parametrize("line", ["kafka_log_Log_Size 1", "Kafka_server_x 1", "java_lang_Runtime_StartTime 1"])
+def test_a_page_without_what_is_wanted(line: str) -> None:
+    """Rules may leave it out."""
+    assert read(f"{line}\n").rows == {}
 
 
 def test_a_broken_line() -> None:

@@ -12,13 +12,14 @@ from kafka_warden.clients.agents import session as agents
 from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
 from kafka_warden.clients.jmx.session import Answer, JmxTarget
-from kafka_warden.clients.jmx.slots import FORGET
+from kafka_warden.clients.jmx.slots import FORGET, MOST_TARGETS
 from kafka_warden.clock import monotonic
 from kafka_warden.config.types import JmxTlsConfig
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
     AuthorizationError,
+    ConnectTimeoutError,
     ProtocolError,
     RefusedError,
     SourceError,
@@ -128,6 +129,99 @@ def test_a_poll_does_not_wait_for_a_slow_agent(server: Server, clock: Clock) -> 
     assert number(ask(asked, one, clock)) == 4
     assert began.wait(WITHIN), "meanwhile the agent is asked again"
     release.set()
+
+
+def test_polls_do_not_wait_again_and_again(server: Server) -> None:
+    """For an agent whose first reading does not end, only some do."""
+    release = threading.Event()
+
+    def held(_: bytes) -> bytes:
+        release.wait(WITHIN)
+        return PAGE
+
+    server.answer = held
+    asked, one = session(), target(server.address)
+    for _ in range(agents.MOST_WAITS):
+        began = monotonic()
+        assert isinstance(ask(asked, one, wait=0.05), AnswerTimeoutError)
+        assert monotonic() - began >= 0.05
+    began = monotonic()
+    assert isinstance(ask(asked, one), AnswerTimeoutError)
+    assert monotonic() - began < WITHIN / 2
+    release.set()
+
+
+def test_a_reading_that_ends_between_two_rare_polls(server: Server, clock: Clock) -> None:
+    """The second one has its number, although the next reading has not ended."""
+    asked, one, release = session(clock), target(server.address), threading.Event()
+
+    def held(_: bytes) -> bytes:
+        release.wait(WITHIN)
+        return PAGE
+
+    server.answer = held
+    assert isinstance(ask(asked, one, clock, wait=0), AnswerTimeoutError)
+    release.set()
+    wait_until(lambda: readers() == 0)
+    clock.now += 2 * FORGET
+    release.clear()
+    assert number(ask(asked, one, clock, wait=0)) == 4
+    release.set()
+
+
+def test_readings_that_wait_longer_than_between_two_rare_polls(server: Server, clock: Clock) -> None:
+    """They are read, once."""
+    held = Held(server, session(clock))
+    held.begin()
+    clock.now += 2 * FORGET
+    held.begin()
+    held.release.set()
+    answers = held.asked.ask(held.targets, clock() + WITHIN)
+    assert [number(answer) for answer in answers.values()] == [4] * len(held.targets)
+    assert held.requests == len(held.targets)
+
+
+def test_ten_thousand_brokers_cost_no_number_of_others(server: Server, clock: Clock) -> None:
+    """Metadata that names so many in each poll: there is state for 500, until they are not asked any more."""
+    asked, good = session(clock), replace(target(server.address), key="good")
+    ask(asked, good, clock)
+    with socket.create_server((LOOPBACK, 0)) as free:
+        port = free.getsockname()[1]
+    for poll in range(4):
+        many = [JmxTarget(str(each), f"127.0.0.{2 + poll}", port) for each in range(10_000)]
+        clock.now += FORGET if poll == 3 else 0
+        answers = asked.ask([*many, good], clock())
+        assert number(answers["good"]) == 4
+        refused = [each for each in answers.values() if f"{MOST_TARGETS} processes are asked at most" in str(each)]
+        assert len(refused) == 10_001 - (1 if poll in (1, 2) else MOST_TARGETS)
+        assert len(asked._slots) == MOST_TARGETS
+    wait_until(lambda: readers() == 0)
+
+
+def test_an_agent_that_answered_before_is_read_before_others(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    """However many places wait that do not answer."""
+    order: list[str] = []
+    release = threading.Event()
+
+    def read(_: AgentSession, one: JmxTarget, __: object) -> RawBeans:
+        order.append(one.key)
+        if one.key == "good":
+            return RawBeans(clock(), {})
+        release.wait(WITHIN)
+        raise ConnectTimeoutError("no answer")
+
+    monkeypatch.setattr(agents, "AT_ONCE", 1)
+    monkeypatch.setattr(AgentSession, "_answer", read)
+    asked, good = session(clock), JmxTarget("good", LOOPBACK, 1)
+    others = [JmxTarget(name, LOOPBACK, 1) for name in "abc"]
+    ask(asked, good, clock)
+    wait_until(lambda: readers() == 0)
+    asked.ask(others, clock())
+    wait_until(lambda: order == ["good", "a"])
+    clock.now += agents.EVERY
+    asked.ask([*others, good], clock())
+    release.set()
+    wait_until(lambda: order == ["good", "a", "good", "b", "c"])
 
 
 class Held:
@@ -277,18 +371,41 @@ def test_a_large_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None
     """It is not read to its end."""
     monkeypatch.setattr(agents, "MOST_PAGE", 1000)
     server.answer = lambda _: PAGE * 1000
-    assert isinstance(ask(session(), target(server.address)), TooLargeError)
+    answer = ask(session(), target(server.address))
+    assert isinstance(answer, TooLargeError)
+    assert (answer.__traceback__, answer.__context__) == (None, None), "their frames would keep what was read"
 
 
-def test_nothing_listens() -> None:
-    """It is tried again in the next poll."""
+def test_nothing_listens(clock: Clock) -> None:
+    """It is tried again soon, then less and less often, also after days."""
     with socket.create_server((LOOPBACK, 0)) as free:
-        address = f"{LOOPBACK}:{free.getsockname()[1]}"
-    asked = session()
-    assert isinstance(ask(asked, target(address)), RefusedError)
+        one = target(f"{LOOPBACK}:{free.getsockname()[1]}")
+    asked = session(clock)
+    assert isinstance(ask(asked, one, clock), RefusedError)
+    (slot,) = asked._slots.values()
+    for count, pause in enumerate((5, 10, 20, 40, 80, 160, 300, 300), start=1):
+        clock.now += pause - 1
+        ask(asked, one, clock)
+        assert (slot.failures, slot.reading) == (count, None)
+        clock.now += 1
+        slot.failures += 2000 if pause == 300 else 0
+        before = slot.failures
+        ask(asked, one, clock)
+        wait_until(lambda before=before: (slot.failures, slot.reading) == (before + 1, None))  # type: ignore[misc]  # bound in this round
+        slot.failures -= 2000 if pause == 300 else 0
+
+
+def test_nothing_listens_where_an_agent_did(clock: Clock) -> None:
+    """It is tried again in each poll."""
+    asked = session(clock)
     with Server(lambda _: PAGE) as server:
-        server_target = target(server.address)
-        assert number(ask(asked, server_target)) == 4
+        one = target(server.address)
+        assert number(ask(asked, one, clock)) == 4
+    clock.now += agents.EVERY
+    (slot,) = asked._slots.values()
+    for failures in range(1, 5):
+        ask(asked, one, clock)
+        wait_until(lambda failures=failures: (slot.failures, slot.reading) == (failures, None))  # type: ignore[misc]  # bound in this round
 
 
 def test_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:

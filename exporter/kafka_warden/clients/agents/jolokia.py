@@ -6,20 +6,29 @@ Each attribute is a request of its own: where one is not a number, as times are 
 
 import json
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final, TypeVar
 
+from kafka_warden.clients.agents.names import LONGEST_NAME
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, Question, RawBeans, Scalar
 from kafka_warden.errors import AuthorizationError, ProtocolError, TooLargeError
 
 Asked = TypeVar("Asked")
-Post = Callable[[bytes], bytes]
+Used = TypeVar("Used")
+Post = Callable[[bytes], bytes | bytearray]
+Answers = Sequence[Mapping[str, Any]]
 
-MOST_VALUES: Final = 300_000
-"""Values in an answer, each of which may need a hundred bytes. With 20,000 clients there are some 100,000."""
+MOST_VALUES: Final = 150_000
+"""Values in an answer, each of which may need some hundred bytes. With 20,000 clients there are some 60,000."""
+MOST_NAMES: Final = 1 << 20
+"""Bytes of the names of clients that are asked for, of each pattern."""
 _OK, _FORBIDDEN = 200, 403
 _ABSENT: Final = (400, 404)
 """No such attribute, or a value that cannot be written, and no such bean."""
+_parsing: Final = threading.Lock()
+"""An answer needs many times its size while it is parsed, and several agents are read at once."""
 
 
 def read_beans(post: Post, question: Question) -> RawBeans:
@@ -32,25 +41,31 @@ def read_beans(post: Post, question: Question) -> RawBeans:
     """
     named = [(bean.name, attribute) for bean in question.beans for attribute in bean.attributes]
     searches = [{"type": "search", "mbean": pattern.name} for pattern in question.patterns]
-    answers = _ask(post, [*map(_read, named), *searches])
-    if answers and all(answer["status"] == _FORBIDDEN for answer in answers):
-        raise AuthorizationError("Jolokia's policy (jolokia-access.xml) does not allow to read any of the beans")
-    matched = [sorted(map(str, _list(answer.get("value")))) for answer in answers[len(named) :]]
+
+    def known(answers: Answers) -> tuple[Sequence[tuple[tuple[str, str], Scalar]], Sequence[tuple[list[str], int]]]:
+        if answers and all(answer["status"] == _FORBIDDEN for answer in answers):
+            raise AuthorizationError("Jolokia's policy (jolokia-access.xml) does not allow to read any of the beans")
+        matched = [_list(answer.get("value")) for answer in answers[len(named) :]]
+        return _numbers(named, answers[: len(named)]), [_names(each) for each in matched]
+
+    values, matched = _ask(post, [*map(_read, named), *searches], known)
     asked = [
         (pattern.name, name, attribute)
-        for pattern, names in zip(question.patterns, matched, strict=True)
-        for name in names[:MAX_ROWS]
+        for pattern, (names, _) in zip(question.patterns, matched, strict=True)
+        for name in names
         for attribute in pattern.attributes
     ]
     found: dict[str, dict[str, dict[str, Scalar]]] = {pattern.name: {} for pattern in question.patterns}
-    answered = _ask(post, [_read((name, attribute)) for _, name, attribute in asked]) if asked else ()
-    for (pattern_name, name, attribute), number in _numbers(asked, answered):
+    reads = [_read((name, attribute)) for _, name, attribute in asked]
+    for (pattern_name, name, attribute), number in (
+        _ask(post, reads, lambda answers: _numbers(asked, answers)) if asked else ()
+    ):
         found[pattern_name].setdefault(name, {})[attribute] = number
     return RawBeans(
         math.nan,
-        dict(_numbers(named, answers[: len(named)])),
+        dict(values),
         {pattern: tuple(BeanRow(name, values) for name, values in beans.items()) for pattern, beans in found.items()},
-        sum(max(0, len(names) - MAX_ROWS) for names in matched),
+        sum(left_out for _, left_out in matched),
     )
 
 
@@ -58,9 +73,14 @@ def _read(named: tuple[str, str]) -> dict[str, str]:
     return {"type": "read", "mbean": named[0], "attribute": named[1]}
 
 
-def _ask(post: Post, requests: Sequence[Mapping[str, str]]) -> Sequence[Mapping[str, Any]]:
-    """Return an answer for each request."""
+def _ask(post: Post, requests: Sequence[Mapping[str, str]], use: Callable[[Answers], Used]) -> Used:
+    """Return what `use` makes of the answers, one for each request."""
     body = post(json.dumps(requests).encode())
+    with _parsing:
+        return use(_answers(body, len(requests)))
+
+
+def _answers(body: bytes | bytearray, count: int) -> Answers:
     if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise TooLargeError(f"Jolokia answers with more than {MOST_VALUES} values")
     try:
@@ -68,7 +88,7 @@ def _ask(post: Post, requests: Sequence[Mapping[str, str]]) -> Sequence[Mapping[
         answers = json.loads(body, parse_int=float)
     except (ValueError, RecursionError):
         answers = None
-    known = isinstance(answers, list) and len(answers) == len(requests)
+    known = isinstance(answers, list) and len(answers) == count
     if not known or not all(isinstance(answer, dict) and isinstance(answer.get("status"), float) for answer in answers):
         raise ProtocolError("the answer is none of Jolokia's; correct jmx.path")
     failed = [answer for answer in answers if answer["status"] not in (_OK, _FORBIDDEN, *_ABSENT)]
@@ -77,6 +97,14 @@ def _ask(post: Post, requests: Sequence[Mapping[str, str]]) -> Sequence[Mapping[
             f"Jolokia failed with status {failed[0]['status']:.0f}: {str(failed[0].get('error'))[:300]}"
         )
     return list(answers)
+
+
+def _names(matched: Sequence[object]) -> tuple[list[str], int]:
+    """Return the names to ask for, and how many are left out."""
+    names = sorted(name for name in matched if isinstance(name, str) and len(name) <= LONGEST_NAME)[:MAX_ROWS]
+    sizes = accumulate(len(json.dumps(name)) for name in names)
+    kept = [name for name, size in zip(names, sizes, strict=True) if size <= MOST_NAMES]
+    return kept, len(matched) - len(kept)
 
 
 def _list(value: object) -> Sequence[object]:

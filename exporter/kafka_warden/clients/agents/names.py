@@ -13,6 +13,8 @@ from kafka_warden.clients.jmx.protocol import Question
 
 Labels = frozenset[tuple[str, str]]
 
+LONGEST_NAME: Final = 4096
+"""Characters of the name of a client's bean; longer ones are left out."""
 _OTHER: Final = re.compile(r"[^a-z0-9_]+")
 _PERCENTILE: Final = re.compile(r"(\d+)thPercentile")
 _PER_SECOND: Final = re.compile(r"PerSec\w*$")

@@ -10,7 +10,7 @@ from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from kafka_warden.clients.agents.names import Names, Number, label
+from kafka_warden.clients.agents.names import LONGEST_NAME, START_TIME, Names, Number, label
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, RawBeans, Scalar
 from kafka_warden.errors import ProtocolError
 
@@ -29,7 +29,7 @@ def read_page(lines: Iterable[bytes], names: Names) -> RawBeans:
     """Read the wanted numbers; the answer has no time.
 
     Raises:
-        ProtocolError: a wanted line is not in the format, or there is no line of it at all.
+        ProtocolError: a wanted line is not in the format, or no line is a metric of Kafka.
     """
     values: dict[tuple[str, str], Scalar] = {}
     clients: dict[str, dict[str, dict[str, Scalar]]] = defaultdict(lambda: defaultdict(dict))
@@ -41,7 +41,7 @@ def read_page(lines: Iterable[bytes], names: Names) -> RawBeans:
         elif (number := names.of_clients.get(name)) is not None and {key for key, _ in keyed} <= _KEYS.keys():
             found, bean = clients[number.bean], _object_name(number.bean, dict(keyed))
             if bean not in found:
-                if size >= MOST_CLIENTS:
+                if size >= MOST_CLIENTS or len(bean) > LONGEST_NAME:
                     beyond[number] += 1
                     continue
                 size += sys.getsizeof(bean) + _ROW
@@ -71,14 +71,16 @@ def _samples(lines: Iterable[bytes], wanted: frozenset[str]) -> Iterator[tuple[s
 
 
 def _wanted(lines: Iterable[bytes], wanted: frozenset[str]) -> Iterator[bytes]:
-    any_line = False
+    any_of_kafka = False
     for line in lines:
         if (found := _NAME.match(line)) is not None:
-            any_line = True
-            if found[0].lower().decode() in wanted:
+            name = found[0].lower().decode()
+            # Pages of other programs have the start time, too.
+            any_of_kafka |= name.startswith("kafka_") or (name in wanted and name != START_TIME)
+            if name in wanted:
                 yield line
-    if not any_line:
-        raise ProtocolError("the answer is no page of metrics; correct jmx.path")
+    if not any_of_kafka:
+        raise ProtocolError("the answer is no page with metrics of Kafka; correct jmx.port or jmx.path")
 
 
 def _object_name(pattern: str, labels: Mapping[str, str]) -> str:

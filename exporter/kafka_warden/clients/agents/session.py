@@ -7,17 +7,25 @@ than a poll comes. Between two readings the last one is the answer, with its tim
 import math
 import ssl
 import threading
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kafka_warden.clients.agents.http import answer
+from kafka_warden.clients.agents.http import CONNECT_SECONDS, answer
 from kafka_warden.clients.agents.jolokia import read_beans
 from kafka_warden.clients.agents.names import Names
 from kafka_warden.clients.agents.prometheus import read_page
 from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
-from kafka_warden.clients.jmx.slots import AUTH_HOLD, FORGET, Answer, JmxTarget, Place, refuse_clear_password
+from kafka_warden.clients.jmx.slots import (
+    AUTH_HOLD,
+    FORGET,
+    MOST_TARGETS,
+    Answer,
+    JmxTarget,
+    Place,
+    no_room,
+    refuse_clear_password,
+)
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
     AnswerTimeoutError,
@@ -38,12 +46,14 @@ COST: Final = 50
 LONGEST: Final = 30.0
 """Seconds of a request."""
 LONGEST_PAUSE: Final = 300.0
-"""Seconds after readings that failed; 60 after the first one."""
+"""Seconds after readings that failed; 60 after the first one, or 5 where no agent ever answered."""
 AT_ONCE: Final = 8
 """Readings at the same time."""
+MOST_WAITS: Final = 3
+"""Polls that wait for the first reading of an agent."""
 MOST_PAGE: Final = 256 << 20
 """Bytes of a page, which is read line by line. With a rule for everything, 10,000 replicas are some 10 MB."""
-MOST_JSON: Final = 8 << 20
+MOST_JSON: Final = 6 << 20
 """Bytes of an answer of Jolokia. The names of 20,000 clients are some 2 MB, and what 1,000 of them answer 1 MB."""
 JOLOKIA: Final = "/jolokia"
 """End of a path behind which Jolokia is."""
@@ -58,8 +68,12 @@ class _Slot:
     used: float
     answer: Answer | None = None
     due: float = -math.inf
+    answered: bool = False
+    """Whether any reading succeeded."""
     failures: int = 0
-    """Readings in a row that failed after the agent was connected to."""
+    """Readings in a row that failed."""
+    waits: int = 0
+    """Polls that came before the end of the first reading."""
     reading: threading.Event | None = None
     """Set when the reading that waits or is under way ends."""
     password: Secret | None = None
@@ -85,7 +99,7 @@ class AgentSession:
     """There is no child process."""
     _slots: dict[Place, _Slot] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _due: deque[_Slot] = field(default_factory=deque)
+    _due: dict[Place, _Slot] = field(default_factory=dict)
     """Readings that wait for a thread."""
     _threads: int = 0
 
@@ -97,31 +111,40 @@ class AgentSession:
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Answer]:
         """Return the latest answer of each; start the readings that are due.
 
-        Only a target that never answered is waited for, until the deadline (`clock`).
+        Only a first reading is waited for, by a few polls, until the deadline (`clock`).
         """
         with self._lock:
             now = self.clock()
-            self._slots = {place: slot for place, slot in self._slots.items() if now - slot.used < FORGET}
-            slots = {target.key: self._wanted(target, now) for target in targets}
+            asked = {target.place for target in targets}
+            self._slots = {
+                place: slot for place, slot in self._slots.items() if place in asked or now - slot.used < FORGET
+            }
+            self._due = {place: slot for place, slot in self._due.items() if place in self._slots}
+            slots = {target.key: slot for target in targets if (slot := self._wanted(target, now)) is not None}
             self._start_threads()
         for slot in slots.values():
-            if slot.answer is None and (reading := slot.reading) is not None:
+            if slot.answer is None and slot.waits <= MOST_WAITS and (reading := slot.reading) is not None:
                 reading.wait(max(0.0, deadline - self.clock()))
         return {
-            target.key: slots[target.key].answer
-            or AnswerTimeoutError(f"the agent at {target.host}:{target.port} has not answered yet")
+            target.key: no_room(target)
+            if (slot_of := slots.get(target.key)) is None
+            else slot_of.answer or AnswerTimeoutError(f"the agent at {target.host}:{target.port} has not answered yet")
             for target in targets
         }
 
     def close(self) -> None:
         """Nothing to end: readings are on daemon threads, and end with their time limit."""
 
-    def _wanted(self, target: JmxTarget, now: float) -> _Slot:
+    def _wanted(self, target: JmxTarget, now: float) -> _Slot | None:
+        """Return the state of a target; `None` where there is no room for another one."""
+        if target.place not in self._slots and len(self._slots) >= MOST_TARGETS:
+            return None
         slot = self._slots.setdefault(target.place, _Slot(target, now))
         slot.target, slot.used = target, now
+        slot.waits += slot.answer is None
         if slot.reading is None and (now >= slot.due or _corrected(target, slot)):
             slot.reading = threading.Event()
-            self._due.append(slot)
+            self._due[target.place] = slot
         return slot
 
     def _start_threads(self) -> None:
@@ -132,18 +155,18 @@ class AgentSession:
                 self._threads += 1
         except RuntimeError:  # no thread can start now, and a poll must not wait for what none reads
             while self._due and not self._threads:
-                self._due.popleft().reading = None
+                self._due.popitem()[1].reading = None
 
     def _read_due(self) -> None:
         while (slot := self._next()) is not None:
             self._read(slot)
 
     def _next(self) -> _Slot | None:
+        """Return what is due first, of agents that have answered before all others."""
         with self._lock:
-            while self._due:
-                slot = self._due.popleft()
-                if self.clock() - slot.used < FORGET:  # otherwise `ask` drops the slot
-                    return slot
+            if self._due:
+                first = min(self._due.values(), key=lambda slot: (not slot.answered, slot.due))
+                return self._due.pop(first.target.place)
             self._threads -= 1
             return None
 
@@ -153,13 +176,14 @@ class AgentSession:
         try:
             found: Answer = self._answer(target, slot)
         except SourceError as fault:
-            found = fault
+            found = type(fault)(str(fault))  # without the frames of its traceback, which have the whole answer
         except Exception as failure:  # noqa: BLE001  # whatever a library raises: a poll may wait for the result
             found = ProtocolError(f"{target.host}:{target.port} cannot be read: {type(failure).__name__}")
         ended = self.clock()
         with self._lock:
             slot.failures = slot.failures + 1 if isinstance(found, SourceError) else 0
-            pause = _pause(found, slot.failures)
+            slot.answered |= isinstance(found, RawBeans)
+            pause = _pause(found, slot)
             if isinstance(found, RawBeans):
                 pause = max(EVERY, COST * (ended - began))
                 found = replace(found, at=ended, took=ended - began, every=pause)
@@ -184,9 +208,12 @@ class AgentSession:
         if self.source == "jolokia":
             path = f"{self.path.rstrip('/')}/"
 
-            def post(body: bytes) -> bytes:
+            def post(body: bytes) -> bytearray:
+                found = bytearray()
                 with answer(target, path, body, password, LONGEST, context, MOST_JSON) as lines:
-                    return b"".join(lines)
+                    for line in lines:
+                        found += line
+                return found
 
             return read_beans(post, question)
         with answer(target, self.path, None, password, LONGEST, context, MOST_PAGE) as lines:
@@ -210,10 +237,16 @@ def _corrected(target: JmxTarget, slot: _Slot) -> bool:
         return False
 
 
-def _pause(found: Answer, failures: int) -> float:
-    """Return the seconds until an agent that failed is asked again. Where nothing answers, that costs no broker."""
-    if isinstance(found, AuthenticationError):
-        return AUTH_HOLD
-    if isinstance(found, RefusedError | ConnectTimeoutError | TlsError):
+def _pause(found: Answer, slot: _Slot) -> float:
+    """Return the seconds until an agent that failed is asked again.
+
+    Where nothing answers, that costs no broker. But metadata may name any number of such places, so one that never
+    answered is asked less and less often.
+    """
+    unconnected = isinstance(found, RefusedError | ConnectTimeoutError | TlsError)
+    if slot.answered and unconnected:
         return 0.0
-    return min(EVERY * 2.0 ** (failures - 1), LONGEST_PAUSE)
+    if slot.answered and isinstance(found, AuthenticationError):
+        return AUTH_HOLD
+    first = CONNECT_SECONDS if unconnected else EVERY
+    return min(first * 2.0 ** min(slot.failures - 1, 10), LONGEST_PAUSE)

@@ -12,7 +12,17 @@ from typing import Any, Final
 
 from kafka_warden.clients.jmx.process import ChildProcess
 from kafka_warden.clients.jmx.protocol import Hello, Kind, Question, RawBeans, Request, TlsFiles, decode_reply, encode
-from kafka_warden.clients.jmx.slots import FORGET, Answer, JmxTarget, Place, Slot, Wanted, refuse_clear_password
+from kafka_warden.clients.jmx.slots import (
+    FORGET,
+    MOST_TARGETS,
+    Answer,
+    JmxTarget,
+    Place,
+    Slot,
+    Wanted,
+    no_room,
+    refuse_clear_password,
+)
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
     AnswerTimeoutError,
@@ -30,10 +40,6 @@ log = logging.getLogger(__name__)
 
 MEMORY_LIMIT: Final = 256 << 20
 """Bytes of memory (RSS) above which the child is replaced. It needs some 90 MiB; a slow leak must not last for days."""
-
-MOST_TARGETS: Final = 500
-"""Targets within `FORGET` seconds. Each has a thread and a socket in the child, and metadata may name any number of
-brokers."""
 
 START_LIMIT: Final = 60.0
 """Seconds within which a JVM must start, and after which a failed start is tried again."""
@@ -101,7 +107,7 @@ class JmxSession:
             while self._unsettled(asked, child) and child.ended is None and monotonic() < deadline:
                 self._changed.wait(deadline - monotonic())
             answers = {wanted.target.key: wanted.answer or _nothing(wanted.target, child) for wanted in asked}
-            return {target.key: answers.get(target.key) or _no_room(target) for target in targets}
+            return {target.key: answers.get(target.key) or no_room(target) for target in targets}
 
     def close(self) -> None:
         """End the child within a second. Calls of `ask` in other threads return errors at once."""
@@ -208,10 +214,6 @@ class JmxSession:
         slot = self._asked.pop(reply.id, None)
         if child is self._child and slot is not None:
             slot.take(reply, monotonic())
-
-
-def _no_room(target: JmxTarget) -> SourceError:
-    return ProtocolError(f"JMX at {target.host}:{target.port} is not asked: {MOST_TARGETS} processes are asked at most")
 
 
 def _nothing(target: JmxTarget, child: ChildProcess) -> SourceError:

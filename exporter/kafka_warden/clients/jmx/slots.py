@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_warden.clients.jmx.protocol import Kind, RawBeans, Reply, result
-from kafka_warden.errors import AuthenticationError, SourceError, TlsError
+from kafka_warden.errors import AuthenticationError, ProtocolError, SourceError, TlsError
 from kafka_warden.settings.secrets import Secret, SecretSource
 
 AUTH_HOLD: Final = 60.0
@@ -14,6 +14,10 @@ AUTH_HOLD: Final = 60.0
 
 FORGET: Final = 300.0
 """Seconds after which the state of a target that is no longer asked is dropped."""
+
+MOST_TARGETS: Final = 500
+"""Targets within `FORGET` seconds. Each has state, over RMI also a thread and a socket in the child, and metadata may
+name any number of brokers."""
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +63,11 @@ def refuse_clear_password(target: JmxTarget) -> None:
             f"JMX at {target.host}:{target.port} would get the password in clear, and only the metadata names"
             " this host: set jmx.tls.ca_file, or name the address in jmx.brokers"
         )
+
+
+def no_room(target: JmxTarget) -> SourceError:
+    """Return the answer for a target beyond `MOST_TARGETS`."""
+    return ProtocolError(f"JMX at {target.host}:{target.port} is not asked: {MOST_TARGETS} processes are asked at most")
 
 
 @dataclass(slots=True)
