@@ -248,5 +248,5 @@ def _pause(found: Answer, slot: _Slot) -> float:
         return 0.0
     if slot.answered and isinstance(found, AuthenticationError):
         return AUTH_HOLD
-    first = CONNECT_SECONDS if unconnected else EVERY
-    return min(first * 2.0 ** min(slot.failures - 1, 10), LONGEST_PAUSE)
+    first, longest = (CONNECT_SECONDS, EVERY) if unconnected else (EVERY, LONGEST_PAUSE)
+    return min(first * 2.0 ** min(slot.failures - 1, 10), longest)

@@ -130,6 +130,8 @@ class ChildProcess:
     def _spawn(self) -> None:
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         environment["PYTHONPATH"] = os.pathsep.join(path for path in (str(_ROOT), *sys.path) if path)
+        # RMI's threads come and go, and each of glibc's arenas, one for each thread, grows for hours.
+        environment["MALLOC_ARENA_MAX"] = "1"
         command = [sys.executable, "-P", *_PROGRAM, str(os.getpid())]
         with self._changed:
             if self._stop:
