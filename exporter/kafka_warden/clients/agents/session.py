@@ -46,7 +46,7 @@ COST: Final = 50
 LONGEST: Final = 30.0
 """Seconds of a request."""
 LONGEST_PAUSE: Final = 300.0
-"""Seconds after readings that failed; 60 after the first one, or 5 where no agent ever answered."""
+"""Seconds after readings that failed; 60 after the first one. Where nothing was ever reached, 5 to 60."""
 AT_ONCE: Final = 8
 """Readings at the same time."""
 MOST_WAITS: Final = 3
