@@ -14,6 +14,8 @@ from tests.faults.faults_brokers import blind, no_numbers
 from tests.faults.witness import TIME_LIMIT, Witness
 
 POLLS: Final = 60
+MOST_POLLS: Final = 360
+"""In which `POLLS` have short pauses: each fourth one, as measured."""
 INTERVAL: Final = 2.0
 """Seconds, as the stage configures it."""
 SHORT: Final = 0.3
@@ -69,7 +71,7 @@ def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
     links, before = _links(witness), witness.page
     with _quota(witness):
         longest = list[float]()
-        for page in islice(witness.pages(3 * POLLS * TIME_LIMIT), 3 * POLLS):
+        for page in islice(witness.pages(MOST_POLLS * TIME_LIMIT), MOST_POLLS):
             longest.append(max(page.brokers("broker_throttle_seconds").values()))
             assert longest[-1] > SHORT or not page.down()
             _assert_linked(witness, links, before)

@@ -15,8 +15,8 @@ from tests.faults import faults_web as web
 from tests.faults.conftest import Stages
 from tests.faults.witness import Used, Witness
 
-LONGEST = 900
-"""Seconds: `throttled_long` waits for 60 polls of six seconds and more, then for all to be as before."""
+LONGEST = 1200
+"""Seconds: the throttled faults wait for hundreds of polls, or for 60 of six seconds and more."""
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.full_faults, pytest.mark.timeout(LONGEST)]
 
