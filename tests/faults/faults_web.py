@@ -21,6 +21,8 @@ from tests.support.threads import repeating
 CLIENTS: Final = 50
 HALVES, SILENT = 300, 20
 MOST_CONNECTIONS: Final = 64
+PASSING: Final = 4
+"""Descriptors that come and go: of files that are read, and of a connection to a controller."""
 SCRAPES: Final = 10_000
 REQUESTS: Final = "kafka.network:type=RequestMetrics,name=RequestsPerSec,request=ListOffsets,*"
 """Which no client of the cluster sends except the sidecar."""
@@ -71,7 +73,8 @@ def slow_clients(witness: Witness) -> Iterator[set[Fired]]:
         with repeating(drip, 1.0):
             for _ in range(5):
                 witness.until(lambda page: not page.down(), "every source answers")
-                assert witness.used()["sidecar"][0] - before <= MOST_CONNECTIONS
+                used = witness.used()["sidecar"][0]
+                assert used - before <= MOST_CONNECTIONS + PASSING, f"{before} became {used}"
             assert (witness.page.get("web_connections") or 0) <= MOST_CONNECTIONS
             witness.until(lambda page: page.one("web_connections_closed_total", reason="evicted"), "it counts them")
             yield set()
