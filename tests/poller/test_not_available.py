@@ -315,6 +315,21 @@ def test_a_listener_of_controllers_that_never_answered_is_not_available(started:
     assert started.down() == {"configs100": "refused"}
 
 
+def test_a_window_that_is_configured_later_ends_the_failure(started: Polling) -> None:
+    """What is not asked any more has not failed; without the option it is asked again."""
+    started.brokers.rule(100, "DescribeConfigs", hang=True)
+    started.poll()
+    assert started.down() == {"configs100": "timeout"}
+    window = ControllerWindow(samples=1, seconds=11.0)
+    settings = PollerSettings(interval=INTERVAL, deadline=DEADLINE, controller_window=window)
+    started.poller.configure(settings, None, None)
+    assert started.poll().controller_window == window
+    assert started.down() == {}
+    started.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE), None, None)
+    started.poll(60.0)
+    assert started.down() == {"configs100": "timeout"}
+
+
 def test_a_window_that_is_configured_is_not_asked(brokers: ScriptedCluster, clock: VirtualClock) -> None:
     """The listener of the controllers is out of reach then."""
     brokers.controller()

@@ -179,10 +179,15 @@ class ClusterQuestions:
 
     def _lead_by(self, quorum: Quorum) -> None:
         state, before = self.context.state, self.context.state.answers.quorum
-        if before is not None and before.leader != quorum.leader and before.leader not in state.answers.brokers:
-            state.book.forget([str(before.leader)], Source.CONFIGS)
+        if before is not None and before.leader != quorum.leader:
+            self._forget_controller(before.leader)
         state.answers.quorum = quorum
         state.answers.mark_answered(Source.QUORUM, self.context.clock)
+
+    def _forget_controller(self, node: int) -> None:
+        """Drop the outcome of its own listener, which is not asked any more. A broker that is one keeps its own."""
+        if node not in self.context.state.answers.brokers:
+            self.context.state.book.forget([str(node)], Source.CONFIGS)
 
     async def slow_questions(self, layout: Layout) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""
@@ -245,7 +250,10 @@ class ClusterQuestions:
         """
         state, quorum = self.context.state, self.context.state.answers.quorum
         node = self.context.controller if quorum is None else quorum.leader
-        if node is None or state.answers.window is not None:
+        if node is None:
+            return
+        if state.answers.window is not None:
+            self._forget_controller(node)
             return
         if node != state.window_of:
             state.window_of = node
