@@ -40,6 +40,7 @@ Memory is the anonymous part of Pss. Pss itself also has the pages of files, so 
 run, by 3 MB when four other Python programs do, and rises by as much when they end."""
 HANGS = 20.0
 SEEN = 10.0
+"""Until the sidecar has polled all brokers again."""
 RESTS = 30.0
 TIME_LIMIT = 10.0
 """Seconds of a scrape, as Prometheus has it by default."""

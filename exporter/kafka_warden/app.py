@@ -27,7 +27,7 @@ from kafka_warden.reload import Reloader
 from kafka_warden.settings.secrets import FileWatch
 from kafka_warden.state import StateFile
 from kafka_warden.timer import Timer
-from kafka_warden.web.health import HealthCheck
+from kafka_warden.web.health import AT_START, HealthCheck
 from kafka_warden.web.server import WebServer, WebSettings
 
 log = structlog.get_logger(__name__)
@@ -117,11 +117,9 @@ class Sidecar:
         self._signals.save = partial(self._cycle.save, STOP_WITHIN)
         port = self._server.start()
         log.info("listening", host=config.web.listen.host, port=port)
-        threads = ["signals", "network", "web", "APScheduler", "watchdog"]
-        if self._history is not None:
-            threads += self._history.start()
+        of_history = self._history.start() if self._history is not None else ()
         self._timer.start()
-        self._health.started = threads
+        self._health.started = (*AT_START, *of_history)
         notify("READY=1")
 
     def supervise(self) -> int:

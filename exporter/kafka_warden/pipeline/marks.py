@@ -126,9 +126,11 @@ def _begin(claim: Claim, start: float, end: float) -> Work:
             if span[0] < span[1]:
                 hours[cluster].append((int(span[0]), int(span[1])))
                 rows += part or 0
-    # The spans of all batches are known where no batch was left out.
-    gaps = {cluster: NEAR if chosen or cluster not in claim.batches else 0 for cluster in hours}
-    joint = {cluster: joined(spans, gaps[cluster]) for cluster, spans in sorted(hours.items())}
+    joint = {
+        # The spans of all batches are known where no batch was left out.
+        cluster: joined(spans, NEAR if chosen or cluster not in claim.batches else 0)
+        for cluster, spans in sorted(hours.items())
+    }
     return Work(claim, done, joint, not chosen, rows)
 
 

@@ -48,9 +48,13 @@ BLIND: Final = "KafkaWardenBlind"
 JMX: Final = "KafkaWardenJmxUnreachable"
 
 
+RUNBOOKS: Final = "alerts/runbooks/"
+"""Folder of the runbooks, in the project and below the address of the status page."""
+
+
 def runbook(alert: str | None) -> str | None:
-    """Return the path of an alert's runbook, in the project and below the address of the status page."""
-    return None if alert is None else f"alerts/runbooks/{alert}.md"
+    """Return the path of an alert's runbook."""
+    return None if alert is None else f"{RUNBOOKS}{alert}.md"
 
 
 def severity(alert: str | None) -> str:

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-LONG_LIVED: Final = ("MainThread", "signals", "APScheduler", "polls", "watchdog", "network", "web", "history")
+AT_START: Final = ("signals", "APScheduler", "watchdog", "network", "web")
+"""Names of the threads that run from the start on, besides those of history."""
+LONG_LIVED: Final = ("MainThread", *AT_START, "polls", "history")
 """Starts of the names of all threads that run as long as the process."""
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka_warden.page import Page, PageHolder
+from kafka_warden.web.api.answers import OPENAPI, openapi
 from kafka_warden.web.health import Health
 from kafka_warden.web.negotiate import OPENMETRICS, TEXT, wants_gzip, wants_openmetrics
 from kafka_warden.web.reply import Response, plain
@@ -74,5 +75,6 @@ class Site:
             "/metrics": lambda: metrics(self.holder.page, headers),
             "/-/healthy": lambda: healthy(self.health()),
             "/-/ready": lambda: ready(self.holder, self.health(), self.problem()),
+            OPENAPI: lambda: Response(200, openapi(), {"Content-Type": "application/json"}),
         }
         return routes.get(path) or asset(path)

@@ -12,13 +12,12 @@ import structlog
 
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.page import OnDemand, PageHolder
-from kafka_warden.views import Views
+from kafka_warden.views import Views, alerts
 from kafka_warden.web.api import answers
 from kafka_warden.web.reply import Response, plain
 
 STATUS: Final = "/"
-RUNBOOKS: Final = "/alerts/runbooks/"
-OPENAPI: Final = f"{answers.PREFIX}openapi.json"
+RUNBOOKS: Final = f"/{alerts.RUNBOOKS}"
 WAIT_SECONDS: Final = 5.0
 """Longest wait for the next page, while the snapshot of the last one is being replaced."""
 
@@ -54,8 +53,8 @@ class RowSite:
 
     async def respond(self, path: str, query: bytes, *, compress: bool) -> Response:
         """Answer one request."""
-        if path == OPENAPI or path.startswith(RUNBOOKS):
-            return await self._threads.run(lambda: _document(path, compress=compress))
+        if path.startswith(RUNBOOKS):
+            return await self._threads.run(lambda: _runbook(path, compress=compress))
         loop, key = asyncio.get_running_loop(), (path, query, compress)
         until = loop.time() + WAIT_SECONDS
         while (page := self._holder.page) is not None and page.views is not None:
@@ -110,17 +109,14 @@ class RowSite:
     def _answer(self, views: Views, path: str, query: bytes) -> Response:
         if path != STATUS:
             found = answers.answer(views, path.removeprefix(answers.PREFIX), query)
-            return found if found is not None else answers.error(404, f"not found; see {OPENAPI}")
+            return found if found is not None else answers.error(404, f"not found; see {answers.OPENAPI}")
         # Its template engine is loaded only for those who look.
         from kafka_warden.web.status.render import status  # noqa: PLC0415
 
         return status(views, query, self._version)
 
 
-def _document(path: str, *, compress: bool) -> Response:
-    """Answer with what does not depend on the page."""
-    if path == OPENAPI:
-        return Response(200, answers.openapi(), {"Content-Type": "application/json"})
+def _runbook(path: str, *, compress: bool) -> Response:
     from kafka_warden.web.status.runbook import runbook  # noqa: PLC0415  # as the status page
 
     found = runbook(path.removeprefix(RUNBOOKS)) or plain(404, "no such runbook")

@@ -125,12 +125,8 @@ class AgentSession:
         for slot in slots.values():
             if slot.answer is None and slot.waits <= MOST_WAITS and (reading := slot.reading) is not None:
                 reading.wait(max(0.0, deadline - self.clock()))
-        return {
-            target.key: no_room(target)
-            if (slot_of := slots.get(target.key)) is None
-            else slot_of.answer or AnswerTimeoutError(f"the agent at {target.host}:{target.port} has not answered yet")
-            for target in targets
-        }
+        answers = {key: slot.answer or _nothing_yet(slot.target) for key, slot in slots.items()}
+        return {target.key: answers.get(target.key) or no_room(target) for target in targets}
 
     def close(self) -> None:
         """Nothing to end: readings are on daemon threads, and end with their time limit."""
@@ -235,6 +231,10 @@ def _corrected(target: JmxTarget, slot: _Slot) -> bool:
         return _password(target) != slot.password
     except AuthenticationError:
         return False
+
+
+def _nothing_yet(target: JmxTarget) -> SourceError:
+    return AnswerTimeoutError(f"the agent at {target.host}:{target.port} has not answered yet")
 
 
 def _pause(found: Answer, slot: _Slot) -> float:

@@ -51,6 +51,15 @@ class TlsFiles:
         """Return the store with the client's certificate, if it is in one."""
         return _store("ssl.keystore", self.certificate, self.certificate_password, self.key_password)
 
+    def pem_identity(self) -> tuple[str, Secret] | None:
+        """Return certificate chain and key as PEM text; `None` where they are in PEM files, or there are none.
+
+        Raises:
+            ConfigError: their store cannot be used.
+        """
+        store = self.key_store()
+        return self.identity if store is None else store.identity()
+
     def context(self) -> ssl.SSLContext:
         """Make the context.
 
@@ -100,8 +109,7 @@ class TlsFiles:
     def _load_certificate(self, context: ssl.SSLContext) -> None:
         if self.certificate is None and self.identity is None:
             return
-        store = self.key_store()
-        pem = store.identity() if store is not None else self.identity
+        pem = self.pem_identity()
         password = self.key_password.read().reveal() if self.key_password else ""
         try:
             # Always with a password: without one OpenSSL asks for it on the terminal and waits.
@@ -173,10 +181,8 @@ class TlsClient:
         return self._expiry[1]
 
     def _read_expiry(self) -> float | None:
-        store = self.files.key_store()
-        if store is None:
-            return expires_at(self.files.identity[0] if self.files.identity else self.files.certificate)
         try:
-            return expires_at(store.identity()[0])
+            own = self.files.pem_identity()
         except ConfigError:
             return None
+        return expires_at(self.files.certificate if own is None else own[0])

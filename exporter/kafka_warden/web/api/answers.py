@@ -13,6 +13,7 @@ from kafka_warden.web.query import QueryError, Slice, matching, number, paramete
 from kafka_warden.web.reply import Response
 
 PREFIX: Final = "/api/v1/"
+OPENAPI: Final = f"{PREFIX}openapi.json"
 ROWS: Final = 100
 MOST_ROWS: Final = 1_000
 FARTHEST: Final = 1_000_000
