@@ -42,7 +42,7 @@ class ThrottledReplicas:
 def parse_throttled(value: str) -> ThrottledReplicas:
     """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`; kafka-facts.md 1.
 
-    Kafka validates the value, but for the number of digits. An entry of another form names no replica.
+    Kafka validates the value, except the number of digits. An entry of another form names no replica.
     """
     text = value.strip()
     if text == WILDCARD:
