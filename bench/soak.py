@@ -3,6 +3,7 @@
 import argparse
 import http.client
 import itertools
+import json
 import sys
 import threading
 import time
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 from urllib.parse import urlsplit
 
@@ -123,11 +125,15 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=MINUTES, help=f"default: {MINUTES}")
     parser.add_argument("--partitions", type=int, default=PARTITIONS, help=f"default: {PARTITIONS}")
     parser.add_argument("--interval", type=float, default=10.0, help="seconds between polls; default: 10")
+    parser.add_argument("--samples", type=Path, metavar="FILE", help="write every look at the processes as JSON lines")
     options = parser.parse_args()
     with bench_cluster(options.partitions) as cluster:
         seen = soak(cluster, options.partitions, 60 * options.minutes, options.interval)
     for at, _, sample in seen.samples[:: max(1, len(seen.samples) // MINUTES)]:
         print(f"{at / 60:5.1f} min  " + "  ".join(f"{name} {value:.1f}" for name, value in sample.items()))
+    if options.samples:
+        lines = (json.dumps({"seconds": at, "whole": whole, **sample}) for at, whole, sample in seen.samples)
+        options.samples.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return show(seen.rows())
 
 
