@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from kafka.protocol.admin import DescribeLogDirsResponse
+
 from bench.cluster import Target
 from bench.procfs import memory_bytes
 from bench.report import Row, show
@@ -19,12 +21,25 @@ from tests.support.linking import CONNECTED
 from tests.support.scripted import ScriptedCluster
 
 GOOD, BAD = 1, 2
+_Directory = DescribeLogDirsResponse.DescribeLogDirsResult
+_Topic = _Directory.DescribeLogDirsTopic
+_Partition = _Topic.DescribeLogDirsPartition
+
+
+def well_formed(partitions: int, version: int = 4) -> bytes:
+    """Return the body of a right reply with this many partitions of 22 bytes each, of one topic."""
+    found = [_Partition(partition_index=index) for index in range(partitions)]
+    directory = _Directory(log_dir="/data", topics=[_Topic(name="a", partitions=found)])
+    return bytes(DescribeLogDirsResponse(results=[directory]).encode(version=version))
+
+
 HOW: Final[Mapping[str, tuple[Mapping[str, Any], ...]]] = {
     "length prefix only": ({"request": "ApiVersions", "raw": (512 << 10).to_bytes(4, "big")},),
     "large length prefix": ({"request": "ApiVersions", "raw": (256 << 20).to_bytes(4, "big")},),
     "1 MB of 0xFF before login": ({"request": "ApiVersions", "raw": b"\xff", "repeat": 1_000_000},),
     "0xFF in a frame before login": ({"request": "ApiVersions", "body": b"\xff", "repeat": 500_000},),
     "length prefix only, after login": ({"request": "ListOffsets", "raw": (256 << 20).to_bytes(4, "big")},),
+    "well-formed list of 5 MB": ({"request": "DescribeLogDirs", "body": well_formed(225_000)},),
     "mutated replies": ({"mutate": 1}, {"request": "ApiVersions"}),
     "mutated replies before login": ({"mutate": 1},),
 }
@@ -82,8 +97,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
     parser.add_argument("--polls", type=int, default=POLLS)
     parser.add_argument("--interval", type=float, default=INTERVAL, help="seconds between two polls")
+    parser.add_argument("--how", choices=HOW, nargs="*", default=HOW, help="default: all")
     given = parser.parse_args()
-    return show(row for how in HOW for row in measure(how, given.polls, given.interval))
+    return show(row for how in given.how for row in measure(how, given.polls, given.interval))
 
 
 if __name__ == "__main__":

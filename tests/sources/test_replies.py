@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,7 +25,7 @@ from kafka_warden.errors import ProtocolError
 from kafka_warden.model import UNKNOWN, Broker, Limit, Longs, Origin, QuotaEntity, Side
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.configs import parse_broker_config, parse_configs, parse_topic_config
-from kafka_warden.sources.log_dirs import parse_log_dirs
+from kafka_warden.sources.log_dirs import MOST_OTHERS, parse_log_dirs
 from kafka_warden.sources.metadata import MOST_BROKERS, Layout, parse_brokers, parse_fenced, parse_metadata
 from kafka_warden.sources.offsets import parse_offsets
 from kafka_warden.sources.quorum import parse_quorum
@@ -176,6 +177,20 @@ def test_a_future_replica_is_not_stray(version: str) -> None:
             for partition in topic.partitions:
                 partition.is_future_key = topic.name == "sized"
     assert parse_log_dirs(answer, 1, some, unknown(version)).stray == set()
+
+
+@pytest.mark.parametrize("future", [False, True])
+def test_more_logs_of_no_replica_than_any_broker_has_are_refused(version: str, future: bool) -> None:
+    """In all directories together. Each would be kept until the next answer, and go to the history."""
+    answer = reply(version, "log_dirs")
+    for directory in answer.results:
+        topic = directory.topics[0]
+        partition = copy(topic.partitions[0])
+        partition.is_future_key = future
+        directory.topics = [copy(topic)]
+        directory.topics[0].name, directory.topics[0].partitions = "unknown", [partition] * (MOST_OTHERS // 2 + 1)
+    with pytest.raises(ProtocolError, match="over 50000 logs that are of none of its replicas"):
+        parse_log_dirs(answer, 1, hosted(version), unknown(version))
 
 
 def test_the_move_between_brokers_is_a_reassignment(version: str) -> None:

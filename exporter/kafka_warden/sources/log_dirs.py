@@ -9,9 +9,12 @@ import numpy as np
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest
-from kafka_warden.errors import AuthorizationError
+from kafka_warden.errors import AuthorizationError, ProtocolError
 from kafka_warden.model import UNKNOWN, Bools, FutureReplica, LogDir, Longs
 from kafka_warden.sources.replies import RowIndex, column, find_partitions
+
+MOST_OTHERS = 50_000
+"""Stray logs and future replicas of a broker. A reply with more is wrong, and each would take 200 bytes."""
 
 _Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 
@@ -60,13 +63,20 @@ async def read_log_dirs(
 
 
 def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watched: Bools | None = None) -> LogDirs:
-    """Turn a DescribeLogDirsResponse into directories and future replicas, and write sizes to their rows."""
-    answer = LogDirs()
+    """Turn a DescribeLogDirsResponse into directories and future replicas, and write sizes to their rows.
+
+    Raises:
+        ProtocolError: it has more than `MOST_OTHERS` stray logs and future replicas.
+    """
+    answer, others = LogDirs(), 0
     for directory in reply.results:
         partitions, rows = find_partitions(directory.topics, known)
         size = column(partitions, "partition_size")
         current = column(partitions, "is_future_key") == 0
         placed = current & (rows != UNKNOWN)
+        others += len(placed) - int(placed.sum())
+        if others > MOST_OTHERS:
+            raise ProtocolError(f"broker {broker} lists over {MOST_OTHERS} logs that are of none of its replicas")
         sizes[rows[placed]] = size[placed]
         answer.stray |= _names(directory, partitions, np.flatnonzero(current & ~placed))
         if watched is not None:

@@ -172,6 +172,7 @@ def decode_reply(frame: bytes, header: RequestHeader, *, undecoded: bool = False
         correlation = response_class.parse_header(buffer).correlation_id
         if correlation != header.correlation_id:
             raise ProtocolError(f"the reply has correlation id {correlation}, not {header.correlation_id}")
-        body = frame[buffer.tell() :]
-        version = header.request_api_version
-        return Undecoded(version, body, response_class) if undecoded else response_class.decode(body)
+        start = buffer.tell()
+        if undecoded:
+            return Undecoded(header.request_api_version, frame[start:], response_class)
+        return response_class.decode(memoryview(frame)[start:])

@@ -15,8 +15,8 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.bounds import BoundedContext
 from kafka_warden.errors import ProtocolError, TooLargeError
 
-MOST_DECODED: Final = 8 * 1024 * 1024
-"""Bytes of a reply for which kafka-python makes objects: 100,000 quotas have 5 MB. No other broker is read then."""
+MOST_DECODED: Final = 5 * 1024 * 1024
+"""Bytes of a reply for which kafka-python makes objects: 100,000 quotas fit. No other broker is read then."""
 
 
 class Repeated:
