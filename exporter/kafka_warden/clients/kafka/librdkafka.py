@@ -78,28 +78,22 @@ def librdkafka(
     elif settings.credentials:
         username, password = settings.credentials.read()
         result |= {"sasl.username": username, "sasl.password": password.reveal()}
-    if files and files.ca_text is not None:
-        result["ssl.ca.pem"] = files.ca_text
-    if files and files.identity:
-        chain, key = files.identity
-        result |= {"ssl.certificate.pem": chain, "ssl.key.pem": key.reveal()}
-    if files and files.key_password:
+    if files:
+        _add_texts(result, files)
+    return result
+
+
+def _add_texts(result: dict[str, Any], files: TlsFiles) -> None:
+    """Put PEM text in the place of stores: librdkafka reads no JKS, and PKCS12 for the client's certificate only."""
+    if (authorities := files.pem_authorities()) is not None:
+        result.pop("ssl.ca.location", None)
+        result["ssl.ca.pem"] = authorities
+    if (identity := files.pem_identity()) is not None:
+        for name in ("ssl.certificate.location", "ssl.key.location"):
+            result.pop(name, None)
+        result["ssl.certificate.pem"], result["ssl.key.pem"] = identity[0], identity[1].reveal()
+    if files.key_password and files.key_store() is None:
         result["ssl.key.password"] = files.key_password.read().reveal()
-    return _without_stores(result, files) if files else result
-
-
-def _without_stores(properties: dict[str, Any], files: TlsFiles) -> dict[str, Any]:
-    """Replace stores by PEM text: librdkafka reads no JKS, and PKCS12 for the client's certificate only."""
-    replaced: dict[str, str] = {}
-    if (trusted := files.trust_store()) is not None:
-        properties.pop("ssl.ca.location", None)
-        replaced["ssl.ca.pem"] = trusted.trusted()
-    if (own := files.key_store()) is not None:
-        for name in ("ssl.certificate.location", "ssl.key.location", "ssl.key.password"):
-            properties.pop(name, None)
-        chain, key = own.identity()
-        replaced |= {"ssl.certificate.pem": chain, "ssl.key.pem": key.reveal()}
-    return properties | replaced
 
 
 def _token(tokens: Tokens, _: str) -> tuple[str, float, str, dict[str, str]]:

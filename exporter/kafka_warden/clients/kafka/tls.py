@@ -51,6 +51,15 @@ class TlsFiles:
         """Return the store with the client's certificate, if it is in one."""
         return _store("ssl.keystore", self.certificate, self.certificate_password, self.key_password)
 
+    def pem_authorities(self) -> str | None:
+        """Return the authorities as PEM text; `None` where they are in a PEM file, or the system's.
+
+        Raises:
+            ConfigError: their store cannot be used.
+        """
+        store = self.trust_store()
+        return self.ca_text if store is None else store.trusted()
+
     def pem_identity(self) -> tuple[str, Secret] | None:
         """Return certificate chain and key as PEM text; `None` where they are in PEM files, or there are none.
 
