@@ -1,10 +1,10 @@
 """Scales on which growth may be straight, averaged by how well they explain the history.
 
-Growth is a straight line as it is, by its root (topics and their rates both grow: the product of two lines), by its
-fourth root, or by its logarithm, almost (growth by a share a day). These are powers of Box and Cox (An Analysis of
-Transformations, Journal of the Royal Statistical Society B 26, 1964). A few weeks rarely show which one it is, and that
-makes the difference of weeks: each counts by its marginal likelihood (Hoeting, Madigan, Raftery and Volinsky, Bayesian
-Model Averaging, Statistical Science 14, 1999). On the scale of a power, noise and cycles grow with the value.
+Growth is a straight line as it is, by its root (topics and their rates both grow: the product of two lines), or by its
+logarithm, almost (growth by a share a day). These are powers of Box and Cox (An Analysis of Transformations, Journal of
+the Royal Statistical Society B 26, 1964). A few weeks rarely show which one it is, and that makes the difference of
+weeks: each counts by its marginal likelihood (Hoeting, Madigan, Raftery and Volinsky, Bayesian Model Averaging,
+Statistical Science 14, 1999). On the scale of a power, noise and cycles grow with the value.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,12 @@ import numpy as np
 from kafka_warden.formulas.forecast_trend import Kind, Trends
 from kafka_warden.formulas.ops import Floats
 
-POWERS: Final = (0.5, 1.0, 0.25, 0.02)
+POWERS: Final = (0.5, 1.0, 0.02)
 """The first is in the middle: shocks are found on its scale. The last is nearly the logarithm, which is no power."""
 
-WEIGHTS: Final = {
-    Kind.COUNT: (1.0, 10.0, 1.0, 1.0),
-    Kind.STOCK: (3.0, 1.0, 3.0, 3.0),
-    Kind.FLOW: (6.0, 1.0, 4.0, 2.0),
-}
-"""Prior weights of `POWERS`: mostly topics are created at a steady rate, and the bytes of each of them grow, too."""
+WEIGHTS: Final = {Kind.COUNT: (1.0, 10.0, 1.0), Kind.STOCK: (1.0, 1.0, 3.0), Kind.FLOW: (10.0, 1.0, 10.0)}
+"""Prior weights of `POWERS`: mostly topics are created at a steady rate, and the bytes of each of them grow, too. Few
+histories show growth by a share a day as early as it matters, hence its weight."""
 
 HIGHEST: Final = 1e6
 """Largest multiple of the history's greatest value that a path reaches: floats end somewhere."""
