@@ -56,8 +56,8 @@ def measure(name: str, seeds: Iterable[int]) -> bool:
     tried = list(case.tried(seeds))
     reached = [each for each in tried if each.reached is not None]
     print(row(name, tried))
-    kinds = [[each for each in tried if each.kind is kind] for kind in Kind]
-    if sum(map(bool, kinds)) > 1:
+    kinds = [of_kind for kind in Kind if (of_kind := [each for each in tried if each.kind is kind])]
+    if len(kinds) > 1:
         print("\n".join(row(f"- {of_kind[0].kind.name.lower()}", of_kind) for of_kind in kinds), flush=True)
     figures, width = Figures.of(tried), Figures.of(reached).width
     return len(reached) >= REACHED * len(tried) and figures.covered >= case.covered and width <= case.width
