@@ -19,7 +19,7 @@ from tests.support.fleet_growth import fleets, near
 from tests.support.growth import HORIZON, LEVEL, Figures, Tried, compounded, grown, try_each
 
 SEEDS: Final = 2000
-FIRST: Final = 1_000_000
+FIRST: Final = 3_000_000
 """The first seed: design took others."""
 REACHED: Final = 0.8
 """Least share of the histories that reach their limit within the horizon."""

@@ -19,7 +19,7 @@ from kafka_warden.formulas.ops import Floats
 POWERS: Final = (0.5, 1.0, 0.02)
 """The first is in the middle: shocks are found on its scale. The last is nearly the logarithm, which is no power."""
 
-WEIGHTS: Final = {Kind.COUNT: (1.0, 10.0, 1.0), Kind.STOCK: (1.0, 1.0, 3.0), Kind.FLOW: (10.0, 1.0, 10.0)}
+WEIGHTS: Final = {Kind.COUNT: (1.0, 10.0, 1.0), Kind.STOCK: (2.0, 1.0, 5.0), Kind.FLOW: (6.0, 1.0, 8.0)}
 """Prior weights of `POWERS`: mostly topics are created at a steady rate, and the bytes of each of them grow, too. Few
 histories show growth by a share a day as early as it matters, hence its weight."""
 
