@@ -2,7 +2,8 @@
 
 from structlog.testing import capture_logs
 
-from kafka_warden.model import Broker
+from kafka_warden.model import Broker, Source
+from kafka_warden.poller.answers import LastAnswers
 from tests.poller.polling import Polling
 
 ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
@@ -51,6 +52,16 @@ def test_a_broker_that_left_is_shown_for_as_long_as_replicas_are_assigned_to_it(
     polled.brokers.brokers({"id": 3})
     snapshot = polled.poll()
     assert set(snapshot.broker_configs) == set(snapshot.log_gaps) == {1, 2, 3}
+
+
+def test_nothing_is_kept_of_a_broker_that_left() -> None:
+    """A hostile broker may name a thousand others in each poll."""
+    answers, questions = LastAnswers(), [(Source.LOG_DIRS, 3), (Source.CONFIGS, 3)]
+    answers.update_brokers({3: Broker(3, "a", 1)}, {}, frozenset())
+    for question in questions:
+        answers.mark_answered(question, 10.0)
+    answers.update_brokers({4: Broker(4, "a", 1)}, {}, frozenset())
+    assert [answers.answered_since(question, 0.0) for question in questions] == [False, False]
 
 
 def test_a_broker_that_comes_back_elsewhere_is_asked_there(polled: Polling) -> None:

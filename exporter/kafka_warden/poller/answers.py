@@ -19,6 +19,7 @@ from kafka_warden.model import (
     ProcessBeans,
     Quorum,
     QuotaEntity,
+    Source,
     TopicConfig,
 )
 from kafka_warden.poller.tables import Columns, Rows
@@ -180,6 +181,8 @@ class LastAnswers:
             kept = (self.broker_configs, self.log_dirs, self.future, self.log_gaps, self.placed, self.broker_beans)
             for answers in kept:
                 answers.pop(broker, None)
+            for source in (Source.LOG_DIRS, Source.CONFIGS):
+                self._answered.pop((source, broker), None)
         return dropped
 
     def keep_log_dirs(self, broker: int, answer: LogDirs, asked: set[tuple[str, int]] | None) -> None:
