@@ -97,7 +97,7 @@ def test_metadata_as_columns_is_that_of_objects(seed: int, version: int) -> None
     assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))
 
 
-@pytest.mark.parametrize("version", range(1, MetadataResponse.max_version + 1))
+@pytest.mark.parametrize("version", range(MetadataResponse.max_version + 1))
 def test_columns_are_read_of_the_newest_versions(version: int) -> None:
     """Older versions, and those that are not known yet, are left to kafka-python."""
     reply = Undecoded(version, metadata(0, version), MetadataResponse[version])

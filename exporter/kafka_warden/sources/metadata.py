@@ -83,7 +83,7 @@ class MetadataQuestion:
             self._topics, self._layout = topics, layout
         else:
             layout = replace(self._layout, brokers=parse_brokers(head["brokers"]))
-        self._layout = replace(layout, controller=head["controller_id"])
+        self._layout = replace(layout, controller=head.get("controller_id", UNKNOWN))
         return self._layout
 
 
