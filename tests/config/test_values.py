@@ -148,6 +148,7 @@ def test_patterns_as_text(text: str, items: list[str]) -> None:
     ("read", "value", "message"),
     [
         (values.whole_number, 0, "expected a whole number above 0, got 0"),
+        (values.whole_number, 10**400, "expected a number of at most 18 digits, got 1000"),
         (values.whole_number, 1.5, "expected a whole number above 0, got 1.5"),
         (values.whole_number, True, "got True"),
         (values.port, 70000, "expected a port from 1 to 65535, got 70000"),

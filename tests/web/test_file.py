@@ -103,6 +103,7 @@ _MISTAKES = (
     ("basic_auth_users: {u: !!bool maybe}", "not valid YAML"),
     ("basic_auth_users: [u]", "basic_auth_users: expected keys and values below it"),
     ("rate_limit: {interval: 1}", "rate_limit.interval: expected a duration"),
+    (f"rate_limit: {{interval: 1s, burst: {10**400}}}", "rate_limit.burst: expected at most 1000000000"),
     ("rate_limit: {interval: 1s, burst: 0}", "rate_limit.burst: expected a whole number above 0"),
 )
 

@@ -14,6 +14,8 @@ from kafka_warden.settings.strict import Address, did_you_mean, parse_address, p
 
 _PORTS: Final = 65536
 _LONGEST: Final = 3650 * 86400.0
+_LARGEST: Final = 10**18
+"""A number of 310 digits has no float."""
 _RATE_UNITS: Final = {
     "B": 1.0,
     "kB": 1e3,
@@ -55,6 +57,8 @@ def whole_number(value: object) -> int:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise _unexpected("expected a whole number above 0", value)
+    if value >= _LARGEST:
+        raise _unexpected("expected a number of at most 18 digits", value)
     return value
 
 

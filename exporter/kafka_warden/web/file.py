@@ -30,6 +30,8 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 MOST_COST: Final = 16
 """Of a bcrypt hash: some 4 s for each check. Each further step doubles it, and a check cannot be stopped."""
+MOST_BURST: Final = 10**9
+"""A number of 310 digits has no float."""
 _HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
 _SECTIONS: Final = ("tls_server_config", "http_server_config", "basic_auth_users", "rate_limit")
 
@@ -185,6 +187,8 @@ def _interval(value: Any) -> float:
 def _burst(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise expected("a whole number above 0", value)
+    if value > MOST_BURST:
+        raise ValueError(f"expected at most {MOST_BURST}")
     return value
 
 
