@@ -189,6 +189,18 @@ def test_denied_topics_stay_denied_until_a_restart(reloading: Reloading) -> None
     assert "topics.deny: restart" in str(reloading.problem())
 
 
+def test_topics_that_are_not_allowed_stay_so_until_a_restart(reloading: Reloading) -> None:
+    """Other patterns are a change of mind. Without any, all topics would be shown, and the file may be cut off."""
+    reloading.reloader.config = reloading.load(topics={"allow": ["public-.*"]})
+    reloading.load(topics={"allow": ["public-.*", "old-.*"]})
+    reloading.reload()
+    assert reloading.reloader.config.topics.matches("old-1")
+    reloading.load()
+    reloading.reload()
+    assert not reloading.reloader.config.topics.matches("secret-1")
+    assert "topics.allow: restart" in str(reloading.problem())
+
+
 def test_the_newest_read_decides_what_is_shown(reloading: Reloading) -> None:
     """A good configuration waits for the poll, then a bad one is read: the good one is used, the bad one is shown."""
     reloading.load(poll={"interval": "7s"})
