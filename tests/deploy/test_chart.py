@@ -75,16 +75,34 @@ def test_documented_values_follow_the_schema() -> None:
         {"monitor": {"interval": "15"}},
         {"replicas": 3},
         {"secrets": [{"name": "a", "files": {"../a": "b"}}]},
-        {"config": {"kafka": {}, "state": {}, "web": {}}},
+        {"config": {"web": {"listen": 10073}}},
         {"networkPolicy": {"from": []}},
         {"strimzi": {"apiVersion": "kafka.strimzi.io/v1alpha1"}},
+        {"fullnameOverride": "1a"},
     ],
     ids=str,
 )
 def test_wrong_values_are_refused(wrong: dict[str, Any]) -> None:
     """A key that does not exist, or a value that cannot work, is an error."""
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(wrong, SCHEMA)
+        jsonschema.validate(_merged(VALUES, wrong), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "emptied",
+    [
+        *(name for name, value in SCHEMA["properties"].items() if "properties" in value and name != "resources"),
+        "networkPolicy.from",
+        "webFile.tls",
+    ],
+)
+def test_values_that_are_emptied_are_refused(emptied: str) -> None:
+    """Helm removes a section whose lines are all comments. The templates need it, so a sentence is better."""
+    section, _, name = emptied.partition(".")
+    others = {key: value for key, value in VALUES[section].items() if key != name}
+    remaining = {key: value for key, value in VALUES.items() if key != section} | ({section: others} if name else {})
+    with pytest.raises(jsonschema.ValidationError, match="is a required property"):
+        jsonschema.validate(remaining, SCHEMA)
 
 
 def test_image_has_no_default() -> None:

@@ -125,7 +125,22 @@ def test_any_name_of_a_release_is_valid(name: str) -> None:
     assert found.labels.items() <= found.pod_labels.items()
     for document in found.manifests.values():
         kubernetes_validate.validate(document, "1.34", strict=True)
-        assert "." not in document["metadata"]["name"]
+        assert re.fullmatch(r"[a-z][a-z0-9-]*", document["metadata"]["name"])
+
+
+def test_names_that_look_like_numbers_are_text() -> None:
+    """YAML would read them as numbers."""
+    made = release(
+        'serviceAccount.name="1"',
+        'priorityClassName="2"',
+        'stateClaim="3"',
+        'secrets=[{"name":"4","files":{"5":"6"}}]',
+        'strimzi={"cluster":"7","user":"8"}',
+    )
+    kubernetes_validate.validate(made.manifests["Deployment"], "1.34", strict=True)
+    assert made.secret_files == {"5": ("4", "6")}
+    user = made.manifests["KafkaUser"]["metadata"]
+    assert (user["name"], user["labels"]["strimzi.io/cluster"]) == ("8", "7")
 
 
 def test_a_properties_file_may_have_the_brokers() -> None:
@@ -266,6 +281,8 @@ def test_history_topic_gets_its_acls() -> None:
     acls = made.spec("KafkaUser")["authorization"]["acls"]
     written = [acl["resource"]["name"] for acl in acls if "Write" in acl["operations"]]
     assert written == ["h"]
+    for empty in ("null", '{"kafka":null}'):
+        assert release('strimzi.cluster="c"', f"config.history={empty}").spec("KafkaUser")["authorization"]["acls"]
 
 
 @pytest.mark.parametrize("name", ["a", "kafka-warden-a"])

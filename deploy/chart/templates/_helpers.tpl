@@ -1,5 +1,7 @@
 {{- define "kafka-warden.fullname" -}}
 {{- $name := ternary .Release.Name (printf "%s-kafka-warden" .Release.Name) (contains "kafka-warden" .Release.Name) -}}
+{{- /* The name of a Service begins with a letter. */ -}}
+{{- $name = regexReplaceAll "^[0-9].*" $name (printf "kafka-warden-%s" .Release.Name) -}}
 {{- .Values.fullnameOverride | default $name | replace "." "-" | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
