@@ -53,6 +53,9 @@ def loaded(folder: Path, environment: dict[str, str] | None = None, **kafka: str
         ("a\\ b\\=c\\:=\\u00e9\\n\\tx\\\\", {"a b=c:": "é\n\tx\\"}),
         ("a=1\na=2", {"a": "2"}),
         ("a=b\\", {"a": "b"}),
+        ("a=b\\\r\n  c\r\nd=e\rf=g", {"a": "bc", "d": "e", "f": "g"}),
+        ("a=1\x0c2\x1c3\x854\u20285", {"a": "1\x0c2\x1c3\x854\u20285"}),
+        ("a=\\uD83D\\uDE00", {"a": "\U0001f600"}),
     ],
 )
 def test_the_form_is_javas(text: str, expected: dict[str, str]) -> None:
@@ -125,6 +128,13 @@ def test_other_layers_win(tmp_path: Path) -> None:
         (TEXT, 0o660, "lets others read this secret"),
         ("bootstrap.server=a:1", 0o644, "client.properties: bootstrap.server: no Kafka client has this property"),
         ("=canary", 0o600, "line 1: expected key=value"),
+        ("sasl.password=canary\\uD83D", 0o600, "an escape is half a character"),
+        ("config.providers=env", 0o600, "config.providers: values as ${provider:key} are not supported"),
+        (
+            "metadata.broker.list=a:1\nbootstrap.servers=a:1",
+            0o600,
+            "metadata.broker.list: set either this or bootstrap",
+        ),
         ("bootstrap.servers=\nclient.id=canary", 0o600, "client.properties: bootstrap.servers: missing"),
         ("producer.security.protocol=canary", 0o600, "did you mean security.protocol?"),
         (
@@ -170,7 +180,15 @@ def test_properties_of_other_programs_are_ignored(tmp_path: Path) -> None:
 
 def test_empty_secrets_and_paths_are_as_absent(tmp_path: Path) -> None:
     """As a template leaves them; others may read such a file."""
-    empty = ["sasl.password", "ssl.ca.location", "ssl.key.password", "ssl.keystore.location", "ssl.keystore.password"]
+    empty = [
+        "sasl.oauthbearer.client.id",
+        "sasl.password",
+        "sasl.username",
+        "ssl.ca.location",
+        "ssl.key.password",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+    ]
     file = tmp_path / "client.properties"
     file.write_text("bootstrap.servers=a:1\nsecurity.protocol=SSL\n" + "".join(f"{name}=\n" for name in empty))
     file.chmod(0o644)

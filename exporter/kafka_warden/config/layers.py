@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.properties import ALIASES, SECRET_PROPERTIES, is_foreign
+from kafka_warden.clients.kafka.properties import ALIASES, LOGIN, SECRET_PROPERTIES, is_foreign
 from kafka_warden.clients.kafka.ssl_properties import PATHS, PEM_TEXTS
 from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError
@@ -23,7 +23,7 @@ JMX_PASSWORD: Final = "jmx.password"  # noqa: S105  # the key's name, not a pass
 _KAFKA: Final = "kafka."
 PROPERTIES_FILE: Final = "kafka.properties_file"
 """The one key below `kafka` that is no property of Kafka's clients."""
-_ABSENT_IF_EMPTY: Final = SECRET_PROPERTIES.union(PATHS, PEM_TEXTS)
+_ABSENT_IF_EMPTY: Final = SECRET_PROPERTIES.union(LOGIN, PATHS, PEM_TEXTS)
 _FOREIGN_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 """Not base64: lines of a key that are not continued are read as names, and names are logged."""
 _SECTIONS: Final = frozenset(

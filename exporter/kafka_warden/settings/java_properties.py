@@ -12,6 +12,7 @@ from kafka_warden.settings.strict import open_now, reason
 
 MOST: Final = 1 << 20
 """Bytes of a file."""
+_LINE_END: Final = re.compile(r"\r\n?|\n")
 _CONTINUED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\$")
 _PAIR: Final = re.compile(r"((?:\\.|[^\\=:\s])+)\s*(?:[=:]\s*|(?<=\s)|$)(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
@@ -22,10 +23,11 @@ def parse_properties(text: str) -> dict[str, str]:
     """Parse the text of a file.
 
     Raises:
+        UnicodeDecodeError: an escape is half of a surrogate pair.
         ValueError: a line is no pair. The message quotes none of it: it may be a secret.
     """
     found: dict[str, str] = {}
-    lines = iter(enumerate(text.splitlines(), 1))
+    lines = iter(enumerate(_LINE_END.split(text), 1))
     for number, first in lines:
         line = first.strip()
         if not line or line[0] in "#!":
@@ -44,7 +46,7 @@ def _unescape(text: str) -> str:
         code = found[1]
         return chr(int(code[1:], 16)) if len(code) > 1 else _CONTROL.get(code, code)
 
-    return _ESCAPE.sub(one, text)
+    return _ESCAPE.sub(one, text).encode("utf-16", "surrogatepass").decode("utf-16")
 
 
 def read_properties(path: Path, secret: frozenset[str]) -> dict[str, str]:
@@ -58,7 +60,7 @@ def read_properties(path: Path, secret: frozenset[str]) -> dict[str, str]:
             status = os.fstat(file.fileno())
             found = parse_properties(file.read(MOST).decode())
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: the file is not UTF-8 text") from None
+        raise ConfigError(f"{path}: the file is not UTF-8 text, or an escape is half a character") from None
     except OSError as failure:
         raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
     except ValueError as failure:

@@ -44,12 +44,17 @@ SECRET_PROPERTIES: Final = frozenset(
 )
 """Properties with a secret value: from `<property>.file` or the environment, never from a file's text or a flag."""
 
+LOGIN: Final = ("sasl.username", *OAUTH_ONLY)
+"""Properties of a login. Only some are secret."""
+
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 DEFAULT_PORT: Final = 9092
 LARGEST_REPLY: Final = 1 << 28
 """Bytes: enough for the metadata of a cluster with a million partitions."""
 _OF_OTHERS: Final = "schema.registry."
 """Properties of a client of schema registries. Some are named like those of Kafka, but are no typo."""
+_PROVIDERS: Final = "config.providers"
+"""Java's clients get values from these. Without them `${...}` would be the password."""
 _INT_MAX: Final = (1 << 31) - 1
 
 _EFFECTIVE: Final = {
@@ -67,7 +72,7 @@ _EFFECTIVE: Final = {
     *SSL_EFFECTIVE,
 }
 
-_SASL_ONLY: Final = ("sasl.jaas.config", "sasl.password", "sasl.username", *OAUTH_ONLY)
+_SASL_ONLY: Final = ("sasl.jaas.config", "sasl.password", *LOGIN)
 _SSL_ONLY: Final = (
     "ssl.ca.location",
     "ssl.ca.pem",
@@ -148,6 +153,10 @@ def check_name(name: str) -> None:
     Raises:
         ConfigError: with the nearest known name.
     """
+    if name.startswith(_PROVIDERS):
+        raise ConfigError(
+            f"kafka.{name}: values as ${{provider:key}} are not supported; remove this, and write them out"
+        )
     if name not in KNOWN:
         shown = " ".join(name.split())
         raise ConfigError(f"kafka.{shown}: no Kafka client has this property{did_you_mean(name, KNOWN)}")
@@ -200,17 +209,22 @@ def _split(
     hidden: dict[str, SecretSource] = {}
     for name, secret in secrets.items():
         if canonical(name) in hidden:
-            raise ConfigError(f"kafka.{name}: set either this or {canonical(name)}, not both")
+            raise _two_names(name)
         hidden[canonical(name)] = secret
     for name, value in properties.items():
         check_name(name)
         if name in SECRET_PROPERTIES:
             hidden.setdefault(canonical(name), Secret(value))
         elif canonical(name) in plain:
-            raise ConfigError(f"kafka.{name}: set either this or {canonical(name)}, not both")
+            raise _two_names(name)
         else:
             plain[canonical(name)] = value
     return plain, hidden
+
+
+def _two_names(name: str) -> ConfigError:
+    alias = next(alias for alias, known in ALIASES.items() if known == canonical(name))
+    return ConfigError(f"kafka.{alias}: set either this or {canonical(name)}, not both")
 
 
 def _chosen_mechanism(plain: Mapping[str, str], hidden: Mapping[str, SecretSource]) -> str:
