@@ -180,6 +180,8 @@ def test_mistakes_that_only_one_type_has(stores: Stores, tmp_path: Path) -> None
     other = tmp_path / "other"
     other.write_bytes(b"\xce\xce\xce\xce")
     assert "neither PEM, PKCS12 nor JKS" in problem(other)
+    with pytest.raises(ConfigError, match=r"^kafka: '.*other': it is neither PEM"):
+        translate({**BASE, "ssl.ca.location": str(other)})
     properties = {**BASE, "ssl.truststore.location": str(stores.trust["PKCS12"])}
     with pytest.raises(ConfigError, match=r"ssl\.truststore\.password is missing"):
         translate(properties)

@@ -55,11 +55,19 @@ class KeyStore:
         passwords = [source.read() if source else None for source in (self.password, self.key_password)]
         store, key = (secret.reveal() if secret else None for secret in passwords)
         try:
-            return _entries(read_file(self.path, _LARGEST), self.name, store, key)
+            content = read_file(self.path, _LARGEST)
+            if content.startswith(MAGIC):
+                return read_jks(content, self.name, store, key)
+            if content.startswith(_PKCS12_START):
+                return _read_pkcs12(content, self.name, store)
         except OSError as failure:
             raise self._unusable(f"cannot read it: {reason(failure)}") from None
         except KeyStoreError as failure:
             raise self._unusable(str(failure)) from None
+        # Without a property: `ssl.ca.location` and `https.ca.location` may name it as well.
+        raise ConfigError(
+            f"kafka: {str(self.path)!r}: it is neither PEM, PKCS12 nor JKS; convert it with keytool -importkeystore"
+        )
 
     def _unusable(self, why: str) -> ConfigError:
         return ConfigError(f"kafka.{self.name}.location: {str(self.path)!r}: {why}")
@@ -68,14 +76,6 @@ class KeyStore:
 def is_pem(content: bytes) -> bool:
     """Return whether a file has PEM text, and no store."""
     return _PEM_MARK in content
-
-
-def _entries(content: bytes, name: str, password: str | None, key_password: str | None) -> Entries:
-    if content.startswith(MAGIC):
-        return read_jks(content, name, password, key_password)
-    if content.startswith(_PKCS12_START):
-        return _read_pkcs12(content, name, password)
-    raise KeyStoreError("it is neither PEM, PKCS12 nor JKS; convert it with keytool -importkeystore")
 
 
 def _read_pkcs12(content: bytes, name: str, password: str | None) -> Entries:
