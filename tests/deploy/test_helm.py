@@ -160,6 +160,7 @@ def test_a_properties_file_may_have_the_brokers() -> None:
         ((*MINIMAL, 'stateClaim="a"', "replicas=2"), "set `replicas` to 1"),
         ((*MINIMAL, 'strimzi.cluster="c"', OTHER_USER), "set `strimzi.user` and `sasl.username`"),
         ((*MINIMAL, 'alertmanagerConfig={"enabled":true,"receivers":{"pager":{}}}'), "the routes know only"),
+        ((*MINIMAL, 'monitor={"kind":"PodMonitor","interval":"5s"}'), "set `monitor.scrapeTimeout` to"),
         ((*MINIMAL, 'imagee="a"'), "imagee"),
         ((*MINIMAL, 'monitor.kind="Probe"'), "monitor"),
         ((*MINIMAL, 'image.repository="registry.example/a:1"'), "repository"),

@@ -52,6 +52,11 @@ httpGet:
 
 {{/* What ServiceMonitor and PodMonitor have in common: one endpoint. */}}
 {{- define "kafka-warden.endpoint" -}}
+{{- $timeout := regexFind "^[0-9]+s$" .Values.monitor.scrapeTimeout | trimSuffix "s" | int -}}
+{{- $interval := regexFind "^[0-9]+s$" .Values.monitor.interval | trimSuffix "s" | int -}}
+{{- if and $interval (gt $timeout $interval) -}}
+{{- fail "set `monitor.scrapeTimeout` to `monitor.interval` at most: the Prometheus operator ignores a monitor with a longer one" -}}
+{{- end -}}
 - port: http
   path: /metrics
   interval: {{ .Values.monitor.interval }}
