@@ -392,6 +392,20 @@ def test_a_token_that_the_brokers_refuse(doctor: ScriptedDoctor) -> None:
     assert doctor.wrong() == {}
 
 
+def test_credentials_of_aws(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """There are none, or the cluster refuses the role: the line names what AWS has, no issuer and no client."""
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_REGION", "eu-west-1")
+    doctor.brokers.do("accounts", mechanism="OAUTHBEARER", users={})
+    doctor.kafka(security_protocol="SASL_PLAINTEXT", sasl_mechanism="AWS_MSK_IAM")
+    doctor.one("KW-TOKEN", "no AWS credentials were found", "look at the AWS role")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", PASSWORD)
+    doctor.one("KW-LOGIN", "refused the token", "kafka-cluster:Connect")
+
+
 def test_no_token(doctor: ScriptedDoctor) -> None:
     """The one in the file is none, or the issuer cannot be reached: the brokers are not asked to log in."""
     with_token(doctor, "not a token")

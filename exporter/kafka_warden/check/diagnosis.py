@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.kerberos import PRINCIPAL, SERVICE, Kerberos
 from kafka_warden.clients.kafka.link import BrokerLink, Step
+from kafka_warden.clients.kafka.msk import MskSigner
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clients.kafka.requests import SaslHandshakeRequest
+from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -189,14 +191,19 @@ def _unreachable(link: BrokerLink, fault: SourceError) -> Finding:
 
 def token_finding(fault: SourceError, credentials: object) -> Finding:
     """Name what keeps a token, or a ticket, from being had: a refusal is a refused login."""
-    tickets = isinstance(credentials, Kerberos)
+    if isinstance(credentials, Kerberos):
+        options, where = f"{PRINCIPAL}, the keytab or {SERVICE}", "the KDC, the clocks, krb5.conf"
+    elif _signed_by_aws(credentials):
+        options = where = "the AWS role and its trust policy, the profile or the variables"
+    else:
+        options, where = "the id, the secret or the scope of the client", "the issuer"
     if isinstance(fault, AuthenticationError):
-        options = (
-            f"{PRINCIPAL}, the keytab or {SERVICE}" if tickets else "the id, the secret or the scope of the client"
-        )
         return Finding("KW-LOGIN", str(fault), f"correct {options}")
-    where = "the KDC, the clocks, krb5.conf" if tickets else "the issuer"
     return Finding("KW-TOKEN", str(fault), f"look at {where}, at the way to it, and at docs/check.md#kw-token")
+
+
+def _signed_by_aws(credentials: object) -> bool:
+    return isinstance(credentials, Tokens) and isinstance(credentials.source, MskSigner)
 
 
 def _refused_login(where: str, fault: SourceError, credentials: object) -> Finding:
@@ -208,6 +215,8 @@ def _refused_login(where: str, fault: SourceError, credentials: object) -> Findi
             fix = "set sasl.mechanism to one of these"
             if str(fault).endswith("offers: nothing"):
                 return _no_login(where)
+        elif _signed_by_aws(credentials):
+            fix = f"allow kafka-cluster:Connect on this cluster in the policy of the AWS role; check the region; {LOG}"
         elif "refused the token" in str(fault):
             fix = f"compare issuer, audience and lifetime of the token with what the brokers expect; {LOG}"
         elif isinstance(credentials, Kerberos):
