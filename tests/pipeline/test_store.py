@@ -159,7 +159,7 @@ def test_what_is_wrong_is_reported(
         assert "NOT TAKEN" not in capsys.readouterr().err
     assert rows(store) == landed(landing)
     take(spark, store, landing, Options({"raw": 30}))
-    assert "files are older than 30 days, and were not taken" in capsys.readouterr().err
+    assert "were not taken (--keep-raw)" in capsys.readouterr().err
 
 
 @full
