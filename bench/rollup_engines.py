@@ -75,7 +75,7 @@ def spark(
         command += ["--conf", "spark.eventLog.enabled=true", "--conf", f"spark.eventLog.dir={events.as_uri()}"]
         command += ["--conf", "spark.eventLog.compress=false"]
         seconds, memory = timed(command, scratch / "spark.log", workers)
-        made = sums(lambda mart: delta_rows(store / mart.name)) if job == "rollup" else {}
+        made = sums(lambda mart: live_files(store / mart.name), hive=True) if job == "rollup" else {}
         found.append(Run(f"Spark, {name}: {job}", rows, seconds, memory, spilled(events_of(events)), made))
     shutil.rmtree(store)
     return found
@@ -86,11 +86,6 @@ def spark_jars() -> Path:
     folder = cache_directory() / "spark-jars"
     fetch([jar for jar in listed() if jar.of != S3], folder)
     return folder
-
-
-def delta_rows(table: Path) -> Any:
-    """Read a Delta table whose log has all of its entries."""
-    return duckdb.read_parquet(live_files(table), hive_partitioning=True, hive_types_autocast=False)
 
 
 def live_files(table: Path) -> list[str]:
@@ -119,12 +114,8 @@ def duck(history: Path, scratch: Path, rows: int) -> Run:
         if "Out of Memory" not in str(failure):
             raise
         return Run("DuckDB: out of memory", rows, math.inf, math.nan, math.nan, {})
-    return Run("DuckDB", rows, seconds, memory, math.nan, sums(lambda mart: parquet_rows(marts / mart.name)))
-
-
-def parquet_rows(mart: Path) -> Any:
-    """Read a mart that DuckDB wrote."""
-    return duckdb.read_parquet(f"{mart}/*/*/*.parquet", hive_partitioning=False)
+    found = sums(lambda mart: list(map(str, (marts / mart.name).glob("*/*/*.parquet"))), hive=False)
+    return Run("DuckDB", rows, seconds, memory, math.nan, found)
 
 
 def timed(command: Sequence[str], log: Path, others: Sequence[int] = ()) -> tuple[float, float]:
@@ -166,12 +157,17 @@ def spilled(events: Iterator[Mapping[str, Any]]) -> float:
     return float(sum((event.get("Task Metrics") or {}).get("Disk Bytes Spilled", 0) for event in events))
 
 
-def sums(read: Callable[[Mart], Any]) -> dict[str, tuple[float, ...]]:
-    """Per mart: number of keys, and per column the number of values, of infinities, and the sum."""
-    return {mart.name: tuple(_sums_of(mart, read(mart))) for mart in WINDOWS}
+def sums(files: Callable[[Mart], list[str]], *, hive: bool) -> dict[str, tuple[float, ...]]:
+    """Per mart: number of keys, and per column the number of values, of infinities, and the sum; nothing if empty.
+
+    `hive`: whether columns are in the names of folders.
+    """
+    return {mart.name: tuple(_sums_of(mart, found, hive)) if (found := files(mart)) else () for mart in WINDOWS}
 
 
-def _sums_of(mart: Mart, rows: Any) -> Iterator[float]:
+def _sums_of(mart: Mart, files: list[str], hive: bool) -> Iterator[float]:
+    reading = f"FROM read_parquet(?, hive_partitioning = {hive}, hive_types_autocast = false)"
+    rows: Any = duckdb.sql(reading, params=[files])
     key = ", ".join("epoch(start)" if name == "start" else name for name in mart.key)
     asked = ["count(*)", f"sum(hash(concat_ws('|', {key})) % 1000003)"]
     for column in mart.columns:

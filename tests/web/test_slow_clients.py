@@ -97,6 +97,20 @@ def test_a_connection_for_each_scrape_evicts_none(serve: Callable[..., Served]) 
     assert served.server.connections.evicted == 0
 
 
+@pytest.mark.parametrize("sent", [b"", begin(), whole("/-/healthy")])
+def test_a_client_that_hangs_up_takes_no_descriptor_until_the_idle_timeout(
+    serve: Callable[..., Served], sent: bytes
+) -> None:
+    """Without it some 250 connections a second, each closed at once, took all 1,024."""
+    served = serve(idle_timeout=600.0)
+    assert_served(served)
+    before = descriptors()
+    for _ in range(200):
+        with served.connect() as connection:
+            connection.sendall(sent)
+    wait_for(lambda: descriptors() <= before, TIMEOUT)
+
+
 def test_silent_tls_clients_do_not_block_scrapes(
     serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:

@@ -142,9 +142,8 @@ class Connections:
         return min((peer for peer in self._open if peer != new), key=worth)
 
     def _drop_hung_up(self) -> None:
-        # asyncio accepts many connections at once, before it reads that the clients of others have hung up, and
-        # hypercorn keeps those until the idle timeout. Without this, clients that connect for every request would be
-        # evicted for connections that they closed, and these would count as timeouts.
+        # asyncio accepts many connections at once, before it reads that the clients of others have hung up. Without
+        # this, clients that connect for every request would be evicted for connections that they closed.
         waiting = {each.socket.fileno(): peer for peer, each in self._open.items()}
         poll = select.poll()
         for number in waiting:

@@ -1,8 +1,8 @@
-"""HTTP/1.1 as hypercorn serves it, without two ways to harm the server that need no password."""
+"""HTTP/1.1 as hypercorn serves it, without three ways to harm the server that need no password."""
 
 import h11
 from hypercorn import protocol
-from hypercorn.events import Closed, Event
+from hypercorn.events import Closed, Event, Updated
 from hypercorn.protocol.h11 import H11Protocol
 
 
@@ -16,6 +16,8 @@ class Http1Protocol(H11Protocol):
             # Else the task waits for ever for the turn of a request that the client sent before it hung up.
             self.connection.next_event = lambda: h11.NEED_DATA  # type: ignore[method-assign]
             await self.can_read.set()
+            # Else the socket stays open for the idle timeout, and a thousand clients that hang up take all descriptors.
+            await self.send(Updated(idle=False))
 
     async def _check_protocol(self, event: object) -> None:
         # hypercorn switches to HTTP/2 for `Upgrade: h2c` and for HTTP/2's preface, without an option against it. A bad
