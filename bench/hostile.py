@@ -8,6 +8,7 @@ answered for, how many requests the bad one got, and how long the sidecar takes 
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from kafka.protocol.admin import DescribeLogDirsResponse
@@ -26,11 +27,11 @@ _Topic = _Directory.DescribeLogDirsTopic
 _Partition = _Topic.DescribeLogDirsPartition
 
 
-def well_formed(partitions: int, version: int = 4) -> bytes:
-    """Return the body of a right reply with this many partitions of 22 bytes each, of one topic."""
+def well_formed(partitions: int) -> bytes:
+    """Return the body of a right reply of version 4 with this many partitions of 22 bytes each, of one topic."""
     found = [_Partition(partition_index=index) for index in range(partitions)]
     directory = _Directory(log_dir="/data", topics=[_Topic(name="a", partitions=found)])
-    return bytes(DescribeLogDirsResponse(results=[directory]).encode(version=version))
+    return bytes(DescribeLogDirsResponse(results=[directory]).encode(version=4))
 
 
 HOW: Final[Mapping[str, tuple[Mapping[str, Any], ...]]] = {
@@ -39,11 +40,12 @@ HOW: Final[Mapping[str, tuple[Mapping[str, Any], ...]]] = {
     "1 MB of 0xFF before login": ({"request": "ApiVersions", "raw": b"\xff", "repeat": 1_000_000},),
     "0xFF in a frame before login": ({"request": "ApiVersions", "body": b"\xff", "repeat": 500_000},),
     "length prefix only, after login": ({"request": "ListOffsets", "raw": (256 << 20).to_bytes(4, "big")},),
-    "well-formed list of 5 MB": ({"request": "DescribeLogDirs", "body": well_formed(225_000)},),
+    "well-formed list of 5 MB": ({"request": "DescribeLogDirs", "body": partial(well_formed, 225_000)},),
     "mutated replies": ({"mutate": 1}, {"request": "ApiVersions"}),
     "mutated replies before login": ({"mutate": 1},),
 }
-"""What the bad broker does: rules of `tests/support/scripted/rules.py`, the last one first."""
+"""What the bad broker does: rules of `tests/support/scripted/rules.py`, the last one first. A body that takes a second
+to make is a function."""
 
 POLLS: Final = 200
 WARM_UP: Final = 20
@@ -66,7 +68,7 @@ def measure(how: str, polls: int = POLLS, interval: float = INTERVAL) -> Sequenc
             sidecar.wait_polls(min(WARM_UP, polls))
             before = memory_bytes(sidecar.pid, "VmRSS")
             for rule in HOW[how]:
-                brokers.rule(BAD, **rule)
+                brokers.rule(BAD, **{name: value() if callable(value) else value for name, value in rule.items()})
             brokers.do("forget")
             brokers.do("disconnect", broker=BAD)
             sidecar.wait_polls(polls)

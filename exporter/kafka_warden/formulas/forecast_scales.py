@@ -21,7 +21,7 @@ POWERS: Final = (0.5, 1.0, 0.02)
 
 WEIGHTS: Final = {Kind.COUNT: (1.0, 10.0, 1.0), Kind.STOCK: (2.0, 1.0, 5.0), Kind.FLOW: (6.0, 1.0, 8.0)}
 """Prior weights of `POWERS`: mostly topics are created at a steady rate, and the bytes of each of them grow, too. Few
-histories show growth by a share a day as early as it matters, hence its weight."""
+histories show growth by a share a day before it matters, so it weighs more."""
 
 HIGHEST: Final = 1e6
 """Largest multiple of the history's greatest value that a path reaches: floats end somewhere."""

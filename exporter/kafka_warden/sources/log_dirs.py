@@ -74,7 +74,7 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watch
         size = column(partitions, "partition_size")
         current = column(partitions, "is_future_key") == 0
         placed = current & (rows != UNKNOWN)
-        others += len(placed) - int(placed.sum())
+        others += int(np.count_nonzero(~placed))
         if others > MOST_OTHERS:
             raise ProtocolError(f"broker {broker} lists over {MOST_OTHERS} logs that are of none of its replicas")
         sizes[rows[placed]] = size[placed]
