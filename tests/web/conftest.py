@@ -67,10 +67,14 @@ class Served:
         self, path: str = "/metrics", *headers: str, method: str = "GET", context: ssl.SSLContext | None = None
     ) -> Answer:
         """Send one request on a connection of its own and read all of the answer."""
-        connection = self.connect(context)
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers, "", ""]
-        connection.sendall("\r\n".join(lines).encode())
-        return parse(read_all(connection))
+        with self.connect(context) as connection:
+            connection.sendall("\r\n".join(lines).encode())
+            return parse(read_all(connection))
+
+    def descriptors(self) -> int:
+        """Count the open file descriptors of this process without those of the clients."""
+        return procfs.descriptors(os.getpid()) - sum(client.fileno() >= 0 for client in self.opened)
 
 
 def read_all(connection: socket.socket) -> bytes:
@@ -90,11 +94,6 @@ def parse(received: bytes) -> Answer:
     status, *lines = head.decode("latin-1").split("\r\n")
     headers = dict(line.split(": ", 1) for line in lines)
     return Answer(int(status.split()[1]), {name.lower(): value for name, value in headers.items()}, body)
-
-
-def descriptors() -> int:
-    """Count the open file descriptors of this process."""
-    return procfs.descriptors(os.getpid())
 
 
 @pytest.fixture

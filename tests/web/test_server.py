@@ -1,6 +1,7 @@
 """Responses of the server, over real sockets."""
 
 import asyncio
+import os
 import random
 import socket
 import threading
@@ -10,6 +11,7 @@ from contextlib import closing
 import pytest
 import structlog.testing
 
+from bench import procfs
 from kafka_warden.errors import ConfigError
 from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
@@ -18,7 +20,7 @@ from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings, note_failure
 from sandbox import wait_for
 from tests.support.threads import repeating
-from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Served, parse, read_all
 
 GZIP = "Accept-Encoding: gzip"
 OPENMETRICS = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
@@ -229,7 +231,7 @@ def test_http_2_is_never_spoken(served: Served, sent: bytes, status: int) -> Non
 
 def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[..., Served]) -> None:
     """Idle, half-sent and unread connections do not delay the stop, and no thread or socket is left."""
-    before = descriptors(), threading.active_count()
+    before = procfs.descriptors(os.getpid()), threading.active_count()
     served = serve()
     served.holder.page = Page(text=b"x" * 50_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
     idle, half, unread = served.connect(), served.connect(), served.connect()
@@ -245,9 +247,7 @@ def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[
         served.connect()
     for connection in (idle, half, unread):
         read_all(connection)
-        connection.close()
-    served.opened[-1].close()
-    assert descriptors() <= before[0]
+    assert served.descriptors() <= before[0]
     assert threading.active_count() <= before[1]
 
 

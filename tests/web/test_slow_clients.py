@@ -18,7 +18,7 @@ from sandbox import wait_for
 from sandbox.certificates import Authority
 from tests.support import status_rows
 from tests.support.threads import repeating
-from tests.web.conftest import PAGE, TIMEOUT, Served, descriptors, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Served, parse, read_all
 
 PATHS = ("/metrics", "/", "/api/v1/sources")
 """The page and the API withstand what `/metrics` does."""
@@ -45,7 +45,7 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
     """300 half headers, 20 of them growing by a byte per second: every path is answered, and all are closed."""
     served = serve()
     assert_served(served)  # the template engine is loaded with the first page
-    before = descriptors()
+    before = served.descriptors()
     slow = [served.connect() for _ in range(300)]
     for connection, path in zip(slow, cycle(PATHS), strict=False):
         connection.sendall(begin(path))
@@ -63,7 +63,7 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
         assert served.server.connections.evicted >= 300 - 64
         for connection in slow:
             read_all(connection)
-    wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
+    wait_for(lambda: served.descriptors() <= before, TIMEOUT)
 
 
 def test_timeouts_that_hypercorn_sees_first_are_counted(serve: Callable[..., Served]) -> None:
@@ -104,11 +104,12 @@ def test_a_client_that_hangs_up_takes_no_descriptor_until_the_idle_timeout(
     """Without it some 250 connections a second, each closed at once, took all 1,024."""
     served = serve(idle_timeout=600.0)
     assert_served(served)
-    before = descriptors()
+    before = served.descriptors()
     for _ in range(200):
         with served.connect() as connection:
             connection.sendall(sent)
-    wait_for(lambda: descriptors() <= before, TIMEOUT)
+    assert_served(served)  # connections are accepted in order: all of the above were
+    wait_for(lambda: served.descriptors() <= before, TIMEOUT)
 
 
 def test_silent_tls_clients_do_not_block_scrapes(
@@ -118,7 +119,7 @@ def test_silent_tls_clients_do_not_block_scrapes(
     (tmp_path / "web.yml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
     context = ssl.create_default_context(cafile=authority.certificate)
     served = serve(tmp_path / "web.yml", idle_timeout=2.0)
-    before = descriptors()
+    before = served.descriptors()
     silent = [served.connect() for _ in range(20)]
     shaken = [served.connect(context) for _ in range(5)]
 
@@ -127,9 +128,7 @@ def test_silent_tls_clients_do_not_block_scrapes(
 
     for connection in (*silent, *shaken):
         read_all(connection)
-    for connection in served.opened:
-        connection.close()
-    wait_for(lambda: descriptors() <= before, TIMEOUT)
+    wait_for(lambda: served.descriptors() <= before, TIMEOUT)
 
 
 @pytest.mark.parametrize(("path", "requests"), [("/metrics", 1), (MANY_ROWS, 300)])
@@ -139,7 +138,7 @@ def test_clients_that_do_not_read_do_not_block_scrapes(
     """70 clients request 30 MB, or many answers of the API at once, and read nothing: a 71st is answered."""
     served = serve(answer_timeout=2.0)
     large = Page(b"x" * 30_000_000, b"", b"", b"", views=status_rows.moving().views)
-    before = descriptors()
+    before = served.descriptors()
     served.holder.page = large
     greedy = [served.connect() for _ in range(70)]
     for connection in greedy:
@@ -154,7 +153,7 @@ def test_clients_that_do_not_read_do_not_block_scrapes(
     wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
     assert served.server.connections.reaped > 0
     assert not caplog.records
-    wait_for(lambda: descriptors() - len(served.opened) <= before, TIMEOUT)
+    wait_for(lambda: served.descriptors() <= before, TIMEOUT)
 
 
 def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., Served]) -> None:
@@ -298,7 +297,7 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
     """The rest of its response is not sent, nothing is logged, and the descriptor is freed."""
     served = serve()
     served.holder.page = Page(text=b"x" * 30_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
-    before = descriptors()
+    before = served.descriptors()
     for _ in range(10):
         connection = served.connect()
         connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -306,7 +305,7 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
         connection.close()
 
     wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
-    wait_for(lambda: descriptors() <= before, TIMEOUT)
+    wait_for(lambda: served.descriptors() <= before, TIMEOUT)
     assert not caplog.records
 
 
@@ -319,6 +318,7 @@ def test_a_client_that_hangs_up_with_requests_waiting_leaves_no_task(serve: Call
     for _ in range(50):
         with served.connect() as connection:
             connection.sendall(b"".join(map(whole, PATHS)) * 2)
+    assert_served(served)  # connections are accepted in order: all of the above were
 
     wait_for(lambda: len(served.server.connections) == 0, TIMEOUT)
     wait_for(lambda: len(asyncio.all_tasks(loop)) <= before, TIMEOUT)
