@@ -2,7 +2,8 @@
 
 A history in bulk of one cluster is generated for each size (docs/fleet.md): 10,005 partitions with three replicas, 10 s
 between two polls. Each run is a process of its own, `local[2]` with 4 GB. Spark's event log has the spilled bytes.
-`ingest` makes the store, `rollup` its marts. DuckDB makes the same nine marts; all have to be alike.
+`ingest` makes the store, `rollup` its marts. Spark also copies the files as they are. DuckDB makes the same nine marts;
+all have to be alike.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from bench.rollup_engines import MEMORY, Run, duck, spark
+from bench.rollup_engines import MEMORY, Run, duck, plain, spark
 from fleet.bulk import generate_bulk
 from fleet.settings import DAY, Settings
 from sandbox.spark import standalone
@@ -51,6 +52,7 @@ def measure(sizes: Sequence[int], scratch: Path) -> Iterator[Run]:
     for size in sizes:
         history, made = generated(scratch / str(size), size)
         yield from map(shown, spark(history, scratch, made, f"local[{CORES}]", ["--memory", MEMORY]))
+        yield shown(plain(history, scratch, made))
         yield shown(duck(history, scratch, made))
         if size == sizes[0]:
             with standalone(scratch / "standalone") as cluster:

@@ -1,4 +1,4 @@
-"""The roll-up in SQL of DuckDB, to compare with the job: all nine marts of a history in bulk.
+"""The roll-up in SQL of DuckDB, to compare with the job: all nine marts of a history in bulk, hour by hour.
 
 Such a history has neither limits nor quotas (docs/fleet.md): the columns of both are null, as the job's are.
 """
@@ -26,8 +26,8 @@ _TABLES: Final = {
 """Table to its key besides that of the poll."""
 
 _ONCE: Final = """
-    CREATE VIEW {table} AS SELECT DISTINCT ON (cluster_id, run, sequence{key}) * FROM
-    read_parquet('{history}/{table}/*/*/*.parquet', hive_partitioning = false)"""
+    CREATE OR REPLACE VIEW {table} AS SELECT DISTINCT ON (cluster_id, run, sequence{key}) * FROM
+    read_parquet('{history}/{table}/{folder}/*.parquet', hive_partitioning = false)"""
 
 _REPLICA_MINUTE: Final = """
     SELECT cluster_id, start_of(time, 60) AS start, topic, topic_id, partition, broker,
@@ -44,11 +44,12 @@ _REPLICA_HOUR: Final = """
            max(lag_bytes_max) AS lag_bytes_max, max(lag_seconds_max) AS lag_seconds_max,
            max(behind_seconds_max) AS behind_seconds_max, sum(late_samples) AS late_samples,
            sum(out_of_sync_samples) AS out_of_sync_samples, MAP {{{states}}} AS states
-    FROM read_parquet('{marts}/replica_minute/*/*/*.parquet', hive_partitioning = false) GROUP BY ALL"""
+    FROM read_parquet('{marts}/replica_minute/date={date}/hour={hour}/*.parquet', hive_partitioning = false)
+    GROUP BY ALL"""
 """Hours of minutes, as the job makes them."""
 
 _PARTITION_POLLS: Final = """
-    CREATE TABLE partition_polls AS
+    CREATE OR REPLACE TABLE partition_polls AS
     WITH counts AS (
         SELECT cluster_id, run, sequence, time, topic, topic_id, count(*) AS partitions,
                whole_sum(bytes_in) AS bytes_in, count(*) FILTER (under_replicated) AS under_replicated,
@@ -65,7 +66,7 @@ _PARTITION_POLLS: Final = """
     SELECT cluster_id, run, sequence, time, topic, topic_id, {values} FROM known"""
 
 _REPLICA_POLLS: Final = """
-    CREATE TABLE replica_polls AS
+    CREATE OR REPLACE TABLE replica_polls AS
     WITH counts AS (
         SELECT cluster_id, run, sequence, time, topic, topic_id, count(*) AS replicas,
                CASE WHEN count(*) FILTER (NOT following) = count(*) FILTER (position = 0)
@@ -80,7 +81,7 @@ _REPLICA_POLLS: Final = """
     SELECT cluster_id, run, sequence, time, topic, topic_id, {values} FROM known"""
 
 _CLUSTER_POLLS: Final = """
-    CREATE TABLE cluster_polls AS
+    CREATE OR REPLACE TABLE cluster_polls AS
     WITH listed AS (
         SELECT cluster_id, run, sequence, count(*) FILTER (NOT coalesce(gone, false)) AS brokers
         FROM brokers GROUP BY ALL
@@ -98,7 +99,7 @@ _CLUSTER_POLLS: Final = """
     FROM polls LEFT JOIN listed USING (cluster_id, run, sequence) LEFT JOIN sums USING (cluster_id, run, sequence)"""
 
 _BROKER_POLLS: Final = """
-    CREATE TABLE broker_polls AS
+    CREATE OR REPLACE TABLE broker_polls AS
     WITH counts AS (
         SELECT cluster_id, run, sequence, leader AS broker, count(*) AS found, whole_sum(bytes_in) AS bytes_in
         FROM partitions GROUP BY ALL
@@ -160,17 +161,23 @@ _LOG_DIR: Final = """
 _PUT: Final = """
     COPY (
         SELECT *, strftime(start, '%Y-%m-%d') AS date, date_part('hour', start)::INT AS hour FROM ({windows})
-    ) TO '{marts}/{mart}' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (date, hour), OVERWRITE)"""
+    ) TO '{marts}/{mart}' (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (date, hour), OVERWRITE_OR_IGNORE)"""
 
 
 def statements(history: Path, marts: Path) -> Iterator[str]:
-    """Make every mart, in the order of the job."""
+    """Make every mart, in the order of the job. One `DISTINCT ON` over a long history would not fit into memory."""
     yield from _MACROS.split(";")
+    for folder in sorted((history / "polls").glob("date=*/hour=*")):
+        yield from _of_hour(history, marts, *(part.partition("=")[2] for part in folder.parts[-2:]))
+
+
+def _of_hour(history: Path, marts: Path, date: str, hour: str) -> Iterator[str]:
     for table, key in _TABLES.items():
-        yield _ONCE.format(table=table, key=f", {key}" if key else "", history=history)
+        folder = f"date={date}/hour={hour}"
+        yield _ONCE.format(table=table, key=f", {key}" if key else "", history=history, folder=folder)
     states = ", ".join(f"'{state}': sum(coalesce(states['{state}'], 0))" for state in STATES)
     yield _PUT.format(mart="replica_minute", windows=_REPLICA_MINUTE, marts=marts)
-    hours = _REPLICA_HOUR.format(states=states, marts=marts)
+    hours = _REPLICA_HOUR.format(states=states, marts=marts, date=date, hour=int(hour))
     yield _PUT.format(mart="replica_hour", windows=hours, marts=marts)
     of_partitions = ("partitions", "bytes_in", "under_replicated", "under_min_isr", "offline")
     yield _PARTITION_POLLS.format(values=_withheld(*of_partitions))

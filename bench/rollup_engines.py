@@ -81,6 +81,22 @@ def spark(
     return found
 
 
+def plain(history: Path, scratch: Path, rows: int) -> Run:
+    """Read the same files with Spark and write them as they are: what `ingest` is compared with."""
+    copy = scratch / "copy"
+    settings = {"spark.master": "local[2]", "spark.driver.memory": MEMORY, "spark.driver.host": "127.0.0.1"}
+    settings |= {"spark.local.dir": str(scratch / "spark"), "spark.sql.parquet.compression.codec": "zstd"}
+    code = f"""
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.config(map={settings!r}).getOrCreate()
+for table in {[each.name for each in history.iterdir()]!r}:
+    spark.read.parquet({str(history)!r} + "/" + table).write.parquet({str(copy)!r} + "/" + table)
+"""
+    seconds, memory = timed([sys.executable, "-c", code], scratch / "plain.log")
+    shutil.rmtree(copy)
+    return Run("Spark, local[2]: plain read and write", rows, seconds, memory, math.nan, {})
+
+
 def spark_jars() -> Path:
     """Return the folder of the jars of tables, fetched on first use."""
     folder = cache_directory() / "spark-jars"
@@ -107,9 +123,11 @@ def duck(history: Path, scratch: Path, rows: int) -> Run:
     limits = f"SET threads = 2; SET memory_limit = '{MEMORY[:-1]}GB'; SET temp_directory = '{scratch / 'duckdb'}';"
     limits += " SET preserve_insertion_order = false; SET enable_progress_bar = false; SET TimeZone = 'UTC';"
     made = [limits, *statements(history, marts)]
-    code = f"import duckdb; c = duckdb.connect(); [c.execute(each) for each in {made!r}]"
+    program = scratch / "run_duckdb.py"
+    # Too long for a command line.
+    program.write_text(f"import duckdb\nc = duckdb.connect()\nfor each in {made!r}:\n    c.execute(each)\n")
     try:
-        seconds, memory = timed([sys.executable, "-c", code], scratch / "duckdb.log")
+        seconds, memory = timed([sys.executable, str(program)], scratch / "duckdb.log")
     except GaveUpError as failure:
         if "Out of Memory" not in str(failure):
             raise

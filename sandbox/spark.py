@@ -67,7 +67,8 @@ class Daemon(Program):
 
     def __init__(self, name: str, directory: Path, environment: Mapping[str, str]) -> None:
         super().__init__(name, directory)
-        self._environment = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_WORKER_DIR": os.fspath(directory), **environment}
+        own = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_WORKER_DIR": os.fspath(directory), "PYSPARK_PYTHON": sys.executable}
+        self._environment = {**own, **environment}
 
     def launch(self, name: str, *arguments: str) -> Sequence[str]:
         """The command line of a class of `org.apache.spark.deploy`."""

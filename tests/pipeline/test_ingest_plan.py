@@ -11,8 +11,11 @@ from kafka_warden.history.parquet.arrow import metadata_of, schema_of
 from kafka_warden.history.parquet.footers import Found, Range, inventory
 from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.claims import Claim
+from kafka_warden.pipeline.ingest.batch import LARGE, large_folders
 from kafka_warden.pipeline.ingest.plan import Gap, How, Planned, gaps, planned
 from kafka_warden.pipeline.marks import Work, joined
+from kafka_warden.pipeline.store import LARGEST_FILE
+from kafka_warden.pipeline.timeline import DAY
 from tests.history.places import NOON
 from tests.pipeline.daily import common
 
@@ -117,3 +120,24 @@ def test_condition_names_clusters_days_and_hours() -> None:
     )
     assert "time >= 86400D AND time < 172800D" in work.raw()
     assert work.raw().startswith("batch <= 7 AND ((")
+
+
+def test_files_that_make_a_large_folder_by_themselves_are_not_shuffled() -> None:
+    """All else is: files over midnight, of two clusters, and of folders with less."""
+
+    def rows(place: str, size: int, *parts: tuple[str, float, float]) -> list[dict[str, Any]]:
+        return [
+            {"place": place, "size": size, "cluster_id": cluster, "since": since, "until": until}
+            for cluster, since, until in parts
+        ]
+
+    half, day, next_day = LARGE // 2, (NOON, NOON + 60), (NOON + DAY, NOON + DAY + 60)
+    large = rows("a", half, ("one", *day), ("one", *day)) + rows("b", half, ("one", *day))
+    larger = rows("c", LARGEST_FILE + 1, ("two", *next_day))
+    small = rows("d", LARGE - 1, ("two", *day))
+    mixed = rows("e", 2 * LARGE, ("one", *day), ("two", *day)) + rows("f", 2 * LARGE, ("one", NOON, NOON + DAY))
+
+    found, others = large_folders(large + small + mixed + larger)
+
+    assert found == [(large, 1), (larger, 2)]
+    assert sorted(row["place"] for row in others) == ["d", "e", "e", "f"]

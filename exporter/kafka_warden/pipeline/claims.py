@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import count
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -85,7 +86,7 @@ class Claim:
     batches: dict[str, int] = field(default_factory=dict)
     """As in `Marks`, also `vacuumed`; what is here at the end of the run is stored."""
     vacuumed: date | None = None
-    _commits: int = 0
+    _commits: Iterator[int] = field(default_factory=count)
 
     def append(self, to: StoredTable, rows: DataFrame) -> None:
         """Add rows in one commit.
@@ -156,8 +157,7 @@ class Claim:
         return self.store.spark.createDataFrame(rows, table(self.job).schema)
 
     def _commit(self, write: Callable[[int], None]) -> None:
-        number = self.run * COMMITS + self._commits
-        self._commits += 1
+        number = self.run * COMMITS + next(self._commits)
         try:
             write(number)
         except (PySparkException, Py4JError):

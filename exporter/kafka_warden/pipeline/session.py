@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline import put_if_absent
+from kafka_warden.pipeline.store import LARGEST_FILE
 
 LOCAL: Final = "local[*]"
 """All cores of this machine."""
@@ -31,13 +32,17 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.files.maxPartitionBytes": "32m",
     "spark.sql.files.openCostInBytes": "256k",
     "parquet.block.size": str(32 << 20),
+    # The first of two maps holds two minutes of 30,000 replicas; all other rows are looked up in vain.
+    "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     "spark.sql.parquet.compression.codec": "zstd",
+    # With one writer a task sorts its rows by cluster and day, which takes as long as writing them.
+    "spark.sql.maxConcurrentOutputFileWriters": "32",
     # The default is the INT96 of Spark before 3.0.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # Arrow between the JVM and Python, for replays.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # Of a file that OPTIMIZE makes.
-    "spark.databricks.delta.optimize.maxFileSize": str(256 << 20),
+    "spark.databricks.delta.optimize.maxFileSize": str(LARGEST_FILE),
     # Delta reads its own log with 50 tasks, VACUUM lists with 10,000.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
@@ -73,8 +78,8 @@ _SHUFFLE: Final = "spark.sql.shuffle.partitions"
 _ADAPTS: Final = "spark.kafka_warden.adapts"
 """Set in sessions whose number of shuffle partitions the user has not set."""
 
-ROWS: Final = 500_000
-"""Rows of history per shuffle partition: 50 to 100 MB, so that two fit in 1 GB."""
+ROWS: Final = 1_000_000
+"""Rows of history per shuffle partition. A quarter is left after partial aggregation: 100 MB, so two fit in 1 GB."""
 LEAST: Final = 8
 """Shuffle partitions of a small history; those without rows are joined."""
 
@@ -141,9 +146,13 @@ def connect(remote: str, more: Mapping[str, str] | None = None) -> SparkSession:
 
 
 def _started(builder: SparkSession.Builder, settings: Mapping[str, str]) -> SparkSession:
-    for key, value in settings.items():
-        builder = builder.config(key, value)
+    # spark-submit prints a warning of each other key.
+    others = {key: value for key, value in settings.items() if not key.startswith("spark.")}
+    for key in settings.keys() - others.keys():
+        builder = builder.config(key, settings[key])
     session = builder.getOrCreate()
+    for key, value in others.items():
+        session.conf.set(key, value)
     adapt(session)
     return session
 

@@ -7,8 +7,10 @@
 After a kill, the next call first completes the batch with the same files or offsets: the tables that have no row of it.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
@@ -18,17 +20,30 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history.parquet.footers import Range
-from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.compaction import compact
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, Gap, How, Known, Planned
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, day_of, in_list, raw
+from kafka_warden.pipeline.store import (
+    DONE,
+    DONE_DAY,
+    LANDING,
+    LARGEST_FILE,
+    Store,
+    StoredTable,
+    day_of,
+    gathered,
+    in_list,
+    raw,
+)
 from kafka_warden.pipeline.timeline import DAY
 
 NAME: Final = "ingest"
 """The job that writes batches."""
+
+LARGE: Final = 32 << 20
+"""Bytes of files of one cluster and day that are written as they are read: a shuffle of them costs as much again."""
 
 Read = Callable[[str, Sequence[Any]], DataFrame]
 """Returns the rows of one table for its rows of `landing`, which are all of the same `how`."""
@@ -99,7 +114,8 @@ def plan(claim: Claim, batch: int, decided: Iterable[Planned], more: Iterable[Se
         StoreInUseError: another process has taken over.
     """
     store = claim.store
-    claim.append(LANDING, store.spark.createDataFrame([*landing_rows(store, batch, decided), *more], LANDING.schema))
+    rows = store.spark.createDataFrame([*landing_rows(store, batch, decided), *more], LANDING.schema)
+    claim.append(LANDING, gathered(LANDING, rows))
     # If Delta has skipped it, the batch is that of another process, and its tables have no fence against this run.
     claim.check()
     return store.read(LANDING).where(F.col("batch") == batch).collect()
@@ -123,26 +139,59 @@ def write(
         StoreInUseError: another process has taken over.
     """
     store = claim.store
-    for name in (table.name for table in TABLES):
-        mine = [row for row in rows if row["table"] == name and row["how"] in (How.NEW, How.MERGE)]
-        if not mine or (again and not store.read(raw(name)).where(F.col("batch") == batch).isEmpty()):
-            continue
+
+    def put(name: str, mine: Sequence[Any]) -> None:
+        if again and not store.read(raw(name)).where(F.col("batch") == batch).isEmpty():
+            return
         with progress.step(f"{name}: {sum(row['rows'] for row in mine)} rows"):
-            fresh = _fresh(store, name, mine, read)
-            fresh = fresh.withColumn("date", F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int")))
-            claim.append(raw(name), fresh.withColumn("batch", F.lit(batch).cast("bigint")))
+            claim.append(raw(name), _fresh(store, name, batch, mine, read))
+
+    taken = defaultdict(list)
+    for row in rows:
+        if row["how"] in (How.NEW, How.MERGE):
+            taken[row["table"]].append(row)
+    # A large table may be one task.
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(put, taken, taken.values()))
     done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.schema)
     claim.replace(LANDING, done, f"date = '{DONE_DAY}'")
     claim.check()
 
 
-def _fresh(store: Store, name: str, rows: Sequence[Any], read: Read) -> DataFrame:
-    """Return the rows that no batch has yet."""
-    new, merge = ([row for row in rows if row["how"] == how] for how in (How.NEW, How.MERGE))
-    frames = [read(name, new)] if new else []
+def _fresh(store: Store, name: str, batch: int, rows: Sequence[Any], read: Read) -> DataFrame:
+    """Return the rows that no batch has yet, as the raw table has them."""
+    large, others = large_folders(row for row in rows if row["how"] == How.NEW)
+    merge = [row for row in rows if row["how"] == How.MERGE]
+    small = [read(name, others)] if others else []
     if merge:
-        frames.append(_missing(store, name, read(name, merge), merge))
+        small.append(_missing(store, name, read(name, merge), merge))
+    day, number = F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int")), F.lit(batch).cast("bigint")
+    frames = [read(name, mine).coalesce(files).withColumns({"date": day, "batch": number}) for mine, files in large]
+    frames += [gathered(raw(name), each.withColumns({"date": day, "batch": number})) for each in small]
     return reduce(DataFrame.unionByName, frames)
+
+
+def large_folders(rows: Iterable[Any]) -> tuple[list[tuple[list[Any], int]], list[Any]]:
+    """Find the files that by themselves make a large folder of a raw table.
+
+    `rows`: of `landing`, of one table. Returns those of each large folder, with the number of files to write to it, and
+    all others.
+    """
+    files: defaultdict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        files[row["place"]].append(row)
+    folders: defaultdict[Any, list[Any]] = defaultdict(list)
+    for mine in files.values():
+        of = {(row["cluster_id"], day_of(row[end])) for row in mine for end in ("since", "until")}
+        folders[of.pop() if len(of) == 1 else None] += mine
+    large, others = [], folders.pop(None, [])
+    for mine in folders.values():
+        size = sum({row["place"]: row["size"] for row in mine}.values())
+        if size < LARGE:
+            others += mine
+        else:
+            large.append((mine, math.ceil(size / LARGEST_FILE)))
+    return large, others
 
 
 def _missing(store: Store, name: str, rows: DataFrame, plan_rows: Sequence[Any]) -> DataFrame:
