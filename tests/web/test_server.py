@@ -251,6 +251,26 @@ def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[
     assert threading.active_count() <= before[1]
 
 
+def test_connections_that_arrive_as_it_stops_are_closed(serve: Callable[..., Served]) -> None:
+    """Asyncio accepted them in the turn before it closed the listener, and left some open, without a task."""
+    served = serve()
+    loop, stop = served.server._loop, served.server._stop
+    assert loop is not None
+    assert stop is not None
+
+    def connect_and_stop() -> None:
+        for _ in range(200):  # eight are accepted in a turn
+            served.connect()
+        stop.set()
+
+    loop.call_soon_threadsafe(connect_and_stop)
+    wait_for(stop.is_set, TIMEOUT)
+    served.server.stop(TIMEOUT)
+
+    for connection in served.opened:
+        assert read_all(connection) == b""
+
+
 @pytest.mark.parametrize("failure", [ConnectionResetError(), asyncio.CancelledError()])
 def test_connections_that_end_are_no_errors(failure: BaseException) -> None:
     """By their client, or with the server: asyncio reports both on a busy machine."""

@@ -61,6 +61,8 @@ class Connections:
         self._idle = idle
         self._answer = answer
         self._open: dict[Peer, _Connection] = {}
+        self.ending = False
+        """Whether the server stops: no connection is accepted any more."""
         self._trusted: dict[str, None] = {}
         self.evicted = 0
         """Closed for a new connection at the limit."""
@@ -174,7 +176,7 @@ class Listener(socket.socket):
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection, as `socket.socket` does; close those that are not admitted."""
-        for _ in range(_CLOSED_AT_ONCE):
+        for _ in range(0 if self.connections.ending else _CLOSED_AT_ONCE):
             accepted, peer = super().accept()
             if self.connections.admit((peer[0], peer[1]), accepted):
                 return accepted, peer

@@ -168,6 +168,9 @@ class WebServer:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_REAP_EVERY):
                     await self._stop.wait()
+        # asyncio leaves a connection half made, and open, if it closes the listener in the turn after accepting it.
+        self.connections.ending = True
+        await asyncio.sleep(0)
         # From Python 3.12 on, closing the listener waits for every connection, however slow its client.
         asyncio.get_running_loop().call_later(_GRACE, self.connections.close_all)
 
