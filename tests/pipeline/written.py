@@ -60,7 +60,7 @@ def write_table(store: Store, table: StoredTable, rows: Any, more: dict[str, str
         "format": {"provider": "parquet", "options": {}},
         "schemaString": table.schema.json(),
         "partitionColumns": list(table.partition_by),
-        "configuration": {**PROPERTIES, **(more or {})},
+        "configuration": {**PROPERTIES, **dict(table.properties), **(more or {})},
         "createdTime": 0,
     }
     actions = [{"protocol": PROTOCOL}, {"metaData": metadata}, *_added(folder, table, rows.select(names_of(table)))]
