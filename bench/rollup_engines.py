@@ -84,6 +84,7 @@ def spark(
 def plain(history: Path, scratch: Path, rows: int) -> Run:
     """Read the same files with Spark and write them as they are: what `ingest` is compared with."""
     copy = scratch / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
     settings = {"spark.master": "local[2]", "spark.driver.memory": MEMORY, "spark.driver.host": "127.0.0.1"}
     settings |= {"spark.local.dir": str(scratch / "spark"), "spark.sql.parquet.compression.codec": "zstd"}
     code = f"""
@@ -119,7 +120,8 @@ def live_files(table: Path) -> list[str]:
 def duck(history: Path, scratch: Path, rows: int) -> Run:
     """Roll up the same history with DuckDB."""
     marts = scratch / "marts-duckdb"
-    marts.mkdir(exist_ok=True)
+    shutil.rmtree(marts, ignore_errors=True)
+    marts.mkdir()
     limits = f"SET threads = 2; SET memory_limit = '{MEMORY[:-1]}GB'; SET temp_directory = '{scratch / 'duckdb'}';"
     limits += " SET preserve_insertion_order = false; SET enable_progress_bar = false; SET TimeZone = 'UTC';"
     made = [limits, *statements(history, marts)]

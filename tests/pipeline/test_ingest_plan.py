@@ -11,7 +11,7 @@ from kafka_warden.history.parquet.arrow import metadata_of, schema_of
 from kafka_warden.history.parquet.footers import Found, Range, inventory
 from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.claims import Claim
-from kafka_warden.pipeline.ingest.batch import LARGE, large_folders
+from kafka_warden.pipeline.ingest.batch import LARGE, MOST_LARGE, large_folders
 from kafka_warden.pipeline.ingest.plan import Gap, How, Planned, gaps, planned
 from kafka_warden.pipeline.marks import Work, joined
 from kafka_warden.pipeline.store import LARGEST_FILE
@@ -123,7 +123,7 @@ def test_condition_names_clusters_days_and_hours() -> None:
 
 
 def test_files_that_make_a_large_folder_by_themselves_are_not_shuffled() -> None:
-    """All else is: files over midnight, of two clusters, and of folders with less."""
+    """All else is: files over midnight, of two clusters, of folders with less, messages, and more than 64 folders."""
 
     def rows(place: str, size: int, *parts: tuple[str, float, float]) -> list[dict[str, Any]]:
         return [
@@ -137,7 +137,12 @@ def test_files_that_make_a_large_folder_by_themselves_are_not_shuffled() -> None
     small = rows("d", LARGE - 1, ("two", *day))
     mixed = rows("e", 2 * LARGE, ("one", *day), ("two", *day)) + rows("f", 2 * LARGE, ("one", NOON, NOON + DAY))
 
-    found, others = large_folders(large + small + mixed + larger)
+    messages = rows("kafka:cluster/topic/0", 2 * LARGE, ("three", *day))
 
-    assert found == [(large, 1), (larger, 2)]
-    assert sorted(row["place"] for row in others) == ["d", "e", "e", "f"]
+    found, others = large_folders(large + small + mixed + larger + messages)
+
+    assert found == [(larger, 2), (large, 1)]
+    assert sorted(row["place"] for row in others) == ["d", "e", "e", "f", "kafka:cluster/topic/0"]
+    many = [row for number in range(MOST_LARGE + 1) for row in rows(f"{number}", LARGE + number, (f"{number}", *day))]
+    found, others = large_folders(many)
+    assert (len(found), others) == (MOST_LARGE, many[:1])

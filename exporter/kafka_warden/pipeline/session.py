@@ -32,7 +32,8 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.files.maxPartitionBytes": "32m",
     "spark.sql.files.openCostInBytes": "256k",
     "parquet.block.size": str(32 << 20),
-    # The first of two maps holds two minutes of 30,000 replicas; all other rows are looked up in vain.
+    # Spark would look up each row in a small map before the large one. Two minutes of 30,000 replicas fill the small
+    # one.
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     "spark.sql.parquet.compression.codec": "zstd",
     # With one writer a task sorts its rows by cluster and day, which takes as long as writing them.
@@ -79,7 +80,9 @@ _ADAPTS: Final = "spark.kafka_warden.adapts"
 """Set in sessions whose number of shuffle partitions the user has not set."""
 
 ROWS: Final = 1_000_000
-"""Rows of history per shuffle partition. A quarter is left after partial aggregation: 100 MB, so two fit in 1 GB."""
+"""Rows of replicas per shuffle partition. A roll-up shuffles a quarter of them, after partial aggregation: 100 MB. So
+two tasks fit in 1 GB.
+"""
 LEAST: Final = 8
 """Shuffle partitions of a small history; those without rows are joined."""
 

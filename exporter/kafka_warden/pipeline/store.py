@@ -46,7 +46,7 @@ _SHORT_LOG: Final = "DELTA_CANNOT_VACUUM_LITE"
 PROPERTIES: Final[Mapping[str, str]] = {
     # Readers outside Spark do not have them all.
     "delta.enableDeletionVectors": "false",
-    # Of the first columns; all of them would make the log long.
+    # Of tables that do not list columns (`_statistics`). Those of all columns would make the log long.
     "delta.dataSkippingNumIndexedCols": "8",
     # As long as its files. On S3, each run lists the whole log of each table that it reads.
     "delta.logRetentionDuration": "interval 7 days",
@@ -56,7 +56,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
 _S3: Final = re.compile(r"s3[an]?://")
 
 LARGEST_FILE: Final = 256 << 20
-"""Bytes, about: of a file of a partition that has several."""
+"""Bytes, about, of the largest file of a partition."""
 
 PARTITIONS: Final = ("cluster_id", "date")
 """Columns by which tables are partitioned, as far as they have them."""
@@ -105,7 +105,7 @@ def of_mart(mart: Mart) -> StoredTable:
 
 
 def _statistics(*columns: str) -> tuple[tuple[str, str], ...]:
-    """Keep statistics of the columns by which files are skipped; those of eight take a seventh of the time."""
+    """List the columns with statistics: those by which files are skipped. Eight take a seventh of a write's time."""
     return (("delta.dataSkippingStatsColumns", ",".join(columns)),)
 
 
@@ -250,7 +250,7 @@ class Store:
     def append(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
         """Add rows in one commit, unless `app` has committed `number` or a higher one to the table.
 
-        Each task writes a file to each partition that it has rows of: `gathered`.
+        Each task writes one file to each of its partitions. Use `gathered` where a task may have rows of many.
         """
         self._writer(table, rows, app, number).mode("append").save(self._address(table))
 

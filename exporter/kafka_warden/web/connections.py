@@ -175,8 +175,10 @@ class Listener(socket.socket):
         super().listen(max(backlog, _PENDING))
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection, as `socket.socket` does; close those that are not admitted."""
-        for _ in range(0 if self.connections.ending else _CLOSED_AT_ONCE):
+        """Accept a connection as `socket.socket` does, none when the server stops; close what is not admitted."""
+        if self.connections.ending:
+            raise BlockingIOError  # for asyncio, an empty queue
+        for _ in range(_CLOSED_AT_ONCE):
             accepted, peer = super().accept()
             if self.connections.admit((peer[0], peer[1]), accepted):
                 return accepted, peer

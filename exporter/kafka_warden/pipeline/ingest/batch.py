@@ -43,7 +43,11 @@ NAME: Final = "ingest"
 """The job that writes batches."""
 
 LARGE: Final = 32 << 20
-"""Bytes of files of one cluster and day that are written as they are read: a shuffle of them costs as much again."""
+"""Bytes of files of one cluster and day from which they are written without a shuffle. They are one task for each file
+that is written: on two cores that is faster; on many cores a shuffle uses more of them.
+"""
+MOST_LARGE: Final = 64
+"""Folders of a table that are written so: each is a query of its own."""
 
 Read = Callable[[str, Sequence[Any]], DataFrame]
 """Returns the rows of one table for its rows of `landing`, which are all of the same `how`."""
@@ -103,7 +107,7 @@ def known(store: Store, ranges: Iterable[tuple[str, Range]]) -> Known:
     rows: list[Any] = mine.where(near).select(*names).unionByName(latest).collect()
     for table, *values, place in rows:
         # A range of offsets may have a part of a poll only.
-        found[table, values[0], values[1]].append(replace(Range(*values), whole=not place.startswith("kafka:")))
+        found[table, values[0], values[1]].append(replace(Range(*values), whole=not _is_of_topic(place)))
     return found
 
 
@@ -150,7 +154,7 @@ def write(
     for row in rows:
         if row["how"] in (How.NEW, How.MERGE):
             taken[row["table"]].append(row)
-    # A large table may be one task.
+    # All tables at once: a large one may be a single task, which would leave the other cores idle.
     with ThreadPoolExecutor() as threads:
         list(threads.map(put, taken, taken.values()))
     done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.schema)
@@ -175,23 +179,28 @@ def large_folders(rows: Iterable[Any]) -> tuple[list[tuple[list[Any], int]], lis
     """Find the files that by themselves make a large folder of a raw table.
 
     `rows`: of `landing`, of one table. Returns those of each large folder, with the number of files to write to it, and
-    all others.
+    all others. Messages of a topic are always among the others: their reader selects by run.
     """
     files: defaultdict[str, list[Any]] = defaultdict(list)
     for row in rows:
         files[row["place"]].append(row)
     folders: defaultdict[Any, list[Any]] = defaultdict(list)
-    for mine in files.values():
+    for place, mine in files.items():
         of = {(row["cluster_id"], day_of(row[end])) for row in mine for end in ("since", "until")}
-        folders[of.pop() if len(of) == 1 else None] += mine
-    large, others = [], folders.pop(None, [])
-    for mine in folders.values():
-        size = sum({row["place"]: row["size"] for row in mine}.values())
-        if size < LARGE:
+        folders[of.pop() if len(of) == 1 and not _is_of_topic(place) else None] += mine
+    others = folders.pop(None, [])
+    large: list[tuple[list[Any], int]] = []
+    sized = [(sum({row["place"]: row["size"] for row in mine}.values()), mine) for mine in folders.values()]
+    for size, mine in sorted(sized, key=lambda each: -each[0]):
+        if size < LARGE or len(large) == MOST_LARGE:
             others += mine
         else:
             large.append((mine, math.ceil(size / LARGEST_FILE)))
     return large, others
+
+
+def _is_of_topic(place: str) -> bool:
+    return place.startswith("kafka:")
 
 
 def _missing(store: Store, name: str, rows: DataFrame, plan_rows: Sequence[Any]) -> DataFrame:
