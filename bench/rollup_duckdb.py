@@ -172,8 +172,8 @@ def statements(history: Path, marts: Path) -> Iterator[str]:
 
 
 def _of_hour(history: Path, marts: Path, date: str, hour: str) -> Iterator[str]:
+    folder = f"date={date}/hour={hour}"
     for table, key in _TABLES.items():
-        folder = f"date={date}/hour={hour}"
         yield _ONCE.format(table=table, key=f", {key}" if key else "", history=history, folder=folder)
     states = ", ".join(f"'{state}': sum(coalesce(states['{state}'], 0))" for state in STATES)
     yield _PUT.format(mart="replica_minute", windows=_REPLICA_MINUTE, marts=marts)

@@ -292,10 +292,8 @@ class Store:
 
     def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
         # The first commit creates the table.
-        writer = (
-            rows.select(*table.schema.names).write.format("delta").options(**{**PROPERTIES, **dict(table.properties)})
-        )
-        writer = writer.partitionBy(*table.partition_by)
+        writer = rows.select(*table.schema.names).write.format("delta").partitionBy(*table.partition_by)
+        writer = writer.options(**{**PROPERTIES, **dict(table.properties)})
         return writer.option("mergeSchema", "true").option("txnAppId", app).option("txnVersion", number)
 
     def _address(self, table: StoredTable) -> str:

@@ -169,9 +169,10 @@ def _fresh(store: Store, name: str, batch: int, rows: Sequence[Any], read: Read)
     small = [read(name, others)] if others else []
     if merge:
         small.append(_missing(store, name, read(name, merge), merge))
-    day, number = F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int")), F.lit(batch).cast("bigint")
-    frames = [read(name, mine).coalesce(files).withColumns({"date": day, "batch": number}) for mine, files in large]
-    frames += [gathered(raw(name), each.withColumns({"date": day, "batch": number})) for each in small]
+    day = F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int"))
+    own = {"date": day, "batch": F.lit(batch).cast("bigint")}
+    frames = [read(name, mine).coalesce(files).withColumns(own) for mine, files in large]
+    frames += [gathered(raw(name), each.withColumns(own)) for each in small]
     return reduce(DataFrame.unionByName, frames)
 
 
