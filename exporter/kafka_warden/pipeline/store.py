@@ -268,7 +268,7 @@ class Store:
         return list(self.read(table).where(where).inputFiles())
 
     def compact(self, table: StoredTable, where: str) -> None:
-        """Make one file of each partition that matches a condition, or several of at most 256 MB (`DELTA_SETTINGS`)."""
+        """Make one file of each partition that matches a condition, or several of about `LARGEST_FILE`."""
         self.spark.sql(f"OPTIMIZE {self._sql_name(table)} WHERE {where}").collect()
 
     def expire(self, table: StoredTable, before: date) -> None:
