@@ -17,7 +17,7 @@ from kafka_warden.pipeline.store import Store, of_mart
 
 def roll_up(store: Store, work: marks.Work, step: Callable[[str], AbstractContextManager[None]]) -> None:
     """Replace these hours in every mart. `step`: reports the progress of a step."""
-    read = samples.read(store, work.raw())
+    read = samples.read(store, work.raw(), work.hours)
 
     def put(mart: Mart, windows: DataFrame) -> None:
         marks.replace(work, mart, with_folders(windows), work.windows())

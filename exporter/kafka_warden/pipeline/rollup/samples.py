@@ -1,6 +1,6 @@
 """The input of a roll-up: some columns of six raw tables, which have each row once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -39,9 +39,13 @@ KINDS: Final = {"configs": "broker", "quotas": "mutation"}
 """Table to the only kind of rows that marts use: no topic configs, and only the quotas of controller mutation beans."""
 
 
-def read(store: Store, where: str) -> Samples:
-    """Read the samples. `where`: an SQL condition on the rows of raw tables."""
+def read(store: Store, where: str, clusters: Collection[str]) -> Samples:
+    """Read the samples. `where`: an SQL condition on the rows of raw tables, which are of these clusters."""
     rows = {name: store.read(raw(name)).where(where) for name in COLUMNS}
+    if len(clusters) == 1:
+        # Spark drops a constant from the keys of its aggregates: 9 % of the CPU time of a roll-up.
+        (cluster,) = clusters
+        rows = {name: frame.withColumn("cluster_id", F.lit(cluster)) for name, frame in rows.items()}
     for name, kind in KINDS.items():
         rows[name] = rows[name].where(F.col("kind") == kind)
     return {name: frame.select(*POLL, *COLUMNS[name]) for name, frame in rows.items()}
