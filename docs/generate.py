@@ -11,7 +11,7 @@ from typing import Final
 
 from prometheus_client import REGISTRY
 
-from docs import catalogue, history_schema, how_it_knows, pipeline_marts, versions, worked_examples
+from docs import catalogue, history_schema, how_it_knows, pipeline_marts, pipeline_sql, versions, worked_examples
 from docs.worked_rows import FIVE
 from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
 from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
@@ -212,6 +212,7 @@ def outputs() -> dict[Path, str]:
         HERE / "versions.md": versions.render(),
         HERE / "openapi.json": api(),
         **how_it_knows.pictures(),
+        **{HERE / name: text for name, text in pipeline_sql.documents().items()},
     }
 
 

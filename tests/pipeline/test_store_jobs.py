@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 from pyspark.sql import SparkSession
 
+from docs.sql.open_store import open_store
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters
 from kafka_warden.pipeline.jobs import backtest, moves, plan, report
@@ -63,6 +64,11 @@ def test_nights_equal_one_call(spark: SparkSession, tmp_path: Path) -> None:
     assert (long["ended"].date() - long["began"].date()).days >= 3
     assert nightly == once
     assert computed(spark, tmp_path / "nightly") == once
+    found = open_store(str(tmp_path / "nightly"))
+    ((replicas,),) = found.sql("SELECT SUM(replicas) FROM reassignments").fetchall()
+    assert replicas == sum(row["kind"] == "reassignment" for row in once["moves"])
+    ((alarms,),) = found.sql("SELECT COUNT(*) FROM alarm_subjects").fetchall()
+    assert alarms == len(once["alarms"])
 
 
 def test_plan_and_report_are_of_the_store(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""Writes docs/pipeline-sql.md and docs/sql/trino/ from the views and queries of docs/sql/: `make docs`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import sqlglot
+
+SQL: Final = Path(__file__).parent / "sql"
+ELSEWHERE: Final = "trino"
+_NOT_TRIED: Final = "-- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either."
+
+INTRODUCTION: Final = """\
+# Questions to a store, in SQL
+
+The tables of a store are Delta tables, which many tools read without Spark. Here are views, and ten questions that
+people have. Tests run all of them in DuckDB. Written from `docs/sql/` by `make docs`; do not edit.
+
+    pip install deltalake duckdb pyarrow
+    python -i docs/sql/open_store.py /srv/store
+    >>> store.sql("FROM reassignments")
+    >>> store.sql(open("docs/sql/01-reassignments.sql").read())
+
+[`open_store.py`](sql/open_store.py) has the few lines that open a store in another program. For pandas:
+`store.sql(...).df()`.
+
+- The columns are in [pipeline-marts.md](pipeline-marts.md), and those of `raw_TABLE` in
+  [history-schema.md](history-schema.md).
+- Unknown is null. **Unlimited and never are infinite**, which some tools cannot show: `finite_moves` has null and a
+  flag instead.
+- **Maps** are rows or columns in the views `move_causes`, `replica_states` and `alarm_subjects`.
+- Times are UTC. Give a `cluster_id` and a `date` wherever you can: tables are partitioned by them, so other files are
+  not opened.
+- **Trino and Athena**: the forms in `docs/sql/trino/` are translated and parsed, and were not tried on either. In
+  Trino, register each table by `CALL delta.system.register_table(...)`, a raw one as `raw_TABLE`; in Athena,
+  `CREATE EXTERNAL TABLE ... TBLPROPERTIES ('table_type' = 'DELTA')`.
+"""
+
+
+def documents() -> Mapping[str, str]:
+    """Return the documents by their paths below docs/."""
+    views, queries = sources("view-*.sql"), sources("[0-9]*.sql")
+    page = "\n".join(
+        [INTRODUCTION, "## Views\n", *map(_section, views.items()), "## Questions\n", *map(_section, queries.items())]
+    )
+    others = {f"sql/{ELSEWHERE}/{name}.sql": translated(text) for name, text in (views | queries).items()}
+    return {"pipeline-sql.md": page, **others}
+
+
+def sources(pattern: str) -> dict[str, str]:
+    """Return the texts of files of docs/sql/ by their names without a suffix."""
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(SQL.glob(pattern))}
+
+
+def split(text: str) -> tuple[str, str]:
+    """Return the comment at the begin of a statement as text, and the statement."""
+    lines = text.splitlines()
+    about = [line.removeprefix("-- ") for line in lines if line.startswith("-- ")]
+    return " ".join(about), "\n".join(lines[len(about) :])
+
+
+def translated(text: str) -> str:
+    """Return the statement for Trino."""
+    about, statement = split(text)
+    (found,) = sqlglot.transpile(statement, read="duckdb", write=ELSEWHERE, pretty=True)
+    return f"{_NOT_TRIED}\n-- {about}\n{found}\n"
+
+
+def _section(source: tuple[str, str]) -> str:
+    name, text = source
+    about, statement = split(text)
+    title = name.removeprefix("view-") if name.startswith("view-") else name[3:].replace("-", " ").capitalize()
+    return f"### {title}\n\n{about} [Trino and Athena](sql/{ELSEWHERE}/{name}.sql)\n\n```sql\n{statement}\n```\n"

@@ -1,0 +1,23 @@
+-- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
+-- Which topics had replicas out of sync, on which days, and in which state?
+SELECT
+  cluster_id,
+  date,
+  topic,
+  state,
+  SUM(samples) AS samples,
+  COUNT(DISTINCT broker) AS brokers
+FROM replica_states
+WHERE
+  state <> 'in_sync'
+GROUP BY
+  cluster_id,
+  date,
+  topic,
+  state
+ORDER BY
+  samples DESC,
+  cluster_id,
+  date,
+  topic,
+  state

@@ -1,0 +1,14 @@
+-- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
+-- The map `causes` of `moves` as rows: for how long each move was stuck, by cause.
+CREATE VIEW move_causes AS
+SELECT
+  moves.cluster_id,
+  moves.topic,
+  moves.topic_id,
+  moves.partition,
+  moves.broker,
+  moves.began,
+  one.cause,
+  moves.causes[one.cause] AS seconds
+FROM moves
+CROSS JOIN UNNEST(MAP_KEYS(moves.causes)) AS one(cause)

@@ -1,0 +1,17 @@
+-- The map `subject` of `alarms` as columns; null is a label that the alarm does not have.
+CREATE VIEW alarm_subjects AS
+SELECT
+    cluster_id,
+    rule,
+    threshold,
+    what_if,
+    CASE WHEN ARRAY_CONTAINS(MAP_KEYS(subject), 'topic') THEN subject['topic'] END AS topic,
+    CASE WHEN ARRAY_CONTAINS(MAP_KEYS(subject), 'partition') THEN subject['partition'] END AS partition,
+    CASE WHEN ARRAY_CONTAINS(MAP_KEYS(subject), 'broker') THEN subject['broker'] END AS broker,
+    began,
+    fired,
+    ended,
+    seconds,
+    would_fire,
+    true_alarm
+FROM alarms

@@ -1,0 +1,6 @@
+-- The last known rack of each broker, of the days for which raw rows are kept.
+CREATE VIEW broker_racks AS
+SELECT cluster_id, broker, MAX_BY(rack, time) AS rack
+FROM raw_brokers
+WHERE rack IS NOT NULL
+GROUP BY cluster_id, broker
