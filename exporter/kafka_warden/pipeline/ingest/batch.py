@@ -24,6 +24,7 @@ from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.compaction import compact
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, Gap, How, Known, Planned
+from kafka_warden.pipeline.ingest.topic import PLACE
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import (
     DONE,
@@ -201,7 +202,7 @@ def large_folders(rows: Iterable[Any]) -> tuple[list[tuple[list[Any], int]], lis
 
 
 def _is_of_topic(place: str) -> bool:
-    return place.startswith("kafka:")
+    return place.startswith(PLACE)
 
 
 def _missing(store: Store, name: str, rows: DataFrame, plan_rows: Sequence[Any]) -> DataFrame:

@@ -17,7 +17,7 @@ from kafka_warden.errors import (
     TopicUnreachableError,
 )
 from kafka_warden.pipeline.ingest.offsets import Ends
-from kafka_warden.pipeline.ingest.topic import Topic
+from kafka_warden.pipeline.ingest.topic import PLACE, Topic
 
 WITHIN: Final = 30.0
 """Seconds that the brokers have for all answers to one question."""
@@ -48,7 +48,7 @@ class Described:
     @property
     def prefix(self) -> str:
         """The places of topics of this name."""
-        return f"kafka:{self.cluster}/{self.name}/"
+        return f"{PLACE}{self.cluster}/{self.name}/"
 
     @property
     def place(self) -> str:

@@ -16,6 +16,9 @@ from kafka_warden.pipeline.ingest.offsets import Span
 SCHEME: Final = "kafka://"
 _ADDRESS: Final = re.compile(r"kafka://([^/]+)/([^/]+)")
 
+PLACE: Final = "kafka:"
+"""How the places of messages begin in `landing`."""
+
 TASK: Final = 500
 """Messages of one task: at most 128 MB of JSON."""
 
