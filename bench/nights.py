@@ -5,8 +5,8 @@ Each cluster is polled once an hour for 90 days (`bench.nights_history`). All jo
 landing zone, and after it those older than seven days are deleted. The server counts requests, listed keys and bytes,
 and Spark's event log has the tasks.
 
-The days are long ago: the jobs take the day after the last one for today. Delta has the real clock, so files and log
-entries that it would delete after days stay to the end, and the later nights find more of them than they would.
+Each run has the time of the night after its last day (`bench.clock`), also for Delta and for the server, so that files
+and log entries are deleted when they would be.
 """
 
 import argparse
@@ -22,18 +22,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from unittest.mock import patch
 
 import pyarrow.fs as pafs
-import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
+from bench import clock
 from bench.nights_bucket import CountingBucket
 from bench.nights_history import Fleet, date_of, generated
-from bench.rollup_engines import events_of, live_files
+from bench.rollup_engines import events_of
 from kafka_warden import cli
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline.jars import S3, fetch, listed
-from kafka_warden.pipeline.store import KEEP, Store
+from kafka_warden.pipeline.store import KEEP
 from sandbox.jars import cache_directory
 from tests.pipeline.commands import PLAIN
 from tests.pipeline.on_s3 import LANDING, STORE, download, environment, make, system
@@ -82,6 +82,7 @@ def main() -> int:
     parser.add_argument("--scratch", type=Path, help="for history, events and logs (default: a temporary folder)")
     parser.add_argument("--calls", type=calls, default=CALLS, metavar="DAYS", help="such as 1-30,31,32-87,88,89,90")
     given = parser.parse_args()
+    clock.start(cache_directory())
     with ExitStack() as stack:
         scratch = given.scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         bucket = CountingBucket()
@@ -106,6 +107,7 @@ def calls(text: str) -> Calls:
 def measure(bucket: CountingBucket, fleet: Fleet, scratch: Path, runs: Calls) -> Iterator[Night]:
     """Run the calls; yield the nights that are compared."""
     for first, last in runs:
+        clock.set_to(date_of(last + 1))
         for day in range(first, last + 1):
             for path, content in fleet.day(day):
                 with system(bucket).open_output_stream(f"{BUCKET}/landing/{path}") as file:
@@ -149,9 +151,8 @@ def run(bucket: CountingBucket, scratch: Path, jobs: str, first: int, last: int)
     bucket.clear()
     began = time.monotonic()
     # Each call has a Spark context of its own, which reads all logs again, and the JVM stays warm.
-    with patch.object(Store, "today", lambda _: date_of(last + 1)):
-        if code := cli.main(command):
-            raise SystemExit(code)
+    if code := cli.main(command):
+        raise SystemExit(code)
     seconds = time.monotonic() - began
     tasks = sum(1 for _ in events_of(events))
     return Night(last, Counter(bucket.requested), Counter(bucket.listed), Counter(bucket.read), tasks, seconds)
@@ -169,9 +170,7 @@ def s3_jars() -> Path:
 def outcomes(bucket: CountingBucket, scratch: Path) -> Counter[str]:
     """Count the forecasts by outcome."""
     folder = download(bucket, "store/forecasts", scratch / "forecasts")
-    found = Counter(
-        str(outcome) for file in live_files(folder) for outcome in pq.read_table(file)["outcome"].to_pylist()
-    )
+    found = Counter(map(str, DeltaTable(folder).to_pyarrow_table(columns=["outcome"])["outcome"].to_pylist()))
     shutil.rmtree(folder)
     return found
 
