@@ -18,7 +18,7 @@ people have. Tests run all of them in DuckDB. Written from `docs/sql/` by `make 
 
     pip install deltalake duckdb pyarrow
     python -i docs/sql/open_store.py /srv/store
-    >>> store.sql("FROM reassignments")
+    >>> store.sql("FROM moves")
     >>> store.sql(open("docs/sql/01-reassignments.sql").read())
 
 [`open_store.py`](sql/open_store.py) has the few lines that open a store in another program. For pandas:

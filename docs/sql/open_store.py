@@ -14,7 +14,17 @@ from deltalake.exceptions import TableNotFoundError
 
 HERE: Final = Path(__file__).parent
 TABLES: Final = (
-    *("alarms", "rules", "moves", "move_samples", "forecasts", "forecast_paths", "plans", "series_day"),
+    *(
+        "alarms",
+        "rules",
+        "moves",
+        "reassignments",
+        "move_samples",
+        "forecasts",
+        "forecast_paths",
+        "plans",
+        "series_day",
+    ),
     *("cluster_hour", "broker_hour", "topic_hour", "replica_hour", "log_dir_hour"),
     *("cluster_minute", "broker_minute", "topic_minute", "replica_minute"),
     *("raw/polls", "raw/partitions", "raw/replicas", "raw/brokers", "raw/moves", "raw/quotas", "raw/configs"),

@@ -25,6 +25,11 @@ SCHEMAS: Mapping[str, str] = {
         "cluster_id string, time timestamp, kind string, topic string, partition int, broker int, began timestamp,"
         " rate double, limit double, stuck string"
     ),
+    "reassignments": (
+        "cluster_id string, began timestamp, ended timestamp, seconds double, planned_seconds double, replicas bigint,"
+        " completed bigint, cancelled bigint, waves bigint, bytes_copied double, stuck_seconds double,"
+        " bottleneck_broker int, bottleneck_side string"
+    ),
     "cluster_hour": (
         "cluster_id string, start timestamp, polls bigint, brokers_max bigint, partitions_max bigint,"
         " under_replicated_max bigint"
@@ -35,7 +40,8 @@ SCHEMAS: Mapping[str, str] = {
     ),
     "rules": (
         "cluster_id string, rule string, threshold double, what_if boolean, unit string, for_seconds double,"
-        " alarms bigint, true_alarms bigint, false_alarms bigint, events bigint, missed bigint"
+        " alarms bigint, short bigint, alarm_seconds double, true_alarms bigint, false_alarms bigint, events bigint,"
+        " missed bigint, delay_seconds double"
     ),
     "alarms": (
         "cluster_id string, rule string, threshold double, what_if boolean, subject map<string,string>,"
@@ -59,13 +65,27 @@ def marts(spark: SparkSession, moves: int = 40) -> dict[str, DataFrame]:
     """Make all marts of a fleet with so many moves."""
     chance = random.Random(7)
     made, samples = _moves(chance, moves)
-    rows = {"moves": made, "move_samples": samples, **_rollup(chance), **_alarms(chance), **_forecasts()}
+    rows = {
+        "moves": made,
+        "reassignments": REASSIGNMENTS,
+        "move_samples": samples,
+        **_rollup(chance),
+        **_alarms(chance),
+        **_forecasts(),
+    }
     # Rows from Python cross over to the JVM at every look at them; these are looked at often.
     return {name: spark.createDataFrame(rows[name], schema).cache() for name, schema in SCHEMAS.items()}
 
 
 def _at(seconds: float) -> dt.datetime:
     return BEGIN + dt.timedelta(seconds=seconds)
+
+
+REASSIGNMENTS = [
+    (CLUSTERS[0], _at(600), _at(4200), 3600.0, 3000.0, 12, 11, 1, 2, 4e11, 300.0, 3, "leader"),
+    (CLUSTERS[0], _at(90_000), None, 1800.0, None, 2, 0, 0, 1, None, 0.0, 5, "follower"),
+    (CLUSTERS[1], _at(900), _at(1000), 100.0, 90.0, 1, 1, 0, 1, 1e9, 0.0, None, None),
+]
 
 
 def _moves(chance: random.Random, number: int) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
@@ -155,7 +175,10 @@ def _alarms(chance: random.Random) -> dict[str, list[tuple[object, ...]]]:
             alarms.append(
                 (CLUSTERS[0], rule, threshold, what_if, subject, _at(began), ended, lasted, True, place < true)
             )
-    rules = [(CLUSTERS[0], *row[:4], 0.0 if place < 3 else 300.0, *row[4:]) for place, row in enumerate(numbers)]
+    rules = [
+        (CLUSTERS[0], *row[:4], 0.0 if place < 3 else 300.0, row[4], place, 60.0 * row[4], *row[5:], 90.0 * place)
+        for place, row in enumerate(numbers)
+    ]
     return {"rules": list(rules), "alarms": alarms}
 
 

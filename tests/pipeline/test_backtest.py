@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from kafka_warden.errors import TruthError
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import BrokerConfig, Parameters, Snapshot
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME, read_what_if
 from kafka_warden.pipeline.backtest.signals import SUBJECT
-from kafka_warden.pipeline.backtest.truth import faults
+from kafka_warden.pipeline.backtest.truth import Truth, faults
 from kafka_warden.pipeline.jobs.backtest import JOB, Options
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from tests import scene
@@ -63,13 +63,15 @@ def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
     ]
     (folder / "truth").mkdir()
     (folder / "truth" / "faults.json").write_text("".join(f"{json.dumps(each)}\n" for each in happened))
-    tried = Options(((BY_MESSAGES, 4.0), (BY_MESSAGES, 5.0), (BY_TIME, 0.2)), str(folder / "truth"))
+    what_if = (f"{BY_MESSAGES}=4,5", f"{BY_TIME}=0.2", f"{BY_TIME}=@500ms")
+    tried = Options(tuple(each for text in what_if for each in read_what_if(text)), Truth(str(folder / "truth")))
     return backtest(spark, folder, polls(map(blog, range(18)), Parameters(poll_interval=0.1)), tried)
 
 
-def rule(found: dict[str, list[Any]], name: str, threshold: float | None) -> dict[str, Any]:
-    """The row of one rule and threshold."""
-    (only,) = (row for row in found["rules"] if (row["rule"], row["threshold"]) == (name, threshold))
+def rule(found: dict[str, list[Any]], name: str, threshold: float | None, seconds: float = 0.0) -> dict[str, Any]:
+    """The row of one trial."""
+    tried = (name, threshold, seconds + BY_NAME[name].lookback)
+    (only,) = (row for row in found["rules"] if (row["rule"], row["threshold"], row["for_seconds"]) == tried)
     return dict(only)
 
 
@@ -90,16 +92,26 @@ def test_by_time_only_the_dead_follower_is_out_of_sync(example: dict[str, list[A
         assert (found["precision"], found["recall"]) == (1.0, 0.5)
         assert (found["events"], found["missed"]) == (2, 1)
         assert found["alarm_seconds"] == pytest.approx(seconds, abs=0.15)
-    (only,) = (row for row in example["alarms"] if (row["rule"], row["threshold"]) == (BY_TIME, None))
+    mine = [row for row in example["alarms"] if (row["rule"], row["threshold"]) == (BY_TIME, None)]
+    (only,) = (row for row in mine if not row["what_if"])
     assert only["subject"] == {"topic": "foo", "partition": "0", "broker": "3"}
     assert only["true_alarm"] is True
+
+
+def test_longer_duration_costs_time(example: dict[str, list[Any]]) -> None:
+    """The fault begins at 900 ms; its replica is out of sync from 1.4 s to 1.6 s."""
+    assert rule(example, BY_TIME, None)["delay_seconds"] == pytest.approx(0.5, abs=0.11)
+    longer = rule(example, BY_TIME, None, 0.5)
+    assert (longer["alarms"], longer["short"], longer["missed"], longer["delay_seconds"]) == (0, 1, 2, None)
+    assert longer["what_if"] is True
+    assert rule(example, BY_MESSAGES, 4.0)["delay_seconds"] == pytest.approx(0.0, abs=0.11)
 
 
 def test_every_rule_has_a_row(example: dict[str, list[Any]]) -> None:
     """Whether it fired or not."""
     assert {row["rule"] for row in example["rules"]} == BY_NAME.keys()
     assert {row["cluster_id"] for row in example["rules"]} == {"cluster"}
-    assert rule(example, "KafkaPartitionOffline", None)["true_alarms"] is None, "no kind of fault is its own"
+    assert rule(example, "KafkaPartitionOffline", None, 90.0)["true_alarms"] is None, "no kind of fault is its own"
 
 
 def dead(tenth: int) -> Snapshot:
@@ -132,7 +144,8 @@ def unlabelled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     second = polls(map(dead, range(21, 50, 2)), parameters, "a")
     judged = {"alone": first, "both": [*first, *second], "trouble": scene_polls()}
     together = [poll for name, mine in judged.items() for poll in of_cluster(mine, name)]
-    tried = (("KafkaReassignmentWillMissItsTime", 1.0), (BY_MESSAGES, 2500.0), ("KafkaReplicasOutOfSync", 20.0))
+    what_if = ("KafkaReassignmentWillMissItsTime=1", f"{BY_MESSAGES}=2500", "KafkaReplicasOutOfSync=20")
+    tried = tuple(each for text in what_if for each in read_what_if(text))
     return backtest(spark, tmp_path_factory.mktemp("unlabelled"), together, Options(tried))
 
 
@@ -175,10 +188,23 @@ def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) ->
     assert scene.POLLS[-1] == 90
 
 
+def test_alerts_are_truth(spark: SparkSession, tmp_path: Path) -> None:
+    """Of other tools, by Alertmanager's API."""
+    times = {"startsAt": "2026-05-04T12:00:00Z", "endsAt": "2026-05-04T12:10:00Z"}
+    alert = {"labels": {"alertname": "NodeDown", "cluster": "prod", "broker": "3"}, **times}
+    place = tmp_path / "alerts.json"
+    place.write_text(json.dumps([alert]))
+    (found,) = faults(spark, Truth(str(place), {"NodeDown": "broker_down"}, {"prod": "id"})).collect()
+    assert (found["cluster_id"], found["kind"], found["broker"], found["topic"]) == ("id", "broker_down", 3, None)
+    assert found["ended"] - found["began"] == 600.0
+    with pytest.raises(TruthError, match=r"gone\.json: it cannot be read"):
+        faults(spark, Truth(str(tmp_path / "gone.json"), {"NodeDown": "broker_down"}))
+
+
 def test_truth_that_cannot_be_read_says_so(spark: SparkSession, tmp_path: Path) -> None:
     """A file that is not there, and one that is of another form."""
     with pytest.raises(TruthError, match=r"faults\.json: no such file; give --truth"):
-        faults(spark, str(tmp_path))
+        faults(spark, Truth(str(tmp_path)))
     (tmp_path / "faults.json").write_text('{"cluster_id": "c", "kind": "x", "began": 1}\n{"cluster_id": 3\n')
     with pytest.raises(TruthError, match="a line is not of the form"):
-        faults(spark, str(tmp_path))
+        faults(spark, Truth(str(tmp_path)))

@@ -79,10 +79,33 @@ def test_thresholds_are_those_of_the_alerts() -> None:
 
 def test_a_what_if_stands_beside_the_usual() -> None:
     """The rule as it is stays, and the same what-if twice is one."""
-    tried = trials([(BY_MESSAGES, 10.0), (BY_MESSAGES, 10.0), (BY_TIME, 0.5)])
-    assert [(each.rule.name, each.threshold) for each in tried if each.what_if] == [(BY_MESSAGES, 10.0), (BY_TIME, 0.5)]
+    tried = trials([*read_what_if(f"{BY_MESSAGES}=10"), *read_what_if(f"{BY_MESSAGES}=10.0,20")])
+    assert [(each.rule.name, each.threshold) for each in tried if each.what_if] == [
+        (BY_MESSAGES, 10),
+        (BY_MESSAGES, 20),
+    ]
     assert [each.rule for each in tried if not each.what_if] == list(RULES)
-    assert read_what_if("KafkaReplicasOutOfSync=300") == ("KafkaReplicasOutOfSync", 300.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("KafkaReplicasOutOfSync=300", [(300.0, 300.0)]),
+        ("KafkaReplicasOutOfSync=60,300@0,10m", [(60.0, 0.0), (60.0, 600.0), (300.0, 0.0), (300.0, 600.0)]),
+        ("KafkaReplicasOutOfSync=@1m,5m", [(300.0, 60.0), (300.0, 300.0)]),
+        ("KafkaPartitionOffline=@30s", [(None, 30.0)]),
+    ],
+)
+def test_what_ifs_of_a_rule(text: str, expected: list[tuple[float | None, float]]) -> None:
+    """Every threshold with every duration; of what is left out, the rule's own."""
+    assert [(each.threshold, each.for_seconds) for each in read_what_if(text)] == expected
+    assert all(each.what_if for each in read_what_if(text))
+
+
+def test_look_back_comes_on_top_of_a_duration() -> None:
+    """As in the rule itself."""
+    (tried,) = read_what_if("KafkaBrokerUnreachable=@10m")
+    assert tried.wanted == 600.0 + BY_NAME["KafkaBrokerUnreachable"].lookback > 600.0
 
 
 @pytest.mark.parametrize(
@@ -90,7 +113,11 @@ def test_a_what_if_stands_beside_the_usual() -> None:
     [
         ("KafkaReplicaGone=3", "there is no rule 'KafkaReplicaGone'; rules with a threshold: Kafka"),
         ("KafkaPartitionOffline=3", "KafkaPartitionOffline has no threshold"),
-        (f"{BY_MESSAGES}", f"expected {BY_MESSAGES}=THRESHOLD in messages, such as {BY_MESSAGES}=4000"),
+        (f"{BY_MESSAGES}", f"expected {BY_MESSAGES}=THRESHOLD@FOR in messages, such as {BY_MESSAGES}=4000@5m"),
+        ("KafkaPartitionOffline=", "expected KafkaPartitionOffline=@FOR, such as KafkaPartitionOffline=@5m"),
+        (f"{BY_MESSAGES}=4,", "expected"),
+        (f"{BY_MESSAGES}=4@5", "expected"),
+        (f"{BY_MESSAGES}=4@", "expected"),
         (f"{BY_TIME}=soon", f"such as {BY_TIME}=60"),
         (f"{BY_TIME}=-1", "expected"),
         (f"{BY_TIME}=nan", "expected"),

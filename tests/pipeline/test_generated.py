@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fleet.cli import main as generate
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, read_what_if
+from kafka_warden.pipeline.backtest.truth import Truth
 from kafka_warden.pipeline.jobs import backtest, moves
 from kafka_warden.pipeline.marts.backtest import RULES
 from kafka_warden.pipeline.marts.moves import MOVES
@@ -36,7 +37,7 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
     assert generate(["--preset", "day", "--partitions", "20", "--seed", "3", "--out", str(folder)]) == 0
     place = stored(spark, folder / "store", folder / "history")
     moves.JOB.run(request(spark, place))
-    tried = backtest.Options(((BY_MESSAGES, 100_000.0),), str(folder / "truth"))
+    tried = backtest.Options(read_what_if(f"{BY_MESSAGES}=100000"), Truth(str(folder / "truth")))
     backtest.JOB.run(request(spark, place, tried))
     truth = {
         name: [json.loads(line) for line in (folder / "truth" / f"{name}.json").read_text().splitlines()]
@@ -85,7 +86,9 @@ def test_the_example_of_hands_free_replication(spark: SparkSession, tmp_path: Pa
     """Four messages take every batch for a fault, and miss a quiet topic; time finds every fault, and nothing else."""
     assert generate(["--preset", "blog", "--out", str(tmp_path)]) == 0
     place = stored(spark, tmp_path / "store", tmp_path / "history")
-    backtest.JOB.run(request(spark, place, backtest.Options(((BY_MESSAGES, 4.0),), str(tmp_path / "truth"))))
+    backtest.JOB.run(
+        request(spark, place, backtest.Options(read_what_if(f"{BY_MESSAGES}=4"), Truth(str(tmp_path / "truth"))))
+    )
     rules = {(row["rule"], row["threshold"]): row for row in mart(spark, place, RULES).collect()}
     time, messages = rules[BY_TIME, None], rules[BY_MESSAGES, 4.0]
     assert (time["events"], time["true_alarms"], time["false_alarms"], time["missed"]) == (13, 13, 0, 0)

@@ -16,6 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
+from kafka_warden.pipeline.backtest.truth import Truth
 from kafka_warden.pipeline.jobs import backtest, report
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.report.numbers import count, share
@@ -44,7 +45,7 @@ def week(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Week:
     made = (sys.executable, "-m", "fleet", "--preset", "week", "--partitions", PARTITIONS, "--out", str(folder))
     subprocess.run(made, cwd=ROOT, check=True)
     place = stored(spark, folder / "store", folder / "history")
-    backtest.JOB.run(request(spark, place, backtest.Options(truth=str(folder / "truth"))))
+    backtest.JOB.run(request(spark, place, backtest.Options(truth=Truth(str(folder / "truth")))))
     report.JOB.run(request(spark, place, report.Options()))
     rules = {row["rule"]: row for row in mart(spark, place, RULES).collect()}
     [page] = place.glob("report-*.html")

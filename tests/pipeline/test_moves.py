@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import (
@@ -21,7 +23,9 @@ from kafka_warden.model import (
     TopicConfig,
 )
 from kafka_warden.pipeline.jobs.moves import JOB
-from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.marts import shaped
+from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES, REASSIGNMENTS
+from kafka_warden.pipeline.moves.reassignments import reassignments
 from tests.building import EPOCH, Partition, Topics, snapshot
 from tests.history.places import write
 from tests.history.replay import polls
@@ -235,3 +239,42 @@ def _shifted(clock: int) -> Snapshot:
 def test_a_history_without_moves_has_no_rows(clusters: dict[str, dict[str, Any]]) -> None:
     """In neither mart."""
     assert clusters["without"] == {"lives": [], "samples": []}
+
+
+WHEN = datetime(2026, 5, 4, tzinfo=UTC)
+OF_MOVE = (
+    "kind string, leader int, broker int, began int, ended int, last_seen int, bytes_copied double,"
+    " planned double, cluster_id string"
+)
+
+
+def test_moves_that_overlap_are_one_reassignment(spark: SparkSession) -> None:
+    """In waves. What is unknown in part is null, and moves between directories are not part of one."""
+    rows = [
+        ("reassignment", 1, 4, 0, 10, 9, 1e9, None, "c"),
+        ("reassignment", 1, 5, 0, 12, 11, 3e9, 500.0, "c"),
+        ("reassignment", 2, 5, 11, 20, 19, 2e9, 100.0, "c"),
+        ("log_dir", None, 1, 15, 70, 69, 1e9, None, "c"),
+        ("reassignment", 2, 4, 60, None, 90, 1e9, None, "c"),
+        ("reassignment", 1, 4, 60, 65, 64, None, None, "c"),
+        ("reassignment", None, 2, 5, 6, 5, 0.0, None, "d"),
+    ]
+    times = {name: F.lit(WHEN) + F.make_dt_interval(mins=F.col(name)) for name in ("began", "ended", "last_seen")}
+    outcome = F.when(F.col("ended").isNull(), "running").otherwise("completed")
+    constant = {"topic": F.lit("t"), "topic_id": F.lit("i"), "partition": F.lit(0), "stuck_seconds": F.lit(1.0)}
+    given = spark.createDataFrame(rows, OF_MOVE).withColumnRenamed("planned", "predicted_bottleneck_seconds")
+    moved = given.withColumns({**times, "outcome": outcome, **constant})
+    found = {
+        (row["cluster_id"], round((row["began"].timestamp() - WHEN.timestamp()) / 60)): row
+        for row in shaped(REASSIGNMENTS, reassignments(moved)).collect()
+    }
+    assert found.keys() == {("c", 0), ("c", 60), ("d", 5)}
+    ended, running, other = found["c", 0], found["c", 60], found["d", 5]
+    assert (ended["replicas"], ended["completed"], ended["waves"], ended["bytes_copied"]) == (3, 3, 2, 6e9)
+    assert (ended["seconds"], ended["planned_seconds"], ended["stuck_seconds"]) == (1200.0, 500.0, 3.0)
+    assert (ended["bottleneck_broker"], ended["bottleneck_side"]) == (5, "follower")
+    assert ended["ended"] > ended["last_seen"]
+    assert (running["ended"], running["replicas"], running["completed"], running["waves"]) == (None, 2, 1, 1)
+    assert (running["bytes_copied"], running["planned_seconds"], running["seconds"]) == (None, None, 1800.0)
+    assert (running["bottleneck_broker"], running["bottleneck_side"]) == (4, "follower")
+    assert (other["bottleneck_broker"], other["bottleneck_side"]) == (2, "follower")

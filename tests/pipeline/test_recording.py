@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
+from kafka_warden.pipeline.backtest.truth import Truth
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs import backtest, moves
 from kafka_warden.pipeline.marts.backtest import RULES
@@ -66,7 +67,7 @@ def test_moves_are_those_of_the_truth(spark: SparkSession, place: Path) -> None:
 
 def test_alarms_by_time_are_right_where_those_by_messages_are_not(spark: SparkSession, place: Path) -> None:
     """The rule by messages takes the burst for a fault and misses the paused broker; the rule by time does neither."""
-    backtest.JOB.run(request(spark, place, backtest.Options(truth=str(HISTORY.parent / "truth"))))
+    backtest.JOB.run(request(spark, place, backtest.Options(truth=Truth(str(HISTORY.parent / "truth")))))
     rules = {row.rule: row for row in mart(spark, place, RULES).collect()}
     time, messages = rules[BY_TIME], rules[BY_MESSAGES]
     assert (time.precision, time.recall, time.missed) == (1.0, 1.0, 0)

@@ -208,10 +208,11 @@ def test_alarm_that_still_fires_lasted_until_the_last_poll(spark: SparkSession) 
 def test_rules_of_all_clusters_are_summed(spark: SparkSession) -> None:
     """Precision and recall are those of all clusters; with a cluster whose faults are unknown they are unknown."""
     columns = ("out_of_sync_by_time", None, False, "s", 0.0)
-    rows = [("a", *columns, 4, 3, 1, 5, 2), ("b", *columns, 6, 6, 0, 5, 0)]
+    rows = [("a", *columns, 4, 1, 8.0, 3, 1, 5, 2, 7.0), ("b", *columns, 6, 2, 9.0, 6, 0, 5, 0, 3.0)]
     [rule] = alarms.rules_of(spark.createDataFrame(rows, SCHEMAS["rules"]))
     assert (rule.alarms, rule.precision, rule.recall) == (10, 0.9, 0.8)
-    unknown = [*rows, ("c", *columns, 1, None, None, None, None)]
+    assert (rule.short, rule.alarm_seconds, rule.delay_seconds) == (3, 17.0, None)
+    unknown = [*rows, ("c", *columns, 1, 0, 1.0, None, None, None, None, None)]
     [rule] = alarms.rules_of(spark.createDataFrame(unknown, SCHEMAS["rules"]))
     assert (rule.alarms, rule.precision, rule.recall) == (11, None, None)
 

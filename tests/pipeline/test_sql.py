@@ -76,14 +76,11 @@ def move(began: float, ended: float | None, leader: int | None, broker: int, **m
 
 
 MOVES: Final = (
-    # Two waves that overlap, the second of which ends last: broker 5 gets most bytes.
-    move(0, 10, 1, 4, predicted_bottleneck_seconds=500.0),
-    move(0, 12, 1, 5, bytes_copied=3e9, stuck_seconds=60.0, causes={"target_down": 45.0, "throttled": 15.0}),
+    move(0, 10, 1, 4),
+    move(0, 12, 1, 5, bytes_copied=3e9, causes={"target_down": 45.0, "throttled": 15.0}),
     move(11, 20, 2, 5, bytes_copied=2e9, eta_first=NEVER, eta_error=NEVER, never_seconds=30.0),
-    # Another reassignment, which goes on; of one move the bytes are unknown.
     move(60, None, 2, 4, limit_mean=NEVER, eta_first=None, eta_error=None),
     move(60, 65, 1, 4, bytes_copied=None, limit_mean=NEVER, use_mean=None, eta_error=-0.5),
-    # Neither is a move between directories part of one, nor another cluster.
     move(15, 70, None, 1, kind="log_dir"),
     move(5, 6, None, 2, cluster_id="d"),
 )
@@ -99,6 +96,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Any:
     earlier = {"cluster_id": "c", "broker": 4, "rack": "b", "time": 1.0}
     unknown = {"cluster_id": "c", "broker": 4, "rack": None, "time": 3.0}
     write_deltalake(folder / "raw" / "brokers", pa.Table.from_pylist([*rows, earlier, unknown], RACKS))
+    plans = ((after(0), 500.0), (after(60), None))
+    common = {"cluster_id": "c", "seconds": 600.0}
+    write(folder, moves.REASSIGNMENTS, [{**common, "began": began, "planned_seconds": plan} for began, plan in plans])
     write(folder, backtest.ALARMS, alarms())
     write(folder, rollup.REPLICAS["hour"], states())
     write(folder, rollup.BROKERS["hour"], broker_hours())
@@ -173,19 +173,11 @@ def ask(store: Any, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_reassignment_is_one_row(store: Any) -> None:
-    """Moves that overlap are one, in waves; sums with an unknown part are null."""
-    rows = {(row["cluster_id"], row["first_poll"]): row for row in ask(store, "01")}
-    first = rows["c", after(0)]
-    assert (first["replicas"], first["completed"], first["waves"], first["bytes_copied"]) == (3, 3, 2, 6e9)
-    assert (first["seconds"], first["planned_seconds"], first["stuck_seconds"]) == (1200, 500.0, 60.0)
-    assert (first["ended"], first["bottleneck_broker"], first["bottleneck_side"]) == (after(20), 5, "follower")
-    going_on = rows["c", after(60)]
-    assert (going_on["ended"], going_on["replicas"], going_on["completed"], going_on["waves"]) == (None, 2, 1, 1)
-    assert (going_on["bytes_copied"], going_on["bottleneck_broker"]) == (None, 4)
-    other = rows["d", after(5)]
-    assert (other["bottleneck_broker"], other["bottleneck_side"]) == (2, "follower")
-    assert len(rows) == 3
+def test_reassignments_and_their_plans(store: Any) -> None:
+    """The newest first; one without a plan is not compared."""
+    later, earlier = ask(store, "01")
+    assert (later["began"], later["later_than_planned"]) == (after(60), None)
+    assert (earlier["began"], earlier["later_than_planned"]) == (after(0), pytest.approx(0.2))
 
 
 def test_throttles_of_past_moves(store: Any) -> None:

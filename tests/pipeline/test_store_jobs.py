@@ -13,7 +13,7 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters
 from kafka_warden.pipeline.jobs import backtest, moves, plan, report
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
-from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES, REASSIGNMENTS
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.building import EPOCH
@@ -46,7 +46,9 @@ def computed(spark: SparkSession, place: Path) -> dict[str, list[Any]]:
     moves.JOB.run(request(spark, place))
     backtest.JOB.run(request(spark, place, backtest.Options()))
     store = Store(spark, place)
-    rows = {mart.name: store.read(of_mart(mart)).collect() for mart in (MOVES, MOVE_SAMPLES, ALARMS, RULES)}
+    rows = {
+        mart.name: store.read(of_mart(mart)).collect() for mart in (MOVES, MOVE_SAMPLES, REASSIGNMENTS, ALARMS, RULES)
+    }
     return {name: sorted((row.asDict() for row in found), key=repr) for name, found in rows.items()}
 
 

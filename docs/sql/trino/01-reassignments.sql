@@ -2,7 +2,7 @@
 -- What has each reassignment moved, how long did it take, compared with the plan, and which broker held it back?
 SELECT
   cluster_id,
-  first_poll,
+  began,
   ended,
   replicas,
   completed,
@@ -10,10 +10,11 @@ SELECT
   bytes_copied,
   seconds,
   planned_seconds,
+  CAST(seconds AS DOUBLE) / planned_seconds - 1 AS later_than_planned,
   stuck_seconds,
   bottleneck_broker,
   bottleneck_side
 FROM reassignments
 ORDER BY
-  first_poll DESC,
+  began DESC,
   cluster_id

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kafka_warden.config import values
 from kafka_warden.errors import ConfigError
 
 BY_TIME: Final = "out_of_sync_by_time"
@@ -59,11 +60,6 @@ class Rule:
     lookback: float = 0.0
     shows_after: float = 0.0
 
-    @property
-    def wanted(self) -> float:
-        """Seconds for which the condition has to hold, including the look-back."""
-        return self.for_seconds + self.lookback
-
 
 RULES: Final = (
     # Kafka's default of 0.8; by time each leader's own replica.lag.time.max.ms.
@@ -104,6 +100,8 @@ RULES: Final = (
     Rule("KafkaWardenJmxUnreachable", None, "", 15 * MINUTE, 2 * MINUTE, lookback=2 * MINUTE),
 )
 BY_NAME: Final = {rule.name: rule for rule in RULES}
+KINDS: Final = frozenset(kind for rule in RULES for kind in rule.detects)
+"""Kinds of faults that a rule detects."""
 
 REMEMBERED: Final = 6 * 3600.0
 """Seconds for which an alarm continues while its condition is unknown: `remembered` of thresholds.yml."""
@@ -111,36 +109,57 @@ REMEMBERED: Final = 6 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A rule with a threshold to try."""
+    """A rule with a threshold and a duration to try."""
 
     rule: Rule
     threshold: float | None
+    for_seconds: float
     what_if: bool = False
 
+    @property
+    def wanted(self) -> float:
+        """Seconds for which the condition has to hold, including the look-back."""
+        return self.for_seconds + self.rule.lookback
 
-def trials(what_if: Sequence[tuple[str, float]]) -> tuple[Trial, ...]:
-    """List every rule with its own threshold, then the what-ifs."""
-    usual = tuple(Trial(rule, rule.threshold) for rule in RULES)
-    return (*usual, *(Trial(BY_NAME[name], threshold, what_if=True) for name, threshold in dict.fromkeys(what_if)))
+
+def trials(what_if: Sequence[Trial]) -> tuple[Trial, ...]:
+    """List every rule as it is, then the what-ifs."""
+    usual = tuple(Trial(rule, rule.threshold, rule.for_seconds) for rule in RULES)
+    return (*usual, *dict.fromkeys(what_if))
 
 
-def read_what_if(text: str) -> tuple[str, float]:
-    """Read `RULE=THRESHOLD`.
+def read_what_if(text: str) -> tuple[Trial, ...]:
+    """Read `RULE=THRESHOLD,...@FOR,...`: every threshold with every duration. One of both lists may be left out.
 
     Raises:
-        ConfigError: another form, an unknown rule, or one without a threshold.
+        ConfigError: another form, an unknown rule, or a threshold of a rule that has none.
     """
-    name, _, number = text.partition("=")
+    name, _, tried = text.partition("=")
+    numbers, at, durations = tried.partition("@")
     rule = BY_NAME.get(name)
-    if rule is None or not rule.unit:
+    if rule is None or (numbers and not rule.unit):
         problem = f"there is no rule {name!r}" if rule is None else f"{name} has no threshold"
         others = ", ".join(sorted(other.name for other in RULES if other.unit))
         raise ConfigError(f"--what-if {text}: {problem}; rules with a threshold: {others}")
     try:
-        threshold = float(number)
+        if not tried:
+            raise ValueError(text)  # noqa: TRY301  # one message for all forms
+        thresholds = [_threshold(each) for each in numbers.split(",")] if numbers else [rule.threshold]
+        times = [_duration(each) for each in durations.split(",")] if at else [rule.for_seconds]
     except ValueError:
-        threshold = -1.0
-    if not threshold >= 0:
-        example = 60 if rule.threshold is None else rule.threshold
-        raise ConfigError(f"--what-if {text}: expected {name}=THRESHOLD in {rule.unit}, such as {name}={example:g}")
-    return name, threshold
+        example = "" if not rule.unit else f"{60 if rule.threshold is None else rule.threshold:g}"
+        form = f"{name}={'THRESHOLD' if rule.unit else ''}@FOR"
+        of = f" in {rule.unit}" if rule.unit else ""
+        raise ConfigError(f"--what-if {text}: expected {form}{of}, such as {name}={example}@5m") from None
+    return tuple(Trial(rule, threshold, seconds, what_if=True) for threshold in thresholds for seconds in times)
+
+
+def _threshold(text: str) -> float:
+    number = float(text)
+    if not number >= 0:
+        raise ValueError(text)
+    return number
+
+
+def _duration(text: str) -> float:
+    return 0.0 if text in {"0", "0s"} else values.duration(text)

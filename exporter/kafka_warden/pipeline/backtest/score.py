@@ -44,6 +44,8 @@ def scores(marked: DataFrame, trials: DataFrame, clusters: DataFrame, happened: 
     rows = clusters.select("cluster_id").crossJoin(F.broadcast(trials)).join(counted, [*_OF], "left")
     rows = rows if happened is None else rows.join(_caught(marked, trials, happened, clusters), [*_OF], "left")
     known = F.lit(happened is not None) & (F.size("detects") > 0)
+    if "delay_seconds" not in rows.columns:
+        rows = rows.withColumn("delay_seconds", F.lit(None).cast("double"))
     events = ("true_alarms", "false_alarms", "events", "caught")
     there = [name for name in events if name in rows.columns]
     none = F.lit(None).cast("bigint")
@@ -65,14 +67,20 @@ def _or_zero(name: str) -> Column:
 
 
 def _caught(marked: DataFrame, trials: DataFrame, happened: DataFrame, clusters: DataFrame) -> DataFrame:
-    """Count the faults that each rule should detect, and those that it did."""
+    """Count the faults that each rule should detect, and those that it did, and how soon."""
+    # A rule that fires already when a fault begins has no delay.
+    delay = F.greatest(F.min("alarm.fired") - F.first("fault.began"), F.lit(0.0))
     fault = expected(happened, trials, clusters).alias("fault")
     alarm = marked.where("would_fire").alias("alarm")
     same = (F.col("fault.cluster_id") == F.col("alarm.cluster_id")) & (F.col("fault.trial") == F.col("alarm.trial"))
     return (
         fault.join(alarm, same & is_about("alarm", "fault"), "left")
         .groupBy("fault.cluster_id", "fault.trial", "fault.fault")
-        .agg((F.count("alarm.trial") > 0).alias("caught"))
+        .agg((F.count("alarm.trial") > 0).alias("caught"), F.when(F.count("alarm.trial") > 0, delay).alias("delay"))
         .groupBy(*_OF)
-        .agg(F.count("*").alias("events"), F.count_if("caught").alias("caught"))
+        .agg(
+            F.count("*").alias("events"),
+            F.count_if("caught").alias("caught"),
+            F.median("delay").alias("delay_seconds"),
+        )
     )

@@ -1,9 +1,11 @@
-"""Known faults of a history: `truth/faults.json` of a generated fleet, or a file that a person wrote.
+"""Known faults of a history: `faults.json` of a generated fleet or of a person, or alerts of other tools.
 
 One JSON object per line: `cluster_id`, `kind`, `began`, `ended` (Unix s), and the subject: `topic`, `partition`,
 `broker`, or null. `calm.json` beside it has the same form.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
 from typing import Final
@@ -12,10 +14,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import TruthError
+from kafka_warden.pipeline.backtest import alertmanager
 from kafka_warden.pipeline.ops import yes
 
 FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
 FILE: Final = "faults.json"
+EXPORT: Final = ".json"
+"""The end of a name of a file with alerts."""
 NO_FAULTS: Final = "calm.json"
 """Events that are no faults but look like one, such as restarts; some rules should detect them."""
 
@@ -23,12 +28,27 @@ AFTERMATH: Final = 300.0
 """Seconds after a fault's end in which an alarm is still about it, while replicas catch up; at most its duration."""
 
 
-def faults(spark: SparkSession, folder: str) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """Where known faults are."""
+
+    place: str
+    """Folder of `faults.json`, or a file `*.json` that has alerts of Alertmanager's API."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """Of alerts: name to the kind of fault."""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    """Of alerts: label `cluster` to cluster id."""
+
+
+def faults(spark: SparkSession, known: Truth) -> DataFrame:
     """Read the faults, and the events of `calm.json` if there are any.
 
     Raises:
         TruthError: there is no such file, or it has another form.
     """
+    folder = known.place
+    if folder.endswith(EXPORT):
+        return spark.createDataFrame(_exported(known), FORM)
     place = f"{folder.rstrip('/')}/{FILE}"
     if "://" in place:
         return _read(spark, place)
@@ -36,6 +56,17 @@ def faults(spark: SparkSession, folder: str) -> DataFrame:
         raise TruthError(f"{place}: no such file; give --truth the folder that has {FILE}, or leave it out")
     files = [file for name in (FILE, NO_FAULTS) if (file := Path(folder) / name).is_file()]
     return reduce(DataFrame.unionByName, [_read(spark, file.absolute().as_uri()) for file in files])
+
+
+def _exported(known: Truth) -> list[alertmanager.Fault]:
+    try:
+        text = Path(known.place).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as failure:
+        raise TruthError(f"{known.place}: it cannot be read: {failure}") from None
+    try:
+        return alertmanager.faults(text, known.kinds, known.clusters)
+    except TruthError as failure:
+        raise TruthError(f"{known.place}: {failure}") from None
 
 
 def _read(spark: SparkSession, place: str) -> DataFrame:

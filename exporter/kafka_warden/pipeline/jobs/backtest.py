@@ -9,13 +9,14 @@ from typing import Final
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
+from kafka_warden.errors import ConfigError
 from kafka_warden.formulas.samples import SILENT_AFTER
 from kafka_warden.pipeline import marks
-from kafka_warden.pipeline.backtest import truth
 from kafka_warden.pipeline.backtest.alarms import alarms
-from kafka_warden.pipeline.backtest.rules import Trial, read_what_if, trials
+from kafka_warden.pipeline.backtest.rules import KINDS, Trial, read_what_if, trials
 from kafka_warden.pipeline.backtest.score import labelled, scores
 from kafka_warden.pipeline.backtest.signals import SUBJECT, signals
+from kafka_warden.pipeline.backtest.truth import EXPORT, FILE, Truth, faults
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
@@ -26,6 +27,8 @@ from kafka_warden.pipeline.timeline import POLL, informative_polls, moment, time
 
 _MOMENTS: Final = ("began", "fired", "ended")
 _OF: Final = ("cluster_id", "known_by")
+_TRIED: Final = ("rule", "threshold", "what_if", "for_seconds")
+"""The columns in which trials differ."""
 ALL_ROWS: Final = (1.0, math.inf)
 """Start and end (Unix s) of what raw rows may have."""
 _TRIAL: Final = (
@@ -38,10 +41,10 @@ _TRIAL: Final = (
 class Options:
     """What the user chose."""
 
-    what_if: tuple[tuple[str, float], ...] = ()
-    """Rules and thresholds to try besides the usual ones."""
-    truth: str | None = None
-    """Folder of known faults; None: they are unknown."""
+    what_if: tuple[Trial, ...] = ()
+    """What to try besides the usual rules."""
+    truth: Truth | None = None
+    """None: the faults are unknown."""
 
 
 def run(request: Request[Options]) -> None:
@@ -52,8 +55,8 @@ def run(request: Request[Options]) -> None:
         TruthError: as `truth.faults`.
     """
     asked = trials(request.options.what_if)
-    folder = request.options.truth
-    happened = None if folder is None else truth.faults(request.spark, folder)
+    known = request.options.truth
+    happened = None if known is None else faults(request.spark, known)
     # Alarms of what-ifs are kept until the next run, which computes none or those of all raw rows.
     span = ALL_ROWS if request.options.what_if else request.span
     with marks.working(request.store, JOB.name, *span) as work:
@@ -88,7 +91,7 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
     rows = []
     for index, each in enumerate(asked):
         rule = each.rule
-        trial = (index, rule.name, each.threshold, each.what_if, rule.unit, rule.wanted, rule.wanted)
+        trial = (index, rule.name, each.threshold, each.what_if, rule.unit, each.wanted, each.wanted)
         rows.append((*trial, rule.keep_seconds, rule.shows_after, rule.known_by, list(rule.detects)))
     return spark.createDataFrame(rows, _TRIAL)
 
@@ -126,7 +129,7 @@ def _shown(marked: DataFrame, trial_frame: DataFrame) -> DataFrame:
     labels = F.create_map(*(part for name in SUBJECT for part in (F.lit(name), F.col(name).cast("string"))))
     subject = F.map_filter(labels, lambda _, value: value.isNotNull())
     return (
-        marked.join(F.broadcast(trial_frame.select("trial", "rule", "threshold", "what_if")), "trial")
+        marked.join(F.broadcast(trial_frame.select("trial", *_TRIED)), "trial")
         .withColumn("subject", subject)
         .withColumns({name: moment(name) for name in _MOMENTS})
     )
@@ -134,26 +137,48 @@ def _shown(marked: DataFrame, trial_frame: DataFrame) -> DataFrame:
 
 def _stored(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
     """Return rows of the mart as `_shown` got them: with `trial`, and with the columns of the subject."""
-    trial = F.broadcast(trial_frame.select("trial", "rule", "threshold", "what_if")).alias("trial")
-    same = [F.col(f"alarm.{name}").eqNullSafe(F.col(f"trial.{name}")) for name in ("rule", "threshold", "what_if")]
+    trial = F.broadcast(trial_frame.select("trial", *_TRIED)).alias("trial")
+    # Alarms of an older store have no duration: it was that of the rule.
+    known = {"for_seconds": F.coalesce("alarm.for_seconds", "trial.for_seconds")}
+    same = [known.get(name, F.col(f"alarm.{name}")).eqNullSafe(F.col(f"trial.{name}")) for name in _TRIED]
     subject = {name: F.col("subject")[name].cast(kind) for name, kind in SUBJECT.items()}
     times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
     return alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns({**subject, **times})
 
 
 def _add_flags(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--what-if",
-        action="append",
-        default=[],
-        metavar="RULE=THRESHOLD",
-        help="try another threshold besides the usual one, in the rule's unit; can be repeated",
+    what = (
+        "try other thresholds, in the rule's unit, and how long they have to hold, besides the usual; can be repeated"
     )
-    parser.add_argument("--truth", metavar="FOLDER", help=f"folder of {truth.FILE}, the known faults (default: none)")
+    parser.add_argument("--what-if", action="append", default=[], metavar="RULE=THRESHOLD,...@FOR,...", help=what)
+    what = f"folder of {FILE}, the known faults, or a .json file with alerts of Alertmanager's API (default: none)"
+    parser.add_argument("--truth", metavar="PLACE", help=what)
+    what = "of alerts: the kind of fault that one shows; can be repeated"
+    parser.add_argument("--truth-alert", action="append", default=[], metavar="NAME=KIND", help=what)
+    what = "of alerts: the cluster id of a label `cluster`; can be repeated"
+    parser.add_argument("--truth-cluster", action="append", default=[], metavar="LABEL=ID", help=what)
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    return Options(tuple(map(read_what_if, parsed.what_if)), parsed.truth)
+    kinds, clusters = _pairs("--truth-alert", parsed.truth_alert), _pairs("--truth-cluster", parsed.truth_cluster)
+    for kind in kinds.values():
+        if kind not in KINDS:
+            raise ConfigError(f"--truth-alert: no rule detects {kind!r}; kinds: {', '.join(sorted(KINDS))}")
+    exported = parsed.truth is not None and parsed.truth.endswith(EXPORT)
+    if (kinds or clusters) and not exported:
+        raise ConfigError("--truth-alert and --truth-cluster: only valid with --truth FILE.json")
+    if exported and not kinds:
+        raise ConfigError(f"--truth {parsed.truth}: give --truth-alert NAME=KIND for each alert that shows a fault")
+    what_if = tuple(trial for text in parsed.what_if for trial in read_what_if(text))
+    return Options(what_if, parsed.truth and Truth(parsed.truth, kinds, clusters))
+
+
+def _pairs(flag: str, given: Sequence[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
+    for name, sign, value in pairs:
+        if not (name and value):
+            raise ConfigError(f"{flag} {name}{sign}{value}: expected NAME=VALUE")
+    return {name: value for name, _, value in pairs}
 
 
 JOB: Final = Job("backtest", "when each rule would have fired, and whether it was right", _add_flags, _read_flags, run)

@@ -8,17 +8,19 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES, REASSIGNMENTS
 from kafka_warden.pipeline.moves.move_lifetimes import move_lifetimes
+from kafka_warden.pipeline.moves.reassignments import reassignments
 from kafka_warden.pipeline.moves.samples import MOVE, hosts, move_samples
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
+from kafka_warden.pipeline.store import in_list, of_mart
 from kafka_warden.pipeline.timeline import DAY, POLL, moment
 
 _MOMENTS: Final = ("began", "ended", "last_seen", "eta_first_at")
 
 
 def run(request: Request[None]) -> None:
-    """Write the marts `moves` and `move_samples`.
+    """Write the marts `moves`, `move_samples` and `reassignments`.
 
     Raises:
         StoreError: the store cannot be used.
@@ -41,6 +43,11 @@ def _moves(request: Request[None], work: marks.Work) -> None:
             found = move_lifetimes(shown, hosts(history, shown), placed)
             lives = found.withColumns({name: moment(name) for name in _MOMENTS}).select(*MOVES.names)
             again.replace(work, MOVES, lives)
+    with request.progress.step("moves: reassignments"):
+        # Of all stored moves: one that ended long ago may be of the same reassignment as one that goes on.
+        mine = in_list("cluster_id", work.hours)
+        stored = request.store.read(of_mart(MOVES)).where(mine)
+        marks.replace(work, REASSIGNMENTS, reassignments(stored), mine)
 
 
 def samples_of(shown: DataFrame) -> DataFrame:

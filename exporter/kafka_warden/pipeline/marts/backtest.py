@@ -8,7 +8,8 @@ _RULE: Final = (
     Field("cluster_id", "string", "", "of the cluster"),
     Field("rule", "string", "", "an alert of `alerts/`, or a rule for when a replica is out of sync"),
     Field("threshold", "double", "of the rule", "threshold of this trial; null if it has none, or brokers set it"),
-    Field("what_if", "boolean", "", "whether the threshold is from `--what-if`"),
+    Field("what_if", "boolean", "", "whether this trial is of `--what-if`"),
+    Field("for_seconds", "double", "s", "how long the condition has to hold in this trial, with the look-back"),
 )
 
 ALARMS: Final = Mart(
@@ -26,16 +27,15 @@ ALARMS: Final = Mart(
         Field("would_fire", "boolean", "", "whether it held for `for`"),
         Field("true_alarm", "boolean", "", "whether there was a fault; null if unknown, or if it did not fire"),
     ),
-    ("cluster_id", "rule", "threshold", "subject", "began"),
+    ("cluster_id", "rule", "threshold", "what_if", "for_seconds", "subject", "began"),
 )
 
 RULES: Final = Mart(
     "rules",
-    "One row per cluster, rule and threshold: how often it would have fired, and how often there was a fault.",
+    "One row per cluster and trial of a rule: how often it would have fired, and how often there was a fault.",
     (
         *_RULE,
         Field("unit", "string", "", "of the threshold"),
-        Field("for_seconds", "double", "s", "how long its condition has to hold"),
         Field("alarms", "bigint", "", "alarms that would have fired"),
         Field("short", "bigint", "", "times that its condition did not hold for long enough"),
         Field("alarm_seconds", "double", "s", "duration of all alarms that fired"),
@@ -43,10 +43,11 @@ RULES: Final = Mart(
         Field("false_alarms", "bigint", "", "alarms without a fault; null if faults are unknown"),
         Field("events", "bigint", "", "faults that it should detect; null if faults are unknown"),
         Field("missed", "bigint", "", "faults that it did not detect"),
+        Field("delay_seconds", "double", "s", "median time from the begin of a detected fault until the rule fired"),
         Field("precision", "double", "ratio", "share of alarms with a fault; null without alarms"),
         Field("recall", "double", "ratio", "share of faults that it detected; null without faults"),
     ),
-    ("cluster_id", "rule", "threshold", "what_if"),
+    ("cluster_id", "rule", "threshold", "what_if", "for_seconds"),
 )
 
 MARTS: Final = (ALARMS, RULES)

@@ -49,6 +49,28 @@ MOVES: Final = Mart(
     (*_KEY, "began"),
 )
 
+REASSIGNMENTS: Final = Mart(
+    "reassignments",
+    "One row per reassignment: the moves between brokers of a cluster that overlap in time.",
+    (
+        _OF[0],
+        Field("began", "timestamp", "", "first poll that lists a replica of it"),
+        Field("ended", "timestamp", "", "end of its last move; null while one is running"),
+        Field("last_seen", "timestamp", "", "last poll that lists one of its replicas"),
+        Field("seconds", "double", "s", "from `began` to `ended`, or to `last_seen`"),
+        Field("planned_seconds", "double", "s", "time of the bottleneck by the throttle law, first known value"),
+        Field("replicas", "bigint", "", "replicas that it adds"),
+        Field("completed", "bigint", "", "of these, completed"),
+        Field("cancelled", "bigint", "", "of these, cancelled"),
+        Field("waves", "bigint", "", "polls in which replicas of it began"),
+        Field("bytes_copied", "double", "bytes", "by all of them; null while a part is unknown"),
+        Field("stuck_seconds", "double", "s", "sum of the times in which its moves were stuck"),
+        Field("bottleneck_broker", "int", "", "the broker that was busy last, with most bytes"),
+        Field("bottleneck_side", "string", "", "`leader` (it sent) or `follower` (it received)"),
+    ),
+    ("cluster_id", "began"),
+)
+
 MOVE_SAMPLES: Final = Mart(
     "move_samples",
     "One row per move and poll that lists it.",
@@ -73,4 +95,4 @@ MOVE_SAMPLES: Final = Mart(
     (*_KEY, "time"),
 )
 
-MARTS: Final = (MOVES, MOVE_SAMPLES)
+MARTS: Final = (MOVES, REASSIGNMENTS, MOVE_SAMPLES)

@@ -18,7 +18,7 @@ MOST: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The alarms of a rule and threshold in all clusters. None: faults are unknown."""
+    """The alarms of a trial of a rule. None: faults are unknown."""
 
     rule: str
     threshold: float | None
@@ -26,10 +26,15 @@ class Rule:
     unit: str | None
     for_seconds: float | None
     alarms: int
+    short: int
+    """Times that its condition did not hold for long enough."""
+    alarm_seconds: float
     true_alarms: int | None
     false_alarms: int | None
     events: int | None
     missed: int | None
+    delay_seconds: float | None
+    """Also None if it detected no fault."""
 
     @property
     def precision(self) -> float | None:
@@ -65,7 +70,12 @@ def rules_of(rules: DataFrame) -> list[Rule]:
         return F.when(F.count(name) == F.count("*"), F.sum(name)).alias(name)
 
     sums = rules.groupBy("rule", "threshold", "what_if", "unit", "for_seconds").agg(
-        *(whole(name) for name in ("alarms", "true_alarms", "false_alarms", "events", "missed"))
+        *(
+            whole(name)
+            for name in ("alarms", "short", "alarm_seconds", "true_alarms", "false_alarms", "events", "missed")
+        ),
+        # A median has no sum.
+        F.when(F.count("*") == 1, F.first("delay_seconds")).alias("delay_seconds"),
     )
     read = [Rule(**row.asDict()) for row in sums.where("alarms IS NOT NULL").collect()]
     first = (BY_MESSAGES, BY_TIME)

@@ -1,6 +1,6 @@
 """The section on alarms: a rule that counts messages compared with the rule by time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from matplotlib.axes import Axes
@@ -15,8 +15,8 @@ from kafka_warden.pipeline.report.alarms import (
     pair_of,
     rules_of,
 )
-from kafka_warden.pipeline.report.canvas import at, canvas, legend, times, whole
-from kafka_warden.pipeline.report.colours import BLUE, FAINT, GREY, ORANGE, RED, Colour
+from kafka_warden.pipeline.report.canvas import at, canvas, durations, legend, times, units, whole
+from kafka_warden.pipeline.report.colours import BLUE, FAINT, GREY, IN_TURN, ORANGE, RED, Colour
 from kafka_warden.pipeline.report.html import Html
 from kafka_warden.pipeline.report.numbers import DAY, count, duration, figure, plural, share
 from kafka_warden.pipeline.report.parts import Column, Part, Plot, Said, Section, Shown, Table, numbers
@@ -35,6 +35,10 @@ _RULES: Final = (
     " A missed fault is one that the rule did not detect."
 )
 _UNTRUE: Final = " The faults of this history are unknown, so false alarms are, too."
+_TRIALS: Final = (
+    "Each dot is a threshold and a duration of a rule, as it is or of --what-if. The best are at the left and low:"
+    " fast, with few false alarms. Faults that a trial missed have no delay; the table counts them."
+)
 _OVER_TIME: Final = "When each rule would have been firing, without the trials of --what-if."
 _DRAWN: Final = 25
 """Rules in a plot."""
@@ -52,7 +56,7 @@ def section(marts: Marts) -> Section:
     if not read:
         nothing = "The mart of rules is empty: no rule was tried on this history."
         return Section("alarms", _TITLE, nothing, (Said(nothing),))
-    parts: list[Part] = [_rules(read)]
+    parts: list[Part] = [_rules(read), *_noise(read), *_trials(read)]
     finding = _finding(read)
     if alarms is None:
         parts.append(marts.missing("alarms", "backtest"))
@@ -93,11 +97,12 @@ def _name(rule: Rule) -> str:
 def _rules(rules: Sequence[Rule]) -> Shown:
     drawn = [rule for rule in rules if rule.alarms or rule.missed or rule.rule in {BY_MESSAGES, BY_TIME}][:_DRAWN]
     drawn = drawn or list(rules[:1])
-    columns = (Column("Rule"), *numbers("Alarms", "True", "False", "Missed", "Precision", "Recall"))
+    columns = (Column("Rule"), *numbers("Alarms", "True", "False", "Missed", "Delay", "Precision", "Recall"))
     rows = [
         (
             _name(rule),
             *(count(number) for number in (rule.alarms, rule.true_alarms, rule.false_alarms, rule.missed)),
+            _delay(rule),
             share(rule.precision) if rule.alarms else "none",
             share(rule.recall) if rule.events != 0 else "none",
         )
@@ -109,7 +114,7 @@ def _rules(rules: Sequence[Rule]) -> Shown:
     how += "" if any(rule.false_alarms is not None for rule in rules) else _UNTRUE
     note = (
         "Each rule is listed with its threshold and how long it has to hold. Precision: share of its alarms that were"
-        " true. Recall: share of the faults that it detected."
+        " true. Recall: share of the faults that it detected. Delay: median time from a fault's begin until it fired."
     )
     return Shown(Plot("Alarms by rule", how, _bars(drawn)), Table("Rules", columns, rows, note), wide=True)
 
@@ -137,6 +142,64 @@ def _bars(rules: Sequence[Rule]) -> Html:
         if any(left):
             legend(drawn, axes)
         return inline(drawn, "rules", "Alarms by rule, true and false", f"{plural(len(shown), 'rule')}.")
+
+
+def _delay(rule: Rule) -> str:
+    return "none" if rule.events is not None and rule.delay_seconds is None else duration(rule.delay_seconds)
+
+
+def _noise(rules: Sequence[Rule]) -> list[Part]:
+    """List the rules by how often they fire, where false alarms are unknown."""
+    if any(rule.false_alarms is not None for rule in rules):
+        return []
+    noisy = sorted((rule for rule in rules if rule.alarms or rule.short), key=lambda rule: (-rule.alarms, -rule.short))
+    columns = (Column("Rule"), *numbers("Alarms", "Firing for", "Ended before it fired"))
+    rows = [(_name(rule), count(rule.alarms), duration(rule.alarm_seconds), count(rule.short)) for rule in noisy]
+    return [Table("The noisiest rules first", columns, rows)] if rows else []
+
+
+def _trials(rules: Sequence[Rule]) -> list[Part]:
+    """Compare the trials of each rule that has several: fewer false alarms mostly cost time."""
+    known = [rule for rule in rules if rule.false_alarms is not None and rule.delay_seconds is not None]
+    of_rule = {
+        name: [rule for rule in known if rule.rule == name] for name in dict.fromkeys(rule.rule for rule in known)
+    }
+    several = {name: mine for name, mine in of_rule.items() if len(mine) > 1}
+    if not several:
+        return []
+    columns = (Column("Trial"), *numbers("False alarms", "Delay", "Missed"))
+    rows = [
+        (_name(rule), count(rule.false_alarms), duration(rule.delay_seconds), count(rule.missed))
+        for mine in several.values()
+        for rule in mine
+    ]
+    plot = Plot("False alarms against delay", _TRIALS, _scattered(several))
+    return [Shown(plot, Table("Trials", columns, rows))]
+
+
+def _scattered(of_rule: Mapping[str, Sequence[Rule]]) -> Html:
+    tips: dict[str, list[str]] = {}
+    with canvas(3.2) as (drawn, [axes]):
+        for place, (name, mine) in enumerate(of_rule.items()):
+            colour = IN_TURN[place % len(IN_TURN)].light
+            points = sorted((rule.delay_seconds or 0.0, rule.false_alarms or 0, _name(rule)) for rule in mine)
+            xs, ys = [x for x, _, _ in points], [y for _, y, _ in points]
+            group = f"trials-{place}"
+            axes.plot(xs, ys, color=colour, lw=0.8, alpha=0.6, label="_")
+            axes.scatter(xs, ys, 18, colour, lw=0, label=name.replace("_", " "), gid=group)
+            tips[group] = [
+                f"{trial}: {plural(false, 'false alarm')}, after {duration(x)}" for x, false, trial in points
+            ]
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("median delay")
+        axes.set_ylabel("false alarms")
+        durations(axes.xaxis, *axes.get_xlim(), logarithmic=False)
+        units(axes.xaxis, duration)
+        whole(axes.yaxis)
+        legend(drawn, axes, 3)
+        about = f"{plural(len(of_rule), 'rule')}."
+        return inline(drawn, "trials", "False alarms of each trial against its delay", about, tips)
 
 
 def _when(alarms: Sequence[Alarm], left_out: int) -> Part:

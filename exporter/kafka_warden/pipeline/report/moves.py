@@ -13,6 +13,9 @@ from kafka_warden.pipeline.report.reading import by_index, floats, unix
 MOST: Final = 1500
 """Moves that are read, the longest first."""
 
+MOST_REASSIGNMENTS: Final = 200
+"""Reassignments that are read, the newest first."""
+
 _POINTS: Final = 240
 """Points of a move's plot; more samples are combined."""
 
@@ -55,6 +58,25 @@ class Move:
         if not self.eta_first or self.eta_error is None or math.isinf(self.eta_first):
             return None
         return self.eta_first / (1 + self.eta_error)
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """The moves of a cluster that overlap in time. Times in Unix s; None is unknown."""
+
+    cluster_id: str
+    began: float
+    ended: float | None
+    seconds: float
+    planned_seconds: float | None
+    replicas: int
+    completed: int
+    cancelled: int
+    waves: int
+    bytes_copied: float | None
+    stuck_seconds: float | None
+    bottleneck_broker: int | None
+    bottleneck_side: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +126,14 @@ def longest(moves: DataFrame) -> list[Move]:
     columns = (unix(field.name) if field.name in _TIMES else F.col(field.name) for field in fields(Move))
     rows = moves.select(*columns).orderBy(*order).limit(MOST).collect()
     return [Move(**{**row.asDict(), "causes": dict(row["causes"] or {})}) for row in rows]
+
+
+def newest(reassignments: DataFrame) -> tuple[list[Reassignment], int]:
+    """Read the `MOST_REASSIGNMENTS` newest reassignments, and count the others."""
+    columns = (unix(field.name) if field.name in _TIMES else F.col(field.name) for field in fields(Reassignment))
+    rows = reassignments.select(*columns).orderBy(F.desc("began"), "cluster_id").limit(MOST_REASSIGNMENTS).collect()
+    read = [Reassignment(**row.asDict()) for row in rows]
+    return read, reassignments.count() - len(read) if len(read) == MOST_REASSIGNMENTS else 0
 
 
 def chosen(moves: Sequence[Move], most: int) -> list[Move]:

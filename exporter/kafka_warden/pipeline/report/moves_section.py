@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_warden.pipeline.report import moves_plots
-from kafka_warden.pipeline.report.moves import Fleet, Move, Samples, chosen, longest, samples_of, summed_up
+from kafka_warden.pipeline.report.moves import Fleet, Move, Samples, chosen, longest, newest, samples_of, summed_up
 from kafka_warden.pipeline.report.numbers import amount_of_bytes, duration, instant, plural, rate, share, short
 from kafka_warden.pipeline.report.parts import (
     Column,
@@ -33,6 +33,10 @@ _THROTTLED: Final = (
     "Each dot is a move: its mean rate, and the mean of the lower of its two throttles. A throttle is shared by all"
     " moves of a broker and by in-sync traffic of the listed partitions, so it may also limit a dot below the line."
 )
+_REASSIGNMENTS: Final = (
+    "Moves between brokers that overlap in time are one reassignment; those that began in one poll are a wave. Planned:"
+    " the time of the bottleneck by the throttle law, at the begin. Bottleneck: the broker that was busy last."
+)
 _OVER_TIME: Final = (
     "The moves that were stuck longest, then those with the worst first ETA, then the longest."
     " Shaded: stuck. The dashed line is the lower of the two throttles."
@@ -50,7 +54,10 @@ def section(marts: Marts, drawn: int) -> Section:
         return Section("moves", _TITLE, nothing, (Said(nothing),))
     read = longest(moves)
     return Section(
-        "moves", _TITLE, _finding(fleet), (*_against(fleet, read), *_stuck(fleet), *_each(marts, read, drawn))
+        "moves",
+        _TITLE,
+        _finding(fleet),
+        (*_against(fleet, read), *_stuck(fleet), _reassignments(marts), *_each(marts, read, drawn)),
     )
 
 
@@ -119,6 +126,30 @@ def _stuck(fleet: Fleet) -> list[Part]:
     how = "How long moves were stuck, all moves together, by the sidecar's cause."
     plot = Plot("What moves were stuck by", how, moves_plots.causes(fleet.causes))
     return [Shown(plot, Table("Time stuck by cause", columns, rows))]
+
+
+def _reassignments(marts: Marts) -> Part:
+    found = marts.find("reassignments")
+    if found is None:
+        return marts.missing("reassignments", "moves")
+    read, left_out = newest(found)
+    amounts = numbers("Took", "Planned", "Replicas", "Completed", "Waves", "Copied", "Stuck")
+    rows = [
+        (
+            instant(one.began),
+            "running" if one.ended is None else "ended",
+            duration(one.seconds),
+            duration(one.planned_seconds),
+            *(f"{number:,}" for number in (one.replicas, one.completed, one.waves)),
+            amount_of_bytes(one.bytes_copied),
+            duration(one.stuck_seconds),
+            "unknown" if one.bottleneck_broker is None else f"{one.bottleneck_broker}, {one.bottleneck_side}",
+        )
+        for one in read
+    ]
+    columns = (Column("Began (UTC)"), Column("State", choice=True), *amounts, Column("Bottleneck"))
+    note = _REASSIGNMENTS + (f" {left_out:,} older ones left out." if left_out else "")
+    return Table("Reassignments, the newest first", columns, rows, note)
 
 
 def _each(marts: Marts, read: Sequence[Move], drawn: int) -> list[Part]:

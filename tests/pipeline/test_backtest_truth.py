@@ -1,0 +1,118 @@
+"""Alerts of Alertmanager's API as known faults."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+import pytest
+
+from kafka_warden.errors import ConfigError, TruthError
+from kafka_warden.pipeline.backtest.alertmanager import faults
+from kafka_warden.pipeline.jobs.backtest import JOB, Options
+
+NOON = 1777896000.0
+"""2026-05-04 12:00 UTC."""
+KINDS = {"NodeDown": "broker_down"}
+CLUSTERS = {"prod": "id-of-prod"}
+
+
+def alert(ends: str = "2026-05-04T12:10:00.000Z", **labels: str) -> dict[str, Any]:
+    """One alert, in the form of the API."""
+    return {
+        "annotations": {"summary": "a node is down"},
+        "endsAt": ends,
+        "fingerprint": "f",
+        "receivers": [{"name": "on-call"}],
+        "startsAt": "2026-05-04T14:00:00.123456789+02:00",
+        "status": {"inhibitedBy": [], "silencedBy": [], "state": "active"},
+        "updatedAt": "2026-05-04T12:06:00.000Z",
+        "generatorURL": "",
+        "labels": {"alertname": "NodeDown", "cluster": "prod", **labels},
+    }
+
+
+def test_alert_is_a_fault() -> None:
+    """With its labels, the kind of its name, and the id of its cluster."""
+    (found,) = faults(json.dumps([alert(broker="3", topic="orders", partition="7")]), KINDS, CLUSTERS)
+    cluster, kind, began, ended, *about = found
+    assert (cluster, kind, about) == ("id-of-prod", "broker_down", ["orders", 7, 3])
+    assert began == pytest.approx(NOON + 0.123, abs=0.001)
+    assert ended == NOON + 600
+
+
+def test_label_with_the_id_comes_first() -> None:
+    """And an alert need not name a broker."""
+    (found,) = faults(json.dumps([alert(cluster_id="other")]), KINDS, {})
+    assert (found[0], found[4:]) == ("other", (None, None, None))
+
+
+def test_alert_in_many_exports_is_one_fault() -> None:
+    """It ended when the last of them says, in whatever order they are; others stay apart."""
+    exports = [
+        [alert("2026-05-04T12:20:00Z", broker="1"), alert(alertname="DiskFull")],
+        [],
+        [alert("2026-05-04T12:10:00Z", broker="1"), alert(broker="2")],
+    ]
+    found = faults("\n".join(map(json.dumps, exports)), KINDS, CLUSTERS)
+    assert {(each[6], each[3]) for each in found} == {(1, NOON + 1200), (2, NOON + 600)}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            json.dumps([alert(alertname="DiskFull")]),
+            "no alert has a name of --truth-alert NAME=KIND; names in the export: DiskFull",
+        ),
+        ("[]", "names in the export: none"),
+        (json.dumps([alert(cluster="dev")]), "--truth-cluster dev=ID"),
+        (json.dumps([alert(broker="three")]), "not of Alertmanager's form"),
+        (json.dumps([{"labels": {"alertname": "NodeDown"}}]), "not of Alertmanager's form"),
+        (json.dumps([alert("soon")]), "not of Alertmanager's form"),
+        ('{"status": "success", "data": []}', "it is no array of alerts; save the answer of GET /api/v2/alerts"),
+        ("[[]]", "not of Alertmanager's form"),
+        ("[] no", "it is no JSON"),
+    ],
+)
+def test_other_forms_say_what_to_do(text: str, message: str) -> None:
+    """Nothing is left out quietly."""
+    with pytest.raises(TruthError) as failure:
+        faults(text, KINDS, CLUSTERS)
+    assert message in str(failure.value)
+
+
+def flags(*given: str) -> Options:
+    """Read flags of the job."""
+    parser = ArgumentParser()
+    JOB.add_flags(parser)
+    read = JOB.read_flags(parser.parse_args(given))
+    assert isinstance(read, Options)
+    return read
+
+
+def test_flags_of_alerts() -> None:
+    """Names and clusters may be repeated."""
+    given = ("--truth", "alerts.json", "--truth-alert", "NodeDown=broker_down", "--truth-alert", "Slow=slow_follower")
+    truth = flags(*given, "--truth-cluster", "prod=id").truth
+    assert truth is not None
+    assert truth.kinds == {"NodeDown": "broker_down", "Slow": "slow_follower"}
+    assert truth.clusters == {"prod": "id"}
+    assert flags().truth is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("--truth-alert", "NodeDown"), "--truth-alert NodeDown: expected NAME=VALUE"),
+        (("--truth-alert", "NodeDown=fire"), "no rule detects 'fire'; kinds: broker_down, restart"),
+        (("--truth-cluster", "=id"), "--truth-cluster =id: expected NAME=VALUE"),
+        (("--truth-alert", "NodeDown=broker_down"), "only valid with --truth FILE.json"),
+        (("--truth", "folder", "--truth-cluster", "prod=id"), "only valid with --truth FILE.json"),
+        (("--truth", "alerts.json"), "give --truth-alert NAME=KIND"),
+    ],
+)
+def test_flags_that_cannot_be_used(given: tuple[str, ...], message: str) -> None:
+    """With what would do."""
+    with pytest.raises(ConfigError) as failure:
+        flags(*given)
+    assert message in str(failure.value)
