@@ -16,7 +16,7 @@ from sandbox.browser import Page, opened
 from tests.pipeline.report_rows import CLUSTERS, EVIL, TOPIC, marts
 
 SECTIONS = ("moves", "replication", "alarms", "limits")
-NAMED_PLOTS = {"predicted", "throttled", "causes", "states", "topics", "rules", "timeline", "days"}
+NAMED_PLOTS = {"predicted", "throttled", "causes", "states", "topics", "rules", "trials", "timeline", "days"}
 DRAWN = 5
 """Moves by themselves; of limits there are three."""
 
