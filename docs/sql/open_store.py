@@ -28,6 +28,7 @@ TABLES: Final = (
     *("cluster_hour", "broker_hour", "topic_hour", "replica_hour", "log_dir_hour"),
     *("cluster_minute", "broker_minute", "topic_minute", "replica_minute"),
     *("raw/polls", "raw/partitions", "raw/replicas", "raw/brokers", "raw/moves", "raw/quotas", "raw/configs"),
+    "raw/restored",
 )
 
 
@@ -38,17 +39,21 @@ def open_store(place: str) -> duckdb.DuckDBPyConnection:
     """
     store = duckdb.connect()
     store.execute("SET TimeZone = 'UTC'")
+    tables = 0
     for table in TABLES:
         try:
             found = DeltaTable(f"{place.rstrip('/')}/{table}")
         except TableNotFoundError:
             continue
         store.register(table.replace("/", "_"), found.to_pyarrow_dataset())
+        tables += 1
+    if not tables:
+        raise FileNotFoundError(f"{place}: no table of a store is there")
     for view in sorted(HERE.glob("view-*.sql")):
         try:
             store.execute(view.read_text(encoding="utf-8"))
-        except duckdb.CatalogException:
-            warnings.warn(f"{view.stem}: the store does not have its tables yet", stacklevel=2)
+        except (duckdb.CatalogException, duckdb.BinderException) as failure:
+            warnings.warn(f"{view.stem}: the store does not have all that it needs: {failure}", stacklevel=2)
     return store
 
 

@@ -5,6 +5,7 @@ SELECT
     rule,
     threshold,
     what_if,
+    for_seconds,
     CASE WHEN ARRAY_CONTAINS(MAP_KEYS(subject), 'topic') THEN subject['topic'] END AS topic,
     CASE WHEN ARRAY_CONTAINS(MAP_KEYS(subject), 'partition') THEN subject['partition'] END AS partition,
     CASE WHEN ARRAY_CONTAINS(MAP_KEYS(subject), 'broker') THEN subject['broker'] END AS broker,

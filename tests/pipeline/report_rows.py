@@ -161,6 +161,7 @@ def _alarms(chance: random.Random) -> dict[str, list[tuple[object, ...]]]:
     numbers = (
         ("out_of_sync_by_messages", 4000.0, False, "messages", 131, 9, 122, 11, 2),
         ("out_of_sync_by_messages", 20000.0, True, "messages", 20, 8, 12, 11, 3),
+        ("out_of_sync_by_messages", 4000.0, True, "messages", 131, 9, 122, 11, 2),
         ("out_of_sync_by_time", None, False, "s", 11, 11, 0, 11, 0),
         ("KafkaReassignmentStuck", None, False, "", 4, 3, 1, 4, 1),
         ("KafkaBrokerPartitionsNearLimit", 0.9, False, "ratio", 0, 0, 0, 0, 0),
@@ -176,7 +177,7 @@ def _alarms(chance: random.Random) -> dict[str, list[tuple[object, ...]]]:
                 (CLUSTERS[0], rule, threshold, what_if, subject, _at(began), ended, lasted, True, place < true)
             )
     rules = [
-        (CLUSTERS[0], *row[:4], 0.0 if place < 3 else 300.0, row[4], place, 60.0 * row[4], *row[5:], 90.0 * place)
+        (CLUSTERS[0], *row[:4], 0.0 if place < 4 else 300.0, row[4], place, 60.0 * row[4], *row[5:], 90.0 * place)
         for place, row in enumerate(numbers)
     ]
     return {"rules": list(rules), "alarms": alarms}

@@ -53,7 +53,7 @@ def blog(tenth: int) -> Snapshot:
 
 @pytest.fixture(scope="module")
 def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """The example with `replica.lag.max.messages=4`; only the last batch was a fault; no poll saw another one."""
+    """The example with `replica.lag.max.messages=4`; the last batch was a fault, and another one is later."""
     folder = tmp_path_factory.mktemp("blog")
     happened = [
         {"cluster_id": "cluster", "kind": "stuck_follower", "began": EPOCH + 0.9, "ended": EPOCH + 1.6, "broker": 3},
@@ -71,8 +71,9 @@ def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
 def rule(found: dict[str, list[Any]], name: str, threshold: float | None, seconds: float = 0.0) -> dict[str, Any]:
     """The row of one trial."""
     tried = (name, threshold, seconds + BY_NAME[name].lookback)
-    (only,) = (row for row in found["rules"] if (row["rule"], row["threshold"], row["for_seconds"]) == tried)
-    return dict(only)
+    mine = [row for row in found["rules"] if (row["rule"], row["threshold"], row["for_seconds"]) == tried]
+    # A rule of a what-if is there twice.
+    return dict(min(mine, key=lambda row: row["what_if"]))
 
 
 def test_by_messages_a_batch_is_a_false_alarm(example: dict[str, list[Any]]) -> None:
@@ -81,7 +82,7 @@ def test_by_messages_a_batch_is_a_false_alarm(example: dict[str, list[Any]]) -> 
     assert (four["alarms"], four["true_alarms"], four["false_alarms"]) == (2, 1, 1)
     assert (four["precision"], four["what_if"], four["unit"]) == (0.5, True, "messages")
     assert rule(example, BY_MESSAGES, 4000.0)["alarms"] == 0
-    assert rule(example, BY_MESSAGES, 5.0)["missed"] == 2, "a higher one misses it"
+    assert rule(example, BY_MESSAGES, 5.0)["missed"] == 1, "a higher one misses it"
 
 
 def test_by_time_only_the_dead_follower_is_out_of_sync(example: dict[str, list[Any]]) -> None:
@@ -89,8 +90,8 @@ def test_by_time_only_the_dead_follower_is_out_of_sync(example: dict[str, list[A
     for threshold, seconds in ((None, 0.2), (0.2, 0.5)):
         found = rule(example, BY_TIME, threshold)
         assert (found["alarms"], found["true_alarms"], found["false_alarms"]) == (1, 1, 0)
-        assert (found["precision"], found["recall"]) == (1.0, 0.5)
-        assert (found["events"], found["missed"]) == (2, 1)
+        assert (found["precision"], found["recall"]) == (1.0, 1.0)
+        assert (found["events"], found["missed"]) == (1, 0)
         assert found["alarm_seconds"] == pytest.approx(seconds, abs=0.15)
     mine = [row for row in example["alarms"] if (row["rule"], row["threshold"]) == (BY_TIME, None)]
     (only,) = (row for row in mine if not row["what_if"])
@@ -102,7 +103,7 @@ def test_longer_duration_costs_time(example: dict[str, list[Any]]) -> None:
     """The fault begins at 900 ms; its replica is out of sync from 1.4 s to 1.6 s."""
     assert rule(example, BY_TIME, None)["delay_seconds"] == pytest.approx(0.5, abs=0.11)
     longer = rule(example, BY_TIME, None, 0.5)
-    assert (longer["alarms"], longer["short"], longer["missed"], longer["delay_seconds"]) == (0, 1, 2, None)
+    assert (longer["alarms"], longer["short"], longer["missed"], longer["delay_seconds"]) == (0, 1, 1, None)
     assert longer["what_if"] is True
     assert rule(example, BY_MESSAGES, 4.0)["delay_seconds"] == pytest.approx(0.0, abs=0.11)
 

@@ -46,15 +46,16 @@ def test_label_with_the_id_comes_first() -> None:
     assert (found[0], found[4:]) == ("other", (None, None, None))
 
 
-def test_alert_in_many_exports_is_one_fault() -> None:
-    """It ended when the last of them says, in whatever order they are; others stay apart."""
+def test_alerts_that_overlap_are_one_fault() -> None:
+    """Of many exports, or of two servers. It ended when the last of them says; other subjects and times stay apart."""
     exports = [
         [alert("2026-05-04T12:20:00Z", broker="1"), alert(alertname="DiskFull")],
         [],
-        [alert("2026-05-04T12:10:00Z", broker="1"), alert(broker="2")],
+        [alert("2026-05-04T12:10:00Z", broker="1", prometheus="b"), alert(broker="2")],
+        [alert("2026-05-04T13:10:00Z", broker="2") | {"startsAt": "2026-05-04T13:00:00Z"}],
     ]
-    found = faults("\n".join(map(json.dumps, exports)), KINDS, CLUSTERS)
-    assert {(each[6], each[3]) for each in found} == {(1, NOON + 1200), (2, NOON + 600)}
+    found = faults(" \n".join(map(json.dumps, exports)), KINDS, CLUSTERS)
+    assert sorted((each[6], each[3]) for each in found) == [(1, NOON + 1200), (2, NOON + 600), (2, NOON + 4200)]
 
 
 @pytest.mark.parametrize(
@@ -66,11 +67,11 @@ def test_alert_in_many_exports_is_one_fault() -> None:
         ),
         ("[]", "names in the export: none"),
         (json.dumps([alert(cluster="dev")]), "--truth-cluster dev=ID"),
-        (json.dumps([alert(broker="three")]), "not of Alertmanager's form"),
-        (json.dumps([{"labels": {"alertname": "NodeDown"}}]), "not of Alertmanager's form"),
-        (json.dumps([alert("soon")]), "not of Alertmanager's form"),
+        (json.dumps([alert(broker="three")]), "NodeDown: its label broker='three' is no number"),
+        (json.dumps([{"labels": {"alertname": "NodeDown"}}]), "an alert cannot be read"),
+        (json.dumps([alert("soon")]), "an alert cannot be read"),
         ('{"status": "success", "data": []}', "it is no array of alerts; save the answer of GET /api/v2/alerts"),
-        ("[[]]", "not of Alertmanager's form"),
+        ("[[]]", "an alert cannot be read"),
         ("[] no", "it is no JSON"),
     ],
 )
@@ -109,6 +110,7 @@ def test_flags_of_alerts() -> None:
         (("--truth-alert", "NodeDown=broker_down"), "only valid with --truth FILE.json"),
         (("--truth", "folder", "--truth-cluster", "prod=id"), "only valid with --truth FILE.json"),
         (("--truth", "alerts.json"), "give --truth-alert NAME=KIND"),
+        (("--truth-cluster", "a=1", "--truth-cluster", "a=2"), "--truth-cluster: a name is given twice: a=1 a=2"),
     ],
 )
 def test_flags_that_cannot_be_used(given: tuple[str, ...], message: str) -> None:

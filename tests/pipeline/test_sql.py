@@ -11,8 +11,9 @@ import pytest
 import sqlglot
 from deltalake import write_deltalake
 
-from docs import pipeline_sql
-from docs.sql.open_store import open_store
+from docs import pipeline_marts, pipeline_sql
+from docs.sql.open_store import TABLES, open_store
+from kafka_warden.history.schema import TABLES as SCHEMA
 from kafka_warden.pipeline.marts import backtest, forecast, moves, rollup
 from kafka_warden.pipeline.marts.mart import Mart
 
@@ -96,9 +97,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Any:
     earlier = {"cluster_id": "c", "broker": 4, "rack": "b", "time": 1.0}
     unknown = {"cluster_id": "c", "broker": 4, "rack": None, "time": 3.0}
     write_deltalake(folder / "raw" / "brokers", pa.Table.from_pylist([*rows, earlier, unknown], RACKS))
-    plans = ((after(0), 500.0), (after(60), None))
+    plans = ((after(0), 500.0, 1), (after(60), None, 1), (after(90), NEVER, 1), (after(99), 10.0, 2))
+    keys = ("began", "planned_seconds", "waves")
     common = {"cluster_id": "c", "seconds": 600.0}
-    write(folder, moves.REASSIGNMENTS, [{**common, "began": began, "planned_seconds": plan} for began, plan in plans])
+    write(folder, moves.REASSIGNMENTS, [{**common, **dict(zip(keys, each, strict=True))} for each in plans])
     write(folder, backtest.ALARMS, alarms())
     write(folder, rollup.REPLICAS["hour"], states())
     write(folder, rollup.BROKERS["hour"], broker_hours())
@@ -130,15 +132,15 @@ def states() -> list[dict[str, Any]]:
 
 
 def broker_hours() -> list[dict[str, Any]]:
-    """Days of four brokers: a throttle that nothing uses, one that is used, one of unknown use, and none."""
-    cases = {1: (1e6, 0.0), 2: (1e6, 5.0), 3: (1e6, None), 4: (NEVER, 0.0)}
+    """Days of brokers: an unused throttle, a used one, one of unknown use, none, and one that is known for an hour."""
+    cases = {1: (1e6, 0.0), 2: (1e6, 5.0), 3: (1e6, None), 4: (NEVER, 0.0), 5: (1e6, 0.0)}
     return [
         {
             "cluster_id": "c",
             "broker": broker,
             "date": date(2026, 5, 4),
             "start": after(60 * hour),
-            "follower_limit_last": limit,
+            "follower_limit_last": None if broker == 5 and hour else limit,
             "leader_limit_last": NEVER,
             "follower_rate_max": rate,
             "leader_rate_max": 0.0,
@@ -174,10 +176,10 @@ def ask(store: Any, name: str) -> list[dict[str, Any]]:
 
 
 def test_reassignments_and_their_plans(store: Any) -> None:
-    """The newest first; one without a plan is not compared."""
-    later, earlier = ask(store, "01")
-    assert (later["began"], later["later_than_planned"]) == (after(60), None)
-    assert (earlier["began"], earlier["later_than_planned"]) == (after(0), pytest.approx(0.2))
+    """The newest first; those without a plan, or with one of the first wave only, are not compared."""
+    found = ask(store, "01")
+    assert [row["began"] for row in found] == [after(99), after(90), after(60), after(0)]
+    assert [row["later_than_planned"] for row in found] == [None, None, None, pytest.approx(0.2)]
 
 
 def test_throttles_of_past_moves(store: Any) -> None:
@@ -203,9 +205,11 @@ def test_first_etas(store: Any) -> None:
 
 def test_rack_crossings(store: Any) -> None:
     """By the last known rack. Moves of unknown size are counted apart, and within a rack not at all."""
-    (found,) = ask(store, "05")
-    assert (found["cluster_id"], found["day"], found["replicas"], found["unknown"]) == ("c", date(2026, 5, 4), 2, 0)
-    assert (found["known_bytes"], found["price"]) == (4e9, pytest.approx(0.04))
+    mine, other = ask(store, "05")
+    assert (mine["cluster_id"], mine["day"], mine["replicas"]) == ("c", date(2026, 5, 4), 2)
+    assert (mine["unknown_bytes"], mine["unknown_rack"]) == (0, 0)
+    assert (mine["known_bytes"], mine["price"]) == (4e9, pytest.approx(0.04))
+    assert (other["replicas"], other["unknown_rack"], other["price"]) == (0, 1, None)
 
 
 def test_noise(store: Any) -> None:
@@ -231,7 +235,7 @@ def test_states_are_rows(store: Any) -> None:
 
 
 def test_throttles_left_behind(store: Any) -> None:
-    """Neither where the use is unknown, nor where there is no throttle."""
+    """Neither where the use or the limit is unknown for an hour, nor where there is no throttle."""
     (found,) = ask(store, "08")
     assert (found["broker"], found["follower_limit"], found["leader_limit"]) == (1, 1e6, NEVER)
 
@@ -258,10 +262,29 @@ def test_finite_moves_have_no_infinity(store: Any) -> None:
 def test_store_without_tables_has_those_views_that_it_can(tmp_path: Path) -> None:
     """A store after its first roll-up has no moves yet."""
     write(tmp_path, rollup.REPLICAS["hour"], states())
-    with pytest.warns(UserWarning, match="the store does not have its tables yet") as warned:
+    with pytest.warns(UserWarning, match="the store does not have all that it needs") as warned:
         store = open_store(str(tmp_path))
     assert len(warned) == len(pipeline_sql.sources("view-*.sql")) - 1
     assert len(ask(store, "replica_states")) == 5
+
+
+def test_older_table_leaves_out_a_view(tmp_path: Path) -> None:
+    """One whose rows are of an earlier version, which had fewer columns."""
+    write_deltalake(tmp_path / "alarms", pa.table({"cluster_id": ["c"], "rule": ["Noisy"]}))
+    with pytest.warns(UserWarning, match="the store does not have all that it needs"):
+        assert open_store(str(tmp_path)).sql("FROM alarms").fetchall() == [("c", "Noisy")]
+
+
+def test_place_without_a_store_is_an_error(tmp_path: Path) -> None:
+    """Rather than a database without tables."""
+    with pytest.raises(FileNotFoundError, match="no table of a store is there"):
+        open_store(str(tmp_path / "stroe"))
+
+
+def test_every_table_is_opened() -> None:
+    """All marts, and all raw tables."""
+    marts = {mart.name for mine in pipeline_marts.modules().values() for mart in mine}
+    assert set(TABLES) == marts | {f"raw/{table.name}" for table in SCHEMA}
 
 
 @pytest.mark.parametrize("dialect", ["trino", "athena"])

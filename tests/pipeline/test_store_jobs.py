@@ -66,7 +66,7 @@ def test_nights_equal_one_call(spark: SparkSession, tmp_path: Path) -> None:
     assert (long["ended"].date() - long["began"].date()).days >= 3
     assert nightly == once
     assert computed(spark, tmp_path / "nightly") == once
-    with pytest.warns(UserWarning, match="the store does not have its tables yet"):
+    with pytest.warns(UserWarning, match="the store does not have all that it needs"):
         found = open_store(str(tmp_path / "nightly"))
     ((replicas,),) = found.sql("SELECT SUM(replicas) FROM reassignments").fetchall()
     assert replicas == sum(row["kind"] == "reassignment" for row in once["moves"])

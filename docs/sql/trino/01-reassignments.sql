@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- What has each reassignment moved, how long did it take, compared with the plan, and which broker held it back?
+-- What has each reassignment moved, how long did it take, compared with the plan, and which broker held it back? The plan is that of the first wave, so only reassignments of one wave are compared with it.
 SELECT
   cluster_id,
   began,
@@ -10,7 +10,10 @@ SELECT
   bytes_copied,
   seconds,
   planned_seconds,
-  CAST(seconds AS DOUBLE) / planned_seconds - 1 AS later_than_planned,
+  CASE
+    WHEN waves = 1 AND planned_seconds > 0 AND planned_seconds < CAST('Infinity' AS DOUBLE)
+    THEN CAST(seconds AS DOUBLE) / planned_seconds - 1
+  END AS later_than_planned,
   stuck_seconds,
   bottleneck_broker,
   bottleneck_side

@@ -14,8 +14,14 @@ GROUP BY
 HAVING
   COUNT(*) = 24
   AND (
-    MAX(follower_limit_last) < CAST('Infinity' AS DOUBLE)
-    OR MAX(leader_limit_last) < CAST('Infinity' AS DOUBLE)
+    (
+      COUNT(follower_limit_last) = 24
+      AND MAX(follower_limit_last) < CAST('Infinity' AS DOUBLE)
+    )
+    OR (
+      COUNT(leader_limit_last) = 24
+      AND MAX(leader_limit_last) < CAST('Infinity' AS DOUBLE)
+    )
   )
   AND COUNT(follower_rate_max) = 24
   AND COUNT(leader_rate_max) = 24

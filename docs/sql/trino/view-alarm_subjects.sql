@@ -6,6 +6,7 @@ SELECT
   rule,
   threshold,
   what_if,
+  for_seconds,
   CASE WHEN CONTAINS(MAP_KEYS(subject), 'topic') THEN subject['topic'] END AS topic,
   CASE WHEN CONTAINS(MAP_KEYS(subject), 'partition') THEN subject['partition'] END AS partition,
   CASE WHEN CONTAINS(MAP_KEYS(subject), 'broker') THEN subject['broker'] END AS broker,

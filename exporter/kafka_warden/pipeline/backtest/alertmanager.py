@@ -1,20 +1,26 @@
 """Faults from alerts of other tools, exported by Alertmanager's API: `GET /api/v2/alerts`."""
 
 import json
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from kafka_warden.errors import TruthError
 
 Fault = tuple[str, str, float, float, str | None, int | None, int | None]
 """Cluster id, kind, begin and end (Unix s), topic, partition, broker."""
+_Subject = tuple[str, str, tuple[str | None, int | None, int | None]]
+
+_SPACE: Final = re.compile(r"\s*")
 
 
 def faults(text: str, kinds: Mapping[str, str], clusters: Mapping[str, str]) -> list[Fault]:
-    """Read one export, or several one after the other: an alert that is in many of them is one fault.
+    """Read one export, or several one after the other. Alerts of one subject that overlap are one fault.
 
-    The API only has alerts that fire, so an alert ends when its last export says: a few minutes after it was resolved.
+    The API only has alerts that fire. So a fault begins when its alert fired, and ends when the last export says: a few
+    minutes after it was resolved.
 
     Args:
         text: The answers of the API.
@@ -24,7 +30,7 @@ def faults(text: str, kinds: Mapping[str, str], clusters: Mapping[str, str]) -> 
     Raises:
         TruthError: another form, an alert of no known cluster, or no alert with a name of `kinds`.
     """
-    found: dict[tuple[str, str], Fault] = {}
+    found: dict[_Subject, list[tuple[float, float]]] = defaultdict(list)
     names = set()
     for alert in _alerts(text):
         try:
@@ -32,32 +38,48 @@ def faults(text: str, kinds: Mapping[str, str], clusters: Mapping[str, str]) -> 
             name = labels["alertname"]
             names.add(name)
             if name in kinds:
-                key = (json.dumps(labels, sort_keys=True), alert["startsAt"])
-                last = max(ended, found[key][3]) if key in found else ended
                 about = (labels.get("topic"), _number(labels, "partition"), _number(labels, "broker"))
-                found[key] = (_cluster(labels, clusters), kinds[name], began, last, *about)
+                found[_cluster(labels, clusters), kinds[name], about].append((began, ended))
         except (KeyError, TypeError, ValueError) as failure:
-            raise TruthError(
-                f"an alert is not of Alertmanager's form ({failure!r}): {json.dumps(alert)[:300]}"
-            ) from None
+            raise TruthError(f"an alert cannot be read ({failure!r}): {json.dumps(alert)[:300]}") from None
     if not found:
         there = ", ".join(sorted(names)) or "none"
         raise TruthError(f"no alert has a name of --truth-alert NAME=KIND; names in the export: {there}")
-    return list(found.values())
+    return [
+        (cluster, kind, began, ended, *about)
+        for (cluster, kind, about), spans in found.items()
+        for began, ended in _merged(spans)
+    ]
+
+
+def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Merge spans that overlap: one fault in many exports, or by two Prometheus servers."""
+    merged: list[tuple[float, float]] = []
+    for began, ended in sorted(spans):
+        if merged and began <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], ended))
+        else:
+            merged.append((began, ended))
+    return merged
 
 
 def _alerts(text: str) -> Iterator[Any]:
     """Yield the alerts of all arrays."""
-    decoder, text = json.JSONDecoder(), text.strip()
-    while text:
+    decoder, place = json.JSONDecoder(), _after_space(text, 0)
+    while place < len(text):
         try:
-            answer, after = decoder.raw_decode(text)
+            answer, place = decoder.raw_decode(text, place)
         except ValueError as failure:
             raise TruthError(f"it is no JSON: {failure}; save the answer of GET /api/v2/alerts") from None
         if not isinstance(answer, list):
             raise TruthError("it is no array of alerts; save the answer of GET /api/v2/alerts")
         yield from answer
-        text = text[after:].strip()
+        place = _after_space(text, place)
+
+
+def _after_space(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return place if found is None else found.end()
 
 
 def _seconds(text: str) -> float:
@@ -65,7 +87,10 @@ def _seconds(text: str) -> float:
 
 
 def _number(labels: Mapping[str, str], name: str) -> int | None:
-    return int(labels[name]) if name in labels else None
+    try:
+        return int(labels[name]) if name in labels else None
+    except ValueError:
+        raise TruthError(f"{labels['alertname']}: its label {name}={labels[name]!r} is no number") from None
 
 
 def _cluster(labels: Mapping[str, str], clusters: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ replaced (KIP-16; Hands-Free Kafka Replication). Their conditions are in `backte
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kafka_warden.config import values
@@ -59,6 +59,12 @@ class Rule:
     problem: str | None = None
     lookback: float = 0.0
     shows_after: float = 0.0
+
+    @property
+    def least_fault(self) -> float:
+        """Seconds that a fault has to last so that the rule should detect it. Its what-ifs are measured by the same."""
+        of_threshold = self.threshold or 0.0 if self.unit == "s" else 0.0
+        return self.for_seconds + self.lookback + of_threshold + self.shows_after
 
 
 RULES: Final = (
@@ -123,9 +129,11 @@ class Trial:
 
 
 def trials(what_if: Sequence[Trial]) -> tuple[Trial, ...]:
-    """List every rule as it is, then the what-ifs."""
+    """List every rule as it is, then the what-ifs, each rule of them also as it is."""
     usual = tuple(Trial(rule, rule.threshold, rule.for_seconds) for rule in RULES)
-    return (*usual, *dict.fromkeys(what_if))
+    # What-ifs are of the raw rows only, so they are compared with the rule as it is over these.
+    asked = (each for tried in what_if for each in (tried, replace(usual[RULES.index(tried.rule)], what_if=True)))
+    return (*usual, *dict.fromkeys(asked))
 
 
 def read_what_if(text: str) -> tuple[Trial, ...]:
@@ -140,7 +148,7 @@ def read_what_if(text: str) -> tuple[Trial, ...]:
     if rule is None or (numbers and not rule.unit):
         problem = f"there is no rule {name!r}" if rule is None else f"{name} has no threshold"
         others = ", ".join(sorted(other.name for other in RULES if other.unit))
-        raise ConfigError(f"--what-if {text}: {problem}; rules with a threshold: {others}")
+        raise ConfigError(f"--what-if {text}: {problem}; rules with a threshold: {others}; others only have @FOR")
     try:
         if not tried:
             raise ValueError(text)  # noqa: TRY301  # one message for all forms

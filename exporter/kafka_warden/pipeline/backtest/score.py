@@ -41,7 +41,7 @@ def scores(marked: DataFrame, trials: DataFrame, clusters: DataFrame, happened: 
         F.count_if("true_alarm").alias("true_alarms"),
         F.count_if(~F.col("true_alarm")).alias("false_alarms"),
     )
-    rows = clusters.select("cluster_id").crossJoin(F.broadcast(trials)).join(counted, [*_OF], "left")
+    rows = clusters.select("cluster_id").distinct().crossJoin(F.broadcast(trials)).join(counted, [*_OF], "left")
     rows = rows if happened is None else rows.join(_caught(marked, trials, happened, clusters), [*_OF], "left")
     known = F.lit(happened is not None) & (F.size("detects") > 0)
     if "delay_seconds" not in rows.columns:

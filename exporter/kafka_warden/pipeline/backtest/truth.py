@@ -80,17 +80,18 @@ def _read(spark: SparkSession, place: str) -> DataFrame:
 
 
 def expected(happened: DataFrame, trials: DataFrame, clusters: DataFrame) -> DataFrame:
-    """Pair each fault with the trials that should detect it: of its kind, and long enough for their rule.
+    """Pair each fault with the trials that should detect it: of its kind, long enough for their rule, and polled.
 
-    `clusters`: `cluster_id` and `interval` (s) of polls. Returns the columns of the others, and `fault`, an id.
+    `clusters`: `cluster_id`, `what_if`, `interval` (s), and `since` and `until` (Unix s), the time with polls. Returns
+    the columns of the others, and `fault`, an id.
     """
-    lasted = F.col("ended") - F.col("began")
-    # A threshold in seconds also has to pass before the condition holds.
-    of_threshold = F.when(F.col("unit") == "s", F.coalesce("threshold", F.lit(0.0))).otherwise(F.lit(0.0))
-    numbered = happened.withColumn("fault", F.monotonically_increasing_id()).join(F.broadcast(clusters), "cluster_id")
-    long_enough = lasted > F.col("wanted") + of_threshold + F.col("shows_after") + F.col("interval")
-    found = numbered.join(F.broadcast(trials), F.array_contains("detects", F.col("kind")) & long_enough)
-    return found.drop("interval")
+    numbered = happened.withColumn("fault", F.monotonically_increasing_id())
+    seen = F.least("ended", "until") - F.greatest("began", "since")
+    asked = trials.join(F.broadcast(clusters), "what_if")
+    mine = asked.withColumnRenamed("cluster_id", "of_cluster")
+    same = (F.col("cluster_id") == F.col("of_cluster")) & F.array_contains("detects", F.col("kind"))
+    long_enough = seen > F.col("least_fault") + F.col("interval")
+    return numbered.join(F.broadcast(mine), same & long_enough).drop("of_cluster", "interval", "since", "until")
 
 
 def is_about(alarm: str, fault: str) -> Column:

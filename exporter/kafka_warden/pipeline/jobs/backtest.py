@@ -33,7 +33,7 @@ ALL_ROWS: Final = (1.0, math.inf)
 """Start and end (Unix s) of what raw rows may have."""
 _TRIAL: Final = (
     "trial int, rule string, threshold double, what_if boolean, unit string, for_seconds double, wanted double,"
-    " keep_seconds double, shows_after double, known_by string, detects array<string>"
+    " keep_seconds double, least_fault double, known_by string, detects array<string>"
 )
 
 
@@ -57,8 +57,9 @@ def run(request: Request[Options]) -> None:
     asked = trials(request.options.what_if)
     known = request.options.truth
     happened = None if known is None else faults(request.spark, known)
-    # Alarms of what-ifs are kept until the next run, which computes none or those of all raw rows.
-    span = ALL_ROWS if request.options.what_if else request.span
+    # What-ifs, and faults that were not known before, are of all raw rows. Alarms of what-ifs are kept until the next
+    # run.
+    span = ALL_ROWS if request.options.what_if or known else request.span
     with marks.working(request.store, JOB.name, *span) as work:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
@@ -77,13 +78,18 @@ def _backtest(request: Request[Options], work: marks.Work, asked: Sequence[Trial
     with request.progress.step("backtest: rules"):
         mine = in_list("cluster_id", work.hours)
         marked = _stored(store.read(of_mart(ALARMS)).where(mine), trial_frame)
-        marks.replace(work, RULES, scores(marked, trial_frame, _clusters(history), happened), mine)
+        marks.replace(work, RULES, scores(marked, trial_frame, _clusters(history, marked), happened), mine)
 
 
-def _clusters(history: History) -> DataFrame:
-    """Return `cluster_id` and `interval` (s) of polls."""
+def _clusters(history: History, marked: DataFrame) -> DataFrame:
+    """Return `clusters` of `truth.expected`. Stored alarms may be older than the raw polls."""
+    polls = timeline(history.table("polls")).groupBy("cluster_id")
     interval = (F.max("silent_after") / SILENT_AFTER).alias("interval")
-    return timeline(history.table("polls")).groupBy("cluster_id").agg(interval)
+    found = polls.agg(interval, F.min("at").alias("first"), F.max("at").alias("until"))
+    oldest = marked.groupBy("cluster_id", "what_if").agg(F.min("began").alias("oldest"))
+    both = found.withColumn("what_if", F.explode(F.array(F.lit(False), F.lit(True))))  # noqa: FBT003
+    known = both.join(oldest, ["cluster_id", "what_if"], "left")
+    return known.withColumn("since", F.least("first", "oldest")).drop("first", "oldest")
 
 
 def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
@@ -92,7 +98,7 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
     for index, each in enumerate(asked):
         rule = each.rule
         trial = (index, rule.name, each.threshold, each.what_if, rule.unit, each.wanted, each.wanted)
-        rows.append((*trial, rule.keep_seconds, rule.shows_after, rule.known_by, list(rule.detects)))
+        rows.append((*trial, rule.keep_seconds, rule.least_fault, rule.known_by, list(rule.detects)))
     return spark.createDataFrame(rows, _TRIAL)
 
 
@@ -168,9 +174,11 @@ def _read_flags(parsed: Namespace) -> Options:
     if (kinds or clusters) and not exported:
         raise ConfigError("--truth-alert and --truth-cluster: only valid with --truth FILE.json")
     if exported and not kinds:
-        raise ConfigError(f"--truth {parsed.truth}: give --truth-alert NAME=KIND for each alert that shows a fault")
+        raise ConfigError(
+            f"--truth {parsed.truth}: give --truth-alert NAME=KIND for alerts that are faults, or the folder of {FILE}"
+        )
     what_if = tuple(trial for text in parsed.what_if for trial in read_what_if(text))
-    return Options(what_if, parsed.truth and Truth(parsed.truth, kinds, clusters))
+    return Options(what_if, Truth(parsed.truth, kinds, clusters) if parsed.truth else None)
 
 
 def _pairs(flag: str, given: Sequence[str]) -> dict[str, str]:
@@ -178,7 +186,10 @@ def _pairs(flag: str, given: Sequence[str]) -> dict[str, str]:
     for name, sign, value in pairs:
         if not (name and value):
             raise ConfigError(f"{flag} {name}{sign}{value}: expected NAME=VALUE")
-    return {name: value for name, _, value in pairs}
+    found = {name: value for name, _, value in pairs}
+    if len(found) < len(pairs):
+        raise ConfigError(f"{flag}: a name is given twice: {' '.join(given)}")
+    return found
 
 
 JOB: Final = Job("backtest", "when each rule would have fired, and whether it was right", _add_flags, _read_flags, run)

@@ -58,7 +58,12 @@ REASSIGNMENTS: Final = Mart(
         Field("ended", "timestamp", "", "end of its last move; null while one is running"),
         Field("last_seen", "timestamp", "", "last poll that lists one of its replicas"),
         Field("seconds", "double", "s", "from `began` to `ended`, or to `last_seen`"),
-        Field("planned_seconds", "double", "s", "time of the bottleneck by the throttle law, first known value"),
+        Field(
+            "planned_seconds",
+            "double",
+            "s",
+            "of the first wave by the throttle law: the time of its bottleneck",
+        ),
         Field("replicas", "bigint", "", "replicas that it adds"),
         Field("completed", "bigint", "", "of these, completed"),
         Field("cancelled", "bigint", "", "of these, cancelled"),

@@ -1,5 +1,6 @@
 """Combines moves to reassignments: those of a cluster that overlap in time."""
 
+from datetime import UTC, datetime
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -10,6 +11,7 @@ from kafka_warden.pipeline.moves.move_lifetimes import CANCELLED, COMPLETED
 from kafka_warden.pipeline.ops import no
 
 _KEY: Final = ("cluster_id", "reassignment")
+_LATER: Final = datetime(9999, 1, 1, tzinfo=UTC)
 RECEIVES: Final = "follower"
 _SIDES: Final = (("broker", RECEIVES), ("leader", "leader"))
 """Column of a broker's id to its side of the throttle."""
@@ -25,7 +27,9 @@ def _numbered(moves: DataFrame) -> DataFrame:
     """Number the reassignments of each cluster: one begins where no earlier move goes on."""
     in_order = Window.partitionBy("cluster_id").orderBy("began", "topic", "topic_id", "partition", "broker")
     earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
-    goes_on = F.coalesce(F.max("until").over(earlier) >= F.col("began"), no())
+    # A move that runs overlaps with all that begins later, also where a poll did not list it.
+    over = F.coalesce("ended", F.lit(_LATER))
+    goes_on = F.coalesce(F.max(over).over(earlier) >= F.col("began"), no())
     return (
         moves.withColumn("until", F.coalesce("ended", "last_seen"))
         .withColumn("begins", F.when(goes_on, 0).otherwise(1))

@@ -36,8 +36,9 @@ _RULES: Final = (
 )
 _UNTRUE: Final = " The faults of this history are unknown, so false alarms are, too."
 _TRIALS: Final = (
-    "Each dot is a threshold and a duration of a rule, as it is or of --what-if. The best are at the left and low:"
-    " fast, with few false alarms. Faults that a trial missed have no delay; the table counts them."
+    "Each dot is a threshold and a duration of a rule that --what-if tried, or the rule as it is, over the raw rows."
+    " The best are at the left and low: fast, with few false alarms. Faults that a trial missed have no delay; the"
+    " table counts them."
 )
 _OVER_TIME: Final = "When each rule would have been firing, without the trials of --what-if."
 _DRAWN: Final = 25
@@ -145,7 +146,7 @@ def _bars(rules: Sequence[Rule]) -> Html:
 
 
 def _delay(rule: Rule) -> str:
-    return "none" if rule.events is not None and rule.delay_seconds is None else duration(rule.delay_seconds)
+    return "none" if rule.events is not None and rule.missed == rule.events else duration(rule.delay_seconds)
 
 
 def _noise(rules: Sequence[Rule]) -> list[Part]:
@@ -160,16 +161,17 @@ def _noise(rules: Sequence[Rule]) -> list[Part]:
 
 def _trials(rules: Sequence[Rule]) -> list[Part]:
     """Compare the trials of each rule that has several: fewer false alarms mostly cost time."""
-    known = [rule for rule in rules if rule.false_alarms is not None and rule.delay_seconds is not None]
+    # Also the rule as it is: `rules.trials`.
+    known = [rule for rule in rules if rule.what_if and rule.false_alarms is not None]
     of_rule = {
         name: [rule for rule in known if rule.rule == name] for name in dict.fromkeys(rule.rule for rule in known)
     }
     several = {name: mine for name, mine in of_rule.items() if len(mine) > 1}
-    if not several:
+    if not any(rule.delay_seconds is not None for mine in several.values() for rule in mine):
         return []
-    columns = (Column("Trial"), *numbers("False alarms", "Delay", "Missed"))
+    columns = (Column("Trial"), *numbers("False alarms", "Delay", "Missed", "Of"))
     rows = [
-        (_name(rule), count(rule.false_alarms), duration(rule.delay_seconds), count(rule.missed))
+        (_name(rule), count(rule.false_alarms), _delay(rule), count(rule.missed), count(rule.events))
         for mine in several.values()
         for rule in mine
     ]
@@ -182,7 +184,11 @@ def _scattered(of_rule: Mapping[str, Sequence[Rule]]) -> Html:
     with canvas(3.2) as (drawn, [axes]):
         for place, (name, mine) in enumerate(of_rule.items()):
             colour = IN_TURN[place % len(IN_TURN)].light
-            points = sorted((rule.delay_seconds or 0.0, rule.false_alarms or 0, _name(rule)) for rule in mine)
+            points = sorted(
+                (rule.delay_seconds, rule.false_alarms or 0, _name(rule))
+                for rule in mine
+                if rule.delay_seconds is not None
+            )
             xs, ys = [x for x, _, _ in points], [y for _, y, _ in points]
             group = f"trials-{place}"
             axes.plot(xs, ys, color=colour, lw=0.8, alpha=0.6, label="_")

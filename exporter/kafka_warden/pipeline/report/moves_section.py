@@ -35,7 +35,7 @@ _THROTTLED: Final = (
 )
 _REASSIGNMENTS: Final = (
     "Moves between brokers that overlap in time are one reassignment; those that began in one poll are a wave. Planned:"
-    " the time of the bottleneck by the throttle law, at the begin. Bottleneck: the broker that was busy last."
+    " the time of the bottleneck by the throttle law, of the first wave. Bottleneck: the broker that was busy last."
 )
 _OVER_TIME: Final = (
     "The moves that were stuck longest, then those with the worst first ETA, then the longest."
@@ -57,7 +57,7 @@ def section(marts: Marts, drawn: int) -> Section:
         "moves",
         _TITLE,
         _finding(fleet),
-        (*_against(fleet, read), *_stuck(fleet), _reassignments(marts), *_each(marts, read, drawn)),
+        (*_against(fleet, read), *_stuck(fleet), *_reassignments(marts), *_each(marts, read, drawn)),
     )
 
 
@@ -128,10 +128,10 @@ def _stuck(fleet: Fleet) -> list[Part]:
     return [Shown(plot, Table("Time stuck by cause", columns, rows))]
 
 
-def _reassignments(marts: Marts) -> Part:
+def _reassignments(marts: Marts) -> list[Part]:
     found = marts.find("reassignments")
     if found is None:
-        return marts.missing("reassignments", "moves")
+        return [marts.missing("reassignments", "moves")]
     read, left_out = newest(found)
     amounts = numbers("Took", "Planned", "Replicas", "Completed", "Waves", "Copied", "Stuck")
     rows = [
@@ -149,7 +149,7 @@ def _reassignments(marts: Marts) -> Part:
     ]
     columns = (Column("Began (UTC)"), Column("State", choice=True), *amounts, Column("Bottleneck"))
     note = _REASSIGNMENTS + (f" {left_out:,} older ones left out." if left_out else "")
-    return Table("Reassignments, the newest first", columns, rows, note)
+    return [Table("Reassignments, the newest first", columns, rows, note)] if rows else []
 
 
 def _each(marts: Marts, read: Sequence[Move], drawn: int) -> list[Part]:
