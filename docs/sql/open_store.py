@@ -53,7 +53,9 @@ def open_store(place: str) -> duckdb.DuckDBPyConnection:
         try:
             store.execute(view.read_text(encoding="utf-8"))
         except (duckdb.CatalogException, duckdb.BinderException) as failure:
-            warnings.warn(f"{view.stem}: the store does not have all that it needs: {failure}", stacklevel=2)
+            # Without DuckDB's guess of another name.
+            missing = str(failure).splitlines()[0]
+            warnings.warn(f"{view.stem}: the store does not have all that it needs: {missing}", stacklevel=2)
     return store
 
 
