@@ -13,7 +13,8 @@ from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.ingest.batch import LARGE, MOST_LARGE, large_folders
 from kafka_warden.pipeline.ingest.plan import Gap, How, Planned, gaps, planned
-from kafka_warden.pipeline.marks import Work, joined
+from kafka_warden.pipeline.marks import Work
+from kafka_warden.pipeline.spans import joined
 from kafka_warden.pipeline.store import LARGEST_FILE
 from kafka_warden.pipeline.timeline import DAY
 from tests.history.places import NOON

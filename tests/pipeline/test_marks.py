@@ -10,9 +10,10 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.pipeline import claims, compaction
 from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.ingest.plan import How
-from kafka_warden.pipeline.marks import Unended, joined, working
+from kafka_warden.pipeline.marks import Unended, working
 from kafka_warden.pipeline.marts.mart import parsed
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.spans import joined
 from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, of_mart
 
 FIRST = datetime(2026, 11, 20, 6, tzinfo=UTC)

@@ -7,12 +7,12 @@ from itertools import pairwise
 import pytest
 
 from kafka_warden.pipeline.report import numbers
-from kafka_warden.pipeline.report.alarms_section import merged
 from kafka_warden.pipeline.report.canvas import at, canvas, durations
 from kafka_warden.pipeline.report.colours import ALL, BLUE
 from kafka_warden.pipeline.report.html import Html, tag
 from kafka_warden.pipeline.report.parts import AT_ONCE, Column, Table
 from kafka_warden.pipeline.report.svg import inline
+from kafka_warden.pipeline.spans import joined
 
 EVIL = '<script>"$x$" & \'</script>'
 
@@ -120,5 +120,5 @@ def test_colours_differ() -> None:
 
 def test_alarms_at_one_time_are_one_strip() -> None:
     """Of hundreds of replicas at once no more than one is drawn; what lies apart stays apart."""
-    assert merged([(5.0, 6.0), (0.0, 2.0), (1.0, 3.0), (1.5, 2.0), (3.0, 4.0)]) == [(0.0, 4.0), (5.0, 6.0)]
-    assert merged([]) == []
+    assert joined([(5.0, 6.0), (0.0, 2.0), (1.0, 3.0), (1.5, 2.0), (3.0, 4.0)]) == [(0.0, 4.0), (5.0, 6.0)]
+    assert joined([]) == []

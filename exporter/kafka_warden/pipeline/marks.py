@@ -16,6 +16,7 @@ from kafka_warden.pipeline.compaction import compact
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
 from kafka_warden.pipeline.marts import Mart, backtest, forecast, moves, plan, rollup, shaped
 from kafka_warden.pipeline.rollup.windows import HOUR
+from kafka_warden.pipeline.spans import joined
 from kafka_warden.pipeline.store import DONE_DAY, LANDING, Store, day_of, in_list, of_mart
 from kafka_warden.pipeline.timeline import DAY
 
@@ -171,17 +172,6 @@ def unended(store: Store, mart: Mart, work: Work) -> Unended:
     first = since | {cluster: min(since[cluster], hour) for cluster, hour in rows}
     # One day more: what looks back, looks back for less.
     return Unended({cluster: (since[cluster], day_of(hour * HOUR - DAY)) for cluster, hour in first.items()})
-
-
-def joined(spans: Iterable[Span], gap: int = 0) -> list[Span]:
-    """Join spans that overlap, touch, or have at most so many hours between them."""
-    found: list[Span] = []
-    for first, after in sorted(spans):
-        if found and first - found[-1][1] <= gap:
-            found[-1] = (found[-1][0], max(after, found[-1][1]))
-        else:
-            found.append((first, after))
-    return found
 
 
 def _where(hours: Mapping[str, Sequence[Span]], column: str, moment: Callable[[int], str]) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from kafka_warden.errors import TruthError
+from kafka_warden.pipeline.spans import joined
 
 Fault = tuple[str, str, float, float, str | None, int | None, int | None]
 """Cluster id, kind, begin and end (Unix s), topic, partition, broker."""
@@ -48,19 +49,8 @@ def faults(text: str, kinds: Mapping[str, str], clusters: Mapping[str, str]) -> 
     return [
         (cluster, kind, began, ended, *about)
         for (cluster, kind, about), spans in found.items()
-        for began, ended in _merged(spans)
+        for began, ended in joined(spans)
     ]
-
-
-def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Merge spans that overlap: one fault in many exports, or by two Prometheus servers."""
-    merged: list[tuple[float, float]] = []
-    for began, ended in sorted(spans):
-        if merged and began <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], ended))
-        else:
-            merged.append((began, ended))
-    return merged
 
 
 def _alerts(text: str) -> Iterator[Any]:

@@ -22,6 +22,7 @@ from kafka_warden.pipeline.report.numbers import DAY, count, duration, figure, p
 from kafka_warden.pipeline.report.parts import Column, Part, Plot, Said, Section, Shown, Table, numbers
 from kafka_warden.pipeline.report.reading import Marts
 from kafka_warden.pipeline.report.svg import inline
+from kafka_warden.pipeline.spans import joined
 
 _TITLE: Final = "False alarms"
 
@@ -246,18 +247,7 @@ def _timeline(alarms: Sequence[Alarm], names: Sequence[str]) -> Html:
 
 def _strips(axes: Axes, alarms: Sequence[Alarm], names: Sequence[str], least: float, colour: Colour) -> None:
     for place, name in enumerate(names):
-        mine = merged([(alarm.began, max(alarm.ended, alarm.began + least)) for alarm in alarms if alarm.rule == name])
+        mine = joined([(alarm.began, max(alarm.ended, alarm.began + least)) for alarm in alarms if alarm.rule == name])
         spans = [(at(began), (ended - began) / DAY) for began, ended in mine]
         if spans:
             axes.broken_barh(spans, (place - 0.33, 0.66), color=colour.light, alpha=0.6, lw=0)
-
-
-def merged(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Merge overlapping times: a broker that is down raises alarms for hundreds of replicas at once."""
-    found = list[tuple[float, float]]()
-    for began, ended in sorted(spans):
-        if found and began <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], ended))
-        else:
-            found.append((began, ended))
-    return found
