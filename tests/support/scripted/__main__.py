@@ -37,9 +37,13 @@ class Commands:
 
     async def _nodes(self, known: dict[int, Broker], changed: list[dict[str, Any]]) -> Mapping[int, int]:
         for each in changed:
-            before = known.get(each["id"])
-            known[each["id"]] = Broker(**({"port": before.port} if before else {}) | each)
-            await self._brokers.listen(each["id"])
+            before, node = known.get(each["id"]), Broker(**each)
+            if before is not None and before.host == node.host:
+                node.port = before.port
+            else:
+                await self._brokers.refuse(node.id)
+            known[node.id] = node
+            await self._brokers.listen(node.id)
         self._brokers.cluster.revision += 1
         return {each["id"]: known[each["id"]].port for each in changed}
 
@@ -47,6 +51,7 @@ class Commands:
         """Take brokers away."""
         for broker in brokers:
             await self._brokers.refuse(broker)
+            self._brokers.release(broker)
             del self._brokers.cluster.brokers[broker]
         self._brokers.cluster.revision += 1
 

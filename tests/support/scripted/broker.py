@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 import ssl
 import struct
 import traceback
@@ -31,6 +32,18 @@ CONNECTED: Final = "connected"
 """The entry in the log of requests for a new connection."""
 
 _NAMES: Final = {name: key for key, (name, _, _) in KINDS.items()}
+
+
+def _bound(host: str, port: int = 0) -> socket.socket:
+    """Bind a socket next to others that do not listen; port 0 is one that no other socket has.
+
+    asyncio sets TCP_NODELAY only where the protocol is named.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind((host, port))
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +87,8 @@ class Brokers:
     problems: list[str] = field(default_factory=list)
     """Exceptions of this program itself."""
     _listeners: dict[int, asyncio.Server] = field(default_factory=dict)
+    _addresses: dict[int, socket.socket] = field(default_factory=dict)
+    """Bound but never listening: no other program gets the port of a broker that refuses connections."""
     _connections: dict[int, _Connection] = field(default_factory=dict)
     _encoder: Encoder = field(init=False)
     _count: int = 0
@@ -90,14 +105,19 @@ class Brokers:
             async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
                 await self._serve(broker, reader, writer)
 
-            server = await asyncio.start_server(accept, node.host, node.port, limit=1 << 24, ssl=node.tls())
-            self._listeners[broker] = server
-            node.port = server.sockets[0].getsockname()[1]
+            if not node.port:
+                self.release(broker)
+                self._addresses[broker] = _bound(node.host)
+                node.port = self._addresses[broker].getsockname()[1]
+            listening = _bound(node.host, node.port)
+            self._listeners[broker] = await asyncio.start_server(accept, sock=listening, limit=1 << 24, ssl=node.tls())
 
     async def stop(self) -> None:
         """Close everything."""
         for broker in list(self._listeners):
             await self.refuse(broker)
+        for broker in list(self._addresses):
+            self.release(broker)
 
     async def refuse(self, broker: int) -> None:
         """Close a broker's listener and its connections."""
@@ -105,6 +125,11 @@ class Brokers:
         if listener is not None:
             listener.close()
         self.disconnect(broker)
+
+    def release(self, broker: int) -> None:
+        """Give the port of a broker back, if it has one."""
+        if broker in self._addresses:
+            self._addresses.pop(broker).close()
 
     def disconnect(self, broker: int) -> None:
         """Close the connections of a broker."""
