@@ -29,7 +29,7 @@ from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LANDING, Store
 from sandbox import Cluster, Security
 from sandbox.ports import LOOPBACK
-from sandbox.protection import ADMIN, STRANGER
+from sandbox.protection import STRANGER
 from tests.history.places import write
 from tests.pipeline.arrivals import history_polls
 from tests.pipeline.stored import ALWAYS, landed, of_cluster, rows, take
@@ -67,7 +67,9 @@ def taken(spark: SparkSession, kept: Cluster, tmp_path: Path) -> Callable[[], No
 
 def send(cluster: Cluster, polls: Sequence[Poll]) -> None:
     """Send polls by the sidecar's sink, and wait for the brokers."""
-    sink = KafkaSink(KafkaSettings(TOPIC), lambda: {"bootstrap.servers": cluster.bootstrap})
+    sink = KafkaSink(
+        KafkaSettings(TOPIC), lambda: {"bootstrap.servers": cluster.bootstrap, **cluster.client_properties()}
+    )
     for poll in polls:
         sink.write(poll)
     sink.close(time.monotonic() + SECONDS)
@@ -286,10 +288,7 @@ def test_login_is_that_of_the_properties(
     cluster.admin.create_topic(TOPIC, assignment={0: [1]})
     history = history_polls(1)
     write(tmp_path / "landing", history)
-    given = cluster.client_properties(ADMIN)
-    sink = KafkaSink(KafkaSettings(TOPIC), lambda: given)
-    sink.write(history[0])
-    sink.close(time.monotonic() + SECONDS)
+    send(cluster, history)
 
     def topic(password: str) -> Topic:
         mine = cluster.client_properties(STRANGER)
