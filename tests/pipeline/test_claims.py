@@ -13,8 +13,10 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.errors import StoreInUseError
 from kafka_warden.pipeline import claims
+from kafka_warden.pipeline import store as store_module
 from kafka_warden.pipeline.claims import Claim, holding, read
-from kafka_warden.pipeline.store import Store, StoredTable
+from kafka_warden.pipeline.store import PROPERTIES, Store, StoredTable
+from kafka_warden.pipeline.timeline import DAY
 
 TABLE = StoredTable("numbers", "number bigint", ())
 CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -162,6 +164,75 @@ def test_files_of_marks_do_not_add_up(store: Store, tmp_path: Path, monkeypatch:
     finally:
         store.spark.conf.unset(CHECK)
     assert read(store, "job").batches == {"cluster": 6}
+
+
+class Nights:
+    """Runs of a job in one night after another: the files of the store grow older. Each second commit has a checkpoint.
+
+    Delta deletes old entries of a log when it writes a checkpoint.
+    """
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(store_module, "PROPERTIES", {**PROPERTIES, "delta.checkpointInterval": "2"})
+        self.today = date(2026, 11, 1)
+        monkeypatch.setattr(store, "today", lambda: self.today)
+        self.store = store
+        self.place = Path(store.given)
+
+    def run(self, count: int) -> None:
+        """Let some nights pass, with a run in each."""
+        for _ in range(count):
+            with holding(self.store, "job", fenced) as claim:
+                claim.replace(TABLE, self.store.spark.createDataFrame([(1,)], TABLE.ddl), "number = 1")
+                claim.vacuum([TABLE])
+            self.rest(1)
+
+    def rest(self, days: int) -> None:
+        """Let days pass."""
+        self.today += timedelta(days=days)
+        for path in self.place.rglob("*.*"):
+            os.utime(path, (path.stat().st_mtime - days * DAY,) * 2)
+
+    def lose(self, table: str) -> Path:
+        """Add a file that no commit knows."""
+        path = self.place / table / "lost.parquet"
+        path.touch()
+        return path
+
+    def first_entry(self, table: str) -> int:
+        """Return the first version of which the log has an entry."""
+        return min(int(path.stem) for path in (self.place / table / "_delta_log").glob("*.json"))
+
+
+@pytest.fixture
+def nights(store: Store, monkeypatch: pytest.MonkeyPatch) -> Nights:
+    """After the first night."""
+    nights = Nights(store, monkeypatch)
+    nights.run(1)
+    return nights
+
+
+def test_nights_go_on_when_delta_has_deleted_entries_of_the_log_of_marks(nights: Nights) -> None:
+    """They are deleted after a day, as are files that no version has."""
+    files = [nights.lose(table) for table in ("marks/job", "numbers")]
+    nights.rest(1)
+    nights.run(2)
+    assert [nights.first_entry("marks/job") > 0, nights.first_entry("numbers") > 0] == [True, False]
+    assert [path.exists() for path in files] == [False, True]
+
+
+@pytest.mark.full_pipeline
+def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nights) -> None:
+    """No entry is left from before the rest; files that no version has are then found by a listing."""
+    file = nights.lose("numbers")
+    nights.rest(40)
+    nights.run(2)
+    assert nights.first_entry("numbers") > 0
+    nights.rest(6)
+    assert file.exists()
+    nights.run(1)
+    assert not file.exists()
+    assert numbers(nights.store) == [1]
 
 
 def test_lease_is_renewed_while_the_block_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

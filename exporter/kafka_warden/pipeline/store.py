@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
@@ -41,15 +42,13 @@ _ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_P
 """Spark's conditions for a table that was never written."""
 
 _SHORT_LOG: Final = "DELTA_CANNOT_VACUUM_LITE"
-"""Delta's condition for a log that has not all commits since the last vacuum any more."""
+"""Delta's condition for a log that has not all commits since the last vacuum any more. No later LITE succeeds."""
 
 PROPERTIES: Final[Mapping[str, str]] = {
     # Readers outside Spark do not have them all.
     "delta.enableDeletionVectors": "false",
     # Of tables that do not list columns (`_statistics`). Those of all columns would make the log long.
     "delta.dataSkippingNumIndexedCols": "8",
-    # As long as its files. On S3, each run lists the whole log of each table that it reads.
-    "delta.logRetentionDuration": "interval 7 days",
 }
 
 
@@ -280,15 +279,22 @@ class Store:
 
     def vacuum(self, table: StoredTable, hours: int) -> None:
         """Delete the files that no version of the last hours has, by the log: a listing would cost more each night."""
-        # A table that was never written has none.
-        if self.find(table) is None:
-            return
         try:
-            self.spark.sql(f"VACUUM {self._sql_name(table)} LITE RETAIN {hours} HOURS").collect()
-        except PySparkException as failure:
-            if failure.getCondition() != _SHORT_LOG:
+            self._vacuum(table, "LITE", hours)
+        except (PySparkException, Py4JError) as failure:
+            # PySpark has no class for this exception of Delta, and so no condition.
+            if _SHORT_LOG not in str(failure):
                 raise
-            self.spark.sql(f"VACUUM {self._sql_name(table)} RETAIN {hours} HOURS").collect()
+            self.list_and_vacuum(table, hours)
+
+    def list_and_vacuum(self, table: StoredTable, hours: int) -> None:
+        """Delete the same and what was never committed, by a listing of the table."""
+        self._vacuum(table, "FULL", hours)
+
+    def _vacuum(self, table: StoredTable, how: str, hours: int) -> None:
+        # A table that was never written has no files.
+        if self.find(table) is not None:
+            self.spark.sql(f"VACUUM {self._sql_name(table)} {how} RETAIN {hours} HOURS").collect()
 
     def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
         # The first commit creates the table.
