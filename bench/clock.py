@@ -21,7 +21,10 @@ def start(folder: Path) -> None:
     if _OFFSET in os.environ:
         return
     library = folder / "clock.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", library, _SOURCE], check=True)
+    # Another run may have the old one mapped.
+    made = library.with_suffix(f".{os.getpid()}")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", made, _SOURCE], check=True)
+    made.replace(library)
     # It stays open, and is gone with this process.
     offset = os.memfd_create("offset", 0)
     os.write(offset, _SECONDS.pack(0))
