@@ -49,6 +49,9 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "delta.enableDeletionVectors": "false",
     # Of tables that do not list columns (`_statistics`). Those of all columns would make the log long.
     "delta.dataSkippingNumIndexedCols": "8",
+    # Each run reads the entries since the last checkpoint one by one. And Delta deletes old ones only with a checkpoint:
+    # on S3 each look at a table lists its whole log.
+    "delta.checkpointInterval": "3",
 }
 
 
