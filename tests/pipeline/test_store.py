@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.poll import Poll
+from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline import store as stores
 from kafka_warden.pipeline.jobs.ingest import Options
 from kafka_warden.pipeline.marts.rollup import MARTS
@@ -221,6 +223,26 @@ def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Pol
         assert after[mart.name] == (before[mart.name] if mart.name.endswith(("_hour", "_day")) else {}), mart.name
     take(spark, store, landing)
     assert rows(store) == landed(landing), "the number of a batch is never used again"
+
+
+@pytest.mark.parametrize("call", [Store.open, lambda store: store.create(())])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "two processes could commit at the same time on S3; .* pipeline jars --s3"),
+        (
+            {put_if_absent.SETTING: put_if_absent.CLASS, "spark.hadoop.delta.enableFastS3AListFrom": "true"},
+            "VACUUM deletes the logs of tables; start Spark without it",
+        ),
+    ],
+)
+def test_settings_that_would_damage_a_store_on_s3_are_refused(
+    call: Callable[[Store], None], settings: dict[str, str], message: str
+) -> None:
+    """Before the store is read."""
+    spark: Any = SimpleNamespace(conf=settings)
+    with pytest.raises(StoreError, match=message):
+        call(Store(spark, "s3a://bucket/store"))
 
 
 @full

@@ -49,13 +49,16 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "delta.enableDeletionVectors": "false",
     # Of tables that do not list columns (`_statistics`). Those of all columns would make the log long.
     "delta.dataSkippingNumIndexedCols": "8",
-    # Each run reads the entries since the last checkpoint one by one. And Delta deletes old ones only with a checkpoint:
-    # on S3 each look at a table lists its whole log.
+    # Each run reads the entries since the last checkpoint one by one. And Delta deletes old ones only when it writes a
+    # checkpoint: on S3 each look at a table lists its whole log.
     "delta.checkpointInterval": "3",
 }
 
 
 _S3: Final = re.compile(r"s3[an]?://")
+_FAST_LIST: Final = "spark.hadoop.delta.enableFastS3AListFrom"
+"""Delta's setting for listings that begin at an entry. Up to Delta 4.4.0 they also have what is in nested folders, so
+`VACUUM` takes the entries of a log for files of the table: tried."""
 
 LARGEST_FILE: Final = 256 << 20
 """Bytes, about, of the largest file of a partition."""
@@ -140,9 +143,9 @@ class Store:
         """Check the version of an existing store, and upgrade it.
 
         Raises:
-            StoreError: there is none, or it is newer than this program, or commits would not be atomic.
+            StoreError: there is none, or it is newer than this program, or Spark's settings would damage it.
         """
-        self._check_commits()
+        self._check_settings()
         version = self.version()
         if version is None:
             raise StoreError(
@@ -164,7 +167,7 @@ class Store:
         Raises:
             StoreError: as of `open`; or the folder has `marts` of a kafka-warden that wrote Parquet files.
         """
-        self._check_commits()
+        self._check_settings()
         if self.version() is not None:
             self.open()
             return
@@ -179,12 +182,18 @@ class Store:
             f" TBLPROPERTIES ({_listed({**PROPERTIES, PROPERTY: str(VERSION)})})"
         )
 
-    def _check_commits(self) -> None:
+    def _check_settings(self) -> None:
+        if not _S3.match(self.place):
+            return
         classes = self.spark.conf.get(put_if_absent.SETTING, "") or ""
-        if _S3.match(self.place) and put_if_absent.CLASS not in classes:
+        if put_if_absent.CLASS not in classes:
             raise StoreError(
                 f"{self.place}: two processes could commit at the same time on S3; fetch the jars by kafka-warden"
                 f" pipeline jars --s3, and start Spark with {put_if_absent.SETTING}={put_if_absent.CLASS}"
+            )
+        if self.spark.conf.get(_FAST_LIST, "") == "true":
+            raise StoreError(
+                f"{self.place}: with {_FAST_LIST} VACUUM deletes the logs of tables; start Spark without it"
             )
 
     def _is_parquet(self, mart: Mart) -> bool:
