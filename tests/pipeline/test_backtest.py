@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,10 @@ from pyspark.sql import SparkSession
 from kafka_warden.errors import TruthError
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import BrokerConfig, Parameters, Snapshot
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME, read_what_if
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME, read_what_if, trials
 from kafka_warden.pipeline.backtest.signals import SUBJECT
 from kafka_warden.pipeline.backtest.truth import Truth, faults
-from kafka_warden.pipeline.jobs.backtest import JOB, Options
+from kafka_warden.pipeline.jobs.backtest import JOB, Options, of_trials, trial_rows
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
@@ -187,6 +188,37 @@ def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) ->
     assert {row["true_alarm"] for row in alarms} == {None}
     assert {(row["true_alarms"], row["events"], row["precision"]) for row in rules} == {(None, None, None)}
     assert scene.POLLS[-1] == 90
+
+
+def test_stored_alarms_are_those_of_the_trial_that_made_them(spark: SparkSession) -> None:
+    """Also of a store whose alarms have no duration: it was that of the rule. Of another duration they do not count."""
+    rule = BY_NAME["KafkaReplicasOutOfSync"]
+    tried = trials(read_what_if(f"{rule.name}=60@1m"))
+    usual, longer = rule.for_seconds + rule.lookback, 60.0 + rule.lookback
+    subject = {"topic": "foo", "partition": "0", "broker": "3"}
+    moments = (datetime(2026, 5, 4, 12, tzinfo=UTC), None, datetime(2026, 5, 4, 13, tzinfo=UTC))
+    rows = [
+        (name, rule.name, threshold, threshold == 60, seconds, subject, *moments)
+        for name, threshold, seconds in (
+            ("old", rule.threshold, None),
+            ("usual", rule.threshold, usual),
+            ("changed", rule.threshold, usual + 1),
+            ("tried", 60.0, longer),
+            ("not tried", 60.0, longer + 1),
+        )
+    ]
+    columns = "name string, rule string, threshold double, what_if boolean, for_seconds double,"
+    columns += " subject map<string, string>, began timestamp, fired timestamp, ended timestamp"
+    stored_rows = of_trials(spark.createDataFrame(rows, columns), trial_rows(spark, tried)).collect()
+    found = {row["name"]: tried[row["trial"]] for row in stored_rows}
+    assert {name: (trial.rule.name, trial.threshold, trial.what_if) for name, trial in found.items()} == {
+        "old": (rule.name, rule.threshold, False),
+        "usual": (rule.name, rule.threshold, False),
+        "tried": (rule.name, 60.0, True),
+    }
+    assert {(row["topic"], row["partition"], row["broker"], row["began"]) for row in stored_rows} == {
+        ("foo", 0, 3, moments[0].timestamp())
+    }
 
 
 def test_alerts_are_truth(spark: SparkSession, tmp_path: Path) -> None:

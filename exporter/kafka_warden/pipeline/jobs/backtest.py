@@ -77,7 +77,7 @@ def _backtest(request: Request[Options], work: marks.Work, asked: Sequence[Trial
         again.replace(work, ALARMS, _shown(found, trial_frame), "what_if")
     with request.progress.step("backtest: rules"):
         mine = in_list("cluster_id", work.hours)
-        marked = _stored(store.read(of_mart(ALARMS)).where(mine), trial_frame)
+        marked = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
         marks.replace(work, RULES, scores(marked, trial_frame, _clusters(history, marked), happened), mine)
 
 
@@ -112,6 +112,20 @@ def fired(history: History, asked: Sequence[Trial], trial_frame: DataFrame) -> D
     return alarms(timed)
 
 
+def of_trials(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
+    """Return those rows of the mart `alarms` that are of a trial, with `trial` and the columns of the subject.
+
+    Alarms of a rule whose duration was another one then are of none.
+    """
+    trial = F.broadcast(trial_frame.select("trial", *_TRIED)).alias("trial")
+    # Alarms of an older store have no duration: it was that of the rule.
+    known = {"for_seconds": F.coalesce("alarm.for_seconds", "trial.for_seconds")}
+    same = [known.get(name, F.col(f"alarm.{name}")).eqNullSafe(F.col(f"trial.{name}")) for name in _TRIED]
+    subject = {name: F.col("subject")[name].cast(kind) for name, kind in SUBJECT.items()}
+    times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
+    return alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns({**subject, **times})
+
+
 def _numbered_polls(history: History) -> DataFrame:
     """Number the polls for each value of `known_by`, in one pass."""
     polls = timeline(history.table("polls"))
@@ -139,17 +153,6 @@ def _shown(marked: DataFrame, trial_frame: DataFrame) -> DataFrame:
         .withColumn("subject", subject)
         .withColumns({name: moment(name) for name in _MOMENTS})
     )
-
-
-def _stored(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
-    """Return rows of the mart as `_shown` got them: with `trial`, and with the columns of the subject."""
-    trial = F.broadcast(trial_frame.select("trial", *_TRIED)).alias("trial")
-    # Alarms of an older store have no duration: it was that of the rule.
-    known = {"for_seconds": F.coalesce("alarm.for_seconds", "trial.for_seconds")}
-    same = [known.get(name, F.col(f"alarm.{name}")).eqNullSafe(F.col(f"trial.{name}")) for name in _TRIED]
-    subject = {name: F.col("subject")[name].cast(kind) for name, kind in SUBJECT.items()}
-    times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
-    return alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns({**subject, **times})
 
 
 def _add_flags(parser: ArgumentParser) -> None:
