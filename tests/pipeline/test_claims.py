@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import StoreInUseError
@@ -222,6 +223,17 @@ def test_nights_go_on_when_delta_has_deleted_entries_of_the_log_of_marks(nights:
 
 
 @pytest.mark.full_pipeline
+def test_nights_do_not_list_tables(nights: Nights) -> None:
+    """Of the log there is always enough, also when every second night is left out: a listing would find the file."""
+    file = nights.lose("numbers")
+    for _ in range(9):
+        nights.rest(1)
+        nights.run(1)
+    assert nights.first_entry("numbers") > 0
+    assert file.exists()
+
+
+@pytest.mark.full_pipeline
 def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nights) -> None:
     """No entry is left from before the rest; files that no version has are then found by a listing."""
     file = nights.lose("numbers")
@@ -233,6 +245,31 @@ def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nig
     nights.run(1)
     assert not file.exists()
     assert numbers(nights.store) == [1]
+
+
+def test_files_that_no_version_has_are_deleted(store: Store) -> None:
+    """By the log alone."""
+    store.spark.conf.set(CHECK, "false")
+    try:
+        with holding(store, "job", fenced) as claim:
+            for _ in range(3):
+                claim.replace(TABLE, store.spark.createDataFrame([(1,)], TABLE.ddl), "true")
+        store.vacuum(TABLE, 0)
+    finally:
+        store.spark.conf.unset(CHECK)
+    left = Path(store.given, "numbers").glob("*.parquet")
+    assert [path.name for path in left] == [Path(path).name for path in store.files(TABLE, "true")]
+
+
+def test_failure_of_upkeep_loses_nothing_that_was_computed(store: Store) -> None:
+    """It is raised when the marks are stored."""
+    with pytest.raises(PySparkException), holding(store, "job", fenced) as claim:  # noqa: PT012  # as a job does
+        put(claim, 1)
+        claim.batches["cluster"] = 7
+        with claim.upkeep():
+            store.spark.sql("VACUUM delta.`/nowhere`").collect()
+    found = read(store, "job")
+    assert (found.batches, found.until) == ({"cluster": 7}, claims.ENDED)
 
 
 def test_lease_is_renewed_while_the_block_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

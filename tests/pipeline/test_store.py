@@ -231,7 +231,7 @@ def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Pol
     [
         ({}, "two processes could commit at the same time on S3; .* pipeline jars --s3"),
         (
-            {put_if_absent.SETTING: put_if_absent.CLASS, "spark.hadoop.delta.enableFastS3AListFrom": "true"},
+            {put_if_absent.SETTING: put_if_absent.CLASS, "spark.hadoop.delta.enableFastS3AListFrom": "True"},
             "VACUUM deletes the logs of tables; start Spark without it",
         ),
     ],

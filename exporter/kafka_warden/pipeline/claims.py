@@ -86,6 +86,8 @@ class Claim:
     batches: dict[str, int] = field(default_factory=dict)
     """As in `Marks`, also `vacuumed`; what is here at the end of the run is stored."""
     vacuumed: date | None = None
+    failure: Exception | None = None
+    """Of `upkeep`."""
     _commits: Iterator[int] = field(default_factory=count)
 
     def append(self, to: StoredTable, rows: DataFrame) -> None:
@@ -129,13 +131,21 @@ class Claim:
             for each in fenced(self.store):
                 self.append(each, self.store.spark.createDataFrame([], each.schema))
 
+    @contextmanager
+    def upkeep(self) -> Iterator[None]:
+        """Keep a failure of Spark in the block until the run has ended: what it has computed stays."""
+        try:
+            yield
+        except (PySparkException, Py4JError) as failure:
+            self.failure = failure
+
     def vacuum(self, tables: Iterable[StoredTable]) -> None:
         """Delete the files that the tables of the job do not use any more, and those of its marks, once a day."""
         # A new store has no such files.
         if self.is_new_day():
             for each in tables:
                 self.store.vacuum(each, UNUSED)
-            # Its log has entries of a day: too few for the other way. It has a handful of files.
+            # `vacuum` needs all entries since the last one, and this log has those of a day. The table is small.
             self.store.list_and_vacuum(table(self.job), MARKS_UNUSED)
         self.vacuumed = self.store.today()
 
@@ -194,6 +204,8 @@ def holding(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTab
         with suppress(Exception):
             claim.renew(ABANDONED)
         raise
+    if claim.failure is not None:
+        raise claim.failure
 
 
 @contextmanager

@@ -96,12 +96,13 @@ def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -
         if work.moves_marks:
             # Also of clusters without new rows, so that the next run need not look at earlier batches.
             claim.batches.update(dict.fromkeys({*claim.batches, *work.hours}, work.done))
-        if claim.vacuumed is not None and claim.is_new_day():
-            # Also what earlier runs of that day have written, and the day before, which has ended since.
-            recent = f"date >= '{claim.vacuumed - timedelta(days=1)}'"
-            for each in mine:
-                compact(store, each, recent if "date" in each.partition_by else "true")
-        claim.vacuum(mine)
+        with claim.upkeep():
+            if claim.vacuumed is not None and claim.is_new_day():
+                # Also what earlier runs of that day have written, and the day before, which has ended since.
+                recent = f"date >= '{claim.vacuumed - timedelta(days=1)}'"
+                for each in mine:
+                    compact(store, each, recent if "date" in each.partition_by else "true")
+            claim.vacuum(mine)
 
 
 def replace(work: Work, mart: Mart, frame: DataFrame, where: str) -> None:

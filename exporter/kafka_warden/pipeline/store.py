@@ -49,8 +49,12 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "delta.enableDeletionVectors": "false",
     # Of tables that do not list columns (`_statistics`). Those of all columns would make the log long.
     "delta.dataSkippingNumIndexedCols": "8",
-    # Each run reads the entries since the last checkpoint one by one. And Delta deletes old ones only when it writes a
-    # checkpoint: on S3 each look at a table lists its whole log.
+    # Each look at a table lists its whole log, and a loop writes hundreds of entries a day. But a vacuum needs those
+    # that the one before has read: of more than eight days, and of the days without a run between both.
+    "delta.logRetentionDuration": "interval 14 days",
+}
+_ON_S3: Final[Mapping[str, str]] = {
+    # A run reads the entries since the last checkpoint by a request each.
     "delta.checkpointInterval": "3",
 }
 
@@ -179,7 +183,7 @@ class Store:
         self.spark.sql(
             f"CREATE TABLE IF NOT EXISTS {self._sql_name(LANDING)} ({LANDING.ddl}) USING delta"
             f" PARTITIONED BY ({', '.join(LANDING.partition_by)})"
-            f" TBLPROPERTIES ({_listed({**PROPERTIES, PROPERTY: str(VERSION)})})"
+            f" TBLPROPERTIES ({_listed({**self._of_tables(), PROPERTY: str(VERSION)})})"
         )
 
     def _check_settings(self) -> None:
@@ -191,7 +195,7 @@ class Store:
                 f"{self.place}: two processes could commit at the same time on S3; fetch the jars by kafka-warden"
                 f" pipeline jars --s3, and start Spark with {put_if_absent.SETTING}={put_if_absent.CLASS}"
             )
-        if self.spark.conf.get(_FAST_LIST, "") == "true":
+        if (self.spark.conf.get(_FAST_LIST, "") or "").strip().lower() == "true":
             raise StoreError(
                 f"{self.place}: with {_FAST_LIST} VACUUM deletes the logs of tables; start Spark without it"
             )
@@ -311,8 +315,11 @@ class Store:
     def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
         # The first commit creates the table.
         writer = rows.select(*table.schema.names).write.format("delta").partitionBy(*table.partition_by)
-        writer = writer.options(**{**PROPERTIES, **dict(table.properties)})
+        writer = writer.options(**{**self._of_tables(), **dict(table.properties)})
         return writer.option("mergeSchema", "true").option("txnAppId", app).option("txnVersion", number)
+
+    def _of_tables(self) -> Mapping[str, str]:
+        return {**PROPERTIES, **(_ON_S3 if _S3.match(self.place) else {})}
 
     def _address(self, table: StoredTable) -> str:
         return f"{self.place}/{table.name}"

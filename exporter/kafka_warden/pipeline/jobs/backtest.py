@@ -115,7 +115,7 @@ def fired(history: History, asked: Sequence[Trial], trial_frame: DataFrame) -> D
 def of_trials(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
     """Return those rows of the mart `alarms` that are of a trial, with `trial` and the columns of the subject.
 
-    Alarms of a rule whose duration was another one then are of none.
+    Alarms with another threshold or duration are left out.
     """
     trial = F.broadcast(trial_frame.select("trial", *_TRIED)).alias("trial")
     # Alarms of an older store have no duration: it was that of the rule.

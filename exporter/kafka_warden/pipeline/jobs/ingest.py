@@ -61,15 +61,20 @@ def _ingest(request: Request[Options], claim: Claim) -> None:
     for done in _batches(request, claim, today - timedelta(days=keep["raw"])):
         for line in lines(done):
             request.progress.say(line)
-    if store.done() > before:
-        compact_touched(store, before, request.progress)
+    with claim.upkeep():
+        if store.done() > before:
+            compact_touched(store, before, request.progress)
+        _delete_old(claim, today, keep, kept)
+
+
+def _delete_old(claim: Claim, today: date, keep: Mapping[str, int], kept: Mapping[str, int]) -> None:
     mine = (LANDING, *(raw(table.name) for table in TABLES))
     # Each table is asked, so a loop does it once a day. A new store has no such days.
     if claim.is_new_day() or any(keep[name] < kept[name] for name in keep):
         for table in mine:
-            store.expire(table, today - timedelta(days=keep["raw"]))
+            claim.store.expire(table, today - timedelta(days=keep["raw"]))
         for mart in MINUTES:
-            store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
+            claim.store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
     claim.vacuum(mine)
 
 
