@@ -3,7 +3,7 @@
 import os
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,14 @@ NO_PROCESS = 2**22 + 1
 def store(spark: SparkSession, tmp_path: Path) -> Store:
     """A place without tables."""
     return Store(spark, tmp_path)
+
+
+@pytest.fixture
+def unchecked(spark: SparkSession) -> Iterator[None]:
+    """Delta lets files be deleted that were used until now."""
+    spark.conf.set(CHECK, "false")
+    yield
+    spark.conf.unset(CHECK)
 
 
 def fenced(_: Store) -> Iterable[StoredTable]:
@@ -141,10 +149,10 @@ def test_run_after_one_that_ended_fences_nothing(store: Store, monkeypatch: pyte
     assert numbers(store) == [1, 2, 3]
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_files_of_marks_do_not_add_up(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last commit of a run leaves one file; the others are deleted on the next day, and again on the day after."""
     monkeypatch.setattr(claims, "MARKS_UNUSED", 0)
-    store.spark.conf.set(CHECK, "false")
     today = date(2026, 11, 20)
     monkeypatch.setattr(store, "today", lambda: today)
 
@@ -155,15 +163,12 @@ def test_files_of_marks_do_not_add_up(store: Store, tmp_path: Path, monkeypatch:
         assert len(store.files(claims.table("job"), "true")) == 1
         return len(list((tmp_path / "marks" / "job").glob("*.parquet")))
 
-    try:
-        assert [run(), run()] == [2, 4]
-        for _ in range(2):
-            today += timedelta(days=1)
-            # That of the claim, of the run before, and of this run; deleted is what was unused at that moment.
-            assert run() <= KEPT
-            assert run() <= KEPT + 2
-    finally:
-        store.spark.conf.unset(CHECK)
+    assert [run(), run()] == [2, 4]
+    for _ in range(2):
+        today += timedelta(days=1)
+        # That of the claim, of the run before, and of this run; deleted is what was unused at that moment.
+        assert run() <= KEPT
+        assert run() <= KEPT + 2
     assert read(store, "job").batches == {"cluster": 6}
 
 
@@ -247,16 +252,13 @@ def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nig
     assert numbers(nights.store) == [1]
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_files_that_no_version_has_are_deleted(store: Store) -> None:
     """By the log alone."""
-    store.spark.conf.set(CHECK, "false")
-    try:
-        with holding(store, "job", fenced) as claim:
-            for _ in range(3):
-                claim.replace(TABLE, store.spark.createDataFrame([(1,)], TABLE.ddl), "true")
-        store.vacuum(TABLE, 0)
-    finally:
-        store.spark.conf.unset(CHECK)
+    with holding(store, "job", fenced) as claim:
+        for _ in range(3):
+            claim.replace(TABLE, store.spark.createDataFrame([(1,)], TABLE.ddl), "true")
+    store.vacuum(TABLE, 0)
     left = Path(store.given, "numbers").glob("*.parquet")
     assert [path.name for path in left] == [Path(path).name for path in store.files(TABLE, "true")]
 

@@ -16,11 +16,10 @@ from datetime import date
 from itertools import count
 from typing import Any, Final
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from kafka_warden.errors import StoreInUseError
+from kafka_warden.pipeline.failures import SPARK_FAILURES
 from kafka_warden.pipeline.store import Store, StoredTable
 
 LEASE: Final = 900.0
@@ -136,7 +135,7 @@ class Claim:
         """Keep a failure of Spark in the block until the run has ended: what it has computed stays."""
         try:
             yield
-        except (PySparkException, Py4JError) as failure:
+        except SPARK_FAILURES as failure:
             self.failure = failure
 
     def vacuum(self, tables: Iterable[StoredTable]) -> None:
@@ -171,7 +170,7 @@ class Claim:
         number = self.run * COMMITS + next(self._commits)
         try:
             write(number)
-        except (PySparkException, Py4JError):
+        except SPARK_FAILURES:
             # Delta, or a conditional PUT, has refused it: perhaps since another process has committed.
             self.check()
             raise
@@ -215,7 +214,7 @@ def _renewed(claim: Claim) -> Iterator[None]:
     def renew() -> None:
         while not done.wait(LEASE / RENEWALS):
             # The next renewal is in time, and the job's own commits report what is wrong.
-            with suppress(PySparkException, Py4JError, StoreInUseError):
+            with suppress(*SPARK_FAILURES, StoreInUseError):
                 claim.check()
                 claim.renew(time.time() + LEASE)
 

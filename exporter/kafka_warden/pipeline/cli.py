@@ -9,14 +9,13 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, JobError
 from kafka_warden.pipeline import interrupt, jars, loop, session
-from kafka_warden.pipeline.failures import error_text
+from kafka_warden.pipeline.failures import SPARK_FAILURES, error_text
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store
@@ -73,7 +72,7 @@ def _session(parsed: argparse.Namespace) -> SparkSession:
         if parsed.remote is not None:
             return session.connect(parsed.remote, settings)
         return session.make(parsed.job, parsed.master, parsed.memory, parsed.jars or os.environ.get(JARS), settings)
-    except (PySparkException, Py4JError) as failure:
+    except SPARK_FAILURES as failure:
         raise JobError(
             f"Spark did not start: {error_text(failure)}; install a JRE 17 or newer, on the PATH or in JAVA_HOME, and"
             " check --master, --remote, --memory and --conf (docs/pipeline.md)"
@@ -85,7 +84,7 @@ def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> in
     for job, options in chosen:
         try:
             code = job.run(Request(store, options, progress, parsed.input or "", span))
-        except (PySparkException, Py4JError) as failure:
+        except SPARK_FAILURES as failure:
             raise JobError(f"{job.name}: Spark failed: {error_text(failure)}") from failure
         if code:
             return code

@@ -1,4 +1,12 @@
-"""Spark's error messages, without stack traces."""
+"""What Spark's failures are, and their messages without stack traces."""
+
+from typing import Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+SPARK_FAILURES: Final = (PySparkException, Py4JError)
+"""PySpark has classes, and conditions, for some exceptions of the JVM only. The others are errors of Py4J."""
 
 
 def error_text(failure: Exception) -> str:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import StructType
@@ -23,6 +22,7 @@ from kafka_warden.errors import StoreError
 from kafka_warden.history.schema import TABLES, ddl
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline.addresses import address, literal
+from kafka_warden.pipeline.failures import SPARK_FAILURES
 from kafka_warden.pipeline.marts.mart import Mart, parsed
 
 VERSION: Final = 1
@@ -297,8 +297,8 @@ class Store:
         """Delete the files that no version of the last hours has, by the log: a listing would cost more each night."""
         try:
             self._vacuum(table, "LITE", hours)
-        except (PySparkException, Py4JError) as failure:
-            # PySpark has no class for this exception of Delta, and so no condition.
+        except SPARK_FAILURES as failure:
+            # Only the message has the condition.
             if _SHORT_LOG not in str(failure):
                 raise
             self.list_and_vacuum(table, hours)
