@@ -2,11 +2,14 @@
 
 import json
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ConfigError, TruthError
+from kafka_warden.pipeline.backtest import truth
 from kafka_warden.pipeline.backtest.alertmanager import faults
 from kafka_warden.pipeline.jobs.backtest import JOB, Options
 
@@ -14,6 +17,14 @@ NOON = 1777896000.0
 """2026-05-04 12:00 UTC."""
 KINDS = {"NodeDown": "broker_down"}
 CLUSTERS = {"prod": "id-of-prod"}
+
+
+def test_each_round_of_a_loop_reads_the_file(spark: SparkSession, tmp_path: Path) -> None:
+    """What was added since is known."""
+    line = json.dumps({"cluster_id": "one", "kind": "broker_down", "began": NOON, "ended": NOON + 60})
+    for count in (1, 2):
+        (tmp_path / "faults.json").write_text(f"{line}\n" * count)
+        assert truth.faults(spark, truth.Truth(str(tmp_path))).count() == count
 
 
 def alert(ends: str = "2026-05-04T12:10:00.000Z", **labels: str) -> dict[str, Any]:

@@ -274,6 +274,16 @@ def test_failure_of_upkeep_loses_nothing_that_was_computed(store: Store) -> None
     assert (found.batches, found.until) == ({"cluster": 7}, claims.ENDED)
 
 
+def test_lease_is_renewed_when_the_clock_was_set_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Delta ignores a commit whose number is not above the last one."""
+    until = time.time() + 2 * claims.LEASE
+    with holding(store, "job", fenced) as claim:
+        for hours in range(2):
+            monkeypatch.setattr(time, "time_ns", lambda hours=hours: 10**18 - hours)
+            claim.renew(until + hours)
+        assert read(store, "job").until == until + 1
+
+
 def test_lease_is_renewed_while_the_block_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long job keeps its tables."""
     monkeypatch.setattr(claims, "LEASE", 3.0)

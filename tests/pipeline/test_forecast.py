@@ -10,14 +10,19 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.jobs.forecast import JOB
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
+from kafka_warden.pipeline.marks import Work
 from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
 from kafka_warden.pipeline.marts.rollup import SERIES_DAYS
-from tests.pipeline.daily import FIRST, broker, partition, poll, write_table
+from kafka_warden.pipeline.rollup.series import put_days
+from kafka_warden.pipeline.store import Store, of_mart
+from tests.pipeline.daily import FIRST, HOUR, broker, partition, poll, write_table
 from tests.pipeline.stored import mart, request, roll_up, stored
+from tests.pipeline.written import live_files, read_table
 
 GB = 10**9
 DAYS = 30
@@ -181,6 +186,26 @@ def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, o
     """200 bytes a second, of the one poll that knows all."""
     found = days(spark, output, "lossy").where("what = 'bytes_in'").collect()
     assert sorted((row.subject, row.value) for row in found) == [("1", 200.0), ("cluster", 200.0)]
+
+
+def test_days_before_new_hours_are_not_written_again(spark: SparkSession, output: Path) -> None:
+    """A loop has new hours each few minutes, and a store keeps its days for ever."""
+    store, table = Store(spark, output), of_mart(SERIES_DAYS)
+    since = DAYS * 24 + int(FIRST) // HOUR
+
+    def round_of_a_loop() -> dict[str, int]:
+        with holding(store, "rollup", lambda _: ()) as claim:
+            put_days(store, Work(claim, 1, {"one": [(since, since + 5)]}, moves_marks=False, rows=0))
+        return {file["path"]: file["size"] for file in live_files(output, table)}
+
+    def rows() -> list[str]:
+        return sorted(map(repr, read_table(output, table)))
+
+    expected = rows()
+    before, after = round_of_a_loop(), round_of_a_loop()
+    assert max(before, key=before.__getitem__) in after
+    assert after.keys() != before.keys()
+    assert rows() == expected
 
 
 def flags(*given: str) -> Any:

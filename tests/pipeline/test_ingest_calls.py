@@ -165,7 +165,7 @@ def test_partition_that_was_truncated(scene: Scene) -> None:
     assert line.startswith("TRUNCATED: partition 0 of topic history ends at offset 7, and 9 was reached before")
     scene.answers = [described(p0=(5, 10), p1=(0, 0))]
     assert scene.call() == []
-    assert scene.batches[1:] == [[Span(0, 9, 10)]]
+    assert scene.batches[1:] == [[Span(0, 9, 10), Span(1, 0, 0)]]
 
 
 def planned(place: str) -> list[dict[str, Any]]:

@@ -29,6 +29,9 @@ def test_next_batch_continues() -> None:
     later = {0: Ends(120, 130), 1: Ends(0, 3), 2: Ends(60, 60), 3: Ends(2, 4)}
     assert spans(later, marks) == [Span(0, 120, 130), Span(1, 0, 3), Span(2, 60, 60), Span(3, 2, 4)]
     assert list(lost(later, marks)) == [Span(0, 100, 120), Span(2, 50, 60), Span(3, 0, 2)]
+    quiet = {**LOGS, 0: Ends(7, 101), 2: Ends(50, 51)}
+    assert spans(quiet, marks)[1] == Span(1, 0, 0), "its mark is written again, before the last one is deleted"
+    assert spans({**quiet, 2: Ends(40, 49)}, marks)[2] == Span(2, 50, 50), "also of one that was truncated"
     after = {each.partition: each.after for each in spans(later, marks)}
     assert list(lost(later, after)) == []
 

@@ -116,7 +116,7 @@ class Claim:
 
     def renew(self, until: float | None) -> None:
         """Append when the lease ends, as `Marks.until`."""
-        self.store.append(table(self.job), self._held(until), f"{self.job} lease", time.time_ns())
+        self.store.append(table(self.job), self._held(until), f"{self.job} renewals", self._number())
 
     def claim(self, fenced: Callable[[Store], Iterable[StoredTable]], *, takes_over: bool) -> None:
         """Commit the claim, and if it takes over then to all tables of the job.
@@ -166,10 +166,12 @@ class Claim:
     def _rows(self, rows: list[Any]) -> DataFrame:
         return self.store.spark.createDataFrame(rows, table(self.job).schema)
 
+    def _number(self) -> int:
+        return self.run * COMMITS + next(self._commits)
+
     def _commit(self, write: Callable[[int], None]) -> None:
-        number = self.run * COMMITS + next(self._commits)
         try:
-            write(number)
+            write(self._number())
         except SPARK_FAILURES:
             # Delta, or a conditional PUT, has refused it: perhaps since another process has committed.
             self.check()

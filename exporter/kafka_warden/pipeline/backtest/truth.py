@@ -74,6 +74,8 @@ def _read(spark: SparkSession, place: str) -> DataFrame:
     # Spark only finds broken lines in a cached frame.
     cached = found.cache()
     wrong = cached.where("broken is not null or cluster_id is null or kind is null or began is null").limit(1).collect()
+    # The next round of a loop reads the file again.
+    cached.unpersist()
     if wrong:
         raise TruthError(f"{place}: a line is not of the form of docs/pipeline-moves-backtest.md: {wrong[0].asDict()}")
     return cached.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")

@@ -30,13 +30,15 @@ class Span:
 def spans(logs: Mapping[int, Ends], marks: Mapping[int, int], most: int = MOST) -> list[Span]:
     """Return what the next batch takes: at most `most` offsets, divided by what each partition has left.
 
-    `marks`: partition to the next offset, for partitions that earlier batches know. An empty range only sets a mark.
+    `marks`: partition to the next offset, for partitions that earlier batches know. An empty range only sets a mark:
+    each batch has those of all partitions, since marks of old batches are deleted. Nothing is new: an empty list.
     """
     left = {}
     for partition, (first, after) in sorted(logs.items()):
-        mark = marks.get(partition)
-        if mark is None or after > mark:
-            left[partition] = Span(partition, max(first, mark or 0), after)
+        begin = max(first, marks.get(partition, 0))
+        left[partition] = Span(partition, begin, max(begin, after))
+    if all(partition in marks and each.after == marks[partition] for partition, each in left.items()):
+        return []
     total = sum(each.after - each.first for each in left.values())
     if total <= most:
         return list(left.values())

@@ -9,26 +9,20 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.pipeline.marks import Work, replace
 from kafka_warden.pipeline.marts.mart import Mart
 from kafka_warden.pipeline.marts.rollup import BROKERS, CLUSTERS, LOG_DIR_HOURS, SERIES_DAYS
-from kafka_warden.pipeline.store import Store, in_list, of_mart
+from kafka_warden.pipeline.store import Store, of_mart
 
 _DAY: Final = ("cluster_id", "day")
 _SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
 
 
 def put_days(store: Store, work: Work) -> None:
-    """Replace the days of the hours of a run, which are stored already.
-
-    All days of these clusters are written again: a file with each night's days would be one more to read for ever.
-    """
-    touched = work.days("date")
+    """Replace the days of the hours of a run, which are stored already."""
 
     def hours(mart: Mart) -> DataFrame:
-        return store.read(of_mart(mart)).where(touched).withColumnRenamed("date", "day")
+        return store.read(of_mart(mart)).where(work.days("date")).withColumnRenamed("date", "day")
 
-    clusters = in_list("cluster_id", work.hours)
-    others = store.read(of_mart(SERIES_DAYS)).where(clusters).where(f"NOT {work.days('day')}")
     made = days(hours(CLUSTERS["hour"]), hours(BROKERS["hour"]), hours(LOG_DIR_HOURS))
-    replace(work, SERIES_DAYS, others.unionByName(made.select(*SERIES_DAYS.names)), clusters)
+    replace(work, SERIES_DAYS, made, work.days("day"))
 
 
 def days(clusters: DataFrame, brokers: DataFrame, log_dirs: DataFrame) -> DataFrame:
