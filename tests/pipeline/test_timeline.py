@@ -33,6 +33,13 @@ def test_the_elder_speaks_until_it_is_silent(spark: SparkSession) -> None:
         ]
 
 
+def test_first_polls_of_the_elder_were_deleted(spark: SparkSession) -> None:
+    """Its later ones come after those of the younger run, but have higher numbers."""
+    both = polls(spark, {"elder": [10.0 * n + 3 for n in range(100)], "younger": [10.0 * n + 501 for n in range(50)]})
+    left = prefer_oldest_run(both.where("at > 700"))
+    assert {row["run"] for row in left.where("at > 705").select("run").distinct().collect()} == {"elder"}
+
+
 def test_values_hold_until_the_next_poll_that_is_used(spark: SparkSession) -> None:
     """Each second counts once."""
     found = informative_polls(polls(spark, {"a": [0.0, 10.0, 20.0], "b": [5.0, 15.0, 25.0]})).orderBy("n").collect()

@@ -61,12 +61,17 @@ def prefer_oldest_run(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> 
 
 
 def _spans(polls: DataFrame, of: Sequence[str]) -> DataFrame:
-    """Return the times in which each run polled without a silence: `since`, `until`, and `began`, its first poll."""
+    """Return the times in which each run polled without a silence: `since`, `until`, and about when it `began`.
+
+    Its first polls may have been deleted, but later ones have their number.
+    """
     own = Window.partitionBy(*of, "run").orderBy("at", "sequence")
     goes_on = F.col("at") - F.lag("at").over(own) <= F.lag("silent_after").over(own)
     numbered = polls.withColumn("fresh", F.when(goes_on, 0).otherwise(1)).withColumn("span", F.sum("fresh").over(own))
-    spans = numbered.groupBy(*of, "run", "span").agg(F.min("at").alias("since"), F.max("at").alias("until"))
-    return spans.withColumn("began", F.min("since").over(Window.partitionBy(*of, "run")))
+    earlier = F.col("sequence") * F.col("silent_after") / samples.SILENT_AFTER
+    began = F.min(F.col("at") - F.coalesce(earlier, F.lit(0.0))).alias("began")
+    spans = numbered.groupBy(*of, "run", "span").agg(F.min("at").alias("since"), F.max("at").alias("until"), began)
+    return spans.withColumn("began", F.min("began").over(Window.partitionBy(*of, "run")))
 
 
 def informative_polls(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> DataFrame:
