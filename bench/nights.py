@@ -29,6 +29,7 @@ from deltalake import DeltaTable
 from bench import clock
 from bench.nights_bucket import CountingBucket
 from bench.nights_history import Fleet, date_of, generated
+from bench.nights_saved import FILE, Saved, by_field, restore, save
 from bench.rollup_engines import events_of
 from kafka_warden import cli
 from kafka_warden.pipeline import put_if_absent
@@ -51,6 +52,7 @@ CLUSTERS: Final = 20
 MEBIBYTE: Final = 1 << 20
 JOBS: Final = "ingest,rollup,moves,backtest,forecast"
 TOO_SHORT: Final = "too_short"
+COUNTED: Final = ("requests", "listed", "read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,10 @@ def main() -> int:
     """Run all calls and print the table; the exit code shows whether the nights cost what they should."""
     parser = argparse.ArgumentParser(prog="python -m bench.nights", description=__doc__)
     parser.add_argument("--clusters", type=int, default=CLUSTERS, help=f"default: {CLUSTERS}")
-    parser.add_argument("--scratch", type=Path, help="for history, events and logs (default: a temporary folder)")
+    what = (
+        "for history, events and logs; a run that was stopped goes on after its last call (default: a temporary folder)"
+    )
+    parser.add_argument("--scratch", type=Path, help=what)
     parser.add_argument("--calls", type=calls, default=CALLS, metavar="DAYS", help="such as 1-30,31,32-87,88,89,90")
     given = parser.parse_args()
     clock.start(cache_directory())
@@ -92,7 +97,7 @@ def main() -> int:
         make(bucket)
         # The compiler that starts fast: no time is compared.
         os.environ.update(environment(bucket), SPARK_SUBMIT_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        nights = list(measure(bucket, generated(scratch, given.clusters), scratch, given.calls))
+        nights = measure(bucket, generated(scratch, given.clusters), scratch, given.calls)
         answers = outcomes(bucket, scratch)
     print("\n".join(table(nights, given.clusters, answers)))
     return 0 if max(ratios(nights).values()) <= MOST and answers and TOO_SHORT not in answers else 1
@@ -104,9 +109,14 @@ def calls(text: str) -> Calls:
     return [(int(first), int(last)) for first, last in ends]
 
 
-def measure(bucket: CountingBucket, fleet: Fleet, scratch: Path, runs: Calls) -> Iterator[Night]:
-    """Run the calls; yield the nights that are compared."""
-    for first, last in runs:
+def measure(bucket: CountingBucket, fleet: Fleet, scratch: Path, runs: Calls) -> list[Night]:
+    """Run the calls that have not ended; return the nights that are compared."""
+    saved = restore(scratch) or Saved(fleet.clusters, (), ())
+    done = tuple((first, last) for first, last in saved.done)
+    if saved.clusters != fleet.clusters or done != tuple(runs[: len(done)]):
+        raise SystemExit(f"{scratch / FILE}: of a run with {saved.clusters} clusters and the calls {done}; delete it")
+    nights = [Night(**{**night, **{name: Counter(night[name]) for name in COUNTED}}) for night in saved.nights]
+    for first, last in runs[len(done) :]:
         clock.set_to(date_of(last + 1))
         for day in range(first, last + 1):
             for path, content in fleet.day(day):
@@ -120,7 +130,10 @@ def measure(bucket: CountingBucket, fleet: Fleet, scratch: Path, runs: Calls) ->
             # It took days that are older than the retention: the next night would delete all of them.
             run(bucket, scratch, "ingest", last, last)
         if last in {BASE, *COMPARED}:
-            yield night
+            nights.append(night)
+        done = (*done, (first, last))
+        save(scratch, Saved(fleet.clusters, done, [by_field(night) for night in nights]))
+    return nights
 
 
 def delete_day(bucket: CountingBucket, day: int) -> None:
@@ -205,7 +218,7 @@ def line(night: Night) -> str:
 def grown(nights: Sequence[Night]) -> Iterator[str]:
     """Lines with the folders that cost more in the last night than in `BASE`."""
     base, end = next(night for night in nights if night.day == BASE), nights[-1]
-    for what in ("requests", "listed", "read"):
+    for what in COUNTED:
         before, after = getattr(base, what), getattr(end, what)
         more = Counter({name: count - before[name] for name, count in after.items()})
         for name, count in more.most_common(6):
