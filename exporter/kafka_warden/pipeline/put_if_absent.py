@@ -1,6 +1,7 @@
-"""The jar that lets S3 decide which of two drivers commits (docs/pipeline-store.md, *One writer*).
+"""The jar with what Delta lacks on S3 (docs/pipeline-store.md, *One writer*).
 
-Its only class, `PutIfAbsent.java`, is compiled here by Janino: Spark compiles queries by it, so it is always there.
+`PutIfAbsent.java` lets S3 decide which of two drivers commits, `ListFrom.java` lists no old entries of a log. They are
+compiled here by Janino: Spark compiles queries by it, so it is always there.
 """
 
 import os
@@ -18,11 +19,13 @@ from kafka_warden.errors import ConfigError
 CLASS: Final = "kafka_warden.PutIfAbsent"
 SETTING: Final = "spark.hadoop.fs.s3a.audit.execution.interceptors"
 """S3A's list of classes that see each request to S3 before it is signed."""
-JAR: Final = "kafka-warden-put-if-absent.jar"
+LOG_STORE: Final = {"spark.delta.logStore.s3a.impl": "kafka_warden.ListFrom"}
+"""Delta's setting for the class by which it lists and writes logs."""
+JAR: Final = "kafka-warden-s3.jar"
 TIMEOUT: Final = 120
 """Seconds."""
 
-_SOURCE: Final = Path(__file__).with_name("PutIfAbsent.java")
+_SOURCES: Final = tuple(Path(__file__).with_name(f"{name}.java") for name in ("PutIfAbsent", "ListFrom"))
 _COMPILER: Final = "org.codehaus.commons.compiler.samples.CompilerDemo"
 """Janino's command line."""
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
@@ -36,11 +39,15 @@ def build(folder: Path) -> None:
     """
     with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder) as scratch:
         _compile(folder, Path(scratch))
-        file = Path(CLASS.replace(".", "/")).with_suffix(".class")
         with zipfile.ZipFile(Path(scratch) / JAR, "w") as jar:
-            # Without the time, the same source makes the same jar.
-            jar.writestr(zipfile.ZipInfo(str(file), _EPOCH), (Path(scratch) / file).read_bytes())
+            for name in map(_class_file, _SOURCES):
+                # Without the time, the same source makes the same jar.
+                jar.writestr(zipfile.ZipInfo(name, _EPOCH), (Path(scratch) / name).read_bytes())
         (Path(scratch) / JAR).replace(folder / JAR)
+
+
+def _class_file(source: Path) -> str:
+    return f"kafka_warden/{source.stem}.class"
 
 
 def _compile(folder: Path, to: Path) -> None:
@@ -48,10 +55,16 @@ def _compile(folder: Path, to: Path) -> None:
     if java is None:
         raise ConfigError("java is not on the PATH, nor in JAVA_HOME: install a JRE 17 or newer")
     spark = Path(pyspark.__file__).parent / "jars"
-    compiler = [str(file) for name in ("janino-*.jar", "commons-compiler-*.jar") for file in spark.glob(name)]
-    libraries = os.pathsep.join(map(str, folder.glob("*.jar")))
-    command = [java, "-cp", os.pathsep.join(compiler), _COMPILER, "-d", str(to), "-classpath", libraries, str(_SOURCE)]
+
+    def of_spark(*names: str) -> list[str]:
+        return [str(file) for name in names for file in spark.glob(f"{name}-*.jar")]
+
+    compiler = os.pathsep.join(of_spark("janino", "commons-compiler"))
+    libraries = os.pathsep.join([*map(str, folder.glob("*.jar")), *of_spark("hadoop-client-api", "slf4j-api")])
+    command = [java, "-cp", compiler, _COMPILER, "-d", str(to), "-classpath", libraries]
+    command += map(str, _SOURCES)
     # No shell, and nothing of it is from outside.
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
-    if done.returncode or not (to / CLASS.replace(".", "/")).with_suffix(".class").is_file():
-        raise ConfigError(f"{_SOURCE.name}: not compiled: {(done.stdout + done.stderr).strip()[:500] or 'no message'}")
+    if done.returncode or not all((to / name).is_file() for name in map(_class_file, _SOURCES)):
+        names = ", ".join(source.name for source in _SOURCES)
+        raise ConfigError(f"{names}: not compiled: {(done.stdout + done.stderr).strip()[:500] or 'no message'}")

@@ -127,6 +127,9 @@ def make(
     settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
     if jars is not None:
         settings["spark.jars"] = jar_list(jars)
+        # Folders that an older program filled do not have the class.
+        if (Path(jars) / put_if_absent.JAR).is_file():
+            settings |= put_if_absent.LOG_STORE
     if not submitted:
         settings |= {"spark.master": master or LOCAL, "spark.driver.memory": memory}
         settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={_LOG.as_uri()}"
