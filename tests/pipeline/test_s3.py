@@ -11,8 +11,10 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from bench.nights_bucket import CountingBucket
 from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline.ingest.plan import How
@@ -33,6 +35,8 @@ DAY = 86400
 POLLS = 7
 LEASE = 15.0
 """Seconds, of a run that is stopped. Each renewal is a commit."""
+ENTRIES = 1001
+"""Of a log. The next one has no checkpoint, after which Delta looks for old entries."""
 LEAST_COMMITS, MOST_COMMITS = 6, 80
 """Of one run of ingest, with one new file: the table of plans, the claim, the plan, the file, the batch and the end."""
 
@@ -137,6 +141,28 @@ def test_second_run_ends_with_the_name_of_the_first(s3_jars: Path, bucket: Bucke
         go_on.set()
         _, said = first.communicate(timeout=3000)
         assert first.returncode == 0, said
+
+
+def test_log_is_listed_from_its_last_checkpoint_on(
+    spark: SparkSession, s3_jars: Path, source: Path, tmp_path: Path
+) -> None:
+    """A run looks at a table many times, and no look lists the entries that the checkpoint has."""
+    place = stored(spark, tmp_path / "before", source / "earlier")
+    table = place / raw("polls").name
+    for version in range(1, ENTRIES):
+        (table / "_delta_log" / f"{version:020}.json").write_text('{"commitInfo":{"operation":"WRITE"}}\n')
+    DeltaTable(table).create_checkpoint()
+    bucket = CountingBucket()
+    with serving(bucket):
+        make(bucket)
+        upload(bucket, place, "store")
+        upload(bucket, source / "later", "landing")
+        bucket.clear()
+        with running(nightly(s3_jars, "ingest"), bucket) as process:
+            _, said = process.communicate(timeout=3000)
+        assert process.returncode == 0, said
+        assert 0 < bucket.listed["store/raw/polls/_delta_log"] < ENTRIES
+        assert rows(download(bucket, "store", tmp_path / "store")) == landed(source)
 
 
 def test_kill_at_every_commit_loses_and_repeats_nothing(
