@@ -81,9 +81,7 @@ def main() -> int:
     """Run all calls and print the table; the exit code shows whether the nights cost what they should."""
     parser = argparse.ArgumentParser(prog="python -m bench.nights", description=__doc__)
     parser.add_argument("--clusters", type=int, default=CLUSTERS, help=f"default: {CLUSTERS}")
-    what = (
-        "for history, events and logs; a run that was stopped goes on after its last call (default: a temporary folder)"
-    )
+    what = "for all that it writes; a run that was stopped continues after its last call (default: a temporary folder)"
     parser.add_argument("--scratch", type=Path, help=what)
     parser.add_argument("--calls", type=calls, default=CALLS, metavar="DAYS", help="such as 1-30,31,32-87,88,89,90")
     given = parser.parse_args()
@@ -100,6 +98,7 @@ def main() -> int:
         nights = measure(bucket, generated(scratch, given.clusters), scratch, given.calls)
         answers = outcomes(bucket, scratch)
     print("\n".join(table(nights, given.clusters, answers)))
+    (scratch / FILE).unlink(missing_ok=True)
     return 0 if max(ratios(nights).values()) <= MOST and answers and TOO_SHORT not in answers else 1
 
 
@@ -115,6 +114,8 @@ def measure(bucket: CountingBucket, fleet: Fleet, scratch: Path, runs: Calls) ->
     done = tuple((first, last) for first, last in saved.done)
     if saved.clusters != fleet.clusters or done != tuple(runs[: len(done)]):
         raise SystemExit(f"{scratch / FILE}: of a run with {saved.clusters} clusters and the calls {done}; delete it")
+    if done:
+        print(f"continues after day {done[-1][1]} of {scratch / FILE}", file=sys.stderr, flush=True)
     nights = [Night(**{**night, **{name: Counter(night[name]) for name in COUNTED}}) for night in saved.nights]
     for first, last in runs[len(done) :]:
         clock.set_to(date_of(last + 1))
@@ -182,6 +183,7 @@ def s3_jars() -> Path:
 
 def outcomes(bucket: CountingBucket, scratch: Path) -> Counter[str]:
     """Count the forecasts by outcome."""
+    shutil.rmtree(scratch / "forecasts", ignore_errors=True)
     folder = download(bucket, "store/forecasts", scratch / "forecasts")
     found = Counter(map(str, DeltaTable(folder).to_pyarrow_table(columns=["outcome"])["outcome"].to_pylist()))
     shutil.rmtree(folder)

@@ -1,6 +1,6 @@
-"""A run of `bench.nights` on a disk after each of its calls, so that a run that was stopped goes on.
+"""Saves a run of `bench.nights` after each call, to continue it after a stop.
 
-The objects have their times, by which Delta deletes files and entries of logs.
+Objects keep their modification times: Delta deletes by them.
 """
 
 import io

@@ -189,7 +189,7 @@ def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, o
 
 
 def test_days_before_new_hours_are_not_written_again(spark: SparkSession, output: Path) -> None:
-    """A loop has new hours each few minutes, and a store keeps its days for ever."""
+    """A loop has new hours every few minutes, and a store keeps its days for ever."""
     store, table = Store(spark, output), of_mart(SERIES_DAYS)
     since = DAYS * 24 + int(FIRST) // HOUR
 

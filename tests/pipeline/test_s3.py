@@ -146,7 +146,7 @@ def test_second_run_ends_with_the_name_of_the_first(s3_jars: Path, bucket: Bucke
 def test_log_is_listed_from_its_last_checkpoint_on(
     spark: SparkSession, s3_jars: Path, source: Path, tmp_path: Path
 ) -> None:
-    """A run looks at a table many times, and no look lists the entries that the checkpoint has."""
+    """A run reads a table many times, and never lists the entries that the checkpoint has."""
     place = stored(spark, tmp_path / "before", source / "earlier")
     table = place / raw("polls").name
     for version in range(1, ENTRIES):

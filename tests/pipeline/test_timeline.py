@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.pipeline.timeline import informative_polls, prefer_oldest_run
@@ -10,9 +11,11 @@ FORM = "cluster_id string, run string, sequence bigint, at double, silent_after 
 SILENT = 30.0
 
 
-def polls(spark: SparkSession, runs: dict[str, Sequence[float]], cluster: str = "one") -> DataFrame:
+def polls(
+    spark: SparkSession, runs: dict[str, Sequence[float]], cluster: str = "one", silent: float = SILENT
+) -> DataFrame:
     """Polls of runs, ten seconds apart as a rule."""
-    rows = [(cluster, run, number, at, SILENT) for run, times in runs.items() for number, at in enumerate(times)]
+    rows = [(cluster, run, number, at, silent) for run, times in runs.items() for number, at in enumerate(times)]
     return spark.createDataFrame(rows, FORM)
 
 
@@ -33,11 +36,32 @@ def test_the_elder_speaks_until_it_is_silent(spark: SparkSession) -> None:
         ]
 
 
-def test_first_polls_of_the_elder_were_deleted(spark: SparkSession) -> None:
-    """Its later ones come after those of the younger run, but have higher numbers."""
-    both = polls(spark, {"elder": [10.0 * n + 3 for n in range(100)], "younger": [10.0 * n + 501 for n in range(50)]})
-    left = prefer_oldest_run(both.where("at > 700"))
-    assert {row["run"] for row in left.where("at > 705").select("run").distinct().collect()} == {"elder"}
+OLD, YOUNG = [10.0 * n + 3 for n in range(100)], [10.0 * n + 501 for n in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("old", "left"),
+    [
+        (OLD, "at > 700"),
+        (OLD, "at > 700 AND (run = 'young' OR sequence % 6 = 0)"),
+        ([*OLD[:50], *(60.0 * n + 503 for n in range(9))], "true"),
+        ([-30.0 * n for n in range(30, 0, -1)] + [10.0 * n + 3 for n in range(100)], "at > 700"),
+    ],
+)
+def test_oldest_run_is_known_when_its_first_polls_were_deleted(
+    spark: SparkSession, old: Sequence[float], left: str
+) -> None:
+    """By the numbers of its later polls, of which some may not be kept, and whose interval may change."""
+    used = prefer_oldest_run(polls(spark, {"old": old, "young": YOUNG}, silent=300.0).where(left))
+    assert {row["run"] for row in used.where("at > 730 AND at < 960").select("run").distinct().collect()} == {"old"}
+
+
+def test_younger_run_stays_younger_when_its_interval_becomes_longer(spark: SparkSession) -> None:
+    """Its numbers are not compared with the clock if its first poll is there."""
+    young = [*YOUNG, *(60.0 * n + 1000 for n in range(1, 20))]
+    old = [10.0 * n + 3 for n in range(220)]
+    used = prefer_oldest_run(polls(spark, {"old": old, "young": young}, silent=300.0))
+    assert {row["run"] for row in used.select("run").distinct().collect()} == {"old"}
 
 
 def test_values_hold_until_the_next_poll_that_is_used(spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.s3a.S3AFileSystem;
 
 /**
- * Delta's log store for S3, but a log is listed from the wanted entry on. Delta's own lists all entries at each look.
+ * Delta's log store for S3, but a log is listed from the wanted entry on. Delta's own always lists all entries.
  * Its setting for that, enableFastS3AListFrom, also changes how VACUUM lists a table, and VACUUM then deletes the log.
  */
 public final class ListFrom extends S3SingleDriverLogStore {

@@ -116,6 +116,7 @@ class Claim:
 
     def renew(self, until: float | None) -> None:
         """Append when the lease ends, as `Marks.until`."""
+        # Not "lease": older programs numbered those by the clock, and Delta ignores lower numbers.
         self.store.append(table(self.job), self._held(until), f"{self.job} renewals", self._number())
 
     def claim(self, fenced: Callable[[Store], Iterable[StoredTable]], *, takes_over: bool) -> None:

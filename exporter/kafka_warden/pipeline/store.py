@@ -49,8 +49,8 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "delta.enableDeletionVectors": "false",
     # Of tables that do not list columns (`_statistics`). Those of all columns would make the log long.
     "delta.dataSkippingNumIndexedCols": "8",
-    # Each look at a table lists its whole log, and a loop writes hundreds of entries a day. But a vacuum needs those
-    # that the one before has read: of more than eight days, and of the days without a run between both.
+    # Without `ListFrom`, each read of a table lists its whole log, and a loop writes hundreds of entries a day. But a
+    # vacuum needs those that the one before has read: of more than eight days, and of the days without a run between.
     "delta.logRetentionDuration": "interval 14 days",
 }
 _ON_S3: Final[Mapping[str, str]] = {

@@ -61,17 +61,26 @@ def prefer_oldest_run(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> 
 
 
 def _spans(polls: DataFrame, of: Sequence[str]) -> DataFrame:
-    """Return the times in which each run polled without a silence: `since`, `until`, and about when it `began`.
+    """Return the times in which each run polled without a silence: `since`, `until`, and `began`, its first poll.
 
-    Its first polls may have been deleted, but later ones have their number.
+    If its first polls were deleted, `began` is estimated from `sequence` and the mean time between its numbers.
     """
     own = Window.partitionBy(*of, "run").orderBy("at", "sequence")
     goes_on = F.col("at") - F.lag("at").over(own) <= F.lag("silent_after").over(own)
     numbered = polls.withColumn("fresh", F.when(goes_on, 0).otherwise(1)).withColumn("span", F.sum("fresh").over(own))
-    earlier = F.col("sequence") * F.col("silent_after") / samples.SILENT_AFTER
-    began = F.min(F.col("at") - F.coalesce(earlier, F.lit(0.0))).alias("began")
-    spans = numbered.groupBy(*of, "run", "span").agg(F.min("at").alias("since"), F.max("at").alias("until"), began)
-    return spans.withColumn("began", F.min("began").over(Window.partitionBy(*of, "run")))
+    polled = F.struct("sequence", "at")
+    spans = numbered.groupBy(*of, "run", "span").agg(
+        F.min("at").alias("since"),
+        F.max("at").alias("until"),
+        F.min(polled).alias("first"),
+        F.max(polled).alias("last"),
+    )
+    whole = Window.partitionBy(*of, "run")
+    first, last = F.min("first").over(whole), F.max("last").over(whole)
+    numbers = F.nullif(last["sequence"] - first["sequence"], F.lit(0))
+    deleted = first["sequence"] * (last["at"] - first["at"]) / numbers
+    began = first["at"] - F.coalesce(deleted, F.lit(0.0))
+    return spans.withColumn("began", began).drop("first", "last")
 
 
 def informative_polls(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> DataFrame:

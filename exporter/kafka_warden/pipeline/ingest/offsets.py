@@ -30,8 +30,8 @@ class Span:
 def spans(logs: Mapping[int, Ends], marks: Mapping[int, int], most: int = MOST) -> list[Span]:
     """Return what the next batch takes: at most `most` offsets, divided by what each partition has left.
 
-    `marks`: partition to the next offset, for partitions that earlier batches know. An empty range only sets a mark:
-    each batch has those of all partitions, since marks of old batches are deleted. Nothing is new: an empty list.
+    `marks`: partition to the next offset, for partitions that earlier batches know. An empty range only sets a mark.
+    Each batch sets those of all partitions, since old marks are deleted. If no partition has new offsets: no range.
     """
     left = {}
     for partition, (first, after) in sorted(logs.items()):

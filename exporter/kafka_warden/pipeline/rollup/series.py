@@ -16,7 +16,10 @@ _SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
 
 
 def put_days(store: Store, work: Work) -> None:
-    """Replace the days of the hours of a run, which are stored already."""
+    """Replace the days of the hours of a run, which are stored already.
+
+    Each run adds a file for each cluster. Compaction joins them when there are more than 32.
+    """
 
     def hours(mart: Mart) -> DataFrame:
         return store.read(of_mart(mart)).where(work.days("date")).withColumnRenamed("date", "day")
