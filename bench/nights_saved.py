@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.s3.models import FakeBucket, s3_backends
+from moto.s3.models import s3_backends
 
 from tests.support.s3 import BUCKET
 
@@ -42,7 +42,7 @@ def save(folder: Path, state: Saved) -> None:
     part = folder / f"{FILE}.part"
     with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as tar:
         _add(tar, _MADE_OF, json.dumps(by_field(state)).encode(), 0.0)
-        for name, key in _bucket().keys.items():
+        for name, key in _backend().get_bucket(BUCKET).keys.items():
             _add(tar, name, key.value, key.last_modified.replace(tzinfo=UTC).timestamp())
     part.replace(folder / FILE)
 
@@ -68,11 +68,6 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes, time: float) -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mtime = len(content), time
     tar.addfile(member, io.BytesIO(content))
-
-
-def _bucket() -> FakeBucket:
-    bucket: FakeBucket = _backend().get_bucket(BUCKET)
-    return bucket
 
 
 def _backend() -> Any:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.errors import TruthError
 from kafka_warden.pipeline.backtest import alertmanager
 from kafka_warden.pipeline.ops import yes
+from kafka_warden.pipeline.session import persisted
 
 FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
 FILE: Final = "faults.json"
@@ -71,14 +72,13 @@ def _exported(known: Truth) -> list[alertmanager.Fault]:
 
 def _read(spark: SparkSession, place: str) -> DataFrame:
     found = spark.read.schema(f"{FORM}, broken string").option("columnNameOfCorruptRecord", "broken").json(place)
-    # Spark only finds broken lines in a cached frame.
-    cached = found.cache()
-    wrong = cached.where("broken is not null or cluster_id is null or kind is null or began is null").limit(1).collect()
-    # The next round of a loop reads the file again.
-    cached.unpersist()
+    bad = "broken is not null or cluster_id is null or kind is null or began is null"
+    # Spark only finds broken lines in a cached frame. The next round of a loop reads the file again.
+    with persisted(found) as cached:
+        wrong = cached.where(bad).limit(1).collect()
     if wrong:
         raise TruthError(f"{place}: a line is not of the form of docs/pipeline-moves-backtest.md: {wrong[0].asDict()}")
-    return cached.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")
+    return found.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")
 
 
 def expected(happened: DataFrame, trials: DataFrame, clusters: DataFrame) -> DataFrame:
