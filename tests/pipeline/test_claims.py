@@ -240,7 +240,7 @@ def test_nights_do_not_list_tables(nights: Nights) -> None:
 
 @pytest.mark.full_pipeline
 def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nights) -> None:
-    """No entry is left from before the rest; files that no version has are then found by a listing."""
+    """No entry is left from before the rest; files that no version has are then found by a listing, but only once."""
     file = nights.lose("numbers")
     nights.rest(40)
     nights.run(2)
@@ -249,6 +249,11 @@ def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nig
     assert file.exists()
     nights.run(1)
     assert not file.exists()
+    later = nights.lose("numbers")
+    for _ in range(4):
+        nights.rest(1)
+        nights.run(1)
+    assert later.exists()
     assert numbers(nights.store) == [1]
 
 

@@ -43,6 +43,11 @@ _ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_P
 
 _SHORT_LOG: Final = "DELTA_CANNOT_VACUUM_LITE"
 """Delta's condition for a log that has not all commits since the last vacuum any more. No later LITE succeeds."""
+_NO_FILES: Final = (
+    "SELECT string(NULL) AS path, bigint(NULL) AS length, boolean(NULL) AS isDir, bigint(NULL) AS modificationTime"
+    " WHERE false"
+)
+"""An inventory, as Delta wants it."""
 
 PROPERTIES: Final[Mapping[str, str]] = {
     # Readers outside Spark do not have them all.
@@ -302,6 +307,9 @@ class Store:
             if _SHORT_LOG not in str(failure):
                 raise
             self.list_and_vacuum(table, hours)
+            # A full vacuum leaves no mark from which LITE could go on. A vacuum of no files leaves one: `session` has
+            # made LITE the default.
+            self._vacuum(table, f"USING INVENTORY ({_NO_FILES})", hours)
 
     def list_and_vacuum(self, table: StoredTable, hours: int) -> None:
         """Delete the same and what was never committed, by a listing of the table."""
