@@ -1,6 +1,7 @@
 """One writer of a job's tables at a time: who holds them, when another one may take over, and that its fence holds."""
 
 import os
+import shutil
 import socket
 import time
 from collections.abc import Iterable, Iterator
@@ -138,6 +139,7 @@ def test_run_after_one_that_ended_fences_nothing(store: Store, monkeypatch: pyte
             raise OSError
 
     run(1)
+    asked.clear()
     run(2)
     assert asked == []
     with pytest.raises(OSError):  # noqa: PT011  # it has no message
@@ -147,6 +149,25 @@ def test_run_after_one_that_ended_fences_nothing(store: Store, monkeypatch: pyte
     run(3)
     assert asked == ["fence"]
     assert numbers(store) == [1, 2, 3]
+
+
+def test_deleted_marks_do_not_stop_a_job(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Delta ignores numbers below those of the table, in its log or checkpoint: the next run has a higher one."""
+    monkeypatch.setattr(store_module, "PROPERTIES", {**PROPERTIES, "delta.checkpointInterval": "2"})
+    for number in range(1, 6):
+        with holding(store, "job", fenced) as claim:
+            put(claim, number)
+    shutil.rmtree(tmp_path / "marks")
+    with holding(store, "job", fenced) as claim:
+        put(claim, 6)
+        assert (claim.run, claim.batches) == (6, {})
+    shutil.rmtree(tmp_path / "marks")
+    for entry in (tmp_path / "numbers" / "_delta_log").glob("*[0-9].json"):
+        if entry.stem < max(tmp_path.rglob("*.checkpoint.parquet")).name[:20]:
+            entry.unlink()
+    with holding(store, "job", fenced) as claim:
+        put(claim, 7)
+    assert numbers(store) == list(range(1, 8))
 
 
 @pytest.mark.usefixtures("unchecked")

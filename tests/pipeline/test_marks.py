@@ -75,6 +75,30 @@ def test_hours_between_are_read_only_if_no_row_of_them_is_known(spark: SparkSess
         assert work.hours == {"one": [(HOURS + 6, HOURS + 7), (HOURS + 9, HOURS + 10)]}
 
 
+@pytest.mark.parametrize("days", [31, 29])
+def test_batches_that_expired_before_they_were_read_are_reported(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    """The job has not run for longer than raw rows are kept."""
+    today = date(2026, 11, 20)
+    monkeypatch.setattr(Store, "today", lambda _: today)
+    store = Store(spark, tmp_path)
+    store.create(())
+    for batch in (1, 2, 5):
+        plan(store, batch, "one")
+        with working(store, "plan") as work:
+            assert work.read() == f"up to batch {batch}"
+    today += timedelta(days=days)
+    plan(store, 8, "one")
+    late = "; MISSING: batches 6 to 7 expired before they were read: the last run was on 2026-11-20, and raw rows are"
+    with working(store, "plan") as work:
+        assert work.read() == "up to batch 8" + (f"{late} kept for 30 days" if days > 30 else "")
+    today += timedelta(days=days)
+    plan(store, 9, "one")
+    with working(store, "plan") as work:
+        assert work.read() == "up to batch 9"
+
+
 def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Days that have ended since the last time, and tables without days if they have many files."""
     monkeypatch.setattr(compaction, "FILES", 2)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import count
 from typing import Any, Final
@@ -186,7 +186,7 @@ def holding(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTab
     Raises:
         StoreInUseError: another process holds the job, or has taken over.
     """
-    before = read(store, job)
+    before = _last(store, job, fenced)
     if before.until is not ENDED and before.until > time.time() and not _is_gone(before.writer):
         until = time.strftime("%H:%M:%S UTC", time.gmtime(before.until))
         raise StoreInUseError(
@@ -208,6 +208,16 @@ def holding(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTab
         raise
     if claim.failure is not None:
         raise claim.failure
+
+
+def _last(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTable]]) -> Marks:
+    """Read the marks of a job. If they were deleted, its tables have the number of the last run."""
+    if (found := read(store, job)).run:
+        return found
+    last = max((store.last_number(each, job) for each in fenced(store)), default=0) // COMMITS
+    # The number may be that of a run that has begun meanwhile.
+    found = read(store, job)
+    return found if found.run or not last else replace(found, run=last, until=ABANDONED)
 
 
 @contextmanager

@@ -55,6 +55,12 @@ class Work:
     """Whether all hours with new rows are in it."""
     rows: int
     """Rows of `LARGEST` that made the hours, at least."""
+    expired: str = ""
+    """Which batches expired before the job read them; empty if none did."""
+
+    def read(self) -> str:
+        """Return a text about the batches that were read."""
+        return f"up to batch {self.done}{self.expired}"
 
     def count(self) -> int:
         """Count the hours of all clusters."""
@@ -133,7 +139,18 @@ def _begin(claim: Claim, start: float, end: float) -> Work:
         cluster: joined(spans, NEAR if chosen or cluster not in claim.batches else 0)
         for cluster, spans in sorted(hours.items())
     }
-    return Work(claim, done, joint, not chosen, rows)
+    expired = "" if chosen else _expired(claim, least, min((batch for _, batch, *_ in found), default=0))
+    return Work(claim, done, joint, not chosen, rows, expired)
+
+
+def _expired(claim: Claim, last: int, first: int) -> str:
+    """Return a text if raw rows expired between the last batch that was read and the first that has some."""
+    days = (claim.store.today() - claim.vacuumed).days if claim.vacuumed is not None else 0
+    # Batches without new rows also leave a gap. A run of today or yesterday does not ask for the retention.
+    if first <= last + 1 or days <= 1 or days <= (kept := claim.store.retention()["raw"]):
+        return ""
+    what = f"batches {last + 1} to {first - 1} expired before they were read"
+    return f"; MISSING: {what}: the last run was on {claim.vacuumed}, and raw rows are kept for {kept} days"
 
 
 @dataclass(frozen=True, slots=True)

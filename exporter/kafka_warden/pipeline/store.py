@@ -320,6 +320,20 @@ class Store:
         if self.find(table) is not None:
             self.spark.sql(f"VACUUM {self._sql_name(table)} {how} RETAIN {hours} HOURS").collect()
 
+    def last_number(self, table: StoredTable, app: str) -> int:
+        """Return the highest number that `app` has committed to a table, 0 if there is none. It reads the whole log."""
+        log = f"{literal(self._address(table))}/_delta_log"
+        entries = self.spark.read.schema("txn struct<appId: string, version: bigint>")
+        found = [0]
+        for read, names in ((entries.json, "*.json"), (entries.parquet, "*.checkpoint*.parquet")):
+            try:
+                numbers = read(f"{log}/{names}").where(F.col("txn.appId") == app).agg(F.max("txn.version"))
+                found += [number for (number,) in numbers.collect() if number is not None]
+            except AnalysisException as failure:
+                if failure.getCondition() not in _ABSENT:
+                    raise
+        return max(found)
+
     def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
         # The first commit creates the table.
         writer = rows.select(*table.schema.names).write.format("delta").partitionBy(*table.partition_by)
