@@ -1,7 +1,10 @@
 """What a run reads, and what it computes again."""
 
+import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -10,11 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.pipeline import claims, compaction
 from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.ingest.plan import How
-from kafka_warden.pipeline.marks import Unended, working
-from kafka_warden.pipeline.marts.mart import parsed
+from kafka_warden.pipeline.marks import MARGIN, Unended, unended, working
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.spans import joined
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, of_mart
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, of_mart, raw
 
 FIRST = datetime(2026, 11, 20, 6, tzinfo=UTC)
 HOURS = int(FIRST.timestamp()) // 3600
@@ -75,28 +77,34 @@ def test_hours_between_are_read_only_if_no_row_of_them_is_known(spark: SparkSess
         assert work.hours == {"one": [(HOURS + 6, HOURS + 7), (HOURS + 9, HOURS + 10)]}
 
 
-@pytest.mark.parametrize("days", [31, 29])
-def test_batches_that_expired_before_they_were_read_are_reported(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: int
-) -> None:
-    """The job has not run for longer than raw rows are kept."""
-    today = date(2026, 11, 20)
-    monkeypatch.setattr(Store, "today", lambda _: today)
+def test_what_began_before_the_first_raw_row_stays(spark: SparkSession, tmp_path: Path) -> None:
+    """It cannot be computed again. What goes on is, and what ended later than 30 hours after that row."""
     store = Store(spark, tmp_path)
     store.create(())
-    for batch in (1, 2, 5):
-        plan(store, batch, "one")
-        with working(store, "plan") as work:
-            assert work.read() == f"up to batch {batch}"
-    today += timedelta(days=days)
-    plan(store, 8, "one")
-    late = "; MISSING: batches 6 to 7 expired before they were read: the last run was on 2026-11-20, and raw rows are"
-    with working(store, "plan") as work:
-        assert work.read() == "up to batch 8" + (f"{late} kept for 30 days" if days > 30 else "")
-    today += timedelta(days=days)
-    plan(store, 9, "one")
-    with working(store, "plan") as work:
-        assert work.read() == "up to batch 9"
+    day = FIRST.date()
+    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    lives = [
+        ("expired", -2, -1),
+        ("longer", -9, 2),
+        ("new", 7, 9),
+        ("open", -2, None),
+    ]
+    put(store, raw("polls"), [{"cluster_id": cluster, "date": day} for cluster, *_ in lives])
+    for number, (cluster, began, ended) in enumerate(lives):
+        plan(store, number + 1, cluster)
+        hours = {"began": began, "ended": ended}
+        times = {name: midnight + timedelta(hours=hour) for name, hour in hours.items() if hour is not None}
+        put(store, of_mart(MOVES), [{"cluster_id": cluster, **times}])
+    with working(store, "moves") as work:
+        found = unended(store, MOVES, work).clusters
+    zero = HOURS - FIRST.hour
+    assert {cluster: hour - zero for cluster, (hour, _) in found.items()} == {
+        "expired": MARGIN,
+        "longer": MARGIN,
+        "new": FIRST.hour - MARGIN,
+        "open": MARGIN,
+    }
+    assert {day for _, day in found.values()} == {day - timedelta(days=2)}
 
 
 def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,10 +119,9 @@ def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, mon
     def files() -> list[int]:
         return [len(store.files(of_mart(mart), "true")) for mart in (MOVES, MOVE_SAMPLES)]
 
-    for number in range(3):
+    for _ in range(3):
         for mart in (MOVES, MOVE_SAMPLES):
-            one = (F.lit(row.get(field.name)).cast(field.dataType).alias(field.name) for field in parsed(mart.ddl))
-            store.append(of_mart(mart), spark.range(1).select(*one), "test", number)
+            put(store, of_mart(mart), [row])
     with working(store, "moves"):
         pass
     assert files() == [3, 3]
@@ -122,6 +129,13 @@ def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, mon
     with working(store, "moves"):
         pass
     assert files() == [1, 1]
+
+
+def put(store: Store, table: StoredTable, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Append rows, null in all other columns."""
+    for row in rows:
+        one = (F.lit(row.get(field.name)).cast(field.dataType).alias(field.name) for field in table.schema)
+        store.append(table, store.spark.range(1).select(*one), "test", time.time_ns())
 
 
 def plan(store: Store, batch: int, cluster: str, hour: int = 0) -> None:

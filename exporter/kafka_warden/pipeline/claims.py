@@ -29,6 +29,9 @@ RENEWALS: Final = 3
 COMMITS: Final = 1_000_000
 """Numbers of one run: more than its commits. A call on a topic makes many batches, of some ten commits each."""
 
+UNSEEN: Final = 1_000_000
+"""Runs, at most, after the last one whose number is in the log of a table: one for each minute of two years."""
+
 UNUSED: Final = 7 * 24
 """Hours for which files stay that no version of a table has any more: readers may still have them open."""
 MARKS_UNUSED: Final = 24
@@ -211,13 +214,13 @@ def holding(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTab
 
 
 def _last(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTable]]) -> Marks:
-    """Read the marks of a job. If they were deleted, its tables have the number of the last run."""
+    """Read the marks of a job. If they were deleted, the logs of its tables have the number of an earlier run."""
     if (found := read(store, job)).run:
         return found
-    last = max((store.last_number(each, job) for each in fenced(store)), default=0) // COMMITS
-    # The number may be that of a run that has begun meanwhile.
+    last = max(store.last_number(each, job) for each in (table(job), *fenced(store))) // COMMITS
+    # Another run may have begun meanwhile.
     found = read(store, job)
-    return found if found.run or not last else replace(found, run=last, until=ABANDONED)
+    return found if found.run or not last else replace(found, run=last + UNSEEN, until=ABANDONED)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What a job still has to do: the hours that have rows of batches that it has not read."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
 from kafka_warden.pipeline.marts import Mart, backtest, forecast, moves, plan, rollup, shaped
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.spans import joined
-from kafka_warden.pipeline.store import DONE_DAY, LANDING, Store, day_of, in_list, of_mart
+from kafka_warden.pipeline.store import DONE_DAY, LANDING, Store, day_of, in_list, of_mart, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY
 
 LARGEST: Final = "replicas"
@@ -55,12 +56,6 @@ class Work:
     """Whether all hours with new rows are in it."""
     rows: int
     """Rows of `LARGEST` that made the hours, at least."""
-    expired: str = ""
-    """Which batches expired before the job read them; empty if none did."""
-
-    def read(self) -> str:
-        """Return a text about the batches that were read."""
-        return f"up to batch {self.done}{self.expired}"
 
     def count(self) -> int:
         """Count the hours of all clusters."""
@@ -139,18 +134,7 @@ def _begin(claim: Claim, start: float, end: float) -> Work:
         cluster: joined(spans, NEAR if chosen or cluster not in claim.batches else 0)
         for cluster, spans in sorted(hours.items())
     }
-    expired = "" if chosen else _expired(claim, least, min((batch for _, batch, *_ in found), default=0))
-    return Work(claim, done, joint, not chosen, rows, expired)
-
-
-def _expired(claim: Claim, last: int, first: int) -> str:
-    """Return a text if raw rows expired between the last batch that was read and the first that has some."""
-    days = (claim.store.today() - claim.vacuumed).days if claim.vacuumed is not None else 0
-    # Batches without new rows also leave a gap. A run of today or yesterday does not ask for the retention.
-    if first <= last + 1 or days <= 1 or days <= (kept := claim.store.retention()["raw"]):
-        return ""
-    what = f"batches {last + 1} to {first - 1} expired before they were read"
-    return f"; MISSING: {what}: the last run was on {claim.vacuumed}, and raw rows are kept for {kept} days"
+    return Work(claim, done, joint, not chosen, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +166,27 @@ class Unended:
 
 
 def unended(store: Store, mart: Mart, work: Work) -> Unended:
-    """Find what new rows may change: all that had not ended `MARGIN` before the first hour with new rows."""
+    """Find what new rows may change: all that had not ended `MARGIN` before the first hour with new rows.
+
+    Of what began before the first raw row that is left, only what goes on or ended later than `MARGIN` after it.
+    """
     since = {cluster: spans[0][0] - MARGIN for cluster, spans in work.hours.items()}
     changed = Unended({cluster: (hour, DONE_DAY) for cluster, hour in since.items()}).rows(mart)
-    began = F.floor(F.unix_seconds(F.min("began")) / HOUR)
-    rows: list[Any] = store.read(of_mart(mart)).where(changed).groupBy("cluster_id").agg(began).collect()
-    first = since | {cluster: min(since[cluster], hour) for cluster, hour in rows}
+    first = F.floor(F.unix_seconds(F.min("began")) / HOUR)
+    rows: list[Any] = store.read(of_mart(mart)).where(changed).groupBy("cluster_id").agg(first).collect()
+    began = dict(rows)
+    oldest = _oldest_hour(store, work.hours)
+    since |= {cluster: max(since[cluster], oldest + MARGIN) for cluster, hour in began.items() if hour < oldest}
     # One day more: what looks back, looks back for less.
-    return Unended({cluster: (since[cluster], day_of(hour * HOUR - DAY)) for cluster, hour in first.items()})
+    days = {cluster: day_of(min(hour, began.get(cluster, hour)) * HOUR - DAY) for cluster, hour in since.items()}
+    return Unended({cluster: (hour, days[cluster]) for cluster, hour in since.items()})
+
+
+def _oldest_hour(store: Store, clusters: Iterable[str]) -> int:
+    """Return the first hour, counted since 1970, of the days of which clusters have raw rows; 0 if they have none."""
+    files = store.files(raw(EVERY_POLL), in_list("cluster_id", clusters))
+    days = (date.fromisoformat(day) for file in files for day in re.findall(r"/date=([-\d]{10})/", file))
+    return int(unix_time(min(days, default=date(1970, 1, 1)))) // HOUR
 
 
 def _where(hours: Mapping[str, Sequence[Span]], column: str, moment: Callable[[int], str]) -> str:

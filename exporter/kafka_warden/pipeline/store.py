@@ -42,7 +42,7 @@ _ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_P
 """Spark's conditions for a table that was never written."""
 
 _SHORT_LOG: Final = "DELTA_CANNOT_VACUUM_LITE"
-"""Delta's condition for a log that has not all commits since the last vacuum any more. No later LITE succeeds."""
+"""Delta's condition for a log that has not all commits since the last vacuum any more."""
 _NO_FILES: Final = (
     "SELECT string(NULL) AS path, bigint(NULL) AS length, boolean(NULL) AS isDir, bigint(NULL) AS modificationTime"
     " WHERE false"
@@ -307,9 +307,10 @@ class Store:
             if _SHORT_LOG not in str(failure):
                 raise
             self.list_and_vacuum(table, hours)
-            # A full vacuum leaves no mark from which LITE could go on. A vacuum of no files leaves one: `session` has
-            # made LITE the default.
-            self._vacuum(table, f"USING INVENTORY ({_NO_FILES})", hours)
+            # A full vacuum does not record a version from which LITE could continue, and no later LITE would succeed.
+            # One of no files records it: `session` has made LITE the default. It is that of an hour earlier, since the
+            # listing took a while.
+            self._vacuum(table, f"USING INVENTORY ({_NO_FILES})", hours + 1)
 
     def list_and_vacuum(self, table: StoredTable, hours: int) -> None:
         """Delete the same and what was never committed, by a listing of the table."""
@@ -322,17 +323,19 @@ class Store:
 
     def last_number(self, table: StoredTable, app: str) -> int:
         """Return the highest number that `app` has committed to a table, 0 if there is none. It reads the whole log."""
-        log = f"{literal(self._address(table))}/_delta_log"
         entries = self.spark.read.schema("txn struct<appId: string, version: bigint>")
-        found = [0]
-        for read, names in ((entries.json, "*.json"), (entries.parquet, "*.checkpoint*.parquet")):
-            try:
-                numbers = read(f"{log}/{names}").where(F.col("txn.appId") == app).agg(F.max("txn.version"))
-                found += [number for (number,) in numbers.collect() if number is not None]
-            except AnalysisException as failure:
-                if failure.getCondition() not in _ABSENT:
-                    raise
-        return max(found)
+        log, mine = f"{literal(self._address(table))}/_delta_log", F.col("txn.appId") == app
+        try:
+            parts = (
+                entries.option("pathGlobFilter", "*.json").json(log),
+                entries.option("pathGlobFilter", "*.checkpoint*.parquet").parquet(log),
+            )
+            found: list[Any] = [part.where(mine).agg(F.max("txn.version")).collect() for part in parts]
+        except AnalysisException as failure:
+            if failure.getCondition() not in _ABSENT:
+                raise
+            return 0
+        return max(number or 0 for ((number,),) in found)
 
     def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
         # The first commit creates the table.

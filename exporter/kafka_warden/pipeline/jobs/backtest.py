@@ -64,7 +64,7 @@ def run(request: Request[Options]) -> None:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             _backtest(request, work, asked, happened)
-    request.progress.say(f"backtest: of {len(work.hours)} clusters, {work.read()}")
+    request.progress.say(f"backtest: of {len(work.hours)} clusters, up to batch {work.done}")
 
 
 def _backtest(request: Request[Options], work: marks.Work, asked: Sequence[Trial], happened: DataFrame | None) -> None:

@@ -29,7 +29,7 @@ def run(request: Request[None]) -> None:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             _moves(request, work)
-    request.progress.say(f"moves: of {len(work.hours)} clusters, {work.read()}")
+    request.progress.say(f"moves: of {len(work.hours)} clusters, up to batch {work.done}")
 
 
 def _moves(request: Request[None], work: marks.Work) -> None:

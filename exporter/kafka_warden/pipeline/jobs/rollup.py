@@ -18,7 +18,7 @@ def run(request: Request[None]) -> None:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             roll_up(request.store, work, request.progress.step)
-    request.progress.say(f"rollup: {work.count()} hours of {len(work.hours)} clusters, {work.read()}")
+    request.progress.say(f"rollup: {work.count()} hours of {len(work.hours)} clusters, up to batch {work.done}")
 
 
 JOB: Final[Job[None]] = Job(
