@@ -78,33 +78,27 @@ def test_hours_between_are_read_only_if_no_row_of_them_is_known(spark: SparkSess
 
 
 def test_what_began_before_the_first_raw_row_stays(spark: SparkSession, tmp_path: Path) -> None:
-    """It cannot be computed again. What goes on is, and what ended later than 30 hours after that row."""
+    """If it ended up to 30 hours after it: it cannot be computed again. Each cluster has a first row of its own."""
     store = Store(spark, tmp_path)
     store.create(())
-    day = FIRST.date()
-    midnight = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    lives = [
-        ("expired", -2, -1),
-        ("longer", -9, 2),
-        ("new", 7, 9),
-        ("open", -2, None),
-    ]
-    put(store, raw("polls"), [{"cluster_id": cluster, "date": day} for cluster, *_ in lives])
-    for number, (cluster, began, ended) in enumerate(lives):
+    midnight = datetime.combine(FIRST, datetime.min.time(), UTC)
+    lives = {"ended: 5 %": (-2, -1), "later": (-9, 2), "long": (-9, 40), "new": (7, 9), "open": (-2, None)}
+    put(store, raw("polls"), [{"cluster_id": cluster, "date": FIRST.date()} for cluster in lives])
+    put(store, raw("polls"), [{"cluster_id": "another", "date": date(2026, 11, 1)}])
+    for number, (cluster, hours) in enumerate(lives.items()):
         plan(store, number + 1, cluster)
-        hours = {"began": began, "ended": ended}
-        times = {name: midnight + timedelta(hours=hour) for name, hour in hours.items() if hour is not None}
-        put(store, of_mart(MOVES), [{"cluster_id": cluster, **times}])
+        began, ended = (None if hour is None else midnight + timedelta(hours=hour) for hour in hours)
+        put(store, of_mart(MOVES), [{"cluster_id": cluster, "began": began, "ended": ended}])
+    plan(store, len(lives) + 1, "another")
     with working(store, "moves") as work:
         found = unended(store, MOVES, work).clusters
-    zero = HOURS - FIRST.hour
-    assert {cluster: hour - zero for cluster, (hour, _) in found.items()} == {
-        "expired": MARGIN,
-        "longer": MARGIN,
-        "new": FIRST.hour - MARGIN,
-        "open": MARGIN,
+    as_usual = FIRST.hour - MARGIN
+    assert {cluster: hour - HOURS + FIRST.hour for cluster, (hour, _) in found.items()} == {
+        **dict.fromkeys(("another", "long", "new", "open"), as_usual),
+        "ended: 5 %": 0,
+        "later": 3,
     }
-    assert {day for _, day in found.values()} == {day - timedelta(days=2)}
+    assert {day for _, day in found.values()} == {date(2026, 11, 18)}
 
 
 def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

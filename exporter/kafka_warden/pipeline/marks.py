@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
@@ -38,6 +39,8 @@ and runs preferred, over less than six hours."""
 
 NEAR: Final = 24
 """Hours without a row between two spans that are joined in the first run: conditions of hundreds of spans are slow."""
+
+_FOLDERS: Final = re.compile(r"/cluster_id=([^/]*)/date=([^/]*)/[^/]*$")
 
 Span = tuple[int, int]
 """The first hour and the one after the last, counted since 1970."""
@@ -168,25 +171,33 @@ class Unended:
 def unended(store: Store, mart: Mart, work: Work) -> Unended:
     """Find what new rows may change: all that had not ended `MARGIN` before the first hour with new rows.
 
-    Of what began before the first raw row that is left, only what goes on or ended later than `MARGIN` after it.
+    What began before the first raw row that is left, and ended up to `MARGIN` after it, stays, and all that ended
+    before: it cannot be computed again.
     """
     since = {cluster: spans[0][0] - MARGIN for cluster, spans in work.hours.items()}
     changed = Unended({cluster: (hour, DONE_DAY) for cluster, hour in since.items()}).rows(mart)
-    first = F.floor(F.unix_seconds(F.min("began")) / HOUR)
-    rows: list[Any] = store.read(of_mart(mart)).where(changed).groupBy("cluster_id").agg(first).collect()
-    began = dict(rows)
-    oldest = _oldest_hour(store, work.hours)
-    since |= {cluster: max(since[cluster], oldest + MARGIN) for cluster, hour in began.items() if hour < oldest}
+    stays = " OR ".join(
+        f"({in_list('cluster_id', [cluster])} AND began < {_timestamp(hour)} AND ended < {_timestamp(hour + MARGIN)})"
+        for cluster, hour in _oldest_hours(store, since).items()
+    )
+    last = F.max(F.when(F.expr(stays or "false"), F.col("ended")))
+    ends = (F.floor(F.unix_seconds(each) / HOUR) for each in (F.min("began"), last))
+    rows: list[Any] = store.read(of_mart(mart)).where(changed).groupBy("cluster_id").agg(*ends).collect()
+    first = since | {cluster: min(since[cluster], hour) for cluster, hour, _ in rows}
+    since |= {cluster: max(since[cluster], hour + 1) for cluster, _, hour in rows if hour is not None}
     # One day more: what looks back, looks back for less.
-    days = {cluster: day_of(min(hour, began.get(cluster, hour)) * HOUR - DAY) for cluster, hour in since.items()}
-    return Unended({cluster: (hour, days[cluster]) for cluster, hour in since.items()})
+    return Unended({cluster: (since[cluster], day_of(hour * HOUR - DAY)) for cluster, hour in first.items()})
 
 
-def _oldest_hour(store: Store, clusters: Iterable[str]) -> int:
-    """Return the first hour, counted since 1970, of the days of which clusters have raw rows; 0 if they have none."""
-    files = store.files(raw(EVERY_POLL), in_list("cluster_id", clusters))
-    days = (date.fromisoformat(day) for file in files for day in re.findall(r"/date=([-\d]{10})/", file))
-    return int(unix_time(min(days, default=date(1970, 1, 1)))) // HOUR
+def _oldest_hours(store: Store, clusters: Iterable[str]) -> Mapping[str, int]:
+    """Return the first hour, counted since 1970, of the first day of which each cluster has raw rows."""
+    oldest: dict[str, int] = {}
+    for file in store.files(raw(EVERY_POLL), in_list("cluster_id", clusters)):
+        if found := _FOLDERS.search(file):
+            # Once escaped by Spark in the name of the folder, and once in the address.
+            cluster, hour = unquote(unquote(found[1])), int(unix_time(date.fromisoformat(found[2]))) // HOUR
+            oldest[cluster] = min(hour, oldest.get(cluster, hour))
+    return oldest
 
 
 def _where(hours: Mapping[str, Sequence[Span]], column: str, moment: Callable[[int], str]) -> str:

@@ -206,13 +206,10 @@ class Store:
             )
 
     def _is_parquet(self, mart: Mart) -> bool:
-        try:
+        with _IfWritten():
             self.spark.read.schema("x int").parquet(f"{literal(self.place)}/{mart.name}").schema  # noqa: B018  # lists
-        except AnalysisException as failure:
-            if failure.getCondition() not in _ABSENT:
-                raise
-            return False
-        return True
+            return True
+        return False
 
     def version(self) -> int | None:
         """Return the version of the store; `None` if there is none."""
@@ -230,13 +227,10 @@ class Store:
 
     def _properties(self) -> Mapping[str, str]:
         """Return the table properties of `landing`; none if there is no store."""
-        try:
+        with _IfWritten():
             (detail,) = self.spark.sql(f"DESCRIBE DETAIL {self._sql_name(LANDING)}").select("properties").collect()
-        except AnalysisException as failure:
-            if failure.getCondition() in _ABSENT:
-                return {}
-            raise
-        return detail[0] or {}
+            return detail[0] or {}
+        return {}
 
     def _set(self, properties: Mapping[str, str]) -> None:
         self.spark.sql(f"ALTER TABLE {self._sql_name(LANDING)} SET TBLPROPERTIES ({_listed(properties)})")
@@ -253,19 +247,16 @@ class Store:
 
     def find(self, table: StoredTable) -> DataFrame | None:
         """Read a table as `read` does; `None` if it was never written."""
-        try:
+        with _IfWritten():
             found = self.spark.read.format("delta").load(self._address(table))
             names = set(found.columns)
-        except AnalysisException as failure:
-            if failure.getCondition() not in _ABSENT:
-                raise
-            return None
-        return found.select(
-            *(
-                F.col(field.name) if field.name in names else F.lit(None).cast(field.dataType).alias(field.name)
-                for field in table.schema.fields
+            return found.select(
+                *(
+                    F.col(field.name) if field.name in names else F.lit(None).cast(field.dataType).alias(field.name)
+                    for field in table.schema.fields
+                )
             )
-        )
+        return None
 
     def append(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
         """Add rows in one commit, unless `app` has committed `number` or a higher one to the table.
@@ -293,10 +284,9 @@ class Store:
 
     def expire(self, table: StoredTable, before: date) -> None:
         """Delete the rows of all days before one; no commit if there are none. Files go 7 days after their rows."""
-        if self.find(table) is None:
-            return
         days = f"date < '{before}' AND date > '{DONE_DAY}'"
-        self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE {days}").collect()  # noqa: S608  # an address of the user
+        with _IfWritten():
+            self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE {days}").collect()  # noqa: S608  # an address of the user
 
     def vacuum(self, table: StoredTable, hours: int) -> None:
         """Delete the files that no version of the last hours has, by the log: a listing would cost more each night."""
@@ -317,25 +307,21 @@ class Store:
         self._vacuum(table, "FULL", hours)
 
     def _vacuum(self, table: StoredTable, how: str, hours: int) -> None:
-        # A table that was never written has no files.
-        if self.find(table) is not None:
+        with _IfWritten():
             self.spark.sql(f"VACUUM {self._sql_name(table)} {how} RETAIN {hours} HOURS").collect()
 
     def last_number(self, table: StoredTable, app: str) -> int:
         """Return the highest number that `app` has committed to a table, 0 if there is none. It reads the whole log."""
         entries = self.spark.read.schema("txn struct<appId: string, version: bigint>")
         log, mine = f"{literal(self._address(table))}/_delta_log", F.col("txn.appId") == app
-        try:
+        with _IfWritten():
             parts = (
                 entries.option("pathGlobFilter", "*.json").json(log),
                 entries.option("pathGlobFilter", "*.checkpoint*.parquet").parquet(log),
             )
             found: list[Any] = [part.where(mine).agg(F.max("txn.version")).collect() for part in parts]
-        except AnalysisException as failure:
-            if failure.getCondition() not in _ABSENT:
-                raise
-            return 0
-        return max(number or 0 for ((number,),) in found)
+            return max(number or 0 for ((number,),) in found)
+        return 0
 
     def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
         # The first commit creates the table.
@@ -351,6 +337,16 @@ class Store:
 
     def _sql_name(self, table: StoredTable) -> str:
         return f"delta.`{self._address(table).replace('`', '``')}`"
+
+
+class _IfWritten:
+    """A block that ends without an error if its table was never written."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, failure: object, _trace: object) -> bool:
+        return isinstance(failure, AnalysisException) and failure.getCondition() in _ABSENT
 
 
 def gathered(table: StoredTable, rows: DataFrame) -> DataFrame:
