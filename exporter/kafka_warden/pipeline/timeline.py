@@ -17,6 +17,8 @@ DAY: Final = 86400
 
 POLL: Final = ("cluster_id", "run", "sequence")
 """The key of a poll."""
+CLOCKS: Final = (*POLL, "time", "clock", "parameters")
+"""The columns of the table `polls` that `timeline` needs."""
 
 
 def timeline(polls: DataFrame) -> DataFrame:

@@ -16,7 +16,7 @@ from kafka_warden.pipeline.backtest import lookback
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THROTTLE_PROBLEMS, Trial
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.ops import COLUMNS, no, yes
-from kafka_warden.pipeline.timeline import POLL, timeline
+from kafka_warden.pipeline.timeline import POLL
 
 SUBJECT: Final[Mapping[str, str]] = {
     "topic": "string",
@@ -33,10 +33,12 @@ Condition = Callable[[Trial], tuple[Column, Column]]
 """Whether it holds (null: unknown), and the number that is compared with the threshold."""
 
 
-def signals(history: History, trials: Sequence[Trial]) -> DataFrame:
-    """Return the signals of all trials: `POLL`, `trial` (index), the columns of `SUBJECT`, `on` and `value`."""
-    timed = timeline(history.table("polls"))
-    at, polls = timed.select(*POLL, "at"), timed.drop("schema_version", "time", "clock", "at", "silent_after")
+def signals(history: History, timed: DataFrame, trials: Sequence[Trial]) -> DataFrame:
+    """Return the signals of all trials: `POLL`, `trial` (index), the columns of `SUBJECT`, `on` and `value`.
+
+    `timed`: rows of `timeline`, with the columns of `OF_POLLS`.
+    """
+    at, polls = timed.select(*POLL, "at"), timed.select(*POLL, *OF_POLLS)
     brokers = history.table("brokers").join(polls.select(*POLL, "parameters"), [*POLL])
     problems = brokers.select(*POLL, "broker", F.explode("throttle_problems").alias("entry"))
     problems = problems.select(*POLL, "broker", "entry.side", "entry.problem")
@@ -171,6 +173,8 @@ _POLLS: Final[Mapping[str, Condition]] = {
     "KafkaReassignmentWillMissItsTime": _will_miss,
     "KafkaClusterPartitionLimit": _share_of("partitions", "max_partitions"),
 }
+OF_POLLS: Final = ("parameters", "reassigning_partitions", "eta", "partitions")
+"""Columns of the table `polls` that the conditions use."""
 _CLIENTS: Final[Mapping[str, Condition]] = {
     "KafkaControllerMutationThrottled": lambda _: (F.col("tokens") < 0, F.col("tokens")),
     "KafkaControllerMutationTokensDraining": lambda trial: (

@@ -15,15 +15,15 @@ from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.backtest.alarms import alarms
 from kafka_warden.pipeline.backtest.rules import KINDS, Trial, read_what_if, trials
 from kafka_warden.pipeline.backtest.score import labelled, scores
-from kafka_warden.pipeline.backtest.signals import SUBJECT, signals
+from kafka_warden.pipeline.backtest.signals import OF_POLLS, SUBJECT, signals
 from kafka_warden.pipeline.backtest.truth import EXPORT, FILE, Truth, faults
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.ops import yes
-from kafka_warden.pipeline.session import set_shuffle_partitions
+from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.store import in_list, of_mart
-from kafka_warden.pipeline.timeline import POLL, informative_polls, moment, timeline
+from kafka_warden.pipeline.timeline import CLOCKS, POLL, informative_polls, moment, timeline
 
 _MOMENTS: Final = ("began", "fired", "ended")
 _OF: Final = ("cluster_id", "known_by")
@@ -72,20 +72,39 @@ def _backtest(request: Request[Options], work: marks.Work, asked: Sequence[Trial
     store, trial_frame = request.store, trial_rows(request.spark, asked)
     again = marks.unended(store, ALARMS, work)
     history = History(store, only=again.raw, done=work.done)
-    with request.progress.step("backtest: alarms"):
-        found = labelled(fired(history, asked, trial_frame), trial_frame, happened)
-        again.replace(work, ALARMS, _shown(found, trial_frame), "what_if")
-    with request.progress.step("backtest: rules"):
-        mine = in_list("cluster_id", work.hours)
-        marked = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
-        marks.replace(work, RULES, scores(marked, trial_frame, _clusters(history, marked), happened), mine)
+    with persisted(_polls(history)) as polls:
+        with request.progress.step("backtest: alarms"):
+            found = labelled(fired(history, polls, asked, trial_frame), trial_frame, happened)
+            again.replace(work, ALARMS, _shown(found, trial_frame), "what_if")
+        with request.progress.step("backtest: rules"):
+            mine = in_list("cluster_id", work.hours)
+            marked = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
+            marks.replace(work, RULES, scores(marked, trial_frame, _clusters(polls, marked), happened), mine)
 
 
-def _clusters(history: History, marked: DataFrame) -> DataFrame:
+def _polls(history: History) -> DataFrame:
+    """Return all polls with what they know; they are used many times."""
+    # Only the active controller has current mutation buckets.
+    is_active = F.exists(
+        "controllers", lambda each: F.coalesce(each["values"]["active_controller_count"], F.lit(1.0)) == 1
+    )
+    knows = {
+        "polls": yes(),
+        "reassignments_known": F.col("reassignments_known"),
+        "under_replicated_known": F.col("under_replicated_known"),
+        "min_isr_known": F.col("min_isr_known"),
+        "throttles_known": F.col("reassignments_known") & F.col("lists_known"),
+        "mutations_known": is_active,
+    }
+    known_by = F.array_compact(F.array(*(F.when(known, F.lit(name)) for name, known in knows.items())))
+    columns = dict.fromkeys((*CLOCKS, *OF_POLLS))
+    return timeline(history.table("polls").select(*columns, known_by.alias("known_by")))
+
+
+def _clusters(polls: DataFrame, marked: DataFrame) -> DataFrame:
     """Return `clusters` of `truth.expected`. Stored alarms may be older than the raw polls."""
-    polls = timeline(history.table("polls")).groupBy("cluster_id")
     interval = (F.max("silent_after") / SILENT_AFTER).alias("interval")
-    found = polls.agg(interval, F.min("at").alias("first"), F.max("at").alias("until"))
+    found = polls.groupBy("cluster_id").agg(interval, F.min("at").alias("first"), F.max("at").alias("until"))
     oldest = marked.groupBy("cluster_id", "what_if").agg(F.min("began").alias("oldest"))
     both = found.withColumn("what_if", F.explode(F.array(F.lit(False), F.lit(True))))  # noqa: FBT003
     known = both.join(oldest, ["cluster_id", "what_if"], "left")
@@ -102,12 +121,15 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
     return spark.createDataFrame(rows, _TRIAL)
 
 
-def fired(history: History, asked: Sequence[Trial], trial_frame: DataFrame) -> DataFrame:
+def fired(history: History, polls: DataFrame, asked: Sequence[Trial], trial_frame: DataFrame) -> DataFrame:
     """Return when each trial's condition held: `backtest.alarms.alarms`."""
+    # In one pass, by what the polls know.
+    known = polls.select(*POLL, "at", "silent_after", F.explode("known_by").alias("known_by"))
+    numbered = informative_polls(known, _OF)
     timed = (
-        signals(history, asked)
+        signals(history, polls, asked)
         .join(F.broadcast(trial_frame.select("trial", "wanted", "keep_seconds", "known_by")), "trial")
-        .join(_numbered_polls(history), [*POLL, "known_by"])
+        .join(numbered, [*POLL, "known_by"])
     )
     return alarms(timed)
 
@@ -124,25 +146,6 @@ def of_trials(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
     subject = {name: F.col("subject")[name].cast(kind) for name, kind in SUBJECT.items()}
     times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
     return alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns({**subject, **times})
-
-
-def _numbered_polls(history: History) -> DataFrame:
-    """Number the polls for each value of `known_by`, in one pass."""
-    polls = timeline(history.table("polls"))
-    # Only the active controller has current mutation buckets.
-    is_active = F.exists(
-        "controllers", lambda each: F.coalesce(each["values"]["active_controller_count"], F.lit(1.0)) == 1
-    )
-    knows = {
-        "polls": yes(),
-        "reassignments_known": F.col("reassignments_known"),
-        "under_replicated_known": F.col("under_replicated_known"),
-        "min_isr_known": F.col("min_isr_known"),
-        "throttles_known": F.col("reassignments_known") & F.col("lists_known"),
-        "mutations_known": is_active,
-    }
-    names = F.array_compact(F.array(*(F.when(known, F.lit(name)) for name, known in knows.items())))
-    return informative_polls(polls.select(*POLL, "at", "silent_after", F.explode(names).alias("known_by")), _OF)
 
 
 def _shown(marked: DataFrame, trial_frame: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES, REASSIGNMENTS
 from kafka_warden.pipeline.moves.move_lifetimes import move_lifetimes
 from kafka_warden.pipeline.moves.reassignments import reassignments
-from kafka_warden.pipeline.moves.samples import MOVE, hosts, move_samples
+from kafka_warden.pipeline.moves.samples import MOVE, hosts, move_polls, move_samples
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.store import in_list, of_mart
 from kafka_warden.pipeline.timeline import DAY, POLL, moment
@@ -35,7 +35,7 @@ def run(request: Request[None]) -> None:
 def _moves(request: Request[None], work: marks.Work) -> None:
     again = marks.unended(request.store, MOVES, work)
     history = History(request.store, only=again.raw, done=work.done)
-    with persisted(move_samples(history)) as shown:
+    with persisted(move_polls(history)) as polls, persisted(move_samples(history, polls)) as shown:
         with request.progress.step("moves: samples"):
             again.replace(work, MOVE_SAMPLES, samples_of(shown))
         with request.progress.step("moves: lifetimes"):

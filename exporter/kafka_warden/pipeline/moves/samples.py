@@ -9,21 +9,27 @@ from kafka_warden.formulas import samples
 from kafka_warden.history.tables.moves import LOG_DIR, REASSIGNMENT
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.ops import COLUMNS
-from kafka_warden.pipeline.timeline import POLL, informative_polls, timeline
+from kafka_warden.pipeline.timeline import CLOCKS, POLL, informative_polls, timeline
 
 MOVE: Final = ("cluster_id", "kind", "topic", "topic_id", "partition", "broker")
 PARTITION: Final = (*POLL, "topic", "topic_id", "partition")
 _UNLIMITED: Final = float("inf")
 
 
-def move_samples(history: History) -> DataFrame:
+def move_polls(history: History) -> DataFrame:
+    """Return the polls of `move_samples`, which uses them many times."""
+    return timeline(
+        history.table("polls").select(*CLOCKS, "reassignments_known", "predicted", "predicted_bottleneck")
+    ).drop("parameters")
+
+
+def move_samples(history: History, polls: DataFrame) -> DataFrame:
     """Join each row of `moves` with its poll, its replicas and its brokers, and number the lifetimes of each move.
 
     A lifetime ends at the first poll that knows the moves and does not list this one; a restart of the sidecar, or an
     hour without a poll, ends none. Columns besides those of the tables: `life`, its number; `between` (s since the
     previous poll of this lifetime, null in its first); `grown` (bytes); `limit`; `use`; `rate`.
     """
-    polls = timeline(history.table("polls"))
     answered = history.table("brokers").where(F.col("log_dirs").isNotNull()).select(*POLL, "broker")
     by_poll = informative_polls(polls.where("reassignments_known"))
     by_broker = informative_polls(answered.join(polls, [*POLL]), ("cluster_id", "broker"))
