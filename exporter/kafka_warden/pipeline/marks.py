@@ -176,11 +176,11 @@ def unended(store: Store, mart: Mart, work: Work) -> Unended:
     """
     since = {cluster: spans[0][0] - MARGIN for cluster, spans in work.hours.items()}
     changed = Unended({cluster: (hour, DONE_DAY) for cluster, hour in since.items()}).rows(mart)
-    stays = " OR ".join(
-        f"({in_list('cluster_id', [cluster])} AND began < {_timestamp(hour)} AND ended < {_timestamp(hour + MARGIN)})"
+    stays = _any(
+        f"{in_list('cluster_id', [cluster])} AND began < {_timestamp(hour)} AND ended < {_timestamp(hour + MARGIN)}"
         for cluster, hour in _oldest_hours(store, since).items()
     )
-    last = F.max(F.when(F.expr(stays or "false"), F.col("ended")))
+    last = F.max(F.when(F.expr(stays), F.col("ended")))
     ends = (F.floor(F.unix_seconds(each) / HOUR) for each in (F.min("began"), last))
     rows: list[Any] = store.read(of_mart(mart)).where(changed).groupBy("cluster_id").agg(*ends).collect()
     first = since | {cluster: min(since[cluster], hour) for cluster, hour, _ in rows}
@@ -212,7 +212,7 @@ def _where(hours: Mapping[str, Sequence[Span]], column: str, moment: Callable[[i
 
 
 def _any(conditions: Iterable[str]) -> str:
-    return f"({' OR '.join(f'({each})' for each in conditions)})"
+    return f"({' OR '.join(f'({each})' for each in conditions) or 'false'})"
 
 
 def _timestamp(hour: int) -> str:
