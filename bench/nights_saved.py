@@ -12,10 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.s3.models import s3_backends
-
-from tests.support.s3 import BUCKET
+from tests.support.s3 import BUCKET, backend
 
 FILE: Final = "saved.tar"
 _MADE_OF: Final = "run.json"
@@ -42,7 +39,7 @@ def save(folder: Path, state: Saved) -> None:
     part = folder / f"{FILE}.part"
     with tarfile.open(part, "w", format=tarfile.PAX_FORMAT) as tar:
         _add(tar, _MADE_OF, json.dumps(by_field(state)).encode(), 0.0)
-        for name, key in _backend().get_bucket(BUCKET).keys.items():
+        for name, key in backend().get_bucket(BUCKET).keys.items():
             _add(tar, name, key.value, key.last_modified.replace(tzinfo=UTC).timestamp())
     part.replace(folder / FILE)
 
@@ -59,7 +56,7 @@ def restore(folder: Path) -> Saved | None:
             if member.name == _MADE_OF:
                 state = Saved(**json.load(content))
                 continue
-            made = _backend().put_object(BUCKET, member.name, content.read())
+            made = backend().put_object(BUCKET, member.name, content.read())
             made.last_modified = datetime.fromtimestamp(member.mtime, UTC).replace(tzinfo=None)
     return state
 
@@ -68,7 +65,3 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes, time: float) -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mtime = len(content), time
     tar.addfile(member, io.BytesIO(content))
-
-
-def _backend() -> Any:
-    return s3_backends[DEFAULT_ACCOUNT_ID]["aws"]

@@ -35,9 +35,12 @@ def sockets_closed() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def fast_compiler() -> Iterator[None]:
-    """Use the JVM's compiler that starts fast, in processes of tests too: tests end before the other one pays off."""
+    """Use the JVM's compiler that starts fast, in processes of tests too: tests end before the other one pays off.
+
+    The JVM keeps only 48 MB of code with it alone. These tests compile more, and it would compile parts of it again.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        patch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC")
         yield
 
 

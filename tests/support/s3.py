@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.s3.models import S3Backend, s3_backends
 from werkzeug.serving import make_server
 
 BUCKET: Final = "history"
@@ -68,10 +70,17 @@ class Bucket:
         }
 
 
+def backend() -> S3Backend:
+    """Return what has the objects of all buckets of this process."""
+    return s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
+
+
 @contextmanager
 def serving(bucket: Bucket | None = None) -> Iterator[Bucket]:
     """Serve an empty bucket for the block."""
     bucket = bucket or Bucket()
+    # It has the objects of what was served before.
+    backend().reset()
     server = make_server("127.0.0.1", 0, bucket, threaded=True)
     bucket.address = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
