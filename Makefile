@@ -161,7 +161,7 @@ fleet: setup ## a generated week of history with the truth beside it, in fleet-w
 rollup-bench: setup ## the pipeline's roll-up of 10 to 100 million samples, with DuckDB beside it; an hour, 4 GB of memory, 10 GB of disk
 	$(VENV)/python -m bench.rollup $(ARGS)
 
-nights-bench: setup ## what a night of the pipeline costs when its store on S3 is 90 days old; an hour
+nights-bench: setup ## what a night of the pipeline costs when its store on S3 is 90 days old; an hour and a half
 	$(VENV)/python -m bench.nights $(ARGS)
 
 docs: setup ## make docs/metrics.md and the other generated documents
