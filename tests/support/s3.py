@@ -79,7 +79,7 @@ def backend() -> S3Backend:
 def serving(bucket: Bucket | None = None) -> Iterator[Bucket]:
     """Serve an empty bucket for the block."""
     bucket = bucket or Bucket()
-    # It has the objects of what was served before.
+    # Moto keeps the objects of all buckets that were served before.
     backend().reset()
     server = make_server("127.0.0.1", 0, bucket, threaded=True)
     bucket.address = f"http://127.0.0.1:{server.server_port}"
