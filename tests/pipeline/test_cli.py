@@ -5,7 +5,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from kafka_warden.errors import HistoryFileError, KafkaWardenError, MartError, T
 from kafka_warden.pipeline.cli import JOBS, load, parser
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.session import ROWS, adapt, set_shuffle_partitions
+from kafka_warden.pipeline.session import ROWS, adapt, java_options, set_shuffle_partitions
 from tests.history.places import write
 from tests.history.replay import scene_polls
 from tests.pipeline.commands import PLAIN
@@ -148,6 +148,24 @@ def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) ->
     adapt(other)
     set_shuffle_partitions(other, 100 * ROWS)
     assert other.conf.get("spark.sql.shuffle.partitions") == "100"
+
+
+@pytest.mark.parametrize(
+    ("given", "collector"),
+    [
+        ({}, "-XX:+UseParallelGC"),
+        ({"JAVA_TOOL_OPTIONS": "-Xss2m -XX:+UseG1GC"}, None),
+        ({"JDK_JAVA_OPTIONS": "-XX:+UseSerialGC"}, None),
+        ({"SPARK_SUBMIT_OPTS": "-XX:+UseSerialGC -Xss2m"}, None),
+        ({"JAVA_TOOL_OPTIONS": "-XX:+UseStringDeduplication -XX:-UseG1GC"}, "-XX:+UseParallelGC"),
+    ],
+)
+def test_garbage_collector_that_was_chosen_stays(given: Mapping[str, str], collector: str | None) -> None:
+    """A JVM with two does not start."""
+    flags = list(java_options(given))
+    assert flags[1:] == ([] if collector is None else [collector])
+    command = ["java", *flags, *given.get("SPARK_SUBMIT_OPTS", "").split(), "-version"]
+    assert run_program(*command, env={"PATH": os.environ["PATH"], **given}).returncode == 0
 
 
 def test_without_spark_the_extra_is_named() -> None:

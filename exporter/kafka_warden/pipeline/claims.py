@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 
 from kafka_warden.errors import StoreInUseError
 from kafka_warden.pipeline.failures import SPARK_FAILURES
+from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.store import Store, StoredTable
 
 LEASE: Final = 900.0
@@ -132,7 +133,7 @@ class Claim:
         self.batches, self.vacuumed = found.batches, found.vacuumed
         if takes_over:
             for each in fenced(self.store):
-                self.append(each, self.store.spark.createDataFrame([], each.schema))
+                self.append(each, of_rows(self.store.spark, [], each.ddl))
 
     @contextmanager
     def upkeep(self) -> Iterator[None]:
@@ -168,7 +169,7 @@ class Claim:
         return self._rows([(None, None, self.run, self.store.writer, until, None)])
 
     def _rows(self, rows: list[Any]) -> DataFrame:
-        return self.store.spark.createDataFrame(rows, table(self.job).schema)
+        return of_rows(self.store.spark, rows, table(self.job).ddl)
 
     def _number(self) -> int:
         return self.run * COMMITS + next(self._commits)

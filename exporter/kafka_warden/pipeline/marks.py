@@ -19,7 +19,7 @@ from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
 from kafka_warden.pipeline.marts import Mart, backtest, forecast, moves, plan, rollup, shaped
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.spans import joined
-from kafka_warden.pipeline.store import DONE_DAY, LANDING, Store, day_of, in_list, of_mart, raw, unix_time
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, of_mart, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY
 
 LARGEST: Final = "replicas"
@@ -116,17 +116,20 @@ def replace(work: Work, mart: Mart, frame: DataFrame, where: str) -> None:
 
 def _begin(claim: Claim, start: float, end: float) -> Work:
     chosen, store = start > 0.0 or end != math.inf, claim.store
-    done = store.done()
     # A cluster without a mark has no rows of batches before all marks.
     least = 0 if chosen else min(claim.batches.values(), default=0)
-    batches = F.col("batch").between(least + 1, done)
-    taken = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE) & batches)
+    is_new = F.col("how").isin(How.NEW, How.MERGE) & (F.col("batch") > least)
+    taken = store.read(LANDING).where(is_new | (F.col("how") == DONE))
     ends = (F.floor(F.col(name) / HOUR).alias(name) for name in ("since", "until"))
     replicas = F.sum(F.when(F.col("table") == LARGEST, F.col("rows")))
     found: list[Any] = taken.groupBy("cluster_id", "batch", *ends).agg(replicas).collect()
+    # The row of the last complete batch is of no cluster.
+    done = next((batch for cluster, batch, *_ in found if cluster is None), 0)
     limits = (start // HOUR, -(-end // HOUR) if end != math.inf else end)
     hours, rows = defaultdict(list), 0
     for cluster, batch, since, until, part in found:
+        if cluster is None or batch > done:
+            continue
         if chosen or batch > claim.batches.get(cluster, 0):
             span = (max(since, limits[0]), min(until + 1, limits[1]))
             if span[0] < span[1]:

@@ -1,6 +1,7 @@
 """Starts the Spark session of a command."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -67,6 +68,12 @@ AT_START: Final[Mapping[str, str]] = {
 
 _LOOPBACK: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 """A local master needs no connection from outside."""
+
+_COLLECTOR: Final = "-XX:+UseParallelGC"
+"""A job has no user who waits for a pause. With the default, G1, a roll-up takes a tenth longer."""
+_CHOSEN: Final = re.compile(r"-XX:\+Use\w+GC\b")
+_FLAGS_OF_JVM: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+"""Variables of the environment. A JVM with two collectors does not start."""
 
 _HELPERS: Final = (
     "api.python.PythonUtils",
@@ -135,7 +142,7 @@ def make(
             settings |= put_if_absent.LOG_STORE
     if not submitted:
         settings |= {"spark.master": master or LOCAL, "spark.driver.memory": memory}
-        settings["spark.driver.extraJavaOptions"] = f"-Dlog4j2.configurationFile={_LOG.as_uri()}"
+        settings["spark.driver.extraJavaOptions"] = " ".join(java_options(os.environ))
         if settings["spark.master"].startswith("local"):
             settings |= _LOOPBACK
             # Workers need this Python and its libraries, not the first one on the PATH. Only spark-submit reads
@@ -147,6 +154,13 @@ def make(
     for helper in _HELPERS:
         java_import(session._jvm, f"org.apache.spark.{helper}")  # noqa: SLF001  # pyspark has no other name for it
     return session
+
+
+def java_options(environment: Mapping[str, str]) -> Iterator[str]:
+    """Yield the flags of the driver's JVM. A collector that the environment chooses stays."""
+    yield f"-Dlog4j2.configurationFile={_LOG.as_uri()}"
+    if not any(_CHOSEN.search(environment.get(name, "")) for name in _FLAGS_OF_JVM):
+        yield _COLLECTOR
 
 
 def connect(remote: str, more: Mapping[str, str] | None = None) -> SparkSession:

@@ -23,6 +23,7 @@ from kafka_warden.history.schema import TABLES, ddl
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline.addresses import address, literal
 from kafka_warden.pipeline.failures import SPARK_FAILURES
+from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.marts.mart import Mart, parsed
 
 VERSION: Final = 1
@@ -243,7 +244,7 @@ class Store:
     def read(self, table: StoredTable) -> DataFrame:
         """Read a table: no rows if it was never written, null in columns that were added later."""
         found = self.find(table)
-        return self.spark.createDataFrame([], table.schema) if found is None else found
+        return of_rows(self.spark, [], table.ddl) if found is None else found
 
     def find(self, table: StoredTable) -> DataFrame | None:
         """Read a table as `read` does; `None` if it was never written."""

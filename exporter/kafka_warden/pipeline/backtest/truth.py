@@ -15,6 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.errors import TruthError
 from kafka_warden.pipeline.backtest import alertmanager
+from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.ops import yes
 from kafka_warden.pipeline.session import persisted
 
@@ -49,7 +50,7 @@ def faults(spark: SparkSession, known: Truth) -> DataFrame:
     """
     folder = known.place
     if folder.endswith(EXPORT):
-        return spark.createDataFrame(_exported(known), FORM)
+        return of_rows(spark, _exported(known), FORM)
     place = f"{folder.rstrip('/')}/{FILE}"
     if "://" in place:
         return _read(spark, place)

@@ -22,6 +22,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.history.parquet.footers import Range
 from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.compaction import compact
+from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, Gap, How, Known, Planned
 from kafka_warden.pipeline.ingest.topic import PLACE
@@ -119,7 +120,7 @@ def plan(claim: Claim, batch: int, decided: Iterable[Planned], more: Iterable[Se
         StoreInUseError: another process has taken over.
     """
     store = claim.store
-    rows = store.spark.createDataFrame([*landing_rows(store, batch, decided), *more], LANDING.schema)
+    rows = of_rows(store.spark, [*landing_rows(store, batch, decided), *more], LANDING.ddl)
     claim.append(LANDING, gathered(LANDING, rows))
     # If Delta has skipped it, the batch is that of another process, and its tables have no fence against this run.
     claim.check()
@@ -158,7 +159,7 @@ def write(
     # All tables at once: a large one may be a single task, which would leave the other cores idle.
     with ThreadPoolExecutor() as threads:
         list(threads.map(put, taken, taken.values()))
-    done = store.spark.createDataFrame([(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.schema)
+    done = of_rows(store.spark, [(batch, DONE, *[None] * 10, store.writer, DONE_DAY)], LANDING.ddl)
     claim.replace(LANDING, done, f"date = '{DONE_DAY}'")
     claim.check()
 

@@ -11,6 +11,7 @@ from typing import Final, Self
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.ingest.offsets import Span
 
 SCHEME: Final = "kafka://"
@@ -61,7 +62,7 @@ class Topic:
         """
         wanted = [each for each in spans if each.after > each.first]
         if not wanted:
-            return spark.createDataFrame([], "value binary, partition int")
+            return of_rows(spark, [], "value binary, partition int")
         options = {f"kafka.{key}": value for key, value in self.properties.items()}
         options |= {"kafka.bootstrap.servers": self.servers, "failOnDataLoss": "false"}
         options |= {

@@ -17,6 +17,7 @@ from kafka_warden.pipeline.backtest.rules import KINDS, Trial, read_what_if, tri
 from kafka_warden.pipeline.backtest.score import labelled, scores
 from kafka_warden.pipeline.backtest.signals import OF_POLLS, SUBJECT, signals
 from kafka_warden.pipeline.backtest.truth import EXPORT, FILE, Truth, faults
+from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
@@ -118,7 +119,7 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
         rule = each.rule
         trial = (index, rule.name, each.threshold, each.what_if, rule.unit, each.wanted, each.wanted)
         rows.append((*trial, rule.keep_seconds, rule.least_fault, rule.known_by, list(rule.detects)))
-    return spark.createDataFrame(rows, _TRIAL)
+    return of_rows(spark, rows, _TRIAL)
 
 
 def fired(history: History, polls: DataFrame, asked: Sequence[Trial], trial_frame: DataFrame) -> DataFrame:

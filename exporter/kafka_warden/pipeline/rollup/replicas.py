@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.replica_state import STATES
@@ -54,8 +54,9 @@ def _column(state: str) -> str:
 
 def _with_states(counted: DataFrame) -> DataFrame:
     """Combine the counts by state into one map. Until then they are columns, which Spark aggregates in place."""
-    pairs: list[Column] = []
-    for state in STATES:
-        pairs += [F.lit(str(state)), F.col(_column(state))]
-    states = F.map_filter(F.create_map(*pairs), lambda _, count: count > 0)
-    return counted.withColumn("states", states).drop(*(_column(state) for state in STATES))
+    counts = {str(state): F.col(_column(state)) for state in STATES}
+    pairs = [part for state, count in counts.items() for part in (F.lit(state), count)]
+    several = F.map_filter(F.create_map(*pairs), lambda _, count: count > 0)
+    # Most replicas are in one state for the whole window, and Spark does not compile `map_filter`.
+    only = (F.when(count == F.col("samples"), F.create_map(F.lit(state), count)) for state, count in counts.items())
+    return counted.withColumn("states", F.coalesce(*only, several)).drop(*map(_column, STATES))

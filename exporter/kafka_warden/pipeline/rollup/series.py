@@ -33,39 +33,49 @@ def days(clusters: DataFrame, brokers: DataFrame, log_dirs: DataFrame) -> DataFr
     limits = ("broker_limit", "network")
     of_day = clusters.groupBy(*_DAY).agg(*(F.max_by(f"{name}_last", "start").alias(name) for name in limits))
     limited = brokers.join(of_day, list(_DAY), "left")
-    broker, cluster, unknown = F.col("broker").cast("string"), F.lit("cluster"), F.lit(None).cast("double")
+    broker, unknown = F.col("broker").cast("string"), F.lit(None)
+    # A mart is read once, and all are aggregated at once: Delta and Spark take long for each, however few the rows.
     parts = (
-        _daily(clusters, cluster, "partitions", "counted_max", F.col("partitions_limit_last")),
-        _daily(clusters, cluster, "bytes_in", "bytes_in_mean", unknown),
-        _daily(limited, broker, "replicas", "counted_max", F.col("broker_limit")),
-        _daily(limited, broker, "bytes_in", "bytes_in_mean", F.col("network")),
-        _daily(
+        _hourly(
+            clusters,
+            F.lit("cluster"),
+            _one("partitions", "counted_max", F.col("partitions_limit_last")),
+            _one("bytes_in", "bytes_in_mean", unknown),
+        ),
+        _hourly(
+            limited,
+            broker,
+            _one("replicas", "counted_max", F.col("broker_limit")),
+            _one("bytes_in", "bytes_in_mean", F.col("network")),
+        ),
+        _hourly(
             log_dirs,
             F.concat_ws(":", broker, "log_dir"),
-            "disk_bytes",
-            "used_bytes_max",
-            F.col("total_bytes_last"),
+            _one("disk_bytes", "used_bytes_max", F.col("total_bytes_last")),
         ),
     )
-    return reduce(DataFrame.unionByName, parts)
+    return (
+        reduce(DataFrame.unionByName, parts)
+        .groupBy(*_SERIES, "day")
+        .agg(F.max("value").alias("value"), F.count("value").alias("hours"), F.max_by("limit", "start").alias("limit"))
+    )
 
 
-def _daily(hours: DataFrame, subject: Column, what: str, value: str, limit: Column) -> DataFrame:
-    """Return the days of the series of one quantity."""
+def _one(what: str, value: str, limit: Column) -> Column:
+    """Return the quantity of one series in an hour."""
+    numbers = {"value": F.col(value), "limit": limit}
+    return F.struct(F.lit(what).alias("what"), *(each.cast("double").alias(name) for name, each in numbers.items()))
+
+
+def _hourly(hours: DataFrame, subject: Column, *series: Column) -> DataFrame:
+    """Return the hours of the series of a subject, each a row."""
     labels = {"broker": "int", "log_dir": "string"}
-    named = hours.select(
-        "cluster_id",
-        "day",
-        "start",
+    return hours.select(
+        *(*_DAY, "start"),
         subject.alias("subject"),
-        F.lit(what).alias("what"),
         *(
             (F.col(name) if name in hours.columns else F.lit(None)).cast(kind).alias(name)
             for name, kind in labels.items()
         ),
-        F.col(value).cast("double").alias("value"),
-        limit.alias("limit"),
-    )
-    return named.groupBy(*_SERIES, "day").agg(
-        F.max("value").alias("value"), F.count("value").alias("hours"), F.max_by("limit", "start").alias("limit")
+        F.inline(F.array(*series)),
     )

@@ -12,6 +12,7 @@ from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, ReassignmentError
 from kafka_warden.pipeline import marks
+from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.plan.latest import Latest, latest, percentiles
 from kafka_warden.pipeline.jobs.plan.rows import row
@@ -89,7 +90,7 @@ def run(request: Request[Options]) -> int:
     rows = [row(plan, one, each, file, share) for (one, plan), each in zip(plans, documents, strict=True)]
     mine = in_list("cluster_id", [str(found.snapshot.cluster_id)])
     with marks.working(request.store, JOB.name) as work:
-        marks.replace(work, PLANS, request.spark.createDataFrame(rows, PLANS.ddl), mine)
+        marks.replace(work, PLANS, of_rows(request.spark, rows, PLANS.ddl), mine)
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 
 
