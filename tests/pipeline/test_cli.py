@@ -156,6 +156,7 @@ def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) ->
         ({}, "-XX:+UseParallelGC"),
         ({"JAVA_TOOL_OPTIONS": "-Xss2m -XX:+UseG1GC"}, None),
         ({"JDK_JAVA_OPTIONS": "-XX:+UseSerialGC"}, None),
+        ({"_JAVA_OPTIONS": "-XX:+UseSerialGC"}, None),
         ({"SPARK_SUBMIT_OPTS": "-XX:+UseSerialGC -Xss2m"}, None),
         ({"JAVA_TOOL_OPTIONS": "-XX:+UseStringDeduplication -XX:-UseG1GC"}, "-XX:+UseParallelGC"),
     ],

@@ -19,7 +19,7 @@ from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME
 from kafka_warden.pipeline.backtest.truth import Truth
 from kafka_warden.pipeline.jobs import backtest, report
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
-from kafka_warden.pipeline.report.numbers import count, share
+from kafka_warden.pipeline.report.numbers import count, duration, share
 from tests.pipeline.stored import mart, request, stored
 
 pytestmark = pytest.mark.full_pipeline
@@ -78,7 +78,7 @@ def test_every_alarm_is_labelled(week: Week) -> None:
 
 
 def test_the_page_has_the_figures_of_the_mart(week: Week) -> None:
-    """Of every rule, precision and recall among them."""
+    """Of every rule: alarms, delay, precision and recall."""
     rows = {row[0]: row[1:] for row in _table(week.page)}
     assert len(rows) == len(week.rules)
     for name, expected in week.rules.items():
@@ -86,7 +86,9 @@ def test_the_page_has_the_figures_of_the_mart(week: Week) -> None:
         numbers = [count(expected[part]) for part in ("alarms", "true_alarms", "false_alarms", "missed")]
         precision = share(expected["precision"]) if expected["alarms"] else "none"
         recall = share(expected["recall"]) if expected["events"] != 0 else "none"
-        assert shown == [*numbers, precision, recall], name
+        missed_all = expected["missed"] is not None and expected["missed"] == expected["events"]
+        delay = "none" if missed_all else duration(expected["delay_seconds"])
+        assert shown == [*numbers, delay, precision, recall], name
     raised = [row[0] != count(0) for row in rows.values()]
     assert raised == sorted(raised, reverse=True), "what raised nothing comes last"
 

@@ -125,6 +125,17 @@ def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, mon
     assert files() == [1, 1]
 
 
+@pytest.mark.parametrize("cluster", ["one", None])
+def test_batch_that_is_not_complete_is_left(spark: SparkSession, tmp_path: Path, cluster: str | None) -> None:
+    """Its rows are not there yet, of whatever cluster it is."""
+    store = Store(spark, tmp_path)
+    store.create([])
+    plan(store, 1, "one")
+    plan(store, 2, cluster, 1, complete=False)
+    with working(store, "rollup") as work:
+        assert (work.done, work.hours) == (1, {"one": [(HOURS, HOURS + 1)]})
+
+
 def put(store: Store, table: StoredTable, rows: Sequence[Mapping[str, Any]]) -> None:
     """Append rows, null in all other columns."""
     for row in rows:
@@ -132,12 +143,13 @@ def put(store: Store, table: StoredTable, rows: Sequence[Mapping[str, Any]]) -> 
         store.append(table, store.spark.range(1).select(*one), "test", time.time_ns())
 
 
-def plan(store: Store, batch: int, cluster: str, hour: int = 0) -> None:
-    """Commit a complete batch of a file of one hour."""
+def plan(store: Store, batch: int, cluster: str | None, hour: int = 0, *, complete: bool = True) -> None:
+    """Commit a batch of a file of one hour."""
     since = FIRST.timestamp() + 3600 * hour
     span = (cluster, "run", 0, 9, since, since + 90.0, 10)
     row = (batch, str(How.NEW), "polls", *span, f"{batch}.parquet", 1, store.writer, FIRST.date())
     done = (batch, DONE, *[None] * 10, store.writer, DONE_DAY)
     with holding(store, "ingest", lambda _: ()) as claim:
         claim.append(LANDING, store.spark.createDataFrame([row], LANDING.ddl))
-        claim.replace(LANDING, store.spark.createDataFrame([done], LANDING.ddl), f"date = '{DONE_DAY}'")
+        if complete:
+            claim.replace(LANDING, store.spark.createDataFrame([done], LANDING.ddl), f"date = '{DONE_DAY}'")

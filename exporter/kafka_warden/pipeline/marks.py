@@ -122,15 +122,12 @@ def _begin(claim: Claim, start: float, end: float) -> Work:
     taken = store.read(LANDING).where(is_new | (F.col("how") == DONE))
     ends = (F.floor(F.col(name) / HOUR).alias(name) for name in ("since", "until"))
     replicas = F.sum(F.when(F.col("table") == LARGEST, F.col("rows")))
-    found: list[Any] = taken.groupBy("cluster_id", "batch", *ends).agg(replicas).collect()
-    # The row of the last complete batch is of no cluster.
-    done = next((batch for cluster, batch, *_ in found if cluster is None), 0)
+    found: list[Any] = taken.groupBy("how", "cluster_id", "batch", *ends).agg(replicas).collect()
+    done = max((row["batch"] for row in found if row["how"] == DONE), default=0)
     limits = (start // HOUR, -(-end // HOUR) if end != math.inf else end)
     hours, rows = defaultdict(list), 0
-    for cluster, batch, since, until, part in found:
-        if cluster is None or batch > done:
-            continue
-        if chosen or batch > claim.batches.get(cluster, 0):
+    for how, cluster, batch, since, until, part in found:
+        if how != DONE and batch <= done and (chosen or batch > claim.batches.get(cluster, 0)):
             span = (max(since, limits[0]), min(until + 1, limits[1]))
             if span[0] < span[1]:
                 hours[cluster].append((int(span[0]), int(span[1])))

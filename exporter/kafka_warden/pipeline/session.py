@@ -72,7 +72,7 @@ _LOOPBACK: Final[Mapping[str, str]] = {"spark.driver.bindAddress": "127.0.0.1", 
 _COLLECTOR: Final = "-XX:+UseParallelGC"
 """A job has no user who waits for a pause. With the default, G1, a roll-up takes a tenth longer."""
 _CHOSEN: Final = re.compile(r"-XX:\+Use\w+GC\b")
-_FLAGS_OF_JVM: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
+_FLAGS_OF_JVM: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 """Variables of the environment. A JVM with two collectors does not start."""
 
 _HELPERS: Final = (
