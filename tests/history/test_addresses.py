@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow.fs as pafs
 import pytest
 
-from kafka_warden.history.parquet.footers import existing, inventory
+from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.pipeline.addresses import address
 
 FILE = "/one/polls/date=2026-11-20/hour=06/kafka-warden-1.parquet"
@@ -51,26 +51,3 @@ def test_files_have_the_address_of_their_folder(given: str, monkeypatch: pytest.
     (file,) = inventory(given).files
     assert (file.place, file.path, file.table, file.size) == (f"{folder}{FILE}", f"{path}{FILE}", "polls", 7)
     assert address(given) == folder
-
-
-class Known:
-    """A file system with one file."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def get_file_info(self, paths: list[str]) -> list[Any]:
-        """Say which paths are files."""
-        kinds = (pafs.FileType.File if path == self.path else pafs.FileType.NotFound for path in paths)
-        return [pafs.FileInfo(path, type=kind) for path, kind in zip(paths, kinds, strict=True)]
-
-
-@pytest.mark.parametrize("given", ADDRESSES)
-def test_files_of_a_batch_are_found_again(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By their addresses in `landing`."""
-    folder, path = ADDRESSES[given]
-    known = Known(f"{path}{FILE}")
-    monkeypatch.setattr(
-        "kafka_warden.history.parquet.footers._from_uri", lambda text: (known, f"{path}{text.removeprefix(folder)}")
-    )
-    assert existing({f"{folder}{FILE}", f"{folder}{FILE}.gone"}) == {f"{folder}{FILE}"}

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from pyspark.sql import SparkSession
 from kafka_warden.errors import StoreInUseError
 from kafka_warden.pipeline import claims
 from kafka_warden.pipeline import store as store_module
-from kafka_warden.pipeline.claims import Claim, holding, read
+from kafka_warden.pipeline.claims import Claim, Marks, holding, read
 from kafka_warden.pipeline.store import PROPERTIES, Store, StoredTable
 from kafka_warden.pipeline.timeline import DAY
 
@@ -103,6 +104,16 @@ def test_holder_past_its_lease_commits_nothing(store: Store, held: Claim, monkey
     assert numbers(store) == [1, 3]
     assert read(store, "job").batches == {"cluster": 9}
     assert read(store, "job").until is claims.ENDED
+
+
+def test_clock_that_was_ahead_stops_nothing() -> None:
+    """A lease ends within minutes, and a vacuum was not tomorrow: another machine's clock may differ by less."""
+    now = time.time()
+    held = [Marks(1, "elsewhere:1:abc", now + 60 * minutes, {}).is_held() for minutes in (-1, 1, 20, 60 * 24)]
+    assert held == [False, True, True, False]
+    store: Any = SimpleNamespace(today=lambda: date(2026, 11, 20))
+    due = [Claim(store, "job", 1, vacuumed=date(2026, 11, day)).is_new_day() for day in (19, 20, 21)]
+    assert due == [True, False, True]
 
 
 def test_process_of_this_machine_that_is_gone_is_known() -> None:

@@ -155,6 +155,7 @@ def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) ->
     [
         ({}, "-XX:+UseParallelGC"),
         ({"JAVA_TOOL_OPTIONS": "-Xss2m -XX:+UseG1GC"}, None),
+        ({"spark.driver.defaultJavaOptions": "-XX:+UseG1GC"}, None),
         ({"JDK_JAVA_OPTIONS": "-XX:+UseSerialGC"}, None),
         ({"_JAVA_OPTIONS": "-XX:+UseSerialGC"}, None),
         ({"SPARK_SUBMIT_OPTS": "-XX:+UseSerialGC -Xss2m"}, None),
@@ -163,7 +164,7 @@ def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) ->
 )
 def test_garbage_collector_that_was_chosen_stays(given: Mapping[str, str], collector: str | None) -> None:
     """A JVM with two does not start."""
-    flags = list(java_options(given))
+    flags = list(java_options(given, given))
     assert flags[1:] == ([] if collector is None else [collector])
     command = ["java", *flags, *given.get("SPARK_SUBMIT_OPTS", "").split(), "-version"]
     assert run_program(*command, env={"PATH": os.environ["PATH"], **given}).returncode == 0

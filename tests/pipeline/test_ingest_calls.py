@@ -1,6 +1,6 @@
 """What a call of `ingest` on a topic takes and reports, by answers of brokers and rows of a store that a test gives."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.errors import StoreError
 from kafka_warden.pipeline.ingest import of_topic, offsets
 from kafka_warden.pipeline.ingest.batch import Summary
 from kafka_warden.pipeline.ingest.brokers import Described
@@ -39,7 +38,8 @@ class Scene:
     """Place of a partition to the last offset that was taken of it."""
     batches: list[list[Span]] = field(default_factory=list)
     read: list[Span] = field(default_factory=list)
-    written: list[int] = field(default_factory=list)
+    completed: list[tuple[int, list[str]]] = field(default_factory=list)
+    """Batches, and the places of them that are here."""
 
     def describe(self, _: Topic) -> Described:
         """Answer."""
@@ -55,10 +55,10 @@ class Scene:
         """Return what was taken below a place."""
         return {at: last for at, last in self.taken.items() if at.startswith(place)}
 
-    def write(self, _claim: Any, batch: int, *_: Any, again: bool) -> None:
+    def complete(self, _: Any, batch: int, rows: list[Any], is_here: Callable[[Any], bool], *_more: Any) -> list[str]:
         """Complete a batch."""
-        assert again
-        self.written.append(batch)
+        self.completed.append((batch, [row["place"] for row in rows if is_here(row)]))
+        return [row["place"] for row in rows if not is_here(row)]
 
     def call(self) -> list[str]:
         """Call `ingest`, and return what it reports."""
@@ -90,7 +90,7 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
     monkeypatch.setattr(of_topic, "last_batch", lambda _: (7, made.interrupted))
     monkeypatch.setattr(of_topic, "_last", made.last)
     monkeypatch.setattr(of_topic, "_take", made.take)
-    monkeypatch.setattr(of_topic, "write", made.write)
+    monkeypatch.setattr(of_topic, "complete", made.complete)
     monkeypatch.setattr(of_topic, "persisted", persisted)
     monkeypatch.setattr("kafka_warden.pipeline.ingest.messages.opened", lambda frame: frame)
     monkeypatch.setattr(Topic, "read", read)
@@ -188,13 +188,13 @@ def test_interrupted_batch_is_completed_first(scene: Scene, now: Described, read
     scene.taken = {"kafka:cluster/history/one/0": 8}
     scene.answers = [now]
     assert [line[: len(start)] for line, start in zip(scene.call(), said, strict=True)] == said
-    assert (scene.read, scene.written) == (read, [7])
+    assert (scene.read, scene.completed) == (read, [(7, ["kafka:cluster/history/one/0"])])
     assert scene.batches == [[Span(0, 0 if now.topic_id == "two" else max(9, now.logs[0].first), 20)]]
 
 
-def test_interrupted_batch_of_another_topic_is_not_passed_by(scene: Scene) -> None:
-    """Its rows would be lost: the message names it."""
+def test_interrupted_batch_of_another_topic_is_left_to_it(scene: Scene) -> None:
+    """Nothing of it is here, which is reported."""
     scene.interrupted = planned("kafka:other/history/one")
-    with pytest.raises(StoreError, match="batch 7 of kafka:other/history/one was interrupted; first run ingest again"):
-        scene.call()
-    assert (scene.batches, scene.written) == ([], [])
+    assert scene.call() == ["kafka:other/history/one/0"]
+    assert (scene.read, scene.completed) == ([], [(7, [])])
+    assert scene.batches == [[Span(0, 5, 9), Span(1, 0, 0)]]

@@ -1,7 +1,10 @@
 """What a batch does with each landing file, and which hours a job computes again. Without Spark."""
 
+import math
+import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +14,7 @@ from kafka_warden.history.parquet.arrow import metadata_of, schema_of
 from kafka_warden.history.parquet.footers import Found, Range, inventory
 from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.claims import Claim
+from kafka_warden.pipeline.ingest import ingest
 from kafka_warden.pipeline.ingest.batch import LARGE, MOST_LARGE, large_folders
 from kafka_warden.pipeline.ingest.plan import Gap, How, Planned, gaps, planned
 from kafka_warden.pipeline.marks import Work
@@ -100,6 +104,31 @@ def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:
         assert isinstance(ranges, list)
         found[size] = sorted((each.cluster_id, each.run, each.first, each.last, each.rows) for each in ranges)
     assert found[1] == found[2] == found[100] == [("one", "a", 0, 3, 3), ("one", "b", 2, 2, 1), ("two", "a", 7, 7, 1)]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"time": time.time() + 2 * DAY}, "this machine's clock is more than a day behind that"),
+        ({"time": 1e12}, "it has a time outside of the years 1970 to 9999"),
+        ({"time": math.nan}, "it has a time outside of the years 1970 to 9999"),
+        ({"cluster_id": None}, "some of its rows have no cluster_id"),
+        ({"run": None, "sequence": None}, "some of its rows have no run and no sequence"),
+        ({"time": time.time() + DAY / 2}, ""),
+    ],
+)
+def test_file_that_jobs_could_not_use_is_not_taken(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    """All its rows have the time, one of two no name."""
+    table = BY_NAME["polls"]
+    both = [common(0, "one") | {name: value for name, value in row.items() if name == "time"}, common(1, "one") | row]
+    made = pa.Table.from_pylist(both, schema_of(table)).replace_schema_metadata(metadata_of(table))
+    place = tmp_path / "polls" / "date=2023-11-14" / "hour=00" / "kafka-warden-a-0-0.parquet"
+    place.parent.mkdir(parents=True)
+    pq.write_table(made, place)
+    listed = inventory(tmp_path)
+    found, problems = ingest._opened(listed, listed.files)
+    assert [len(found), *problems] == ([0, ANY] if said else [1])
+    assert all(line.startswith(f"file://{place}: ") and said in line for line in problems)
 
 
 RUNS = [("a", "one", 0), ("a", "one", 1), ("b", "one", 2), ("a", "one", 3), ("a", "two", 7)]

@@ -11,10 +11,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline import claims, compaction
-from kafka_warden.pipeline.claims import holding
+from kafka_warden.pipeline.claims import Claim, holding
 from kafka_warden.pipeline.ingest.plan import How
+from kafka_warden.pipeline.jobs.ingest import delete_old
 from kafka_warden.pipeline.marks import MARGIN, Unended, unended, working
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.spans import joined
 from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, of_mart, raw
 
@@ -123,6 +125,31 @@ def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, mon
     with working(store, "moves"):
         pass
     assert files() == [1, 1]
+
+
+def test_days_stay_while_a_job_may_read_them(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would replace what it made of them by nothing. A job that begins then does not find them any more."""
+    monkeypatch.setattr(Store, "today", lambda _: FIRST.date() + timedelta(days=9))
+    store, other = Store(spark, tmp_path), Store(spark, tmp_path)
+    store.create(())
+    plan(store, 1, "one")
+    put(store, raw("polls"), [{"cluster_id": "one", "date": FIRST.date()}])
+    other.writer = "elsewhere:1:abc"
+    running = Claim(other, "rollup", 1)
+    running.claim(lambda _: (), takes_over=False)
+
+    def left() -> int:
+        with holding(store, "ingest", lambda _: ()) as claim:
+            delete_old(claim, {"raw": 8, "minutes": 90}, {"raw": 30, "minutes": 90}, Progress())
+        return store.read(raw("polls")).count()
+
+    assert left() == 1
+    assert "rows before 2026-11-21 stay until a later call: rollup may read them" in capsys.readouterr().err
+    assert store.read(LANDING).where("how != 'done'").isEmpty()
+    running.finish()
+    assert left() == 0
 
 
 @pytest.mark.parametrize("cluster", ["one", None])

@@ -164,20 +164,24 @@ def test_what_is_wrong_is_reported(
     assert "were not taken (--keep-raw)" in capsys.readouterr().err
 
 
-@full
-def test_file_that_vanishes_is_reported(
+def test_files_of_an_interrupted_batch_that_are_not_there_are_taken_later(
     spark: SparkSession, judged: list[Poll], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a batch that was interrupted after its plan: the other files are taken."""
-    store, landing = tmp_path / "store", tmp_path / "landing"
-    write(landing, judged[:2])
-    with killed_at(2):
-        ingested(spark, store, landing)
+    """They may be on another machine. Of a file that is deleted, one with the same rows is taken."""
+    store, landing, other = tmp_path / "store", tmp_path / "landing", tmp_path / "other"
+    write(landing, judged[:1])
+    write(other, of_cluster(judged[:1], "other"))
     (gone,) = (landing / "replicas").rglob("*.parquet")
+    arrive(gone, landing, landing, "second-")
+    with killed_at(4):
+        ingested(spark, store, landing)
+    take(spark, store, other)
+    assert "NOT TAKEN: file:///" in capsys.readouterr().err
+    assert {row["cluster_id"] for row in read_table(store, raw("replicas"))} == {"other"}
     gone.unlink()
-    take(spark, store, landing)
-    assert f"LOST: file://{gone}: deleted before its rows were taken" in capsys.readouterr().err
-    assert rows(store) == landed(landing)
+    ingested(spark, store, landing)
+    found, expected = rows(store), landed(landing)
+    assert found == {name: {**expected[name], **rest} for name, rest in landed(other).items()}
 
 
 @full

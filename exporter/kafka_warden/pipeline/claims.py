@@ -60,6 +60,14 @@ class Marks:
     vacuumed: date | None = None
     """Day on which the files were last deleted that its tables do not use any more."""
 
+    def is_held(self) -> bool:
+        """Return whether its run may go on: another process must not take over.
+
+        A lease that ends far in the future is of a clock that was ahead: it would stop all others until then.
+        """
+        now = time.time()
+        return self.until is not ENDED and now < self.until <= now + 2 * LEASE and not _is_gone(self.writer)
+
 
 def table(job: str) -> StoredTable:
     """Return the table of the marks of a job. It is one table for each job, so that a table has one writer."""
@@ -154,8 +162,9 @@ class Claim:
         self.vacuumed = self.store.today()
 
     def is_new_day(self) -> bool:
-        """Return whether `vacuum` was called on an earlier day, and not yet today."""
-        return self.vacuumed is not None and self.vacuumed < self.store.today()
+        """Return whether `vacuum` was called on another day, and not yet today."""
+        # A later day is of a clock that was ahead.
+        return self.vacuumed is not None and self.vacuumed != self.store.today()
 
     def finish(self) -> None:
         """Store the marks, and end the run."""
@@ -191,7 +200,7 @@ def holding(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTab
         StoreInUseError: another process holds the job, or has taken over.
     """
     before = _last(store, job, fenced)
-    if before.until is not ENDED and before.until > time.time() and not _is_gone(before.writer):
+    if before.is_held():
         until = time.strftime("%H:%M:%S UTC", time.gmtime(before.until))
         raise StoreInUseError(
             f"{store.place}: {before.writer} runs {job}; run one at a time. If it was killed on another machine, its"

@@ -74,6 +74,8 @@ _COLLECTOR: Final = "-XX:+UseParallelGC"
 _CHOSEN: Final = re.compile(r"-XX:\+Use\w+GC\b")
 _FLAGS_OF_JVM: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 """Variables of the environment. A JVM with two collectors does not start."""
+_DEFAULT_FLAGS: Final = "spark.driver.defaultJavaOptions"
+"""Spark adds these to `spark.driver.extraJavaOptions`, which `--conf` replaces."""
 
 _HELPERS: Final = (
     "api.python.PythonUtils",
@@ -142,7 +144,7 @@ def make(
             settings |= put_if_absent.LOG_STORE
     if not submitted:
         settings |= {"spark.master": master or LOCAL, "spark.driver.memory": memory}
-        settings["spark.driver.extraJavaOptions"] = " ".join(java_options(os.environ))
+        settings["spark.driver.extraJavaOptions"] = " ".join(java_options(os.environ, more or {}))
         if settings["spark.master"].startswith("local"):
             settings |= _LOOPBACK
             # Workers need this Python and its libraries, not the first one on the PATH. Only spark-submit reads
@@ -156,10 +158,11 @@ def make(
     return session
 
 
-def java_options(environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the flags of the driver's JVM. A collector that the environment chooses stays."""
+def java_options(environment: Mapping[str, str], settings: Mapping[str, str]) -> Iterator[str]:
+    """Yield the flags of the driver's JVM. A collector that the environment or a setting of Spark chooses stays."""
     yield f"-Dlog4j2.configurationFile={_LOG.as_uri()}"
-    if not any(_CHOSEN.search(environment.get(name, "")) for name in _FLAGS_OF_JVM):
+    given = (environment.get(name, "") for name in _FLAGS_OF_JVM)
+    if not any(map(_CHOSEN.search, (*given, settings.get(_DEFAULT_FLAGS, "")))):
         yield _COLLECTOR
 
 

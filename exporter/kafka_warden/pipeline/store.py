@@ -56,7 +56,7 @@ PROPERTIES: Final[Mapping[str, str]] = {
     # Of tables that do not list columns (`_statistics`). Those of all columns would make the log long.
     "delta.dataSkippingNumIndexedCols": "8",
     # Without `ListFrom`, each read of a table lists its whole log, and a loop writes hundreds of entries a day. But a
-    # vacuum needs those that the one before has read: of more than eight days, and of the days without a run between.
+    # vacuum needs the entries of the last eight days, and of the days without a run before them.
     "delta.logRetentionDuration": "interval 14 days",
 }
 _ON_S3: Final[Mapping[str, str]] = {

@@ -5,11 +5,10 @@ A footer has some kilobytes, so a whole folder is checked before any row of it i
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +31,9 @@ from kafka_warden.history.schema import BY_NAME, VERSION
 
 THREADS: Final = 16
 """Footers read in parallel: an object store takes tens of milliseconds for each."""
+
+LATEST: Final = 253_402_300_800
+"""Unix seconds of the year 10000, which no day of a row reaches."""
 
 _PLACE: Final = re.compile(r"(?:^|/)([a-z]+)/date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/([^/._][^/]*\.parquet)$")
 """Path of a history file, at any depth: the folder of a fleet has a folder for each sidecar."""
@@ -101,9 +103,12 @@ class Inventory:
     def _ranges(self, file: Found) -> list[Range] | HistoryFileError:
         try:
             with opened(self.system, file) as parquet:
-                return ranges_of(parquet)
+                found = _ranges_of(file.place, parquet)
         except HistoryFileError as problem:
             return problem
+        if all(part.since >= 0 and part.until < LATEST for part in found):
+            return found
+        return HistoryFileError(f"{file.place}: it has a time outside of the years 1970 to 9999; remove it")
 
 
 def hours_of(start: float, end: float) -> tuple[float, float]:
@@ -166,25 +171,12 @@ def _from_uri(text: str) -> tuple[Any, str]:
     return system, path
 
 
-def existing(places: Collection[str]) -> set[str]:
-    """Return the files, all of one folder's file system, that are there."""
-    if not places:
-        return set()
-    system, path, start = file_system(next(iter(places)))
-    backwards = zip(reversed(path), reversed(start), strict=False)
-    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], backwards))
-    # What stands before it is the same for all places: on a disk `file://`, and nothing in the path.
-    prefix, root = start[:-shared], path[:-shared]
-    found = system.get_file_info([f"{root}{place.removeprefix(prefix)}" for place in places])
-    return {place for place, entry in zip(places, found, strict=True) if entry.is_file}
-
-
-def ranges_of(parquet: Any) -> list[Range]:
+def _ranges_of(place: str, parquet: Any) -> list[Range]:
     """Return the rows of an open file by run: from its footer, or from its columns if a row group has several runs."""
     found: dict[tuple[str, str], Range] = {}
     for number in range(parquet.num_row_groups):
         group = parquet.metadata.row_group(number)
-        for part in _by_statistics(group) or _by_columns(parquet.read_row_group(number, [*_RUN, *_SPAN])):
+        for part in _by_statistics(group) or _by_columns(place, parquet.read_row_group(number, [*_RUN, *_SPAN])):
             key = (part.cluster_id, part.run)
             found[key] = _joined(found[key], part) if key in found else part
     return list(found.values())
@@ -193,7 +185,7 @@ def ranges_of(parquet: Any) -> list[Range]:
 def _by_statistics(group: Any) -> list[Range]:
     columns = {(column := group.column(index)).path_in_schema: column for index in range(group.num_columns)}
     known = {name: columns[name].statistics for name in (*_RUN, *_SPAN)}
-    if not all(each is not None and each.has_min_max for each in known.values()):
+    if not all(each is not None and each.has_min_max and each.null_count == 0 for each in known.values()):
         return []
     if any(known[name].min != known[name].max for name in _RUN):
         return []
@@ -202,7 +194,9 @@ def _by_statistics(group: Any) -> list[Range]:
     return [Range(cluster.min, run.min, *ends, group.num_rows)]
 
 
-def _by_columns(rows: Any) -> list[Range]:
+def _by_columns(place: str, rows: Any) -> list[Range]:
+    if absent := [name for name in rows.column_names if rows[name].null_count]:
+        raise HistoryFileError(f"{place}: some of its rows have no {' and no '.join(absent)}; remove it")
     ends = [(name, end) for name in _SPAN for end in ("min", "max")]
     groups = rows.group_by(list(_RUN)).aggregate([*ends, ([], "count_all")])
     return [Range(*group.values()) for group in groups.to_pylist()]

@@ -16,6 +16,9 @@ _Subject = tuple[str, str, tuple[str | None, int | None, int | None]]
 
 _SPACE: Final = re.compile(r"\s*")
 
+AFTER_NUMBERS: Final = 1 << 31
+"""Kafka's numbers of partitions and brokers are lower."""
+
 
 def faults(text: str, kinds: Mapping[str, str], clusters: Mapping[str, str]) -> list[Fault]:
     """Read one export, or several one after the other. Alerts of one subject that overlap are one fault.
@@ -77,10 +80,11 @@ def _seconds(text: str) -> float:
 
 
 def _number(labels: Mapping[str, str], name: str) -> int | None:
-    try:
-        return int(labels[name]) if name in labels else None
-    except ValueError:
-        raise TruthError(f"{labels['alertname']}: its label {name}={labels[name]!r} is no number") from None
+    if (text := labels.get(name)) is None:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text) < AFTER_NUMBERS):
+        raise TruthError(f"{labels['alertname']}: its label {name}={text!r} is no number of a {name}")
+    return int(text)
 
 
 def _cluster(labels: Mapping[str, str], clusters: Mapping[str, str]) -> str:

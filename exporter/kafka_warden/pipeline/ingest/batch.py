@@ -5,6 +5,8 @@
 3. The batch is marked as complete.
 
 After a kill, the next call first completes the batch with the same files or offsets: the tables that have no row of it.
+Files or offsets that are not there any more, or not in this call's input, leave the plan, so that a later call may take
+them.
 """
 
 import math
@@ -44,6 +46,11 @@ from kafka_warden.pipeline.timeline import DAY
 NAME: Final = "ingest"
 """The job that writes batches."""
 
+AHEAD: Final = DAY
+"""Seconds by which the clock of a sidecar may be ahead of that of this machine. Jobs would believe a run whose clock is
+ahead from its start to its end, and take it for the latest one until that time has come.
+"""
+
 LARGE: Final = 32 << 20
 """Bytes of files of one cluster and day from which they are written without a shuffle. They are one task for each file
 that is written: on two cores that is faster; on many cores a shuffle uses more of them.
@@ -66,7 +73,7 @@ class Summary:
     taken: str
     """What had these rows."""
     wrong: Sequence[str] = ()
-    """What was lost or not taken."""
+    """What was lost or not taken, a line for each."""
     gaps: Sequence[Gap] = ()
 
 
@@ -136,10 +143,36 @@ def landing_rows(store: Store, batch: int, decided: Iterable[Planned]) -> Iterab
             yield (batch, str(each.how), each.file.table, *span, *file)
 
 
-def write(
-    claim: Claim, batch: int, rows: Sequence[Any], read: Read, progress: Progress, *, again: bool = False
-) -> None:
-    """Write what a batch takes, by its rows of `landing`, and mark it as complete. `again`: after an interruption.
+def complete(
+    claim: Claim, batch: int, rows: Sequence[Any], is_here: Callable[[Any], bool], read: Read, progress: Progress
+) -> list[str]:
+    """Write the rest of a batch that was interrupted, by its rows of `landing`.
+
+    Those that are not here leave the plan. Return a line for each place of them.
+
+    Raises:
+        StoreInUseError: another process has taken over.
+    """
+    store = claim.store
+
+    def is_written(name: str) -> bool:
+        return not store.read(raw(name)).where(F.col("batch") == batch).isEmpty()
+
+    with progress.step(f"batch {batch}, which was interrupted"):
+        written = {name for name in {row["table"] for row in rows} - {None} if is_written(name)}
+        left = [row for row in rows if row["how"] != How.DUPLICATE and row["table"] not in written]
+        away = {row for row in left if not is_here(row)}
+        if away:
+            # What was a duplicate may now be the only file with its rows.
+            kept = [row for row in rows if row["how"] != How.DUPLICATE and row not in away]
+            claim.replace(LANDING, of_rows(store.spark, kept, LANDING.ddl), f"batch = {batch}")
+        write(claim, batch, [row for row in left if row not in away], read, progress)
+    why = f"batch {batch} was interrupted, and this is not in --input now; a call whose --input has it takes it"
+    return [f"NOT TAKEN: {place}: {why}" for place in sorted({row["place"] for row in away})]
+
+
+def write(claim: Claim, batch: int, rows: Sequence[Any], read: Read, progress: Progress) -> None:
+    """Write what a batch takes, by its rows of `landing`, and mark it as complete.
 
     Raises:
         StoreInUseError: another process has taken over.
@@ -147,8 +180,6 @@ def write(
     store = claim.store
 
     def put(name: str, mine: Sequence[Any]) -> None:
-        if again and not store.read(raw(name)).where(F.col("batch") == batch).isEmpty():
-            return
         with progress.step(f"{name}: {sum(row['rows'] for row in mine)} rows"):
             claim.append(raw(name), _fresh(store, name, batch, mine, read))
 

@@ -1,31 +1,38 @@
 """Takes the new files of a landing zone."""
 
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import HistoryFileError, StoreError
-from kafka_warden.history.parquet.footers import Found, Inventory, Range, existing
+from kafka_warden.errors import HistoryFileError
+from kafka_warden.history.parquet.footers import Found, Inventory, Range
 from kafka_warden.history.schema import BY_NAME, ddl
 from kafka_warden.pipeline.addresses import literal
 from kafka_warden.pipeline.claims import Claim
-from kafka_warden.pipeline.ingest.batch import Read, Summary, known, last_batch, plan, write
+from kafka_warden.pipeline.ingest.batch import AHEAD, Read, Summary, complete, known, last_batch, plan, write
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LANDING, Store
 
 
 def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
-    """Take all new files in one batch. The store exists, and no batch of a topic was interrupted.
+    """Take all new files in one batch. The store exists.
 
     Raises:
         StoreInUseError: another process has taken over.
     """
     store = claim.store
     last, interrupted = last_batch(store)
-    lost = _completed(claim, last, interrupted, progress) if interrupted else []
+    wrong = []
+    if interrupted:
+        listed = {(file.place, file.size) for file in landing.files}
+        wrong += complete(
+            claim, last, interrupted, lambda row: (row["place"], row["size"]) in listed, _reader(store), progress
+        )
     new = _unknown(store, landing)
     with progress.step(f"{len(new)} new files: footers"):
         found, problems = _opened(landing, new)
@@ -39,28 +46,9 @@ def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
         last,
         sum(part.rows for each in taken for part in each.ranges),
         f"{len(taken)} new files; {len(decided) - len(taken)} files were known",
-        [*(f"NOT TAKEN: {problem}" for problem in problems), *lost],
+        [*(f"NOT TAKEN: {problem}" for problem in problems), *wrong],
         gaps(decided, before),
     )
-
-
-def _completed(claim: Claim, batch: int, rows: Sequence[Any], progress: Progress) -> list[str]:
-    topics = [row["place"] for row in rows if row["how"] == How.OFFSETS]
-    if topics:
-        raise StoreError(
-            f"{claim.store.place}: batch {batch} of {topics[0]} was interrupted; first run ingest again on that topic"
-        )
-    return complete(claim, batch, rows, progress)
-
-
-def complete(claim: Claim, batch: int, rows: Sequence[Any], progress: Progress) -> list[str]:
-    """Complete a batch of files that was interrupted; return a line for each file that has vanished."""
-    places = {row["place"] for row in rows if row["how"] in (How.NEW, How.MERGE)}
-    left = existing(places)
-    with progress.step(f"batch {batch}, which was interrupted"):
-        mine = [row for row in rows if row["place"] in left]
-        write(claim, batch, mine, _reader(claim.store), progress, again=True)
-    return [f"LOST: {place}: deleted before its rows were taken" for place in sorted(places - left)]
 
 
 def _reader(store: Store) -> Read:
@@ -79,14 +67,20 @@ def _unknown(store: Store, landing: Inventory) -> list[Found]:
     return [file for file in landing.files if (file.place, file.size) not in taken]
 
 
-def _opened(
-    landing: Inventory, files: Sequence[Found]
-) -> tuple[list[tuple[Found, Sequence[Range]]], list[HistoryFileError]]:
+def _opened(landing: Inventory, files: Sequence[Found]) -> tuple[list[tuple[Found, Sequence[Range]]], list[str]]:
+    """Return the files that can be taken, with their ranges, and what is wrong with others."""
     found: list[tuple[Found, Sequence[Range]]] = []
     problems = []
+    latest = time.time() + AHEAD
     for file, ranges in landing.ranges(files):
         if isinstance(ranges, HistoryFileError):
-            problems.append(ranges)
+            problems.append(str(ranges))
+        elif any(part.since > latest for part in ranges):
+            first = datetime.fromtimestamp(max(part.since for part in ranges), UTC).isoformat(timespec="seconds")
+            problems.append(
+                f"{file.place}: it has rows of {first}, and this machine's clock is more than a day behind that; set"
+                " the clock of the sidecar, or of this machine. It is taken when that time has come"
+            )
         elif ranges:
             found.append((file, ranges))
     return found, problems

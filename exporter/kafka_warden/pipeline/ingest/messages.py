@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history import messages
+from kafka_warden.history.parquet.footers import LATEST
 from kafka_warden.history.schema import BY_NAME, COMMON
 from kafka_warden.pipeline.rollup.samples import POLL
 
@@ -15,9 +16,6 @@ HEAD: Final = tuple(column.name for column in COMMON)
 _DDL: Final = (
     f"`table` string, {', '.join(f'`{column.name}` {column.type}' for column in COMMON)}, `rows` array<string>"
 )
-
-LATEST: Final = 253_402_300_800
-"""Unix seconds of the year 10000, which no day of a row reaches."""
 
 
 def opened(read: DataFrame) -> DataFrame:

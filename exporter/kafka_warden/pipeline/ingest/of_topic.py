@@ -1,5 +1,6 @@
 """Takes the new messages of the topic, in batches of offsets."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -8,13 +9,12 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import NewerSchemaError, StoreError
+from kafka_warden.errors import NewerSchemaError
 from kafka_warden.history.parquet.footers import Found, Range
 from kafka_warden.history.schema import VERSION
 from kafka_warden.pipeline.claims import Claim
-from kafka_warden.pipeline.ingest import ingest as of_files
 from kafka_warden.pipeline.ingest import messages
-from kafka_warden.pipeline.ingest.batch import Read, Summary, known, last_batch, plan, write
+from kafka_warden.pipeline.ingest.batch import AHEAD, Read, Summary, complete, known, last_batch, plan, write
 from kafka_warden.pipeline.ingest.brokers import Described, describe
 from kafka_warden.pipeline.ingest.offsets import Ends, Span, expired, lost, remaining, spans, truncated
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned, whole_runs
@@ -52,7 +52,7 @@ def ingest(claim: Claim, topic: Topic, oldest: date, progress: Progress) -> Iter
         done = _take(claim, topic, now, wanted, last, oldest, progress)
         marks |= {each.partition: each.after for each in wanted}
         now = describe(topic)
-        yield replace(done, wrong=[*wrong, *_lost_meanwhile(topic, wanted, now, goal.place)])
+        yield replace(done, wrong=[*wrong, *done.wrong, *_lost_meanwhile(topic, wanted, now, goal.place)])
         wrong = []
     if wrong or now is goal:
         yield Summary(last, 0, "0 messages", wrong)
@@ -68,45 +68,44 @@ def _take(
             groups = _groups(opened)
         _check(topic, groups)
         fresh = [group for group in groups if group["table"] is not None and group["rows"]]
-        kept = [group for group in fresh if group["hour"] * HOUR >= unix_time(oldest)]
+        first, latest = unix_time(oldest), time.time() + AHEAD
+        kept = [group for group in fresh if first <= group["hour"] * HOUR <= latest]
         found = [(_found(now, group), [_range(group)]) for group in kept]
         before = known(store, ((file.table, part) for file, (part,) in found))
         decided = whole_runs(planned(found, before), _twice(kept))
         rows = plan(claim, batch, decided, _offsets(store, batch, now, wanted))
         write(claim, batch, rows, _reader(opened), progress)
-    unreadable = sum(group["messages"] for group in groups if group["table"] is None)
-    parts = [f"{sum(group['messages'] for group in groups)} messages"]
-    if unreadable:
+    parts = [f"{_total(groups, 'messages')} messages"]
+    if unreadable := _total((group for group in groups if group["table"] is None), "messages"):
         parts.append(f"{unreadable} messages are not history, and were skipped")
-    if len(kept) < len(fresh):
-        old = sum(group["rows"] for group in fresh) - sum(group["rows"] for group in kept)
+    if old := _total((group for group in fresh if group["hour"] * HOUR < first), "rows"):
         parts.append(f"{old} rows are older than {oldest}, and were not taken (--keep-raw)")
-    rows_taken = sum(group["rows"] for group in kept)
-    return Summary(batch, rows_taken, "; ".join(parts), gaps=gaps(decided, before))
+    wrong = []
+    if ahead := [group for group in fresh if group["hour"] * HOUR > latest]:
+        clusters = ", ".join(sorted({group["cluster_id"] for group in ahead}))
+        wrong.append(
+            f"NOT TAKEN: {_total(ahead, 'rows')} rows of {clusters}: this machine's clock is more than a day behind"
+            " their times; set the clock of the sidecar, or of this machine"
+        )
+    return Summary(batch, _total(kept, "rows"), "; ".join(parts), wrong, gaps(decided, before))
+
+
+def _total(groups: Iterable[Any], column: str) -> int:
+    return sum(group[column] for group in groups)
 
 
 def _complete(
     claim: Claim, batch: int, rows: Sequence[Any], topic: Topic, now: Described, progress: Progress
 ) -> Iterator[str]:
     """Complete a batch that was interrupted; yield what is lost of it."""
-    mine = [row for row in rows if row["how"] == How.OFFSETS]
-    if not mine:
-        yield from of_files.complete(claim, batch, rows, progress)
-        return
-    place = mine[0]["place"].rpartition("/")[0]
-    if not place.startswith(now.prefix):
-        raise StoreError(
-            f"{claim.store.place}: batch {batch} of {place} was interrupted; first run ingest again on that topic"
-        )
+    mine = [row for row in rows if row["how"] == How.OFFSETS and row["place"].startswith(now.prefix)]
+    place = mine[0]["place"].rpartition("/")[0] if mine else ""
     taken = [Span(int(row["place"].rpartition("/")[2]), row["first"], row["last"] + 1) for row in mine]
     yield from _lost_meanwhile(topic, taken, now, f"{place}/")
     # Of a topic that was created again nothing is left.
     logs = now.logs if now.place == f"{place}/" else {}
-    with (
-        persisted(messages.opened(topic.read(claim.store.spark, remaining(taken, logs)))) as opened,
-        progress.step(f"batch {batch}, which was interrupted"),
-    ):
-        write(claim, batch, rows, _reader(opened), progress, again=True)
+    with persisted(messages.opened(topic.read(claim.store.spark, remaining(taken, logs)))) as opened:
+        yield from complete(claim, batch, rows, lambda _: bool(mine), _reader(opened), progress)
 
 
 def _reader(opened: DataFrame) -> Read:
@@ -115,9 +114,9 @@ def _reader(opened: DataFrame) -> Read:
             f"({in_list('cluster_id', [cluster])} AND {in_list('run', [run])})"
             for cluster, run in sorted({(row["cluster_id"], row["run"]) for row in rows})
         )
-        # Older rows of the same messages were not planned.
-        since = min(row["since"] for row in rows)
-        return messages.table_of(opened.where(wanted).where(F.col("time") >= since), name)
+        # Older and newer rows of the same runs were not planned.
+        since, until = min(row["since"] for row in rows), max(row["until"] for row in rows)
+        return messages.table_of(opened.where(wanted).where(F.col("time").between(since, until)), name)
 
     return read
 

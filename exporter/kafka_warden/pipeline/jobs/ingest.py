@@ -12,6 +12,7 @@ from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES
+from kafka_warden.pipeline import claims
 from kafka_warden.pipeline.claims import Claim, holding
 from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact_touched, fenced
 from kafka_warden.pipeline.ingest.ingest import ingest
@@ -19,8 +20,12 @@ from kafka_warden.pipeline.ingest.topic import SCHEME, Topic, is_topic
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import backtest, forecast, moves, plan, rollup
 from kafka_warden.pipeline.marts.rollup import MINUTES
+from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import KEEP, LANDING, of_mart, raw, unix_time
+
+READERS: Final = ("rollup", "moves", "backtest")
+"""Jobs that replace what they made of raw rows."""
 
 MOST_NAMED: Final = 3
 """Problems that are named one by one."""
@@ -53,29 +58,36 @@ def run(request: Request[Options]) -> None:
 def _ingest(request: Request[Options], claim: Claim) -> None:
     store = claim.store
     before = store.done()
-    today = store.today()
     kept = store.retention()
     keep = {**kept, **request.options.keep}
     if keep != kept:
         store.set_retention(keep)
-    for done in _batches(request, claim, today - timedelta(days=keep["raw"])):
+    for done in _batches(request, claim, store.today() - timedelta(days=keep["raw"])):
         for line in lines(done):
             request.progress.say(line)
     with claim.upkeep():
         if store.done() > before:
             compact_touched(store, before, request.progress)
-        _delete_old(claim, today, keep, kept)
+        delete_old(claim, keep, kept, request.progress)
 
 
-def _delete_old(claim: Claim, today: date, keep: Mapping[str, int], kept: Mapping[str, int]) -> None:
-    mine = (LANDING, *(raw(table.name) for table in TABLES))
+def delete_old(claim: Claim, keep: Mapping[str, int], kept: Mapping[str, int], progress: Progress) -> None:
+    """Delete what is older than the days of `keep`, each new day or where `kept`, those until now, are more."""
+    store, mine = claim.store, [raw(table.name) for table in TABLES]
+    today, oldest = store.today(), store.today() - timedelta(days=keep["raw"])
     # Each table is asked, so a loop does it once a day. A new store has no such days.
     if claim.is_new_day() or any(keep[name] < kept[name] for name in keep):
+        # A job that begins now does not find these days any more. One that runs would lose their rows while it replaces
+        # what it made of them.
+        store.expire(LANDING, oldest)
+        if running := [job for job in READERS if claims.read(store, job).is_held()]:
+            progress.say(f"rows before {oldest} stay until a later call: {', '.join(running)} may read them")
+            return
         for table in mine:
-            claim.store.expire(table, today - timedelta(days=keep["raw"]))
+            store.expire(table, oldest)
         for mart in MINUTES:
-            claim.store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
-    claim.vacuum(mine)
+            store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
+    claim.vacuum([LANDING, *mine])
 
 
 def _batches(request: Request[Options], claim: Claim, oldest: date) -> Iterator[Summary]:

@@ -12,7 +12,8 @@ from kafka_warden.pipeline.marts.rollup import BROKERS, CLUSTERS, LOG_DIR_HOURS,
 from kafka_warden.pipeline.store import Store, of_mart
 
 _DAY: Final = ("cluster_id", "day")
-_SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
+SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
+"""What the days of one series have in common."""
 
 
 def put_days(store: Store, work: Work) -> None:
@@ -56,7 +57,7 @@ def days(clusters: DataFrame, brokers: DataFrame, log_dirs: DataFrame) -> DataFr
     )
     return (
         reduce(DataFrame.unionByName, parts)
-        .groupBy(*_SERIES, "day")
+        .groupBy(*SERIES, "day")
         .agg(F.max("value").alias("value"), F.count("value").alias("hours"), F.max_by("limit", "start").alias("limit"))
     )
 

@@ -7,7 +7,6 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, GroupedData, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.history.parquet.footers import hours_of
 from kafka_warden.pipeline.ops import no, yes
 from kafka_warden.pipeline.rollup.samples import POLL
 from kafka_warden.pipeline.timeline import DAY
@@ -41,16 +40,6 @@ def with_folders(marts: DataFrame) -> DataFrame:
             "date": F.date_from_unix_date(F.floor(seconds / DAY).cast("int")),
             "hour": F.pmod(F.floor(seconds / HOUR), F.lit(24)).cast("int"),
         }
-    )
-
-
-def within(marts: DataFrame, start: float, end: float) -> DataFrame:
-    """Keep the windows of the hours between two times (Unix s) of a mart with dates."""
-    first, after = hours_of(start, end)
-    begins, day = F.unix_seconds("start"), F.unix_date("date") * DAY
-    # A day is a folder, so Spark opens no others.
-    return marts.where(
-        (day > first * HOUR - DAY) & (day < after * HOUR) & (begins >= first * HOUR) & (begins < after * HOUR)
     )
 
 

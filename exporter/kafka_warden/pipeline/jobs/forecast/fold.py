@@ -13,7 +13,8 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.formulas.forecast import METHOD, Forecast, forecast
 from kafka_warden.formulas.forecast_trend import Kind
-from kafka_warden.pipeline.jobs.forecast.series import SERIES, Options
+from kafka_warden.pipeline.jobs.forecast.series import Options
+from kafka_warden.pipeline.rollup.series import SERIES
 from kafka_warden.pipeline.timeline import DAY
 
 KINDS: Final = {"partitions": Kind.COUNT, "replicas": Kind.COUNT, "bytes_in": Kind.FLOW, "disk_bytes": Kind.STOCK}

@@ -11,10 +11,11 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
+from kafka_warden.pipeline.rollup.series import SERIES
+
 LEAST_SHARE: Final = 0.75
 """Of the median number of hours with a value per day: 18 of 24, or 3 of 4 with one poll in six hours."""
 
-SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
 COLUMNS: Final = (*SERIES, "day", "value", "limit")
 """Columns of `series`: strings, int, string, bigint days since 1970, double, double."""
 
