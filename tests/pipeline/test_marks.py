@@ -130,7 +130,10 @@ def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, mon
 def test_days_stay_while_a_job_may_read_them(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It would replace what it made of them by nothing. A job that begins then does not find them any more."""
+    """It would replace what it made of them by nothing. A job that begins then does not find them any more.
+
+    Nor is all deleted: then it is the clock that is wrong.
+    """
     monkeypatch.setattr(Store, "today", lambda _: FIRST.date() + timedelta(days=9))
     store, other = Store(spark, tmp_path), Store(spark, tmp_path)
     store.create(())
@@ -145,6 +148,9 @@ def test_days_stay_while_a_job_may_read_them(
             delete_old(claim, {"raw": 8, "minutes": 90}, {"raw": 30, "minutes": 90}, Progress())
         return store.read(raw("polls")).count()
 
+    assert left() == 1
+    assert "all rows are from before 2026-11-21, so none is deleted" in capsys.readouterr().err
+    plan(store, 2, "one", 48)
     assert left() == 1
     assert "rows before 2026-11-21 stay until a later call: rollup may read them" in capsys.readouterr().err
     assert store.read(LANDING).where("how != 'done'").isEmpty()

@@ -7,6 +7,8 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
 
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError
@@ -77,16 +79,20 @@ def delete_old(claim: Claim, keep: Mapping[str, int], kept: Mapping[str, int], p
     today, oldest = store.today(), store.today() - timedelta(days=keep["raw"])
     # Each table is asked, so a loop does it once a day. A new store has no such days.
     if claim.is_new_day() or any(keep[name] < kept[name] for name in keep):
-        # A job that begins now does not find these days any more. One that runs would lose their rows while it replaces
-        # what it made of them.
-        store.expire(LANDING, oldest)
-        if running := [job for job in READERS if claims.read(store, job).is_held()]:
-            progress.say(f"rows before {oldest} stay until a later call: {', '.join(running)} may read them")
-            return
-        for table in mine:
-            store.expire(table, oldest)
-        for mart in MINUTES:
-            store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
+        ((newest,),) = store.read(LANDING).agg(F.max("until")).collect()
+        if newest is not None and newest < unix_time(oldest):
+            progress.say(f"all rows are from before {oldest}, so none is deleted; is this machine's clock right?")
+        else:
+            # A job that begins now does not find these days any more. One that runs would lose their rows while it
+            # replaces what it made of them.
+            store.expire(LANDING, oldest)
+            if running := [job for job in READERS if claims.read(store, job).is_held()]:
+                progress.say(f"rows before {oldest} stay until a later call: {', '.join(running)} may read them")
+                return
+            for table in mine:
+                store.expire(table, oldest)
+            for mart in MINUTES:
+                store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
     claim.vacuum([LANDING, *mine])
 
 
