@@ -105,6 +105,10 @@ class HistoryTopicError(UnusableError):
     """The topic of history cannot be used; the message names it."""
 
 
+class ClockError(UnusableError):
+    """All new rows are ahead of this machine's clock, so it may be the one that is wrong."""
+
+
 class TopicUnreachableError(HistoryTopicError):
     """No broker of the topic answers."""
 

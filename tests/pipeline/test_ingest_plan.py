@@ -109,7 +109,7 @@ def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"time": time.time() + 2 * DAY}, "this machine's clock is more than a day behind that"),
+        ({"time": time.time() + 2 * DAY}, "1 files of cluster one: their rows are more than a day ahead of this"),
         ({"time": 1e12}, "it has a time outside of the years 1970 to 9999"),
         ({"time": math.nan}, "it has a time outside of the years 1970 to 9999"),
         ({"cluster_id": None}, "some of its rows have no cluster_id"),
@@ -118,7 +118,7 @@ def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:
     ],
 )
 def test_file_that_jobs_could_not_use_is_not_taken(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    """All its rows have the time, one of two no name."""
+    """Both rows of it have the time; the second one has no cluster or no run."""
     table = BY_NAME["polls"]
     both = [common(0, "one") | {name: value for name, value in row.items() if name == "time"}, common(1, "one") | row]
     made = pa.Table.from_pylist(both, schema_of(table)).replace_schema_metadata(metadata_of(table))
@@ -128,7 +128,7 @@ def test_file_that_jobs_could_not_use_is_not_taken(tmp_path: Path, row: dict[str
     listed = inventory(tmp_path)
     found, problems = ingest._opened(listed, listed.files)
     assert [len(found), *problems] == ([0, ANY] if said else [1])
-    assert all(line.startswith(f"file://{place}: ") and said in line for line in problems)
+    assert all(said in line for line in problems)
 
 
 RUNS = [("a", "one", 0), ("a", "one", 1), ("b", "one", 2), ("a", "one", 3), ("a", "two", 7)]

@@ -126,7 +126,7 @@ def test_rows_are_those_of_files(
     said = capsys.readouterr().err
     assert "2 messages are not history, and were skipped" in said
     assert "batch 3:" in said
-    assert re.search(r"NOT TAKEN: \d+ rows of cluster: this machine's clock is more than a day behind", said)
+    assert re.search(r"NOT TAKEN: \d+ rows of cluster cluster: they are more than a day ahead of this", said)
     assert not any(word in said for word in ("LOST", "MISSING", "CREATED AGAIN"))
     how = Store(spark, tmp_path / "store").read(LANDING).where("batch = 3").select("how").distinct().collect()
     assert ("merge",) in map(tuple, how), "the batch before ended within a poll"
@@ -194,7 +194,7 @@ def test_kill_between_two_commits_loses_and_repeats_nothing(
     with killed_at(number):
         taken()
     send(kept, history[2:])
-    if number == 5:
+    if number > 2:
         take(spark, tmp_path / "store", tmp_path / "landing")
         assert rows(tmp_path / "store") == landed(tmp_path / "landing")
     taken()

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline import claims, compaction
-from kafka_warden.pipeline.claims import Claim, holding
+from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.ingest.plan import How
 from kafka_warden.pipeline.jobs.ingest import delete_old
 from kafka_warden.pipeline.marks import MARGIN, Unended, unended, working
@@ -127,35 +127,31 @@ def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, mon
     assert files() == [1, 1]
 
 
-def test_days_stay_while_a_job_may_read_them(
+def test_raw_rows_stay_for_jobs_that_have_found_their_day(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It would replace what it made of them by nothing. A job that begins then does not find them any more.
-
-    Nor is all deleted: then it is the clock that is wrong.
-    """
-    monkeypatch.setattr(Store, "today", lambda _: FIRST.date() + timedelta(days=9))
-    store, other = Store(spark, tmp_path), Store(spark, tmp_path)
+    """A job that begins later does not find it. If all days are too old, the clock is wrong, and none is deleted."""
+    store = Store(spark, tmp_path)
     store.create(())
     plan(store, 1, "one")
     put(store, raw("polls"), [{"cluster_id": "one", "date": FIRST.date()}])
-    other.writer = "elsewhere:1:abc"
-    running = Claim(other, "rollup", 1)
-    running.claim(lambda _: (), takes_over=False)
+    kept = {"raw": 30, "minutes": 90}
 
-    def left() -> int:
+    def left(days: int) -> tuple[bool, bool]:
+        """Return whether jobs find the day, and whether its raw rows are there, so many days after it."""
+        nonlocal kept
+        monkeypatch.setattr(Store, "today", lambda _: FIRST.date() + timedelta(days=days))
+        keep = {"raw": 8, "minutes": 90}
         with holding(store, "ingest", lambda _: ()) as claim:
-            delete_old(claim, {"raw": 8, "minutes": 90}, {"raw": 30, "minutes": 90}, Progress())
-        return store.read(raw("polls")).count()
+            delete_old(claim, keep, kept, Progress())
+        kept = keep
+        with working(store, "rollup", 1.0) as work:
+            return "one" in work.hours, not store.read(raw("polls")).isEmpty()
 
-    assert left() == 1
+    assert left(9) == (True, True)
     assert "all rows are from before 2026-11-21, so none is deleted" in capsys.readouterr().err
-    plan(store, 2, "one", 48)
-    assert left() == 1
-    assert "rows before 2026-11-21 stay until a later call: rollup may read them" in capsys.readouterr().err
-    assert store.read(LANDING).where("how != 'done'").isEmpty()
-    running.finish()
-    assert left() == 0
+    plan(store, 2, "two", 48)
+    assert [left(days) for days in (10, 11)] == [(False, True), (False, False)]
 
 
 @pytest.mark.parametrize("cluster", ["one", None])

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,8 @@ from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline import store as stores
+from kafka_warden.pipeline.ingest import batch
+from kafka_warden.pipeline.ingest.plan import How
 from kafka_warden.pipeline.jobs.ingest import Options
 from kafka_warden.pipeline.marts.rollup import MARTS
 from kafka_warden.pipeline.store import LANDING, Store, raw
@@ -98,6 +101,11 @@ def killed_at(number: int) -> Iterator[None]:
             yield
 
 
+def killed(*_: Any) -> None:
+    """Do nothing, as from a kill on."""
+    raise KilledError
+
+
 @full
 @pytest.mark.parametrize("number", [1, 2, 5, 9, 10])
 def test_kill_between_two_commits_of_ingest_loses_and_repeats_nothing(
@@ -166,7 +174,7 @@ def test_what_is_wrong_is_reported(
 
 
 def test_files_of_an_interrupted_batch_that_are_not_there_are_taken_later(
-    spark: SparkSession, judged: list[Poll], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, judged: list[Poll], tmp_path: Path
 ) -> None:
     """They may be on another machine. Of a file that is deleted, one with the same rows is taken."""
     store, landing, other = tmp_path / "store", tmp_path / "landing", tmp_path / "other"
@@ -176,8 +184,12 @@ def test_files_of_an_interrupted_batch_that_are_not_there_are_taken_later(
     arrive(gone, landing, landing, "second-")
     with killed_at(4):
         ingested(spark, store, landing)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "write", killed)
+        with pytest.raises(KilledError):
+            ingested(spark, store, other)
+    assert {row["how"] for row in read_table(store, LANDING)} == {How.NEW}, "the plan has changed before this kill"
     take(spark, store, other)
-    assert "NOT TAKEN: file:///" in capsys.readouterr().err
     assert {row["cluster_id"] for row in read_table(store, raw("replicas"))} == {"other"}
     gone.unlink()
     ingested(spark, store, landing)
@@ -209,8 +221,13 @@ def test_second_writer_commits_nothing(
 
 
 @full
-def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
-    """Raw rows, minutes and the list of files; hours stay, and a roll-up of what is gone changes nothing."""
+def test_days_that_are_too_old_are_deleted(
+    spark: SparkSession, judged: list[Poll], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Minutes, the list of files, and the day after that raw rows. Hours stay: a roll-up of what is gone does nothing.
+
+    Files of a day that was deleted are not taken again.
+    """
     store, landing = tmp_path / "store", tmp_path / "landing"
     write(landing, judged)
     stored(spark, store, landing)
@@ -220,6 +237,9 @@ def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Pol
     # The numbers of days are the store's.
     take(spark, store, landing, Options({"raw": 31, "minutes": 32}))
     write(landing, judged, file_rows=3)
+    tomorrow = Store(spark, store).today() + timedelta(days=1)
+    monkeypatch.setattr(Store, "today", lambda _: tomorrow)
+    assert len(rows(store)["polls"]) > 1
     take(spark, store, landing, Options())
     assert Store(spark, store).retention() == {"raw": 31, "minutes": 32}
     assert {run for listed in rows(store).values() for _, run, *_ in listed} == {"today"}
@@ -227,8 +247,9 @@ def test_days_that_are_too_old_are_deleted(spark: SparkSession, judged: list[Pol
     after = marts(store)
     for mart in MARTS:
         assert after[mart.name] == (before[mart.name] if mart.name.endswith(("_hour", "_day")) else {}), mart.name
+    write(landing, history_polls(1, "later", time.time()))
     take(spark, store, landing)
-    assert rows(store) == landed(landing), "the number of a batch is never used again"
+    assert {run for listed in rows(store).values() for _, run, *_ in listed} == {"today", "later"}
 
 
 @pytest.mark.parametrize("call", [Store.open, lambda store: store.create(())])

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, timedelta
 from itertools import count
 from typing import Any, Final
 
@@ -25,6 +25,8 @@ from kafka_warden.pipeline.store import Store, StoredTable
 
 LEASE: Final = 900.0
 """Seconds after the last renewal at which another process may take over."""
+LONGEST: Final = 24 * 3600.0
+"""Seconds that a lease may have left. Clocks of hosts differ by less."""
 RENEWALS: Final = 3
 """In one lease."""
 COMMITS: Final = 1_000_000
@@ -61,12 +63,12 @@ class Marks:
     """Day on which the files were last deleted that its tables do not use any more."""
 
     def is_held(self) -> bool:
-        """Return whether its run may go on: another process must not take over.
+        """Return whether another process must not take over yet.
 
-        A lease that ends far in the future is of a clock that was ahead: it would stop all others until then.
+        A lease that ends later than `LONGEST` comes from a host whose clock was ahead. It would block all others.
         """
         now = time.time()
-        return self.until is not ENDED and now < self.until <= now + 2 * LEASE and not _is_gone(self.writer)
+        return self.until is not ENDED and now < self.until <= now + LONGEST and not _is_gone(self.writer)
 
 
 def table(job: str) -> StoredTable:
@@ -162,9 +164,12 @@ class Claim:
         self.vacuumed = self.store.today()
 
     def is_new_day(self) -> bool:
-        """Return whether `vacuum` was called on another day, and not yet today."""
-        # A later day is of a clock that was ahead.
-        return self.vacuumed is not None and self.vacuumed != self.store.today()
+        """Return whether `vacuum` was called on an earlier day, and not yet today.
+
+        A day later than tomorrow comes from a host whose clock was ahead.
+        """
+        today = self.store.today()
+        return self.vacuumed is not None and not today <= self.vacuumed <= today + timedelta(days=1)
 
     def finish(self) -> None:
         """Store the marks, and end the run."""

@@ -103,7 +103,7 @@ def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -
         with claim.upkeep():
             if claim.vacuumed is not None and claim.is_new_day():
                 # Also what earlier runs of that day have written, and the day before, which has ended since.
-                recent = f"date >= '{claim.vacuumed - timedelta(days=1)}'"
+                recent = f"date >= '{min(claim.vacuumed, store.today()) - timedelta(days=1)}'"
                 for each in mine:
                     compact(store, each, recent if "date" in each.partition_by else "true")
             claim.vacuum(mine)
@@ -175,10 +175,12 @@ def unended(store: Store, mart: Mart, work: Work) -> Unended:
     before: it cannot be computed again.
     """
     since = {cluster: spans[0][0] - MARGIN for cluster, spans in work.hours.items()}
+    # Raw rows of earlier days may be deleted while they are read.
+    begin = store.taken_since()
     changed = Unended({cluster: (hour, DONE_DAY) for cluster, hour in since.items()}).rows(mart)
     stays = _any(
         f"{in_list('cluster_id', [cluster])} AND began < {_timestamp(hour)} AND ended < {_timestamp(hour + MARGIN)}"
-        for cluster, hour in _oldest_hours(store, since).items()
+        for cluster, hour in _oldest_hours(store, since, begin).items()
     )
     last = F.max(F.when(F.expr(stays), F.col("ended")))
     ends = (F.floor(F.unix_seconds(each) / HOUR) for each in (F.min("began"), last))
@@ -186,13 +188,14 @@ def unended(store: Store, mart: Mart, work: Work) -> Unended:
     first = since | {cluster: min(since[cluster], hour) for cluster, hour, _ in rows}
     since |= {cluster: max(since[cluster], hour + 1) for cluster, _, hour in rows if hour is not None}
     # One day more: what looks back, looks back for less.
-    return Unended({cluster: (since[cluster], day_of(hour * HOUR - DAY)) for cluster, hour in first.items()})
+    days = {cluster: max(day_of(hour * HOUR - DAY), begin) for cluster, hour in first.items()}
+    return Unended({cluster: (since[cluster], day) for cluster, day in days.items()})
 
 
-def _oldest_hours(store: Store, clusters: Iterable[str]) -> Mapping[str, int]:
-    """Return the first hour, counted since 1970, of the first day of which each cluster has raw rows."""
+def _oldest_hours(store: Store, clusters: Iterable[str], begin: date) -> Mapping[str, int]:
+    """Return the first hour, counted since 1970, of the first day from `begin` of which each cluster has raw rows."""
     oldest: dict[str, int] = {}
-    for file in store.files(raw(EVERY_POLL), in_list("cluster_id", clusters)):
+    for file in store.files(raw(EVERY_POLL), f"{in_list('cluster_id', clusters)} AND date >= '{begin}'"):
         if found := _FOLDERS.search(file):
             # Once escaped by Spark in the name of the folder, and once in the address.
             cluster, hour = unquote(unquote(found[1])), int(unix_time(date.fromisoformat(found[2]))) // HOUR

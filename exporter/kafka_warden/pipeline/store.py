@@ -38,6 +38,8 @@ KEEP: Final[Mapping[str, int]] = {"raw": 30, "minutes": 90}
 """Days after which rows are deleted, unless a store has other numbers. Hours are kept for ever."""
 _KEEP: Final = "kafka_warden.keep_{}"
 """Table property with the number of a store."""
+_TAKEN_SINCE: Final = "kafka_warden.taken_since"
+"""Table property: `Store.taken_since`."""
 
 _ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND"}
 """Spark's conditions for a table that was never written."""
@@ -225,6 +227,14 @@ class Store:
     def set_retention(self, days: Mapping[str, int]) -> None:
         """Keep days of `KEEP` as those of this store."""
         self._set({_KEEP.format(name): str(number) for name, number in days.items()})
+
+    def taken_since(self) -> date:
+        """Return the first UTC day that is taken, and that jobs read. Raw rows of older days may be there."""
+        return date.fromisoformat(self._properties().get(_TAKEN_SINCE, str(DONE_DAY)))
+
+    def set_taken_since(self, day: date) -> None:
+        """Set the day of `taken_since`."""
+        self._set({_TAKEN_SINCE: str(day)})
 
     def _properties(self) -> Mapping[str, str]:
         """Return the table properties of `landing`; none if there is no store."""

@@ -33,7 +33,7 @@ THREADS: Final = 16
 """Footers read in parallel: an object store takes tens of milliseconds for each."""
 
 LATEST: Final = 253_402_300_800
-"""Unix seconds of the year 10000, which no day of a row reaches."""
+"""Unix seconds of the year 10000: times of rows are before it."""
 
 _PLACE: Final = re.compile(r"(?:^|/)([a-z]+)/date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/([^/._][^/]*\.parquet)$")
 """Path of a history file, at any depth: the folder of a fleet has a folder for each sidecar."""

@@ -5,20 +5,19 @@
 3. The batch is marked as complete.
 
 After a kill, the next call first completes the batch with the same files or offsets: the tables that have no row of it.
-Files or offsets that are not there any more, or not in this call's input, leave the plan, so that a later call may take
-them.
+Files and offsets that the next call does not have are removed from the plan, and a later call that has them takes them.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import and_
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history.parquet.footers import Range
@@ -47,8 +46,8 @@ NAME: Final = "ingest"
 """The job that writes batches."""
 
 AHEAD: Final = DAY
-"""Seconds by which the clock of a sidecar may be ahead of that of this machine. Jobs would believe a run whose clock is
-ahead from its start to its end, and take it for the latest one until that time has come.
+"""Seconds by which rows may be ahead of the clock of this machine. If the clock of a sidecar is ahead during its whole
+run, jobs cannot see that, and the run is the latest one until that time has come.
 """
 
 LARGE: Final = 32 << 20
@@ -146,29 +145,49 @@ def landing_rows(store: Store, batch: int, decided: Iterable[Planned]) -> Iterab
 def complete(
     claim: Claim, batch: int, rows: Sequence[Any], is_here: Callable[[Any], bool], read: Read, progress: Progress
 ) -> list[str]:
-    """Write the rest of a batch that was interrupted, by its rows of `landing`.
+    """Write the rest of a batch that was interrupted.
 
-    Those that are not here leave the plan. Return a line for each place of them.
+    Returns the places that this call does not have. They are removed from the plan.
+
+    Args:
+        claim: Of this call.
+        batch: The number.
+        rows: All its rows of `landing`.
+        is_here: Whether this call has the file or the offsets of a row.
+        read: Reads rows that are here.
+        progress: Of this call.
 
     Raises:
         StoreInUseError: another process has taken over.
     """
-    store = claim.store
 
     def is_written(name: str) -> bool:
-        return not store.read(raw(name)).where(F.col("batch") == batch).isEmpty()
+        return not claim.store.read(raw(name)).where(F.col("batch") == batch).isEmpty()
 
     with progress.step(f"batch {batch}, which was interrupted"):
         written = {name for name in {row["table"] for row in rows} - {None} if is_written(name)}
         left = [row for row in rows if row["how"] != How.DUPLICATE and row["table"] not in written]
-        away = {row for row in left if not is_here(row)}
+        here = [row for row in left if is_here(row)]
+        away = set(left) - set(here)
         if away:
-            # What was a duplicate may now be the only file with its rows.
-            kept = [row for row in rows if row["how"] != How.DUPLICATE and row not in away]
-            claim.replace(LANDING, of_rows(store.spark, kept, LANDING.ddl), f"batch = {batch}")
-        write(claim, batch, [row for row in left if row not in away], read, progress)
-    why = f"batch {batch} was interrupted, and this is not in --input now; a call whose --input has it takes it"
-    return [f"NOT TAKEN: {place}: {why}" for place in sorted({row["place"] for row in away})]
+            _withdraw(claim, batch, rows, away)
+        write(claim, batch, here, read, progress)
+    return sorted({row["place"] for row in away})
+
+
+def _withdraw(claim: Claim, batch: int, rows: Iterable[Any], away: Collection[Any]) -> None:
+    """Remove rows from the plan of a batch."""
+    # What was a duplicate may now be the only file with its rows.
+    kept = [row for row in rows if row["how"] != How.DUPLICATE and row not in away]
+    # Of a topic stays where it was to be read from: what expires after that is lost.
+    kept += [Row(**{**row.asDict(), "last": row["first"] - 1}) for row in away if row["how"] == How.OFFSETS]
+    claim.replace(LANDING, of_rows(claim.store.spark, kept, LANDING.ddl), f"batch = {batch}")
+
+
+def withdrawn(batch: int, places: Iterable[str]) -> list[str]:
+    """Return what to report of the places that `complete` returns."""
+    why = f"batch {batch} was interrupted, and this call does not have this place. A later call that has it takes it"
+    return [f"NOT TAKEN: {place}: {why}; if it was deleted, its rows are lost" for place in places]
 
 
 def write(claim: Claim, batch: int, rows: Sequence[Any], read: Read, progress: Progress) -> None:

@@ -1,9 +1,9 @@
 """Takes the new files of a landing zone."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
@@ -13,10 +13,25 @@ from kafka_warden.history.parquet.footers import Found, Inventory, Range
 from kafka_warden.history.schema import BY_NAME, ddl
 from kafka_warden.pipeline.addresses import literal
 from kafka_warden.pipeline.claims import Claim
-from kafka_warden.pipeline.ingest.batch import AHEAD, Read, Summary, complete, known, last_batch, plan, write
+from kafka_warden.pipeline.ingest.batch import (
+    AHEAD,
+    Read,
+    Summary,
+    complete,
+    known,
+    last_batch,
+    plan,
+    withdrawn,
+    write,
+)
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LANDING, Store
+
+CLOCK: Final = (
+    "their rows are more than a day ahead of this machine's clock; set the clock of the sidecar, or of this machine."
+    " They are taken when they are less than a day ahead"
+)
 
 
 def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
@@ -27,12 +42,7 @@ def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
     """
     store = claim.store
     last, interrupted = last_batch(store)
-    wrong = []
-    if interrupted:
-        listed = {(file.place, file.size) for file in landing.files}
-        wrong += complete(
-            claim, last, interrupted, lambda row: (row["place"], row["size"]) in listed, _reader(store), progress
-        )
+    wrong = _complete(claim, last, interrupted, landing, progress) if interrupted else []
     new = _unknown(store, landing)
     with progress.step(f"{len(new)} new files: footers"):
         found, problems = _opened(landing, new)
@@ -46,9 +56,19 @@ def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
         last,
         sum(part.rows for each in taken for part in each.ranges),
         f"{len(taken)} new files; {len(decided) - len(taken)} files were known",
-        [*(f"NOT TAKEN: {problem}" for problem in problems), *wrong],
+        [*wrong, *(f"NOT TAKEN: {problem}" for problem in problems)],
         gaps(decided, before),
     )
+
+
+def _complete(claim: Claim, batch: int, rows: Sequence[Any], landing: Inventory, progress: Progress) -> list[str]:
+    """Complete a batch that was interrupted; return what to report."""
+    listed = {file.place: file.size for file in landing.files}
+    away = complete(
+        claim, batch, rows, lambda row: listed.get(row["place"]) == row["size"], _reader(claim.store), progress
+    )
+    # A file that has another size now is taken as a new one.
+    return withdrawn(batch, (place for place in away if place not in listed))
 
 
 def _reader(store: Store) -> Read:
@@ -72,15 +92,12 @@ def _opened(landing: Inventory, files: Sequence[Found]) -> tuple[list[tuple[Foun
     found: list[tuple[Found, Sequence[Range]]] = []
     problems = []
     latest = time.time() + AHEAD
+    ahead: Counter[str] = Counter()
     for file, ranges in landing.ranges(files):
         if isinstance(ranges, HistoryFileError):
             problems.append(str(ranges))
-        elif any(part.since > latest for part in ranges):
-            first = datetime.fromtimestamp(max(part.since for part in ranges), UTC).isoformat(timespec="seconds")
-            problems.append(
-                f"{file.place}: it has rows of {first}, and this machine's clock is more than a day behind that; set"
-                " the clock of the sidecar, or of this machine. It is taken when that time has come"
-            )
+        elif early := {part.cluster_id for part in ranges if part.since > latest}:
+            ahead.update(early)
         elif ranges:
             found.append((file, ranges))
-    return found, problems
+    return found, [*problems, *(f"{count} files of cluster {cluster}: {CLOCK}" for cluster, count in ahead.items())]

@@ -9,12 +9,22 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import NewerSchemaError
+from kafka_warden.errors import ClockError, NewerSchemaError
 from kafka_warden.history.parquet.footers import Found, Range
 from kafka_warden.history.schema import VERSION
 from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.ingest import messages
-from kafka_warden.pipeline.ingest.batch import AHEAD, Read, Summary, complete, known, last_batch, plan, write
+from kafka_warden.pipeline.ingest.batch import (
+    AHEAD,
+    Read,
+    Summary,
+    complete,
+    known,
+    last_batch,
+    plan,
+    withdrawn,
+    write,
+)
 from kafka_warden.pipeline.ingest.brokers import Described, describe
 from kafka_warden.pipeline.ingest.offsets import Ends, Span, expired, lost, remaining, spans, truncated
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned, whole_runs
@@ -31,6 +41,7 @@ def ingest(claim: Claim, topic: Topic, oldest: date, progress: Progress) -> Iter
     """Take all messages that the topic has now, in one batch or several. `oldest`: the first day that is taken.
 
     Raises:
+        ClockError: all rows of a batch are ahead of this machine's clock; nothing of it is taken.
         HistoryTopicError: the topic cannot be read.
         NewerSchemaError: a message has a newer version; nothing of its batch is taken.
         StoreInUseError: another process has taken over.
@@ -69,25 +80,40 @@ def _take(
         _check(topic, groups)
         fresh = [group for group in groups if group["table"] is not None and group["rows"]]
         first, latest = unix_time(oldest), time.time() + AHEAD
-        kept = [group for group in fresh if first <= group["hour"] * HOUR <= latest]
+        old = [group for group in fresh if group["hour"] * HOUR < first]
+        ahead = [group for group in fresh if group["hour"] * HOUR > latest]
+        if ahead and len(ahead) == len(fresh):
+            raise ClockError(
+                f"{topic.place}: all of the next {_total(fresh, 'rows')} rows are more than a day ahead of this"
+                " machine's clock, and none is taken; set this clock, or delete the messages if it is right"
+            )
+        kept = [group for group in fresh if group not in old and group not in ahead]
         found = [(_found(now, group), [_range(group)]) for group in kept]
         before = known(store, ((file.table, part) for file, (part,) in found))
         decided = whole_runs(planned(found, before), _twice(kept))
         rows = plan(claim, batch, decided, _offsets(store, batch, now, wanted))
         write(claim, batch, rows, _reader(opened), progress)
+    said = _said(groups, old, oldest)
+    return Summary(batch, _total(kept, "rows"), said, list(_skipped(ahead)), gaps(decided, before))
+
+
+def _said(groups: Sequence[Any], old: Iterable[Any], oldest: date) -> str:
     parts = [f"{_total(groups, 'messages')} messages"]
     if unreadable := _total((group for group in groups if group["table"] is None), "messages"):
         parts.append(f"{unreadable} messages are not history, and were skipped")
-    if old := _total((group for group in fresh if group["hour"] * HOUR < first), "rows"):
-        parts.append(f"{old} rows are older than {oldest}, and were not taken (--keep-raw)")
-    wrong = []
-    if ahead := [group for group in fresh if group["hour"] * HOUR > latest]:
+    if rows := _total(old, "rows"):
+        parts.append(f"{rows} rows are older than {oldest}, and were not taken (--keep-raw)")
+    return "; ".join(parts)
+
+
+def _skipped(ahead: Sequence[Any]) -> Iterator[str]:
+    """Yield what is wrong with rows that are ahead of the clock."""
+    if ahead:
         clusters = ", ".join(sorted({group["cluster_id"] for group in ahead}))
-        wrong.append(
-            f"NOT TAKEN: {_total(ahead, 'rows')} rows of {clusters}: this machine's clock is more than a day behind"
-            " their times; set the clock of the sidecar, or of this machine"
+        yield (
+            f"NOT TAKEN: {_total(ahead, 'rows')} rows of cluster {clusters}: they are more than a day ahead of this"
+            " machine's clock, and are not read again; set the clock of the sidecar"
         )
-    return Summary(batch, _total(kept, "rows"), "; ".join(parts), wrong, gaps(decided, before))
 
 
 def _total(groups: Iterable[Any], column: str) -> int:
@@ -105,7 +131,8 @@ def _complete(
     # Of a topic that was created again nothing is left.
     logs = now.logs if now.place == f"{place}/" else {}
     with persisted(messages.opened(topic.read(claim.store.spark, remaining(taken, logs)))) as opened:
-        yield from complete(claim, batch, rows, lambda _: bool(mine), _reader(opened), progress)
+        away = complete(claim, batch, rows, lambda _: bool(mine), _reader(opened), progress)
+    yield from withdrawn(batch, away)
 
 
 def _reader(opened: DataFrame) -> Read:

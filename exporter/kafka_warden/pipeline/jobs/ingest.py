@@ -14,7 +14,6 @@ from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES
-from kafka_warden.pipeline import claims
 from kafka_warden.pipeline.claims import Claim, holding
 from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact_touched, fenced
 from kafka_warden.pipeline.ingest.ingest import ingest
@@ -26,8 +25,10 @@ from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import KEEP, LANDING, of_mart, raw, unix_time
 
-READERS: Final = ("rollup", "moves", "backtest")
-"""Jobs that replace what they made of raw rows."""
+LATER: Final = timedelta(days=2)
+"""Raw rows are deleted so long after their files leave `landing`. Jobs find hours there. One that runs may have found
+an older day: without its raw rows, it would replace its results by nothing.
+"""
 
 MOST_NAMED: Final = 3
 """Problems that are named one by one."""
@@ -64,7 +65,8 @@ def _ingest(request: Request[Options], claim: Claim) -> None:
     keep = {**kept, **request.options.keep}
     if keep != kept:
         store.set_retention(keep)
-    for done in _batches(request, claim, store.today() - timedelta(days=keep["raw"])):
+    oldest = max(store.taken_since(), store.today() - timedelta(days=keep["raw"]))
+    for done in _batches(request, claim, oldest):
         for line in lines(done):
             request.progress.say(line)
     with claim.upkeep():
@@ -74,25 +76,22 @@ def _ingest(request: Request[Options], claim: Claim) -> None:
 
 
 def delete_old(claim: Claim, keep: Mapping[str, int], kept: Mapping[str, int], progress: Progress) -> None:
-    """Delete what is older than the days of `keep`, each new day or where `kept`, those until now, are more."""
+    """Delete what is older than the days of `keep`: once a day, and when a number is smaller than before (`kept`)."""
     store, mine = claim.store, [raw(table.name) for table in TABLES]
-    today, oldest = store.today(), store.today() - timedelta(days=keep["raw"])
     # Each table is asked, so a loop does it once a day. A new store has no such days.
     if claim.is_new_day() or any(keep[name] < kept[name] for name in keep):
+        before, today = store.taken_since(), store.today()
+        since = today - timedelta(days=keep["raw"])
         ((newest,),) = store.read(LANDING).agg(F.max("until")).collect()
-        if newest is not None and newest < unix_time(oldest):
-            progress.say(f"all rows are from before {oldest}, so none is deleted; is this machine's clock right?")
-        else:
-            # A job that begins now does not find these days any more. One that runs would lose their rows while it
-            # replaces what it made of them.
-            store.expire(LANDING, oldest)
-            if running := [job for job in READERS if claims.read(store, job).is_held()]:
-                progress.say(f"rows before {oldest} stay until a later call: {', '.join(running)} may read them")
-                return
+        if newest is None or newest >= unix_time(since):
+            store.set_taken_since(max(before, since))
+            store.expire(LANDING, since)
             for table in mine:
-                store.expire(table, oldest)
+                store.expire(table, min(before, since - LATER))
             for mart in MINUTES:
                 store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
+        else:
+            progress.say(f"all rows are from before {since}, so none is deleted; is this machine's clock right?")
     claim.vacuum([LANDING, *mine])
 
 
@@ -114,10 +113,12 @@ def _batches(request: Request[Options], claim: Claim, oldest: date) -> Iterator[
 def lines(done: Summary) -> Iterator[str]:
     """Yield a report: what was taken, then what is wrong."""
     yield f"batch {done.batch}: {done.rows} rows of {done.taken}"
-    wrong = list(done.wrong)
+    wrong = []
     for gap in done.gaps:
         polls = f"polls {gap.first} to {gap.last} of run {gap.run}, cluster {gap.cluster_id}"
         wrong.append(f"MISSING: {polls}: they expired before they were taken, or come later")
+    # Each call reports some of these again, so they come last.
+    wrong += done.wrong
     yield from wrong[:MOST_NAMED]
     if len(wrong) > MOST_NAMED:
         yield f"and {len(wrong) - MOST_NAMED} more"
