@@ -14,7 +14,7 @@ from confluent_kafka import OFFSET_END, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
-from kafka_warden.errors import NewerSchemaError, TopicDeniedError, TopicMissingError, TopicUnreachableError
+from kafka_warden.errors import ClockError, NewerSchemaError, TopicDeniedError, TopicMissingError, TopicUnreachableError
 from kafka_warden.history.kafka import KafkaSettings, KafkaSink
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
@@ -115,18 +115,22 @@ def test_rows_are_those_of_files(
         write(tmp_path / "landing" / name, polls)
     random.Random(5).shuffle(others)
     monkeypatch.setattr("kafka_warden.history.messages.LARGEST", 1500)
+    send(kept, history_polls(1, "ahead", time.time() + 2 * DAY))
+    with pytest.raises(ClockError, match=r"all of the next .* rows are more than a day ahead of this machine's clock"):
+        taken()
     send(kept, [*history[:3], *others[:2]])
     taken()
     taken()
-    assert "batch 1: 0 rows of 0 messages" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert re.search(r"NOT TAKEN: \d+ rows of cluster cluster: they are more than a day ahead of this", said)
+    assert "batch 1: 0 rows of 0 messages" in said
     put(kept, b"garbage", None, *sent(history[3])[:3], *sent(history[3])[:3])
     monkeypatch.setattr(of_topic, "spans", lambda logs, marks: offsets.spans(logs, marks, 70))
-    send(kept, [*history[3:], *others[2:], *history_polls(1, "ahead", time.time() + 2 * DAY)])
+    send(kept, [*history[3:], *others[2:]])
     take(spark, tmp_path / "store", Path(), replace(ALWAYS, topic=Topic(kept.bootstrap, TOPIC)))
     said = capsys.readouterr().err
     assert "2 messages are not history, and were skipped" in said
     assert "batch 3:" in said
-    assert re.search(r"NOT TAKEN: \d+ rows of cluster cluster: they are more than a day ahead of this", said)
     assert not any(word in said for word in ("LOST", "MISSING", "CREATED AGAIN"))
     how = Store(spark, tmp_path / "store").read(LANDING).where("batch = 3").select("how").distinct().collect()
     assert ("merge",) in map(tuple, how), "the batch before ended within a poll"

@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -232,7 +233,9 @@ def _last(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTable
     """Read the marks of a job. If they were deleted, the logs of its tables have the number of an earlier run."""
     if (found := read(store, job)).run:
         return found
-    last = max(store.last_number(each, job) for each in (table(job), *fenced(store))) // COMMITS
+    # Each is a listing or two.
+    with ThreadPoolExecutor() as threads:
+        last = max(threads.map(lambda each: store.last_number(each, job), (table(job), *fenced(store)))) // COMMITS
     # Another run may have begun meanwhile.
     found = read(store, job)
     return found if found.run or not last else replace(found, run=last + UNSEEN, until=ABANDONED)
