@@ -106,7 +106,7 @@ class HistoryTopicError(UnusableError):
 
 
 class ClockError(UnusableError):
-    """All new rows are ahead of this machine's clock, so it may be the one that is wrong."""
+    """All rows of a batch are ahead of this machine's clock, so it may be the one that is wrong."""
 
 
 class TopicUnreachableError(HistoryTopicError):

@@ -82,6 +82,7 @@ def test_alerts_that_overlap_are_one_fault() -> None:
         (json.dumps([alert(partition="99999999999")]), "its label partition='99999999999' is no number of a partition"),
         (json.dumps([{"labels": {"alertname": "NodeDown"}}]), "an alert cannot be read"),
         (json.dumps([alert("soon")]), "an alert cannot be read"),
+        (json.dumps([alert(topic="\ud800")]), "an alert cannot be read"),
         ('{"status": "success", "data": []}', "it is no array of alerts; save the answer of GET /api/v2/alerts"),
         ("[[]]", "an alert cannot be read"),
         ("[] no", "it is no JSON"),

@@ -196,6 +196,6 @@ def test_interrupted_batch_of_another_topic_is_left_to_it(scene: Scene) -> None:
     """Nothing of it is here, which is reported."""
     scene.interrupted = planned("kafka:other/history/one")
     (line,) = scene.call()
-    assert line.startswith("NOT TAKEN: kafka:other/history/one/0: batch 7 was interrupted, and this call does not have")
+    assert line.startswith("NOT TAKEN: kafka:other/history/one/0: batch 7 was interrupted, and this is not in")
     assert (scene.read, scene.completed) == ([], [(7, [])])
     assert scene.batches == [[Span(0, 5, 9), Span(1, 0, 0)]]

@@ -109,7 +109,7 @@ def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"time": time.time() + 2 * DAY}, "1 files of cluster one: their rows are more than a day ahead of this"),
+        ({"time": time.time() + 2 * DAY}, "files of cluster one: 1 are more than a day ahead of this machine's clock"),
         ({"time": 1e12}, "it has a time outside of the years 1970 to 9999"),
         ({"time": math.nan}, "it has a time outside of the years 1970 to 9999"),
         ({"cluster_id": None}, "some of its rows have no cluster_id"),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kafka_warden.errors import EmptyHistoryError
+from kafka_warden.errors import ClockError, EmptyHistoryError
 from kafka_warden.pipeline.loop import repeat
 
 
@@ -30,11 +30,11 @@ def rounds(*outcomes: int | Exception | None) -> tuple[Callable[[], int], list[f
 
 def test_rounds_go_on_until_one_fails() -> None:
     """One each period; a landing zone without a file is said and tried again; the exit code is that of the failure."""
-    run, began = rounds(0, EmptyHistoryError("nothing here"), 3)
+    run, began = rounds(0, EmptyHistoryError("nothing here"), ClockError("all ahead"), 3)
     said: list[str] = []
     assert repeat(run, 0.05, said.append) == 3
-    assert [later - before >= 0.05 for before, later in itertools.pairwise(began)] == [True, True]
-    assert said == ["nothing here; the next round looks again"]
+    assert [later - before >= 0.05 for before, later in itertools.pairwise(began)] == [True, True, True]
+    assert said == [f"{what}; the next round looks again" for what in ("nothing here", "all ahead")]
 
 
 @pytest.mark.parametrize("every", [0.0, 3600.0])

@@ -18,7 +18,7 @@ from kafka_warden.pipeline.marks import MARGIN, Unended, unended, working
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.spans import joined
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, of_mart, raw
+from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, day_of, of_mart, raw
 
 FIRST = datetime(2026, 11, 20, 6, tzinfo=UTC)
 HOURS = int(FIRST.timestamp()) // 3600
@@ -101,6 +101,12 @@ def test_what_began_before_the_first_raw_row_stays(spark: SparkSession, tmp_path
         "later": 3,
     }
     assert {day for _, day in found.values()} == {date(2026, 11, 18)}
+    store.set_taken_since(FIRST.date())
+    plan(store, len(lives) + 2, "another")
+    with working(store, "moves") as work:
+        later = unended(store, MOVES, work)
+    assert later.clusters == {"another": (HOURS - MARGIN, FIRST.date())}
+    assert {later.raw(table).split("date >= ")[1][:12] for table in ("polls", "moves")} == {f"'{FIRST.date()}'"}
 
 
 def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +156,7 @@ def test_raw_rows_stay_for_jobs_that_have_found_their_day(
 
     assert left(9) == (True, True)
     assert "all rows are from before 2026-11-21, so none is deleted" in capsys.readouterr().err
-    plan(store, 2, "two", 48)
+    plan(store, 2, "two", 9 * 24)
     assert [left(days) for days in (10, 11)] == [(False, True), (False, False)]
 
 
@@ -176,7 +182,7 @@ def plan(store: Store, batch: int, cluster: str | None, hour: int = 0, *, comple
     """Commit a batch of a file of one hour."""
     since = FIRST.timestamp() + 3600 * hour
     span = (cluster, "run", 0, 9, since, since + 90.0, 10)
-    row = (batch, str(How.NEW), "polls", *span, f"{batch}.parquet", 1, store.writer, FIRST.date())
+    row = (batch, str(How.NEW), "polls", *span, f"{batch}.parquet", 1, store.writer, day_of(since))
     done = (batch, DONE, *[None] * 10, store.writer, DONE_DAY)
     with holding(store, "ingest", lambda _: ()) as claim:
         claim.append(LANDING, store.spark.createDataFrame([row], LANDING.ddl))

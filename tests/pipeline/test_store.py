@@ -170,7 +170,7 @@ def test_what_is_wrong_is_reported(
         assert "NOT TAKEN" not in capsys.readouterr().err
     assert rows(store) == landed(landing)
     take(spark, store, landing, Options({"raw": 30}))
-    assert "were not taken (--keep-raw)" in capsys.readouterr().err
+    assert "the first day of the store (--keep-raw)" in capsys.readouterr().err
 
 
 def test_files_of_an_interrupted_batch_that_are_not_there_are_taken_later(

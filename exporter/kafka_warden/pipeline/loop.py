@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
-from kafka_warden.errors import EmptyHistoryError
+from kafka_warden.errors import ClockError, EmptyHistoryError
 
 _SLICE: Final = 0.5
 """Seconds in which the end of a pause is noticed."""
@@ -16,14 +16,14 @@ _SLICE: Final = 0.5
 def repeat(run: Callable[[], int], every: float, report: Callable[[str], None]) -> int:
     """Call `run` every so many seconds, without a pause if it takes longer; return its first exit code other than 0.
 
-    A landing zone that has no file yet is a round without work.
+    A landing zone that has no file yet, or only messages that are ahead of the clock, is a round without work.
     """
     with _stopped_by(signal.SIGTERM) as is_stopped:
         while not is_stopped():
             due = time.monotonic() + every
             try:
                 code = run()
-            except EmptyHistoryError as nothing:
+            except (EmptyHistoryError, ClockError) as nothing:
                 report(f"{nothing}; the next round looks again")
                 code = 0
             if code:

@@ -146,11 +146,13 @@ class Unended:
 
     clusters: Mapping[str, tuple[int, date]]
     """Cluster to an hour, counted since 1970: rows that ended before it stay. And the first day of raw rows."""
+    begin: date = DONE_DAY
+    """`Store.taken_since`: polls of earlier days may be there without the rows of other tables."""
 
     def raw(self, table: str) -> str:
         """Return the SQL condition on rows of a raw table. Of polls all are read: the oldest run is preferred."""
         return _any(
-            f"{in_list('cluster_id', [cluster])} AND date >= '{DONE_DAY if table == EVERY_POLL else day}'"
+            f"{in_list('cluster_id', [cluster])} AND date >= '{self.begin if table == EVERY_POLL else day}'"
             for cluster, (_, day) in self.clusters.items()
         )
 
@@ -189,7 +191,7 @@ def unended(store: Store, mart: Mart, work: Work) -> Unended:
     since |= {cluster: max(since[cluster], hour + 1) for cluster, _, hour in rows if hour is not None}
     # One day more: what looks back, looks back for less.
     days = {cluster: max(day_of(hour * HOUR - DAY), begin) for cluster, hour in first.items()}
-    return Unended({cluster: (since[cluster], day) for cluster, day in days.items()})
+    return Unended({cluster: (since[cluster], day) for cluster, day in days.items()}, begin)
 
 
 def _oldest_hours(store: Store, clusters: Iterable[str], begin: date) -> Mapping[str, int]:

@@ -39,6 +39,8 @@ def faults(text: str, kinds: Mapping[str, str], clusters: Mapping[str, str]) -> 
     for alert in _alerts(text):
         try:
             labels, began, ended = dict(alert["labels"]), _seconds(alert["startsAt"]), _seconds(alert["endsAt"])
+            # Spark takes no half of a surrogate pair.
+            json.dumps(labels, ensure_ascii=False).encode()
             name = labels["alertname"]
             names.add(name)
             if name in kinds:

@@ -72,8 +72,10 @@ class Summary:
     taken: str
     """What had these rows."""
     wrong: Sequence[str] = ()
-    """What was lost or not taken, a line for each."""
+    """What was lost or not taken. The next call does not report it again."""
     gaps: Sequence[Gap] = ()
+    problems: Sequence[str] = ()
+    """What each call reports until it is repaired."""
 
 
 def fenced(store: Store) -> Iterator[StoredTable]:
@@ -144,7 +146,7 @@ def landing_rows(store: Store, batch: int, decided: Iterable[Planned]) -> Iterab
 
 def complete(
     claim: Claim, batch: int, rows: Sequence[Any], is_here: Callable[[Any], bool], read: Read, progress: Progress
-) -> list[str]:
+) -> set[str]:
     """Write the rest of a batch that was interrupted.
 
     Returns the places that this call does not have. They are removed from the plan.
@@ -172,22 +174,22 @@ def complete(
         if away:
             _withdraw(claim, batch, rows, away)
         write(claim, batch, here, read, progress)
-    return sorted({row["place"] for row in away})
+    return {row["place"] for row in away}
 
 
 def _withdraw(claim: Claim, batch: int, rows: Iterable[Any], away: Collection[Any]) -> None:
     """Remove rows from the plan of a batch."""
     # What was a duplicate may now be the only file with its rows.
     kept = [row for row in rows if row["how"] != How.DUPLICATE and row not in away]
-    # Of a topic stays where it was to be read from: what expires after that is lost.
+    # The first offset stays: messages that expire before the next call are then reported as lost.
     kept += [Row(**{**row.asDict(), "last": row["first"] - 1}) for row in away if row["how"] == How.OFFSETS]
     claim.replace(LANDING, of_rows(claim.store.spark, kept, LANDING.ddl), f"batch = {batch}")
 
 
 def withdrawn(batch: int, places: Iterable[str]) -> list[str]:
     """Return what to report of the places that `complete` returns."""
-    why = f"batch {batch} was interrupted, and this call does not have this place. A later call that has it takes it"
-    return [f"NOT TAKEN: {place}: {why}; if it was deleted, its rows are lost" for place in places]
+    why = f"batch {batch} was interrupted, and this is not in the input of this call. A later call that has it takes it"
+    return [f"NOT TAKEN: {place}: {why}; if it was deleted, its rows are lost" for place in sorted(places)]
 
 
 def write(claim: Claim, batch: int, rows: Sequence[Any], read: Read, progress: Progress) -> None:

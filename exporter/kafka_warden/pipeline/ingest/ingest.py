@@ -26,16 +26,17 @@ from kafka_warden.pipeline.ingest.batch import (
 )
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned
 from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import LANDING, Store
 
 CLOCK: Final = (
-    "their rows are more than a day ahead of this machine's clock; set the clock of the sidecar, or of this machine."
-    " They are taken when they are less than a day ahead"
+    "more than a day ahead of this machine's clock; set the clock of the sidecar, or of this machine. They are taken"
+    " when they are less than a day ahead"
 )
 
 
-def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
-    """Take all new files in one batch. The store exists.
+def ingest(claim: Claim, landing: Inventory, progress: Progress, oldest: float = 0.0) -> Summary:
+    """Take all new files of `oldest` (Unix s) and later in one batch. The store exists.
 
     Raises:
         StoreInUseError: another process has taken over.
@@ -43,7 +44,7 @@ def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
     store = claim.store
     last, interrupted = last_batch(store)
     wrong = _complete(claim, last, interrupted, landing, progress) if interrupted else []
-    new = _unknown(store, landing)
+    new = _unknown(store, landing, oldest)
     with progress.step(f"{len(new)} new files: footers"):
         found, problems = _opened(landing, new)
     before = known(store, ((file.table, part) for file, ranges in found for part in ranges))
@@ -56,19 +57,20 @@ def ingest(claim: Claim, landing: Inventory, progress: Progress) -> Summary:
         last,
         sum(part.rows for each in taken for part in each.ranges),
         f"{len(taken)} new files; {len(decided) - len(taken)} files were known",
-        [*wrong, *(f"NOT TAKEN: {problem}" for problem in problems)],
+        wrong,
         gaps(decided, before),
+        [f"NOT TAKEN: {problem}" for problem in problems],
     )
 
 
 def _complete(claim: Claim, batch: int, rows: Sequence[Any], landing: Inventory, progress: Progress) -> list[str]:
     """Complete a batch that was interrupted; return what to report."""
-    listed = {file.place: file.size for file in landing.files}
+    listed = {(file.place, file.size) for file in landing.files}
     away = complete(
-        claim, batch, rows, lambda row: listed.get(row["place"]) == row["size"], _reader(claim.store), progress
+        claim, batch, rows, lambda row: (row["place"], row["size"]) in listed, _reader(claim.store), progress
     )
     # A file that has another size now is taken as a new one.
-    return withdrawn(batch, (place for place in away if place not in listed))
+    return withdrawn(batch, set(away) - {file.place for file in landing.files})
 
 
 def _reader(store: Store) -> Read:
@@ -79,12 +81,13 @@ def _reader(store: Store) -> Read:
     return read
 
 
-def _unknown(store: Store, landing: Inventory) -> list[Found]:
+def _unknown(store: Store, landing: Inventory, oldest: float) -> list[Found]:
     """Return the files that no batch has. A file that was replaced by one of another size is another file."""
     files = store.read(LANDING).where(F.col("how").isin(How.NEW, How.MERGE, How.DUPLICATE))
     rows: list[Any] = files.select("place", "size").distinct().collect()
     taken = {(place, size) for place, size in rows}
-    return [file for file in landing.files if (file.place, file.size) not in taken]
+    recent = (file for file in landing.files if file.hour * HOUR >= oldest)
+    return [file for file in recent if (file.place, file.size) not in taken]
 
 
 def _opened(landing: Inventory, files: Sequence[Found]) -> tuple[list[tuple[Found, Sequence[Range]]], list[str]]:
@@ -100,4 +103,4 @@ def _opened(landing: Inventory, files: Sequence[Found]) -> tuple[list[tuple[Foun
             ahead.update(early)
         elif ranges:
             found.append((file, ranges))
-    return found, [*problems, *(f"{count} files of cluster {cluster}: {CLOCK}" for cluster, count in ahead.items())]
+    return found, [*problems, *(f"files of cluster {cluster}: {count} are {CLOCK}" for cluster, count in ahead.items())]

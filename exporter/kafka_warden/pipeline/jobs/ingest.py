@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
@@ -26,8 +26,8 @@ from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import KEEP, LANDING, of_mart, raw, unix_time
 
 LATER: Final = timedelta(days=2)
-"""Raw rows are deleted so long after their files leave `landing`. Jobs find hours there. One that runs may have found
-an older day: without its raw rows, it would replace its results by nothing.
+"""Between the moment when a day leaves `landing`, where jobs find hours, and the deletion of its raw rows. A job that
+runs may have found the day before: without raw rows, it would replace its results by nothing.
 """
 
 MOST_NAMED: Final = 3
@@ -50,6 +50,7 @@ def run(request: Request[Options]) -> None:
     Raises:
         StoreError: the store cannot be used, or another process ingests.
         EmptyHistoryError: the landing zone has no file of history.
+        ClockError: all new messages are ahead of this machine's clock.
         HistoryTopicError: the topic cannot be read.
     """
     store = request.store
@@ -84,10 +85,12 @@ def delete_old(claim: Claim, keep: Mapping[str, int], kept: Mapping[str, int], p
         since = today - timedelta(days=keep["raw"])
         ((newest,),) = store.read(LANDING).agg(F.max("until")).collect()
         if newest is None or newest >= unix_time(since):
-            store.set_taken_since(max(before, since))
+            if newest is not None:
+                store.set_taken_since(max(before, since))
             store.expire(LANDING, since)
-            for table in mine:
-                store.expire(table, min(before, since - LATER))
+            if claim.is_new_day():
+                for table in mine:
+                    store.expire(table, min(before, since - LATER))
             for mart in MINUTES:
                 store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
         else:
@@ -102,23 +105,20 @@ def _batches(request: Request[Options], claim: Claim, oldest: date) -> Iterator[
 
         yield from of_topic.ingest(claim, topic, oldest, request.progress)
         return
-    listed = inventory(request.input)
-    kept = tuple(file for file in listed.files if file.hour * HOUR >= unix_time(oldest))
-    yield ingest(claim, replace(listed, files=kept), request.progress)
-    if len(kept) < len(listed.files):
-        old = f"{len(listed.files) - len(kept)} files are older than {oldest}"
-        request.progress.say(f"{old}, and were not taken (--keep-raw)")
+    landing, first = inventory(request.input), unix_time(oldest)
+    yield ingest(claim, landing, request.progress, first)
+    if old := sum(1 for file in landing.files if file.hour * HOUR < first):
+        request.progress.say(f"{old} files are from before {oldest}, the first day of the store (--keep-raw)")
 
 
 def lines(done: Summary) -> Iterator[str]:
     """Yield a report: what was taken, then what is wrong."""
     yield f"batch {done.batch}: {done.rows} rows of {done.taken}"
-    wrong = []
+    wrong = list(done.wrong)
     for gap in done.gaps:
         polls = f"polls {gap.first} to {gap.last} of run {gap.run}, cluster {gap.cluster_id}"
         wrong.append(f"MISSING: {polls}: they expired before they were taken, or come later")
-    # Each call reports some of these again, so they come last.
-    wrong += done.wrong
+    wrong += done.problems
     yield from wrong[:MOST_NAMED]
     if len(wrong) > MOST_NAMED:
         yield f"and {len(wrong) - MOST_NAMED} more"
