@@ -115,7 +115,7 @@ def table(runs: Sequence[Run]) -> Iterator[str]:
 def row(run: Run) -> str:
     """One line."""
     disk = "" if math.isnan(run.spilled) else f"{run.spilled / MEBIBYTE:,.0f} MiB"
-    time = f"{run.seconds:.0f} s" if math.isfinite(run.seconds) else ""
+    time = f"{run.seconds:.1f} s" if math.isfinite(run.seconds) else ""
     memory = "" if math.isnan(run.memory) else f"{run.memory / MEBIBYTE:,.0f} MiB"
     return f"| {run.name} | {run.rows:,} | {time} | {memory} | {disk} |"
 
