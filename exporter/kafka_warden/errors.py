@@ -101,12 +101,12 @@ class StoreInUseError(StoreError):
     """Another process writes to the store; the message names it."""
 
 
-class HistoryTopicError(UnusableError):
-    """The topic of history cannot be used; the message names it."""
-
-
 class ClockError(UnusableError):
     """All rows of a batch are ahead of this machine's clock, so it may be the one that is wrong."""
+
+
+class HistoryTopicError(UnusableError):
+    """The topic of history cannot be used; the message names it."""
 
 
 class TopicUnreachableError(HistoryTopicError):

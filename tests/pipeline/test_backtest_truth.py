@@ -79,6 +79,10 @@ def test_alerts_that_overlap_are_one_fault() -> None:
         ("[]", "names in the export: none"),
         (json.dumps([alert(cluster="dev")]), "--truth-cluster dev=ID"),
         (json.dumps([alert(broker="three")]), "NodeDown: its label broker='three' is no number of a broker"),
+        (
+            json.dumps([alert() | {"labels": {"alertname": "NodeDown", "cluster": "prod", "broker": [1]}}]),
+            "no number of a",
+        ),
         (json.dumps([alert(partition="99999999999")]), "its label partition='99999999999' is no number of a partition"),
         (json.dumps([{"labels": {"alertname": "NodeDown"}}]), "an alert cannot be read"),
         (json.dumps([alert("soon")]), "an alert cannot be read"),

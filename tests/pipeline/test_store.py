@@ -102,7 +102,7 @@ def killed_at(number: int) -> Iterator[None]:
 
 
 def killed(*_: Any) -> None:
-    """Do nothing, as from a kill on."""
+    """Fail, in place of a kill."""
     raise KilledError
 
 

@@ -150,7 +150,7 @@ class Unended:
     """`Store.taken_since`: polls of earlier days may be there without the rows of other tables."""
 
     def raw(self, table: str) -> str:
-        """Return the SQL condition on rows of a raw table. Of polls all are read: the oldest run is preferred."""
+        """Return the SQL condition on rows of a raw table. Of polls, all of the store: the oldest run is preferred."""
         return _any(
             f"{in_list('cluster_id', [cluster])} AND date >= '{self.begin if table == EVERY_POLL else day}'"
             for cluster, (_, day) in self.clusters.items()

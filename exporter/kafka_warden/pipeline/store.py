@@ -229,9 +229,9 @@ class Store:
         self._set({_KEEP.format(name): str(number) for name, number in days.items()})
 
     def taken_since(self) -> date:
-        """Return the first UTC day of rows that are taken, and of those that jobs replace by what they make.
+        """Return the first UTC day that is taken, and of which `rollup`, `moves` and `backtest` read raw rows.
 
-        Older raw rows may be there. A day in the future comes from a clock that was ahead: it is that of today.
+        Older ones may be there. A day in the future comes from a clock that was ahead: it is that of today.
         """
         return min(date.fromisoformat(self._properties().get(_TAKEN_SINCE, str(DONE_DAY))), self.today())
 

@@ -15,8 +15,7 @@ Fault = tuple[str, str, float, float, str | None, int | None, int | None]
 _Subject = tuple[str, str, tuple[str | None, int | None, int | None]]
 
 _SPACE: Final = re.compile(r"\s*")
-
-AFTER_NUMBERS: Final = 1 << 31
+_AFTER_NUMBERS: Final = 1 << 31
 """Kafka's numbers of partitions and brokers are lower."""
 
 
@@ -82,9 +81,10 @@ def _seconds(text: str) -> float:
 
 
 def _number(labels: Mapping[str, str], name: str) -> int | None:
-    if (text := labels.get(name)) is None:
+    if name not in labels:
         return None
-    if not (text.isascii() and text.isdigit() and int(text) < AFTER_NUMBERS):
+    text = str(labels[name])
+    if not (text.isascii() and text.isdigit() and int(text) < _AFTER_NUMBERS):
         raise TruthError(f"{labels['alertname']}: its label {name}={text!r} is no number of a {name}")
     return int(text)
 

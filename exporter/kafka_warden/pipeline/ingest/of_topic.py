@@ -80,32 +80,36 @@ def _take(
         _check(topic, groups)
         fresh = [group for group in groups if group["table"] is not None and group["rows"]]
         first, latest = unix_time(oldest), time.time() + AHEAD
-        old = [group for group in fresh if group["hour"] * HOUR < first]
-        # Of a clock that steps while the sidecar runs, jobs see that.
-        in_time = {(group["cluster_id"], group["run"]) for group in fresh if group["hour"] * HOUR <= latest}
-        ahead = [group for group in fresh if (group["cluster_id"], group["run"]) not in in_time]
+        # Jobs see a clock that steps during a run, so only a run that is ahead as a whole is left out.
+        runs = {_run(group) for group in fresh if group["hour"] * HOUR <= latest}
+        ahead = [group for group in fresh if _run(group) not in runs]
+        in_time = [group for group in fresh if _run(group) in runs]
         if ahead and not in_time:
             raise ClockError(
                 f"{topic.place}: all of the next {_total(fresh, 'rows')} rows are more than a day ahead of this"
                 " machine's clock, and none is taken. If the clock is wrong, set it; if it is right, delete these"
                 " messages"
             )
-        kept = [group for group in fresh if group not in old and group not in ahead]
+        kept = [group for group in in_time if group["hour"] * HOUR >= first]
         found = [(_found(now, group), [_range(group)]) for group in kept]
         before = known(store, ((file.table, part) for file, (part,) in found))
         decided = whole_runs(planned(found, before), _twice(kept))
         rows = plan(claim, batch, decided, _offsets(store, batch, now, wanted))
         write(claim, batch, rows, _reader(opened), progress)
-    said = _said(groups, old, oldest)
+    said = _said(groups, _total(in_time, "rows") - _total(kept, "rows"), oldest)
     return Summary(batch, _total(kept, "rows"), said, list(_skipped(ahead)), gaps(decided, before))
 
 
-def _said(groups: Sequence[Any], old: Iterable[Any], oldest: date) -> str:
+def _run(group: Any) -> tuple[str, str]:
+    return group["cluster_id"], group["run"]
+
+
+def _said(groups: Sequence[Any], old: int, oldest: date) -> str:
     parts = [f"{_total(groups, 'messages')} messages"]
     if unreadable := _total((group for group in groups if group["table"] is None), "messages"):
         parts.append(f"{unreadable} messages are not history, and were skipped")
-    if rows := _total(old, "rows"):
-        parts.append(f"{rows} rows are from before {oldest}, the first day of the store (--keep-raw)")
+    if old:
+        parts.append(f"{old} rows are from before {oldest}, the first day of the store (--keep-raw)")
     return "; ".join(parts)
 
 
