@@ -19,7 +19,18 @@ from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
 from kafka_warden.pipeline.marts import Mart, backtest, forecast, moves, plan, rollup, shaped
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.spans import joined
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, day_of, in_list, of_mart, raw, unix_time
+from kafka_warden.pipeline.store import (
+    DONE,
+    DONE_DAY,
+    LANDING,
+    Store,
+    day_of,
+    gathered,
+    in_list,
+    of_mart,
+    raw,
+    unix_time,
+)
 from kafka_warden.pipeline.timeline import DAY
 
 LARGEST: Final = "replicas"
@@ -63,6 +74,11 @@ class Work:
     def count(self) -> int:
         """Count the hours of all clusters."""
         return sum(after - first for spans in self.hours.values() for first, after in spans)
+
+    def is_one_day(self) -> bool:
+        """Return whether all hours are of one cluster and UTC day: one partition of each mart by minute or hour."""
+        spans = [span for each in self.hours.values() for span in each]
+        return len(self.hours) == 1 and day_of(spans[0][0] * HOUR) == day_of((spans[-1][1] - 1) * HOUR)
 
     def raw(self) -> str:
         """Return the SQL condition on rows of raw tables."""
@@ -109,9 +125,13 @@ def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -
             claim.vacuum(mine)
 
 
-def replace(work: Work, mart: Mart, frame: DataFrame, where: str) -> None:
-    """Replace the rows of a mart that match an SQL condition. Arguments as of `Claim.replace` and `marts.shaped`."""
-    work.claim.replace(of_mart(mart), shaped(mart, frame), where)
+def replace(work: Work, mart: Mart, frame: DataFrame, where: str, *, gather: bool = True) -> None:
+    """Replace the rows of a mart that match an SQL condition. Arguments as of `Claim.replace` and `marts.shaped`.
+
+    `gather`: as of `store.gathered`. Without it, rows of one partition are written by several tasks at a time.
+    """
+    table, rows = of_mart(mart), shaped(mart, frame)
+    work.claim.replace(table, gathered(table, rows) if gather else rows, where)
 
 
 def _begin(claim: Claim, start: float, end: float) -> Work:

@@ -242,8 +242,8 @@ class Store:
     def _properties(self) -> Mapping[str, str]:
         """Return the table properties of `landing`; none if there is no store."""
         with _IfWritten():
-            (detail,) = self.spark.sql(f"DESCRIBE DETAIL {self._sql_name(LANDING)}").select("properties").collect()
-            return detail[0] or {}
+            rows: list[Any] = self.spark.sql(f"SHOW TBLPROPERTIES {self._sql_name(LANDING)}").collect()
+            return {row["key"]: row["value"] for row in rows}
         return {}
 
     def _set(self, properties: Mapping[str, str]) -> None:
@@ -281,12 +281,12 @@ class Store:
 
     def replace(self, table: StoredTable, rows: DataFrame, where: str, app: str, number: int) -> None:
         """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it."""
-        writer = self._writer(table, gathered(table, rows), app, number).mode("overwrite")
+        writer = self._writer(table, rows, app, number).mode("overwrite")
         writer.option("replaceWhere", where).save(self._address(table))
 
     def overwrite(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
         """Replace all rows in one commit, without reading them; as `append`."""
-        self._writer(table, gathered(table, rows), app, number).mode("overwrite").save(self._address(table))
+        self._writer(table, rows, app, number).mode("overwrite").save(self._address(table))
 
     def files(self, table: StoredTable, where: str) -> list[str]:
         """Return the addresses of a table's files that may have rows of some days, in folders of the partitions."""

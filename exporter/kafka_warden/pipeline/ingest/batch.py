@@ -183,7 +183,8 @@ def _withdraw(claim: Claim, batch: int, rows: Iterable[Any], away: Collection[An
     kept = [row for row in rows if row["how"] != How.DUPLICATE and row not in away]
     # The first offset stays: messages that expire before the next call are then reported as lost.
     kept += [Row(**{**row.asDict(), "last": row["first"] - 1}) for row in away if row["how"] == How.OFFSETS]
-    claim.replace(LANDING, of_rows(claim.store.spark, kept, LANDING.ddl), f"batch = {batch}")
+    left = of_rows(claim.store.spark, kept, LANDING.ddl)
+    claim.replace(LANDING, gathered(LANDING, left), f"batch = {batch}")
 
 
 def withdrawn(batch: int, places: Iterable[str]) -> list[str]:

@@ -20,7 +20,7 @@ def roll_up(store: Store, work: marks.Work, step: Callable[[str], AbstractContex
     read = samples.read(store, work.raw(), work.hours)
 
     def put(mart: Mart, windows: DataFrame) -> None:
-        marks.replace(work, mart, with_folders(windows), work.windows())
+        marks.replace(work, mart, with_folders(windows), work.windows(), gather=not work.is_one_day())
 
     with step("minutes of replicas"):
         put(marts.REPLICAS["minute"], replicas.minutes(read["replicas"]))
