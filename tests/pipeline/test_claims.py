@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import time
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
@@ -15,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import StoreInUseError
-from kafka_warden.pipeline import claims
+from kafka_warden.pipeline import claims, writers
 from kafka_warden.pipeline import store as store_module
 from kafka_warden.pipeline.claims import Claim, Marks, holding, read
 from kafka_warden.pipeline.store import PROPERTIES, Store, StoredTable
@@ -118,16 +117,27 @@ def test_clock_that_was_ahead_stops_nothing() -> None:
 
 def test_process_of_this_machine_that_is_gone_is_known() -> None:
     """An id that no process has, and that of this one, which had it before; of another machine nothing is known."""
-    host = socket.gethostname()
-    assert claims._is_gone(f"{host}:{NO_PROCESS}:abc")
-    assert claims._is_gone(f"{host}:{os.getpid()}:abc")
-    assert not claims._is_gone(f"{host}:{os.getppid()}:abc")
-    assert not claims._is_gone(f"not-{host}:{NO_PROCESS}:abc")
+    host, _, own = writers.name().rsplit(":", 2)
+    assert writers.is_gone(writers.name())
+    assert writers.is_gone(f"{host}:{NO_PROCESS}:{own}")
+    assert not writers.is_gone(f"{host}:{os.getppid()}:{own}")
+    assert not writers.is_gone(f"not-{host}:{NO_PROCESS}:{own}")
+
+
+def test_machine_with_the_same_host_name_is_another_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its process ids say nothing of the processes here."""
+    mine = writers.name()
+    boot = tmp_path / "boot_id"
+    boot.write_text("ffffffff-9b3f-4a7e-a7c1-9d1f0c8f6a55\n")
+    monkeypatch.setattr(writers, "_BOOT", boot)
+    assert not writers.is_gone(mine)
+    assert writers.is_gone(writers.name())
 
 
 def test_process_of_this_machine_that_is_gone_holds_nothing(store: Store) -> None:
     """The next run need not wait for the lease."""
-    another(store, f"{socket.gethostname()}:{NO_PROCESS}:abc")
+    host, _, own = writers.name().rsplit(":", 2)
+    another(store, f"{host}:{NO_PROCESS}:{own}")
     with holding(store, "job", fenced) as claim:
         put(claim, 2)
     assert numbers(store) == [1, 2]
@@ -156,7 +166,7 @@ def test_run_after_one_that_ended_fences_nothing(store: Store, monkeypatch: pyte
     with pytest.raises(OSError):  # noqa: PT011  # it has no message
         fail()
     assert read(store, "job").until == claims.ABANDONED
-    monkeypatch.setattr(claims, "_is_gone", lambda _: False)
+    monkeypatch.setattr(writers, "is_gone", lambda _: False)
     run(3)
     assert asked == ["fence"]
     assert numbers(store) == [1, 2, 3]

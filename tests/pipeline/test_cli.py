@@ -22,7 +22,8 @@ from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.session import ROWS, adapt, java_options, set_shuffle_partitions
 from tests.history.places import write
 from tests.history.replay import scene_polls
-from tests.pipeline.commands import PLAIN
+from tests.pipeline.commands import PLAIN, TIME_LIMIT
+from tests.support.processes import checked
 from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
@@ -212,3 +213,17 @@ def test_steps_are_reported() -> None:
         "kafka-warden: dividing",
         "kafka-warden: dividing: failed after",
     ]
+
+
+@pytest.mark.spark
+@pytest.mark.full_pipeline
+def test_delta_prints_nothing(jars: Path, tmp_path: Path) -> None:
+    """By default it prints a line for each table of which it deletes old files, each night."""
+    program = """
+import sys
+from kafka_warden.pipeline import session
+spark = session.make("quiet", "local[1]", "1g", sys.argv[1])
+spark.range(1).write.format("delta").save(sys.argv[2])
+spark.sql(f"VACUUM delta.`{sys.argv[2]}`").collect()
+"""
+    assert checked(sys.executable, "-c", program, jars, tmp_path / "table", timeout=TIME_LIMIT) == ""

@@ -152,6 +152,22 @@ def test_condition_names_clusters_days_and_hours() -> None:
     assert work.raw().startswith("batch <= 7 AND ((")
 
 
+@pytest.mark.parametrize(
+    ("hours", "one"),
+    [
+        ({"a": [(24, 48)]}, True),
+        ({"a": [(24, 25), (47, 48)]}, True),
+        ({"a": [(24, 25), (48, 49)]}, False),
+        ({"a": [(24, 49)]}, False),
+        ({"a": [(24, 25)], "b": [(24, 25)]}, False),
+    ],
+)
+def test_hours_of_one_cluster_and_day_are_one_partition(hours: dict[str, list[tuple[int, int]]], one: bool) -> None:
+    """Their rows need not be brought together."""
+    store: Any = None
+    assert Work(Claim(store, "rollup", 1), 7, hours, moves_marks=True, rows=0).is_one_day() == one
+
+
 def test_files_that_make_a_large_folder_by_themselves_are_not_shuffled() -> None:
     """All else is: files over midnight, of two clusters, of folders with less, messages, and more than 64 folders."""
 

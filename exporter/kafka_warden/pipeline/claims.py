@@ -5,8 +5,6 @@ process may take over. That no late commit of the first one counts is decided by
 numbers that only grow, and the new holder first commits its number to each table of the job.
 """
 
-import os
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +18,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 
 from kafka_warden.errors import StoreInUseError
+from kafka_warden.pipeline import writers
 from kafka_warden.pipeline.failures import SPARK_FAILURES
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.store import Store, StoredTable
@@ -69,7 +68,7 @@ class Marks:
         A lease that ends later than `LONGEST` comes from a host whose clock was ahead. It would block all others.
         """
         now = time.time()
-        return self.until is not ENDED and now < self.until <= now + LONGEST and not _is_gone(self.writer)
+        return self.until is not ENDED and now < self.until <= now + LONGEST and not writers.is_gone(self.writer)
 
 
 def table(job: str) -> StoredTable:
@@ -259,17 +258,3 @@ def _renewed(claim: Claim) -> Iterator[None]:
     finally:
         done.set()
         thread.join()
-
-
-def _is_gone(writer: str) -> bool:
-    """Return whether a writer was a process of this machine that has ended, or this process."""
-    host, pid, _ = writer.rsplit(":", 2)
-    if host != socket.gethostname():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return int(pid) == os.getpid()

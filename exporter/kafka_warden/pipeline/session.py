@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from py4j.java_gateway import java_import
 from pyspark import StorageLevel
@@ -153,8 +153,11 @@ def make(
     elif master:
         settings["spark.master"] = master
     session = _started(SparkSession.builder, {**settings, **(more or {})})
+    jvm: Any = session._jvm  # noqa: SLF001  # pyspark has no other name for it
     for helper in _HELPERS:
-        java_import(session._jvm, f"org.apache.spark.{helper}")  # noqa: SLF001  # pyspark has no other name for it
+        java_import(jvm, f"org.apache.spark.{helper}")
+    # Delta prints a line for each VACUUM. What users need is on the standard error.
+    jvm.java.lang.System.setOut(jvm.java.io.PrintStream(jvm.java.io.OutputStream.nullOutputStream()))
     return session
 
 

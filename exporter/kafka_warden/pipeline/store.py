@@ -3,15 +3,12 @@
 All of it is DataFrames and SQL, so that it works through Spark Connect.
 """
 
-import os
 import re
-import socket
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -20,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from kafka_warden.errors import StoreError
 from kafka_warden.history.schema import TABLES, ddl
-from kafka_warden.pipeline import put_if_absent
+from kafka_warden.pipeline import put_if_absent, writers
 from kafka_warden.pipeline.addresses import address, literal
 from kafka_warden.pipeline.failures import SPARK_FAILURES
 from kafka_warden.pipeline.frames import of_rows
@@ -144,7 +141,7 @@ class Store:
         self.given = str(place)
         """As the user wrote it."""
         self.place = address(place)
-        self.writer = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+        self.writer = writers.name()
         """For messages to another writer."""
 
     def today(self) -> date:
