@@ -208,8 +208,8 @@ def holding(store: Store, job: str, fenced: Callable[[Store], Iterable[StoredTab
     if before.is_held():
         until = time.strftime("%H:%M:%S UTC", time.gmtime(before.until))
         raise StoreInUseError(
-            f"{store.place}: {before.writer} runs {job}; run one at a time. If it was killed on another machine, its"
-            f" lease ends at {until}"
+            f"{store.place}: {before.writer} runs {job}; run one at a time. If it was killed on another machine,"
+            f" or before this one started, its lease ends at {until}"
         )
     claim = Claim(store, job, before.run + 1)
     claim.claim(fenced, takes_over=before.until is not ENDED)

@@ -77,8 +77,10 @@ class Work:
 
     def is_one_day(self) -> bool:
         """Return whether all hours are of one cluster and UTC day: one partition of each mart by minute or hour."""
-        spans = [span for each in self.hours.values() for span in each]
-        return len(self.hours) == 1 and day_of(spans[0][0] * HOUR) == day_of((spans[-1][1] - 1) * HOUR)
+        if len(self.hours) != 1:
+            return False
+        (spans,) = self.hours.values()
+        return day_of(spans[0][0] * HOUR) == day_of((spans[-1][1] - 1) * HOUR)
 
     def raw(self) -> str:
         """Return the SQL condition on rows of raw tables."""

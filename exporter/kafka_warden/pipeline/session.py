@@ -156,7 +156,8 @@ def make(
     jvm: Any = session._jvm  # noqa: SLF001  # pyspark has no other name for it
     for helper in _HELPERS:
         java_import(jvm, f"org.apache.spark.{helper}")
-    # Delta prints a line for each VACUUM. What users need is on the standard error.
+    # Delta prints a line for each VACUUM. What users need is on the standard error. Scala keeps the stream that it
+    # finds at its first use: it has to be set before.
     jvm.java.lang.System.setOut(jvm.java.io.PrintStream(jvm.java.io.OutputStream.nullOutputStream()))
     return session
 

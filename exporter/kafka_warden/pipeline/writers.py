@@ -16,9 +16,9 @@ def name() -> str:
 
 
 def is_gone(writer: str) -> bool:
-    """Return whether a writer was a process of this machine, since its start, that has ended, or this process.
+    """Return whether a writer ran on this machine since its last boot and has ended, or was this process.
 
-    Another machine may have the same host name.
+    Another machine may have the same host name. On Linux that is known.
     """
     host, pid, own = writer.rsplit(":", 2)
     if host != socket.gethostname() or not own.startswith(_boot()):

@@ -64,9 +64,10 @@ class _Connection(http.client.HTTPConnection):
     def end(self) -> None:
         """End what the other thread waits for: a server that sends a byte at a time would keep it."""
         self._ended = True
-        if self.sock is not None:
+        # The other thread may close it meanwhile.
+        if (found := self.sock) is not None:
             with suppress(OSError):
-                self.sock.shutdown(socket.SHUT_RDWR)
+                found.shutdown(socket.SHUT_RDWR)
 
 
 class Client:
