@@ -1,4 +1,4 @@
--- The map `subject` of `alarms` as columns; null is a label that the alarm does not have.
+-- Topic, partition and broker of the map `subject` of `alarms` as columns; null is a label that the alarm does not have.
 CREATE VIEW alarm_subjects AS
 SELECT
     cluster_id,

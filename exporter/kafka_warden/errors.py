@@ -70,7 +70,7 @@ class DamagedFileError(HistoryFileError):
 
 
 class UnreadableFileError(HistoryFileError):
-    """A file cannot be opened: it is gone, or belongs to another user."""
+    """A file cannot be opened, or a folder not listed: it is gone, belongs to another user, or its store is down."""
 
 
 class MissingColumnError(HistoryFileError):

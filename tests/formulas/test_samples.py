@@ -25,6 +25,20 @@ def test_a_clock_that_was_set_is_set_right(why: str, time: float, expected: floa
     assert samples.steady_time(NUMBERS, time, 100.0, 1000.0) == expected, why
 
 
+@pytest.mark.parametrize(
+    ("why", "at", "expected"),
+    [
+        ("before the next day", 990.0, 990.0),
+        ("the clock was set back by a minute", 1060.0, 999.0),
+        ("by almost a day", 87_000.0, 999.0),
+        ("by more than a day", 88_000.0, 88_000.0),
+    ],
+)
+def test_a_poll_is_not_later_than_the_next_day(why: str, at: float, expected: float) -> None:
+    """Which begins at 1000 s, or up to a second earlier by its first poll."""
+    assert samples.in_order(NUMBERS, at, 1000.0) == expected, why
+
+
 def test_a_poll_speaks_until_the_next_but_not_through_a_silence() -> None:
     """Three of the usual intervals, or of poll.interval where history is kept more often than usual."""
     after = samples.silence(NUMBERS, 60.0, 10.0)

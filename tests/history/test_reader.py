@@ -12,6 +12,7 @@ from kafka_warden.errors import (
     HistoryFileError,
     MissingColumnError,
     NewerSchemaError,
+    UnreadableFileError,
 )
 from kafka_warden.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
 from kafka_warden.history.parquet.reader import polls, read
@@ -42,8 +43,11 @@ def test_missing_history_is_an_error(history: Path, tmp_path: Path) -> None:
     """It is an error if no table has rows of that time; a single table without rows is not."""
     with pytest.raises(EmptyHistoryError, match=r"no history of the time from 0 to 3600"):
         read(history, "polls", 0.0, 3600.0)
-    with pytest.raises(EmptyHistoryError, match="nowhere: cannot be listed"):
+    with pytest.raises(EmptyHistoryError, match="nowhere: no file of history in it"):
         read(tmp_path / "nowhere", "polls")
+    (tmp_path / "file").touch()
+    with pytest.raises(UnreadableFileError, match="file: cannot be listed"):
+        read(tmp_path / "file", "polls")
     (tmp_path / "empty").mkdir()
     with pytest.raises(EmptyHistoryError, match="no file of history in it"):
         read(tmp_path / "empty", "polls")

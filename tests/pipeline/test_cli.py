@@ -41,6 +41,7 @@ def test_job_has_its_name_and_help(name: str) -> None:
     [
         ("ingest", ["--input", "in", "--conf", "spark.ui.enabled"], "--conf: expected KEY=VALUE"),
         ("ingest,rollup", ["--input", "in", "--keep-raw", "some"], "--keep-raw: expected a whole number"),
+        ("ingest", ["--input", "in", "--keep-minutes", "100001"], "--keep-minutes: expected 100000 days or less"),
         (
             "ingest",
             ["--input", "in", "--kafka-properties", "x"],
@@ -49,6 +50,7 @@ def test_job_has_its_name_and_help(name: str) -> None:
         ("ingest", ["--input", "kafka://x"], "--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC"),
         ("rollup", ["--every", "1"], "--every: expected a duration"),
         ("rollup", ["--every", "1m", "--start", "2026-11-21T17:00"], "--start, --end: not valid with --every"),
+        ("rollup", ["--every", "1m", "--start", "0001-01-01"], "--start, --end: not valid with --every"),
         ("ingest", [], "--input: ingest needs the landing zone, and no other job reads it; first run"),
         ("rollup,report", ["--input", "in"], "--input: ingest needs the landing zone, and no other job reads it"),
         ("rollup", ["--jars", "/nowhere"], "--jars: no jars in /nowhere; fetch them: kafka-warden"),

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.cli import parser
+from kafka_warden.pipeline.jobs import forecast
 from kafka_warden.pipeline.jobs.forecast import JOB
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
 from kafka_warden.pipeline.marks import Work
@@ -186,6 +188,14 @@ def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, o
     """200 bytes a second, of the one poll that knows all."""
     found = days(spark, output, "lossy").where("what = 'bytes_in'").collect()
     assert sorted((row.subject, row.value) for row in found) == [("1", 200.0), ("cluster", 200.0)]
+
+
+def test_days_to_come_are_not_believed(spark: SparkSession, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that ran ahead made them. One may be ahead by a day."""
+    today = (START + timedelta(days=9)).date()
+    monkeypatch.setattr(Store, "today", lambda _: today)
+    found = forecast._days(request(spark, output, Options())).agg(F.min("day"), F.max("day")).collect()
+    assert [tuple(row) for row in found] == [(START.date(), today + timedelta(days=1))]
 
 
 def test_days_before_new_hours_are_not_written_again(spark: SparkSession, output: Path) -> None:

@@ -73,7 +73,7 @@ def test_tables_and_clusters_do_not_overlap() -> None:
 
 
 def test_missing_polls_are_found_once() -> None:
-    """Before a new file of a known run; not before the first one, not again, and not in tables without all polls."""
+    """In a run of a known cluster; not before its first file, not again, and not in tables without all polls."""
     known = {("polls", "cluster", "run"): [part(0, 9), part(15, 19)]}
 
     def taken(*ranges: Range, how: How = NEW, table: str = "polls") -> list[Planned]:
@@ -86,7 +86,12 @@ def test_missing_polls_are_found_once() -> None:
     assert gaps(taken(part(20, 24)), known) == []
     assert gaps(taken(part(25, 29), how=DUPLICATE), known) == []
     assert gaps(taken(part(25, 29), table="moves"), {}) == []
-    assert gaps(taken(part(25, 29, run="new")), known) == []
+    assert gaps(taken(part(25, 29, run="new"), part(5, 9, run="new")), known) == [
+        Gap("cluster", "new", 0, 4),
+        Gap("cluster", "new", 10, 24),
+    ]
+    assert gaps(taken(part(0, 9, run="new")), known) == []
+    assert gaps(taken(part(25, 29)), {("polls", "other", "run"): [part(0, 9)]}) == []
 
 
 def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:

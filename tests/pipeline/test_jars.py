@@ -9,7 +9,7 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.errors import ConfigError
-from kafka_warden.pipeline import jars, session
+from kafka_warden.pipeline import jars, put_if_absent, session
 from kafka_warden.pipeline.jars import Jar, fetch, listed, notices
 
 # As Maven, it takes a relative path from the folder of the pom.
@@ -85,6 +85,20 @@ def test_failure_of_maven_is_reported(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert cli.main(command) == cli.BAD_CONFIGURATION
     assert "mvn is not on the PATH" in capsys.readouterr().err
+
+
+def test_compiler_that_does_not_end_is_reported(
+    calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line with exit code 2."""
+    (calls.parent / "bin" / "java").write_text("#!/bin/sh\nexec sleep 60\n")
+    (calls.parent / "bin" / "java").chmod(0o755)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(jars, "listed", list)
+    monkeypatch.setattr(put_if_absent, "TIMEOUT", 0.1)
+    (tmp_path / "jars").mkdir()
+    assert cli.main(["pipeline", "jars", "--s3", "--to", str(tmp_path / "jars")]) == cli.BAD_CONFIGURATION
+    assert "java took more than 0.1 s" in capsys.readouterr().err
 
 
 def test_notices_are_passed_on(tmp_path: Path) -> None:

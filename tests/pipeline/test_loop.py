@@ -1,23 +1,48 @@
 """`--every`: rounds of jobs until one fails, or until SIGTERM."""
 
-import itertools
 import os
 import signal
-import time
 from collections.abc import Callable
 
 import pytest
 
 from kafka_warden.errors import ClockError, EmptyHistoryError
+from kafka_warden.pipeline import loop
 from kafka_warden.pipeline.loop import repeat
 
 
-def rounds(*outcomes: int | Exception | None) -> tuple[Callable[[], int], list[float]]:
+class Clock:
+    """In place of the module `time`: a pause takes no time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        """Return the time."""
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        """Move the time on."""
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of the loop."""
+    clock = Clock()
+    monkeypatch.setattr(loop, "time", clock)
+    return clock
+
+
+def rounds(
+    clock: Clock, *outcomes: int | Exception | None, takes: float = 0.0
+) -> tuple[Callable[[], int], list[float]]:
     """A run with these outcomes, in which None is a SIGTERM to this process; and the times of its calls."""
     left, began = iter(outcomes), list[float]()
 
     def run() -> int:
-        began.append(time.monotonic())
+        began.append(clock.now)
+        clock.now += takes
         outcome = next(left)
         if isinstance(outcome, Exception):
             raise outcome
@@ -28,20 +53,21 @@ def rounds(*outcomes: int | Exception | None) -> tuple[Callable[[], int], list[f
     return run, began
 
 
-def test_rounds_go_on_until_one_fails() -> None:
+@pytest.mark.parametrize(("takes", "period"), [(0.0, 60.0), (45.0, 60.0), (90.0, 90.0)])
+def test_rounds_go_on_until_one_fails(clock: Clock, takes: float, period: float) -> None:
     """One each period; a landing zone without a file is said and tried again; the exit code is that of the failure."""
-    run, began = rounds(0, EmptyHistoryError("nothing here"), ClockError("all ahead"), 3)
+    run, began = rounds(clock, 0, EmptyHistoryError("nothing here"), ClockError("all ahead"), 3, takes=takes)
     said: list[str] = []
-    assert repeat(run, 0.05, said.append) == 3
-    assert [later - before >= 0.05 for before, later in itertools.pairwise(began)] == [True, True, True]
+    assert repeat(run, 60.0, said.append) == 3
+    assert began == [0.0, period, 2 * period, 3 * period]
     assert said == [f"{what}; the next round looks again" for what in ("nothing here", "all ahead")]
 
 
 @pytest.mark.parametrize("every", [0.0, 3600.0])
-def test_sigterm_ends_it_after_the_round(every: float) -> None:
-    """With exit code 0, and at once in a pause; the handler before is back."""
+def test_sigterm_ends_it_after_the_round(clock: Clock, every: float) -> None:
+    """With exit code 0, and without the pause; the handler before is back."""
     before = signal.getsignal(signal.SIGTERM)
-    run, began = rounds(None)
+    run, began = rounds(clock, None)
     assert repeat(run, every, print) == 0
-    assert len(began) == 1
+    assert (len(began), clock.now) == (1, 0.0)
     assert signal.getsignal(signal.SIGTERM) is before

@@ -14,9 +14,11 @@ from kafka_warden.pipeline.marts import shaped
 from kafka_warden.pipeline.report.page import INDEX, file_of
 from kafka_warden.pipeline.report.saving import save
 from kafka_warden.pipeline.store import Store, of_mart
+from tests.pipeline.on_s3 import STORE, make
 from tests.pipeline.report_rows import CLUSTERS, marts
 from tests.pipeline.stored import request
 from tests.pipeline.written import write_table
+from tests.support.s3 import BUCKET, backend, serving
 
 
 def _request(spark: SparkSession, place: Path, **options: object) -> Request[Options]:
@@ -76,6 +78,17 @@ def test_page_is_replaced_as_a_whole(tmp_path: Path, scheme: str) -> None:
         assert save(text, f"{scheme}{tmp_path}/new folder", INDEX) == str(tmp_path / "new folder" / INDEX)
     assert [place.name for place in (tmp_path / "new folder").iterdir()] == ["report.html"]
     assert (tmp_path / "new folder" / "report.html").read_text(encoding="utf-8") == "second ü"
+
+
+def test_page_in_a_bucket_has_the_type_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser shows it."""
+    with serving() as bucket:
+        make(bucket)
+        for name, value in bucket.environment().items():
+            monkeypatch.setenv(name, value)
+        assert save("page", STORE, INDEX) == f"{STORE}/{INDEX}"
+        page = backend().buckets[BUCKET].keys[f"store/{INDEX}"]
+        assert (page.value, page.metadata["content-type"]) == (b"page", "text/html; charset=utf-8")
 
 
 def test_flags_become_options() -> None:

@@ -1,14 +1,36 @@
-"""Of two sidecars at one cluster, the older one is used until it is silent."""
+"""Polls on one time axis: clocks that are set, and two sidecars, of which the older one is used until it is silent."""
 
 from collections.abc import Sequence
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_warden.pipeline.timeline import informative_polls, prefer_oldest_run
+from kafka_warden.pipeline.timeline import informative_polls, prefer_oldest_run, timeline
 
 FORM = "cluster_id string, run string, sequence bigint, at double, silent_after double"
 SILENT = 30.0
+
+
+CLOCKS = (
+    "cluster_id string, run string, sequence bigint, time double, clock double,"
+    " parameters struct<poll_interval: double>"
+)
+
+
+@pytest.mark.parametrize("ahead", [2, -2, 20])
+@pytest.mark.parametrize("set_right", [8, 18, 30])
+def test_polls_of_a_run_stay_in_order(spark: SparkSession, ahead: int, set_right: int) -> None:
+    """The clock is wrong by hours, until it is set right: before or after it was wrong for most of a day."""
+    hours = range(72)
+    rows = [("one", "run", n, 3600.0 * (n + 1e5 + (ahead if n < set_right else 0)), 3600.0 * n, (10.0,)) for n in hours]
+    found = timeline(spark.createDataFrame(rows, CLOCKS)).orderBy("at", "sequence").collect()
+    assert [row["sequence"] for row in found] == [*hours]
+    true = [3600.0 * (n + 1e5) for n in hours]
+    last = 24 * round(set_right / 24)
+    wrong = [row["at"] - at for row, at in zip(found, true, strict=True)]
+    assert wrong[last:] == [0.0] * (72 - last)
+    first = max(last - max(ahead, 0), 0)
+    assert wrong[:first] == [3600.0 * ahead] * first
 
 
 def polls(

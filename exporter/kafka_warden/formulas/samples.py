@@ -11,6 +11,9 @@ from kafka_warden.formulas.ops import Ops, V
 STEP: Final = 1.0
 """Seconds by which a wall clock may be off its run's monotonic one; more is a step, and no slow correction."""
 
+LONGEST_STEP: Final = 86400.0
+"""Seconds by which polls may be late for the next day of their run; a later clock is wrong as a whole."""
+
 SILENT_AFTER: Final = 3.0
 """Usual intervals for which the values of a poll hold; `/metrics` drops them then, too (design.md 2)."""
 
@@ -23,6 +26,15 @@ def steady_time(ops: Ops[V], time: V, clock: V, offset: V) -> V:
     by_clock: V = clock + offset
     off: V = time - by_clock
     return ops.when((off > STEP) | (off < -STEP), by_clock, time)
+
+
+def in_order(ops: Ops[V], at: V, following: V) -> V:
+    """Unix seconds of a poll that is not later than its run's polls of the next day, which begins at `following`.
+
+    The clock was set back between the two, by up to a day, and the time of the first day is that before.
+    """
+    latest: V = following - STEP
+    return ops.when((at > latest) & (at <= latest + LONGEST_STEP), latest, at)
 
 
 def silence(ops: Ops[V], usual: V, interval: V) -> V:

@@ -137,17 +137,21 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _add_shared(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--store", required=True, metavar="FOLDER", help="the tables (docs/pipeline-store.md)")
-    about = f"of {INGEST}: history of one sidecar, or of many, or a topic"
-    command.add_argument("--input", metavar="FOLDER", help=about)
+    command.add_argument(
+        "--store", required=True, metavar="PLACE", help="folder or address of the tables, such as s3a://bucket/store"
+    )
+    about = f"of {INGEST}: folder or address of the history of one or many sidecars, or kafka://HOST:PORT/TOPIC"
+    command.add_argument("--input", metavar="PLACE", help=about)
     command.add_argument("--jars", metavar="FOLDER", help=f"those of kafka-warden pipeline jars (default: ${JARS})")
     command.add_argument("--master", help=f"Spark's master (default: {session.LOCAL}, or that of spark-submit)")
     command.add_argument("--remote", metavar="URL", help="a Spark Connect server, sc://HOST:PORT, instead of a master")
-    command.add_argument("--memory", default="2g", help="of the driver; all of it with a local master (default: 2g)")
+    command.add_argument(
+        "--memory", default="2g", help="of the driver, which does all work of a local master (default: 2g)"
+    )
     command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
     command.add_argument("--every", metavar="DURATION", help="run again and again, for example every 5m")
-    command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour to read")
-    command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="end of the hours to read")
+    command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour to compute again; UTC")
+    command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="stop before this hour; UTC")
 
 
 def _time(text: str) -> float:
@@ -156,7 +160,8 @@ def _time(text: str) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"expected a time such as 2026-11-21T17:00, got {text!r}") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    # 0 is the default, which chooses nothing. No row is older.
+    return max((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp(), 1.0)
 
 
 def _settings(given: Sequence[str]) -> Mapping[str, str]:

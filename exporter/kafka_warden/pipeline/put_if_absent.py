@@ -35,7 +35,7 @@ def build(folder: Path) -> None:
     """Put the jar into a folder that has those of S3.
 
     Raises:
-        ConfigError: there is no Java, or it failed.
+        ConfigError: there is no Java, it failed, or it took too long.
     """
     with tempfile.TemporaryDirectory(prefix=".jars-", dir=folder) as scratch:
         _compile(folder, Path(scratch))
@@ -65,8 +65,11 @@ def _compile(folder: Path, to: Path) -> None:
     libraries = os.pathsep.join([*map(str, folder.glob("*.jar")), *of_spark("hadoop-client-api", "slf4j-api")])
     command = [java, "-cp", compiler, _COMPILER, "-d", str(to), "-classpath", libraries]
     command += map(str, _SOURCES)
-    # No shell, and nothing of it is from outside.
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
+    try:
+        # No shell, and nothing of it is from outside.
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired as late:
+        raise ConfigError(f"java took more than {TIMEOUT} s to compile; start the command again") from late
     if done.returncode or not all((to / name).is_file() for name in map(_class_file, _SOURCES)):
         names = ", ".join(source.name for source in _SOURCES)
         raise ConfigError(f"{names}: not compiled: {(done.stdout + done.stderr).strip()[:500] or 'no message'}")

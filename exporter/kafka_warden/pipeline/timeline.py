@@ -24,23 +24,27 @@ CLOCKS: Final = (*POLL, "time", "clock", "parameters")
 def timeline(polls: DataFrame) -> DataFrame:
     """Add `at` (Unix s) and `silent_after` (s) to rows of the table `polls`, each once.
 
-    Wall and monotonic clock are compared by days of a run, by the monotonic clock: later days change no earlier time.
+    Wall and monotonic clock are compared by days of a run, by the monotonic clock. Of later days only the next one can
+    change a time: the polls of a run stay in order.
     """
-    part = ("cluster_id", "run", "day")
+    run, part = ("cluster_id", "run"), ("cluster_id", "run", "day")
     dated = polls.withColumn("day", F.floor(F.col("clock") / DAY))
-    between = F.col("clock") - F.lag("clock").over(Window.partitionBy(*part).orderBy("sequence"))
-    runs = (
-        dated.select(*part, (F.col("time") - F.col("clock")).alias("off"), between.alias("between"))
+    # By runs, as the next days: one shuffle serves all.
+    order = Window.partitionBy(*run).orderBy("sequence")
+    between = F.when(F.lag("day").over(order) == F.col("day"), F.col("clock") - F.lag("clock").over(order))
+    days = (
+        dated.select(*part, "clock", (F.col("time") - F.col("clock")).alias("off"), between.alias("between"))
         .groupBy(*part)
-        .agg(F.median("off").alias("offset"), F.median("between").alias("usual"))
+        .agg(F.median("off").alias("offset"), F.median("between").alias("usual"), F.min("clock").alias("first"))
     )
+    following = F.lead(F.col("first") + F.col("offset")).over(Window.partitionBy(*run).orderBy("day"))
     interval = F.col("parameters.poll_interval")
     at = samples.steady_time(COLUMNS, F.col("time"), F.col("clock"), F.col("offset"))
     silent_after = samples.silence(COLUMNS, F.coalesce("usual", interval), interval)
     return (
-        dated.join(F.broadcast(runs), list(part))
-        .withColumns({"at": at, "silent_after": silent_after})
-        .drop("offset", "usual", "day")
+        dated.join(F.broadcast(days.withColumn("following", following).drop("first")), list(part))
+        .withColumns({"at": samples.in_order(COLUMNS, at, F.col("following")), "silent_after": silent_after})
+        .drop("offset", "usual", "following", "day")
     )
 
 

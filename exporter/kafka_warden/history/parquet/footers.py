@@ -122,12 +122,15 @@ def inventory(folder: Path | str) -> Inventory:
     Raises:
         ConfigError: the address cannot be used.
         EmptyHistoryError: there are no history files.
+        UnreadableFileError: the folder cannot be listed.
     """
     system, path, start = file_system(folder)
     try:
-        entries = system.get_file_info(pafs.FileSelector(path, recursive=True))
+        entries = system.get_file_info(pafs.FileSelector(path, allow_not_found=True, recursive=True))
     except OSError as problem:
-        raise EmptyHistoryError(f"{folder}: cannot be listed ({problem}); give the folder of the history") from problem
+        raise UnreadableFileError(
+            f"{folder}: cannot be listed ({problem}); give the folder of the history"
+        ) from problem
     files = sorted(_found(entries, path, start), key=lambda file: (file.hour, file.path))
     if not files:
         raise EmptyHistoryError(

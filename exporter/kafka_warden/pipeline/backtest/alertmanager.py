@@ -38,8 +38,8 @@ def faults(text: str, kinds: Mapping[str, str], clusters: Mapping[str, str]) -> 
     for alert in _alerts(text):
         try:
             labels, began, ended = dict(alert["labels"]), _seconds(alert["startsAt"]), _seconds(alert["endsAt"])
-            # Spark takes no half of a surrogate pair.
-            json.dumps(labels, ensure_ascii=False).encode()
+            # Spark takes strings only, and no half of a surrogate pair.
+            "".join(labels.values()).encode()
             name = labels["alertname"]
             names.add(name)
             if name in kinds:
@@ -83,7 +83,7 @@ def _seconds(text: str) -> float:
 def _number(labels: Mapping[str, str], name: str) -> int | None:
     if name not in labels:
         return None
-    text = str(labels[name])
+    text = labels[name]
     if not (text.isascii() and text.isdigit() and int(text) < _AFTER_NUMBERS):
         raise TruthError(f"{labels['alertname']}: its label {name}={text!r} is no number of a {name}")
     return int(text)

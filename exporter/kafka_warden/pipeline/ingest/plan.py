@@ -87,7 +87,11 @@ def _of(each: Planned) -> Of:
 
 
 def gaps(decided: Iterable[Planned], known: Known) -> list[Gap]:
-    """Return the polls that are missing before a new range of a run of which earlier polls are known."""
+    """Return the polls that are missing before a new range of a run.
+
+    A run begins with poll 0. The first runs of a cluster in the store may be older than its history.
+    """
+    clusters = {cluster for table, cluster, _ in known if table == EVERY_POLL}
     added: defaultdict[Of, set[Range]] = defaultdict(set)
     for each in decided:
         if each.file.table == EVERY_POLL and each.how is not How.DUPLICATE:
@@ -95,7 +99,7 @@ def gaps(decided: Iterable[Planned], known: Known) -> list[Gap]:
                 added[each.file.table, part.cluster_id, part.run].add(part)
     found = []
     for of, fresh in sorted(added.items()):
-        before: int | None = None
+        before: int | None = -1 if of[1] in clusters else None
         for part in sorted({*known.get(of, ()), *fresh}, key=lambda part: part.first):
             if before is not None and part in fresh and part.first > before + 1:
                 found.append(Gap(*of[1:], before + 1, part.first - 1))

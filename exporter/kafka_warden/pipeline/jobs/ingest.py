@@ -23,14 +23,18 @@ from kafka_warden.pipeline.marts import backtest, forecast, moves, plan, rollup
 from kafka_warden.pipeline.marts.rollup import MINUTES
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.windows import HOUR
-from kafka_warden.pipeline.store import KEEP, LANDING, of_mart, raw, unix_time
+from kafka_warden.pipeline.store import DONE_DAY, KEEP, LANDING, of_mart, raw, unix_time
 
 LATER: Final = timedelta(days=2)
 """Between the moment when a day leaves `landing`, where jobs find hours, and the deletion of its raw rows. A job that
 runs may have found the day before: without raw rows, it would replace its results by nothing.
 """
 
-MOST_NAMED: Final = 3
+AFTER_DONE: Final = DONE_DAY + timedelta(days=1)
+"""First day of rows: that before has no plan of `landing`."""
+MOST_DAYS: Final = 100_000
+"""The most that rows are kept: as long before today there still is a date."""
+MOST_NAMED: Final = 100
 """Problems that are named one by one."""
 
 
@@ -66,7 +70,7 @@ def _ingest(request: Request[Options], claim: Claim) -> None:
     keep = {**kept, **request.options.keep}
     if keep != kept:
         store.set_retention(keep)
-    oldest = max(store.taken_since(), store.today() - timedelta(days=keep["raw"]))
+    oldest = max(AFTER_DONE, store.taken_since(), store.today() - timedelta(days=keep["raw"]))
     for done in _batches(request, claim, oldest):
         for line in lines(done):
             request.progress.say(line)
@@ -132,9 +136,16 @@ def _add_flags(parser: ArgumentParser) -> None:
     parser.add_argument("--kafka-properties", type=Path, metavar="FILE", help=what)
 
 
+def _days(text: object) -> int:
+    days = values.whole_number(text)
+    if days > MOST_DAYS:
+        raise ValueError(f"expected {MOST_DAYS} days or less, got {text}")
+    return days
+
+
 def _read_flags(parsed: Namespace) -> Options:
     flags = {f"keep_{name}": getattr(parsed, f"keep_{name}") for name in KEEP}
-    given = read_values(flags, dict.fromkeys(flags, values.whole_number))
+    given = read_values(flags, dict.fromkeys(flags, _days))
     keep = {name.removeprefix("keep_"): days for name, days in given.items() if days is not None}
     if is_topic(parsed.input):
         return Options(keep, Topic.at(parsed.input, parsed.kafka_properties))

@@ -24,7 +24,10 @@ FORECASTS: Final = Mart(
         Field("now", "double", "of `what`", "greatest value of the last day"),
         Field("growth_per_day", "double", "of `what`", "of the trend as it is now"),
         Field(
-            "day", "timestamp", "", "day by which the limit is as likely reached as not; of what is, the last such day"
+            "day",
+            "timestamp",
+            "",
+            "day by which half of the paths reach the limit; if `reached`, the last day at or above it",
         ),
         Field("day_low", "timestamp", "", "the early end of the interval"),
         Field("day_high", "timestamp", "", "the late end of the interval"),

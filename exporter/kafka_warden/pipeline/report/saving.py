@@ -22,7 +22,8 @@ def save(text: str, folder: Path | str, name: str) -> str:
     written = f"{path}/.{name}.tmp" if isinstance(system, pafs.LocalFileSystem) else place
     try:
         system.create_dir(path)
-        with system.open_output_stream(written) as stream:
+        # A browser shows an object of this type, and saves one without a type. A disk ignores it.
+        with system.open_output_stream(written, metadata={"Content-Type": "text/html; charset=utf-8"}) as stream:
             stream.write(text.encode())
         if written != place:
             system.move(written, place)

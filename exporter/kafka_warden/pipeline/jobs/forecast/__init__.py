@@ -2,8 +2,10 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.config import values
@@ -20,6 +22,8 @@ from kafka_warden.pipeline.timeline import DAY
 
 ALL: Final = "cluster_id IS NOT NULL"
 """SQL condition on the rows that are replaced: forecasts depend on options, so those of all clusters are new."""
+TOLERATED: Final = timedelta(days=1)
+"""By which the clock of a sidecar may be ahead, as of `ingest`."""
 MOST_DAYS: Final = 366
 """The longest horizon: beyond it, intervals are too wide to use."""
 
@@ -31,16 +35,22 @@ def run(request: Request[Options]) -> None:
         StoreError: the store cannot be used.
     """
     store, options = request.store, request.options
-    with marks.working(store, JOB.name) as work:
-        first, after = (seconds / DAY for seconds in request.span)
-        day = F.unix_date("day")
-        known = store.read(of_mart(SERIES_DAYS)).where((day > first - 1) & (day < after))
-        days = series(known, options)
-        with persisted(forecast_series(days, options)) as rows:
-            with request.progress.step("forecast: days to limits"):
-                marks.replace(work, FORECASTS, forecasts(rows, options), ALL)
-            with request.progress.step("forecast: paths"):
-                marks.replace(work, FORECAST_PATHS, paths(rows), ALL)
+    with (
+        marks.working(store, JOB.name) as work,
+        persisted(forecast_series(series(_days(request), options), options)) as rows,
+    ):
+        with request.progress.step("forecast: days to limits"):
+            marks.replace(work, FORECASTS, forecasts(rows, options), ALL)
+        with request.progress.step("forecast: paths"):
+            marks.replace(work, FORECAST_PATHS, paths(rows), ALL)
+
+
+def _days(request: Request[Options]) -> DataFrame:
+    first, after = (seconds / DAY for seconds in request.span)
+    day = F.unix_date("day")
+    # A clock that ran ahead made days that are still to come.
+    mine = (day > first - 1) & (day < after) & (F.col("day") <= F.lit(request.store.today() + TOLERATED))
+    return request.store.read(of_mart(SERIES_DAYS)).where(mine)
 
 
 def _add_flags(command: ArgumentParser) -> None:
