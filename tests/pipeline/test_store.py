@@ -220,9 +220,9 @@ def test_second_writer_commits_nothing(
         monkeypatch.setattr(Store, "append", overtaken)
         job()
 
-    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f-]+ runs ingest; .* run one at a time"):
+    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8}-[0-9a-f]{8} runs ingest; .* run one at a time"):
         overtake(lambda: take(spark, tmp_path, fleet))
-    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f-]+ runs rollup; .* run one at a time"):
+    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8}-[0-9a-f]{8} runs rollup; .* run one at a time"):
         overtake(lambda: roll_up(spark, tmp_path))
     assert rows(tmp_path) == landed(fleet)
 

@@ -62,6 +62,18 @@ def whole_number(value: object) -> int:
     return value
 
 
+def days_up_to(most: int) -> Callable[[object], int]:
+    """Return a reader of a whole number of days from 1 to `most`."""
+
+    def read(value: object) -> int:
+        days = whole_number(value)
+        if days > most:
+            raise ValueError(f"expected {most} days or less, got {value}")
+        return days
+
+    return read
+
+
 def port(value: object) -> int:
     """Read a TCP port."""
     try:

@@ -136,16 +136,9 @@ def _add_flags(parser: ArgumentParser) -> None:
     parser.add_argument("--kafka-properties", type=Path, metavar="FILE", help=what)
 
 
-def _days(text: object) -> int:
-    days = values.whole_number(text)
-    if days > MOST_DAYS:
-        raise ValueError(f"expected {MOST_DAYS} days or less, got {text}")
-    return days
-
-
 def _read_flags(parsed: Namespace) -> Options:
     flags = {f"keep_{name}": getattr(parsed, f"keep_{name}") for name in KEEP}
-    given = read_values(flags, dict.fromkeys(flags, _days))
+    given = read_values(flags, dict.fromkeys(flags, values.days_up_to(MOST_DAYS)))
     keep = {name.removeprefix("keep_"): days for name, days in given.items() if days is not None}
     if is_topic(parsed.input):
         return Options(keep, Topic.at(parsed.input, parsed.kafka_properties))

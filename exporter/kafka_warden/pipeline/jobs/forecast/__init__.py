@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.pipeline import marks
+from kafka_warden.pipeline.ingest.batch import AHEAD
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.jobs.forecast.fold import forecast_series, forecasts, paths
 from kafka_warden.pipeline.jobs.forecast.series import Options, series
@@ -22,8 +23,6 @@ from kafka_warden.pipeline.timeline import DAY
 
 ALL: Final = "cluster_id IS NOT NULL"
 """SQL condition on the rows that are replaced: forecasts depend on options, so those of all clusters are new."""
-TOLERATED: Final = timedelta(days=1)
-"""By which the clock of a sidecar may be ahead, as of `ingest`."""
 MOST_DAYS: Final = 366
 """The longest horizon: beyond it, intervals are too wide to use."""
 
@@ -49,7 +48,7 @@ def _days(request: Request[Options]) -> DataFrame:
     first, after = (seconds / DAY for seconds in request.span)
     day = F.unix_date("day")
     # A clock that ran ahead made days that are still to come.
-    mine = (day > first - 1) & (day < after) & (F.col("day") <= F.lit(request.store.today() + TOLERATED))
+    mine = (day > first - 1) & (day < after) & (F.col("day") <= F.lit(request.store.today() + timedelta(seconds=AHEAD)))
     return request.store.read(of_mart(SERIES_DAYS)).where(mine)
 
 
@@ -68,13 +67,6 @@ def _read_flags(parsed: Namespace) -> Options:
     return Options(**read_values(vars(parsed), _FLAGS))
 
 
-def _horizon(text: object) -> int:
-    days = values.whole_number(text)
-    if days > MOST_DAYS:
-        raise ValueError(f"expected {MOST_DAYS} days or less, got {text}")
-    return days
-
-
 def _level(text: object) -> float:
     share = values.share(text)
     if share == 1:
@@ -83,7 +75,7 @@ def _level(text: object) -> float:
 
 
 _FLAGS: Final[Mapping[str, Callable[[object], Any]]] = {
-    "horizon": _horizon,
+    "horizon": values.days_up_to(MOST_DAYS),
     "level": _level,
     "network": values.rate,
     "max_broker_partitions": values.whole_number,
