@@ -214,6 +214,7 @@ class BrokerConfig:
     remote_copy_window: float = 11.0
     """`remote.log.manager.copy.quota.window.num` x `.size.seconds`."""
     kafka_version: str | None = None
+    """Release of the broker that answered, such as `4.1`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,6 +338,7 @@ class Snapshot:
     brokers: Mapping[int, Broker]
     controller: int | None = None
     kafka_version: str | None = None
+    """Release of the broker that answered for the metadata; in an upgrade others have another one."""
     offsets_at: Mapping[int, float] = field(default_factory=dict)
     """Broker to the monotonic time at which it reported the log ends of the partitions that it leads."""
     log_dirs: tuple[LogDir, ...] = ()

@@ -1,8 +1,10 @@
 """States in `/metrics`: how many followers are out of sync by broker, and which have a series of their own."""
 
+import pytest
+
 from kafka_warden.derive import Derived
 from kafka_warden.formulas.replica_state import ReplicaState
-from kafka_warden.model import UNKNOWN, TopicConfig
+from kafka_warden.model import UNKNOWN, BrokerConfig, TopicConfig
 from tests.building import Partition, judge, judge_each, snapshot
 from tests.derive.following import CONFIGS, brokers, loaded, page, polls, seen
 
@@ -61,6 +63,41 @@ def test_partitions_without_a_leader_are_not_at_min_isr() -> None:
     cluster = judge(snapshot({"t": [led, headless]}, topic_configs={"t": TopicConfig()})).cluster
     assert cluster.at_min_isr.tolist() == [True, False]
     assert cluster.offline.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("why", "cluster", "leader", "expected"),
+    [
+        ("from 3.7 on no leader needs more than there are", "4.1", None, 0),
+        ("older ones do", "3.6", None, 1),
+        ("an upgrade: this leader is older than the broker that answered for the metadata", "3.9", "3.6", 1),
+        ("an upgrade: this leader is newer", "3.6", "3.9", 0),
+    ],
+)
+def test_min_isr_above_the_replication_factor(why: str, cluster: str, leader: str | None, expected: int) -> None:
+    """KAFKA-15583: the release of the leader decides, and that of the cluster where it is unknown."""
+    poll = snapshot(
+        {"t": [Partition(replicas=(1,)), Partition(replicas=(1, 2), leader=UNKNOWN)]},
+        topic_configs={"t": TopicConfig(min_insync_replicas=2)},
+        broker_configs={1: BrokerConfig(kafka_version=leader)},
+        kafka_version=cluster,
+    )
+    assert page(judge(poll), "broker_under_min_isr_partitions") == {("1",): expected, ("2",): 0}, why
+    assert page(judge(poll), "known_under_min_isr_partitions") == {(): expected}, why
+
+
+@pytest.mark.parametrize(
+    ("why", "partition", "expected"),
+    [
+        ("one of one", Partition(replicas=(1,)), False),
+        ("one of two that are assigned, one of them being added", Partition(replicas=(1, 2), adding=(2,)), True),
+        ("two of two", Partition(replicas=(1, 2)), False),
+    ],
+)
+def test_at_min_isr(why: str, partition: Partition, expected: bool) -> None:
+    """One in-sync replica is needed: it is not counted where there is only one anyway."""
+    cluster = judge(snapshot({"t": [partition]}, topic_configs={"t": TopicConfig()})).cluster
+    assert cluster.at_min_isr.tolist() == [expected], why
 
 
 def test_states_on_the_page_have_the_series_of_the_lag() -> None:

@@ -34,6 +34,8 @@ def poll(clock: float = 0.0, /, *, topics: Topics | None = None, **fields: Any) 
         ("one of three", "under_min_isr_partitions", [Partition(out=(2, 3)), Partition()], 1),
         ("one replica cannot have two in sync", "under_min_isr_partitions", [Partition(replicas=(1,))], 0),
         ("a replica that is being added", "under_min_isr_partitions", [Partition(adding=(3,), out=(2,))], 1),
+        ("1 -> 3 under way: adding replicas count", "under_min_isr_partitions", [Partition(adding=(2, 3))], 1),
+        ("3 -> 1 under way, two in sync", "under_min_isr_partitions", [Partition(removing=(2, 3), out=(3,))], 0),
         (
             "without a leader it is offline and nothing else",
             "under_min_isr_partitions",

@@ -90,7 +90,9 @@ REPLICAS = (
     ),
     _count(
         "under_min_isr_partitions",
-        "Partitions with fewer in-sync replicas than min.insync.replicas (Metadata, DescribeConfigs)",
+        "Partitions with a leader that refuses acks=all: fewer in-sync replicas than min.insync.replicas, which from "
+        "Kafka 3.7 on is at most the number of assigned replicas, adding ones included (Metadata, DescribeConfigs). "
+        "KAFKA-15583",
     ),
     Metric(
         "known_under_min_isr_partitions",
@@ -101,7 +103,8 @@ REPLICAS = (
     ),
     _count(
         "at_min_isr_partitions",
-        "Partitions with just min.insync.replicas in sync, except those with one replica (Metadata, DescribeConfigs)",
+        "Partitions with just min.insync.replicas in sync, except those with one assigned replica (Metadata, "
+        "DescribeConfigs)",
     ),
     _count("offline_partitions", "Partitions without a leader (Metadata)"),
     _by_leader("broker_under_replicated_partitions", "Under-replicated partitions by leader (Metadata). KIP-352"),

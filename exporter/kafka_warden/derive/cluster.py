@@ -1,11 +1,13 @@
 """Brokers and partitions: states, counts, under-replication (judgement.md 2), partition limits (8)."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.limits import counted_rows
+from kafka_warden.formulas.min_isr import effective, is_capped
 from kafka_warden.model import UNKNOWN, Bools, BrokerState, Longs, Snapshot, Source
 
 
@@ -43,8 +45,8 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     replicas, partitions = snapshot.replicas, snapshot.partitions
     counts = counted_rows(snapshot.topics, partitions.topic)
     in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
-    factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
-    smallest = _min_isr(indexed, factor)
+    assigned = np.bincount(replicas.partition, minlength=len(partitions))
+    smallest = _min_isr(indexed, assigned)
     missing = replicas.partition[~replicas.in_isr & ~replicas.adding]
     under: Bools = np.bincount(missing, minlength=len(partitions)) > 0
     return Cluster(
@@ -56,7 +58,7 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
         under_replicated=under,
         under_replicated_known=snapshot.reassignments_known or not under.any(),
         under_min_isr=(partitions.leader != UNKNOWN) & (in_isr < smallest),
-        at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & (factor > 1),
+        at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & (assigned > 1),
         min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
         offline=partitions.leader == UNKNOWN,
         adding=_count(indexed, replicas.adding),
@@ -64,13 +66,20 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     )
 
 
-def _min_isr(indexed: IndexedSnapshot, factor: Longs) -> Longs:
-    configs = indexed.snapshot.topic_configs
-    configured = [configs[name].min_insync_replicas if name in configs else 1 for name in indexed.snapshot.topics]
-    by_topic = np.array(configured, dtype=np.int64)
-    partitions = indexed.snapshot.partitions
-    wanted = by_topic[partitions.topic] if len(by_topic) else np.zeros(0, np.int64)
-    return np.minimum(wanted, factor)
+def _min_isr(indexed: IndexedSnapshot, assigned: Longs) -> Longs:
+    """Return what the leader of each partition needs (P,); 1 where min.insync.replicas is unknown."""
+    snapshot, partitions = indexed.snapshot, indexed.snapshot.partitions
+    configs = (snapshot.topic_configs.get(name) for name in snapshot.topics)
+    by_topic = np.array([1 if config is None else config.min_insync_replicas for config in configs], np.int64)
+    # The last one is that of partitions without a leader, whose index is -1.
+    capped = np.array([*map(partial(_caps_min_isr, snapshot), indexed.brokers.tolist()), is_capped(None)])
+    return effective(by_topic[partitions.topic], assigned, capped[indexed.led_by])
+
+
+def _caps_min_isr(snapshot: Snapshot, broker: int) -> bool:
+    """In an upgrade each leader follows the rule of its own release, as far as that is known."""
+    config = snapshot.broker_configs.get(broker)
+    return is_capped((config and config.kafka_version) or snapshot.kafka_version)
 
 
 def _count(indexed: IndexedSnapshot, rows: Bools) -> Longs:

@@ -47,7 +47,7 @@ NOTES: Final[Mapping[str, tuple[str, str]]] = {
     "BrokerConfig.quota_window_num": ("", "`replication.quota.window.num`"),
     "BrokerConfig.quota_window_size": ("s", "`replication.quota.window.size.seconds`"),
     "BrokerConfig.remote_copy_window": ("s", "`remote.log.manager.copy.quota.window.num` x `.size.seconds`"),
-    "BrokerConfig.kafka_version": ("", "release, from the configuration of the broker"),
+    "BrokerConfig.kafka_version": ("", "release of the broker"),
     "TopicConfig.leader_throttled": ("", "`leader.replication.throttled.replicas`"),
     "TopicConfig.follower_throttled": ("", "`follower.replication.throttled.replicas`"),
     "TopicConfig.compacted": ("", "`cleanup.policy` contains `compact`"),

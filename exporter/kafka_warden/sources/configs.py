@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.faults import error_code_fault
@@ -44,7 +44,6 @@ BROKER_KEYS: Final = (
     "num.replica.fetchers",
     "replication.quota.window.num",
     "replication.quota.window.size.seconds",
-    "inter.broker.protocol.version",
 )
 NUMBERS: Final = {
     **dict.fromkeys((COPY_QUOTA, FETCH_QUOTA), (1, LONG)),
@@ -80,7 +79,8 @@ async def read_broker_config(link: BrokerLink, broker: int, timeout_at: float) -
         SourceError: it did not answer, or may not.
     """
     answer = await _read(link, BROKER, [str(broker)], BROKER_KEYS, timeout_at)
-    return parse_broker_config(_only(answer, str(broker), link.address))
+    config = parse_broker_config(_only(answer, str(broker), link.address))
+    return replace(config, kafka_version=link.kafka_version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,6 @@ def parse_broker_config(entries: Entries) -> BrokerConfig:
         quota_window_num=plain.get("replication.quota.window.num", default.quota_window_num),
         quota_window_size=float(plain.get("replication.quota.window.size.seconds", default.quota_window_size)),
         remote_copy_window=float(plain.get(COPY_WINDOW_SAMPLES, 11) * plain.get(COPY_WINDOW_SECONDS, 1)),
-        kafka_version=plain.get("inter.broker.protocol.version"),
     )
 
 

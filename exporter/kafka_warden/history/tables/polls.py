@@ -46,7 +46,7 @@ POLLS: Final = Table(
         ),
         column("parameters", column_type_of(Parameters), "options of the user", (), lambda poll, _: poll.parameters),
         _column("controller", "node id of the active controller", "snapshot.controller"),
-        _column("kafka_version", "release of the cluster", "snapshot.kafka_version"),
+        _column("kafka_version", "release of the broker that answered for the metadata", "snapshot.kafka_version"),
         _column("reassignments_known", "the reassignments are known", "snapshot.reassignments_known"),
         column(
             "quotas_known", BOOLEAN, "the client quotas are known", (), lambda poll, _: poll.snapshot.quotas is not None
