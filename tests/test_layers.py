@@ -26,12 +26,13 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.model": {"kafka_warden.formulas"},
     "kafka_warden.formulas": set(),
     "kafka_warden.settings": OPEN,
-    "kafka_warden.standard_streams": set(),
+    "kafka_warden.standard_streams": {"kafka_warden.planning.formatting"},
+    "kafka_warden.strict_json": set(),
     "kafka_warden.clients": OPEN | CLOCK | SETTINGS | THREADS,
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
     "kafka_warden.poller": OPEN | CLOCK | SETTINGS | {"kafka_warden.clients", "kafka_warden.sources"},
     "kafka_warden.derive": OPEN,
-    "kafka_warden.planning": OPEN,
+    "kafka_warden.planning": OPEN | {"kafka_warden.strict_json"},
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
     "kafka_warden.views": OPEN | {f"kafka_warden.{room}" for room in ("derive", "catalogue", "planning.formatting")},
     "kafka_warden.page": {"kafka_warden.views"},
@@ -49,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
         f"kafka_warden.clients.{part}"
         for part in ("jmx.protocol", "kafka.properties", "kafka.kerberos", "kafka.librdkafka", "kafka.ssl_properties")
     },
-    "kafka_warden.state": OPEN | {"kafka_warden.settings.strict"},
+    "kafka_warden.state": OPEN | {"kafka_warden.settings.strict", "kafka_warden.strict_json"},
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
     "kafka_warden.lifecycle": set(),
     "kafka_warden.memory": set(),
@@ -105,18 +106,20 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.parts": {"kafka_warden"},
     "kafka_warden.plan.files": OPEN | {"kafka_warden.settings.strict", "kafka_warden.planning"},
     "kafka_warden.plan.inbound_file": OPEN
-    | {"kafka_warden.settings.strict", "kafka_warden.planning", "kafka_warden.history.poll"},
+    | {f"kafka_warden.{room}" for room in ("settings.strict", "planning", "history.poll", "plan.files", "strict_json")},
     "kafka_warden.plan.flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
     "kafka_warden.plan": {"kafka_warden"},
     "kafka_warden.check.results": set(),
-    "kafka_warden.check.output": SETTINGS | {"kafka_warden.check.results"},
+    "kafka_warden.check.output": SETTINGS | {"kafka_warden.check.results", "kafka_warden.planning.formatting"},
     "kafka_warden.check.jmxquery_beans": set(),
     "kafka_warden.check.librdkafka_login": set(),
     "kafka_warden.check": {"kafka_warden"},
     "kafka_warden.top.client": OPEN | SETTINGS | THREADS,
     "kafka_warden.top.columns": TOP | SETTINGS,
     "kafka_warden.top.tables": TOP | {"kafka_warden.top.columns"},
-    "kafka_warden.top.reading": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("client", "columns")},
+    "kafka_warden.top.reading": TOP
+    | CLOCK
+    | {f"kafka_warden.{room}" for room in ("strict_json", "top.client", "top.columns")},
     "kafka_warden.top.layout": TOP | {f"kafka_warden.top.{part}" for part in ("columns", "reading")},
     "kafka_warden.top.output": TOP
     | CLOCK

@@ -3,7 +3,8 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +14,7 @@ from kafka_warden.config import FLAGS, OPTIONS, Config, config_file, load
 from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.errors import ConfigError, IncompleteError, JobError, UnusableError
 from kafka_warden.lifecycle import Signals
-from kafka_warden.settings.secrets import FileWatch
+from kafka_warden.settings.secrets import FileWatch, scrub
 from kafka_warden.standard_streams import complain, flush, write
 
 BAD_CONFIGURATION: Final = 2
@@ -25,9 +26,17 @@ INCOMPLETE: Final = 3
 GAVE_UP: Final = 4
 """Exit code of a pipeline job that failed in Spark. 1 is the code of a plan that is not possible."""
 
+UNEXPECTED: Final = 70
+"""Exit code of an error of the program itself, as in sysexits.h."""
+
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C, as in shells."""
 
+_CODES: Final[Mapping[type[Exception], int]] = {
+    UnusableError: BAD_CONFIGURATION,
+    IncompleteError: INCOMPLETE,
+    JobError: GAVE_UP,
+}
 PIPELINE: Final = "pipeline"
 
 _EPILOGUE: Final = (
@@ -44,14 +53,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if list(arguments[:1]) == [PIPELINE]:
             return _pipeline(arguments[1:])
         return _run(_parsed(arguments))
-    except UnusableError as failure:
-        return _complain(failure, BAD_CONFIGURATION)
-    except IncompleteError as failure:
-        return _complain(failure, INCOMPLETE)
-    except JobError as failure:
-        return _complain(failure, GAVE_UP)
+    except tuple(_CODES) as failure:
+        complain(f"kafka-warden: {' '.join(str(failure).split())}")
+        return next(code for kind, code in _CODES.items() if isinstance(failure, kind))
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Exception:  # noqa: BLE001  # Python's own exit code for it is 1, which is a verdict of plan and check
+        complain(scrub(traceback.format_exc().rstrip()))
+        complain("kafka-warden: this is a bug: please report the lines above")
+        return UNEXPECTED
     finally:
         flush()  # of --help, too
 
@@ -64,11 +74,6 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
         flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
         parser.error(f"unrecognized arguments: {' '.join(flags) or 'arguments after the command'}")
     return parsed
-
-
-def _complain(failure: Exception, code: int) -> int:
-    complain(f"kafka-warden: {' '.join(str(failure).split())}")
-    return code
 
 
 def version() -> str:

@@ -11,8 +11,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ import structlog
 
 from kafka_warden.errors import StateError
 from kafka_warden.settings.strict import read_file, special_file
+from kafka_warden.strict_json import parse_json
 
 log = structlog.get_logger(__name__)
 
@@ -93,9 +93,8 @@ class StateFile:
         if len(raw) > LARGEST:
             raise StateError(f"it is larger than {LARGEST} bytes")
         try:
-            decimals, integers = partial(_bounded, float), partial(_bounded, int)
-            document = json.loads(raw, parse_float=decimals, parse_int=integers, parse_constant=decimals)
-        except (ValueError, RecursionError) as problem:
+            document = parse_json(raw)
+        except ValueError as problem:
             raise StateError(f"it is damaged: {problem}") from problem
         if not isinstance(document, dict):
             raise StateError("it is damaged: not a JSON object")
@@ -127,11 +126,3 @@ class StateFile:
                 Path(temporary).unlink()
             raise
         return Path(temporary)
-
-
-def _bounded(kind: Callable[[str], float], text: str) -> float:
-    """Read a number; JSON has no infinity and no NaN, and 64 bits hold all that is written here."""
-    number = kind(text)
-    if not abs(number) < 2**63:
-        raise ValueError(f"the number {text[:20]}")
-    return number

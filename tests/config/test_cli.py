@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kafka_warden import cli
+from kafka_warden.errors import IncompleteError
+from kafka_warden.settings.secrets import Secret
 from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
@@ -119,3 +122,37 @@ def test_the_environment_configures_too(run: Run) -> None:
         "KAFKA_WARDEN_POL_INTERVAL: unknown environment variable; did you mean KAFKA_WARDEN_POLL_INTERVAL?"
         in done.stderr
     )
+
+
+def test_an_error_of_the_program_has_its_own_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python's would be 1, which is a verdict of `plan` and `check`. The traceback stays, without secrets."""
+    secret = Secret(CANARY)
+
+    def fail(_: object) -> int:
+        raise KeyError(secret.reveal())
+
+    monkeypatch.setattr(cli, "_run", fail)
+
+    assert cli.main(["check"]) == 70
+
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("Traceback (most recent call last):\n  File ")
+    assert printed.err.splitlines()[-1] == "kafka-warden: this is a bug: please report the lines above"
+    assert CANARY not in printed.err
+
+
+def test_error_lines_have_no_terminal_escapes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names in them come from other machines."""
+
+    def fail(_: object) -> int:
+        raise IncompleteError("broker 2 has /bad\x1b]0;owned\x07\x1b[2J and \u202eno more")
+
+    monkeypatch.setattr(cli, "_run", fail)
+
+    assert cli.main(["check"]) == 3
+    assert capsys.readouterr().err == ("kafka-warden: broker 2 has /bad\\x1b]0;owned\\x07\\x1b[2J and \\u202eno more\n")

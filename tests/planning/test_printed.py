@@ -1,6 +1,5 @@
 """The text and the JSON of a plan."""
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ from kafka_warden.planning.commands import move_commands
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.document import creation_document
 from kafka_warden.planning.findings import Verdict, verdict
-from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
 from tests.building import Partition
 from tests.planning.printed import SEEN, WHERE, document, text, usual
-from tests.support.planned import GB, HOUR, MB, cluster, measured, plan, sized, to
+from tests.support.planned import GB, MB, cluster, measured, plan, sized, to
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "plan.md"
 
@@ -175,32 +173,3 @@ def test_replaced_throttles_are_warned_of() -> None:
     assert "broker 1: the tool replaces its throttle of 5 MB/s, and --verify removes it" in found
     assert "broker 2: the tool replaces" not in found
     assert "the network capacity is not configured" in found
-
-
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        (0, "0 s"),
-        (0.2, "1 s"),
-        (59.5, "1 min"),
-        (61, "1 min 1 s"),
-        (HOUR, "1 h"),
-        (HOUR + 61, "1 h 2 min"),
-        (2 * HOUR - 1, "2 h"),
-        (86400 + 1, "1 d 1 h"),
-        (math.inf, "never"),
-    ],
-)
-def test_times_are_rounded_up(seconds: float, expected: str) -> None:
-    """A prediction that is too long is better than one that is too short."""
-    assert in_time(seconds) == expected
-
-
-def test_numbers() -> None:
-    """Powers of ten, three digits."""
-    amounts = {0: "0 B", 999: "999 B", 1000: "1 kB", 20.625e6: "20.6 MB", 1e15: "1000 TB", -2e6: "-2 MB"}
-    rounded = {999.4: "999 B", 999.6: "1 kB", 999_400_000: "999 MB", 999_600_000: "1 GB", 999.6e12: "1000 TB"}
-    for amount, expected in (amounts | rounded).items():
-        assert in_bytes(amount) == expected
-    assert in_rate(math.inf) == "unlimited"
-    assert [in_percent(share) for share in (0.285, 1.0, 145.2, math.inf)] == ["28.5%", "100%", "14,520%", "inf%"]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_warden.check.results import BY_CODE, Result, counts
+from kafka_warden.planning.formatting import visible
 from kafka_warden.settings.secrets import scrub
 
 VERSION: Final = 1
@@ -51,5 +52,4 @@ def document(results: Sequence[Result], code: int) -> str:
 
 def clean(sentence: str) -> str:
     """Put a text on one line, without secrets and without control characters: parts of it come from other machines."""
-    scrubbed = scrub(" ".join(sentence.split()))
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in scrubbed)
+    return visible(scrub(" ".join(sentence.split())))

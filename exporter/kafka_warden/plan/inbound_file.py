@@ -12,9 +12,10 @@ import numpy as np
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.poll import topic_id_text
 from kafka_warden.model import Snapshot
+from kafka_warden.plan.files import read_text, replace_file
 from kafka_warden.planning.inbound import Percentile
-from kafka_warden.planning.reassignment import parse_json
-from kafka_warden.settings.strict import read_file, reason
+from kafka_warden.settings.strict import reason
+from kafka_warden.strict_json import parse_json
 
 FORMAT: Final = 1
 """Increased when a key changes its meaning or is removed."""
@@ -81,7 +82,7 @@ def write_inbound(file: Path, snapshot: Snapshot, inbound: Percentile) -> None:
     }
     lines = ",\n".join(f"  {entry}" for entry in entries)
     try:
-        file.write_text(f'{json.dumps(head)[:-1]}, "partitions": [\n{lines}\n]}}\n', encoding="utf-8")
+        replace_file(file, f'{json.dumps(head)[:-1]}, "partitions": [\n{lines}\n]}}\n')
     except (OSError, ValueError) as failure:
         raise ConfigError(f"--inbound: cannot write {file}: {reason(failure)}") from None
 
@@ -93,11 +94,9 @@ def read_inbound(file: Path) -> InboundFile:
         ConfigError: it cannot be used; the message names the place in it.
     """
     try:
-        return _parsed(read_file(file).decode())
+        return _parsed(read_text(file))
     except OSError as failure:
         raise ConfigError(f"--inbound: {file}: cannot read the file: {reason(failure)}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"--inbound: {file}: not UTF-8 text") from None
     except ValueError as failure:
         raise ConfigError(f"--inbound: {file}: {failure}") from None
 
@@ -135,6 +134,6 @@ def _checked(content: Any, kinds: Mapping[str, type], place: str) -> tuple[Any, 
     for name, kind in kinds.items():
         value = content[name]
         fits = isinstance(value, (int, float) if kind is float else kind) and not isinstance(value, bool)
-        if not fits or (isinstance(value, int | float) and not 0 <= value < math.inf):
+        if not fits or (isinstance(value, int | float) and value < 0):
             raise ValueError(f"{place}: {name}: expected {_EXPECTED[kind]}, got {json.dumps(value)[:60]}")
     return tuple(content[name] for name in kinds)

@@ -7,16 +7,18 @@ import numpy as np
 
 YEAR_10000: Final = 253402300800.0
 """Unix s, which Python's dates do not reach."""
-_STEPS: Final = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+_STEPS: Final = ((1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+_LEAST: Final = 0.001
+_ALMOST: Final = 99.95
+"""Percent that three digits round to 100."""
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def in_bytes(amount: float) -> str:
     """Format bytes, such as `20.5 MB`."""
     for step, unit in _STEPS:
-        rounded = abs(float(f"{amount / step:.3g}"))
-        if rounded >= 1:
-            return f"{amount / step:.3g} {unit}" if rounded < 1000 else f"{amount / step:.0f} {unit}"  # noqa: PLR2004  # no exponent
+        if abs(float(f"{amount / step:.3g}")) >= 1:
+            return f"{in_few(amount / step)} {unit}"
     return f"{amount:.0f} B"
 
 
@@ -63,14 +65,21 @@ def in_whole(amount: float) -> str:
 
 
 def in_few(amount: float) -> str:
-    """Format a number with three digits, more above 999; `unlimited` for infinity."""
-    return in_whole(amount) if abs(amount) >= 1000 else f"{amount:,.3g}"  # noqa: PLR2004  # three digits
+    """Format a number with three digits, more above 999, and none smaller than 0.001; `unlimited` for infinity."""
+    # From 999.5 on, `.3g` has an exponent.
+    if abs(amount) >= 999.5:  # noqa: PLR2004
+        return in_whole(amount)
+    if 0 < abs(amount) < _LEAST:
+        return f"<{_LEAST}" if amount > 0 else f">-{_LEAST}"
+    return f"{amount:.3g}"
 
 
 def in_percent(share: float) -> str:
-    """Format a share with three digits, more above 999%."""
+    """Format a share with three digits, more above 999%. Less than all is never `100%`, above 0 never `0%`."""
     percent = 100 * share
-    return f"{percent:,.0f}%" if 100 <= abs(percent) < math.inf else f"{percent:.3g}%"  # noqa: PLR2004  # three digits
+    if math.isinf(percent):
+        return f"{percent}%"
+    return "99.9%" if _ALMOST <= percent < 100 else f"{in_few(percent)}%"  # noqa: PLR2004
 
 
 def visible(text: str) -> str:

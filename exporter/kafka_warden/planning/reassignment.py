@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kafka_warden.errors import ReassignmentError
+from kafka_warden.strict_json import parse_json
 
 VERSION: Final = 1
 ANY_LOG_DIR: Final = "any"
@@ -56,18 +57,6 @@ def parse_reassignment(text: str) -> tuple[Target, ...]:
     return targets
 
 
-def parse_json(text: str) -> Any:
-    """Parse JSON.
-
-    Raises:
-        ValueError: it is not valid, nested too deeply, or has a key twice in one object.
-    """
-    try:
-        return json.loads(text, object_pairs_hook=_unique_keys)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-
-
 def to_json(targets: Iterable[Target]) -> str:
     """Write targets as kafka-reassign-partitions reads them, one partition per line."""
     lines = ",\n".join(f"  {json.dumps(_entry(target))}" for target in targets)
@@ -79,15 +68,6 @@ def _entry(target: Target) -> dict[str, Any]:
     if target.log_dirs:
         entry["log_dirs"] = [path or ANY_LOG_DIR for path in target.log_dirs]
     return entry
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} appears twice in one object")
-    return found
 
 
 def _target(entry: Any, place: str) -> Target:

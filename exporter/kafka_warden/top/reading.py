@@ -1,7 +1,6 @@
 """Reads `/api/v1` into the rows that it was made from, all of one poll."""
 
 import asyncio
-import json
 import math
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any, Final, NoReturn, get_args, get_origin
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.planning.formatting import visible
+from kafka_warden.strict_json import parse_json
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.columns import RESOURCES
 from kafka_warden.views.fields import fields_of
@@ -140,16 +140,16 @@ class _Reader:
 
 def _first_line(answer: Answer) -> str:
     """Return what a sidecar says is wrong, or the first line of what something else answers."""
-    with suppress(ValueError, RecursionError, TypeError, KeyError):
-        return visible(str(json.loads(answer.body)["error"])[:300])
+    with suppress(ValueError, TypeError, KeyError):
+        return visible(str(parse_json(answer.body)["error"])[:300])
     text = answer.body[:300].decode(errors="replace").strip().partition("\n")[0]
     return visible(text) or "an empty answer"
 
 
 def _parsed(body: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(body, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        document = parse_json(body)
+    except ValueError:
         raise NoAnswerError("its answer is not JSON: is this the address of a sidecar?") from None
     if not isinstance(document, dict):
         _refuse("the whole")
