@@ -14,8 +14,8 @@ from tests.web.conftest import PAGE, Served, parse, read_all
 PASSWORD = "canary-Tr0ub4dor"
 
 
-def _hash(password: str = PASSWORD, prefix: bytes = b"2b") -> str:
-    return bcrypt.hashpw(password.encode()[:72], bcrypt.gensalt(4)).replace(b"$2b$", b"$" + prefix + b"$").decode()
+def _hash(password: str = PASSWORD, prefix: bytes = b"2b", cost: int = 4) -> str:
+    return bcrypt.hashpw(password.encode()[:72], bcrypt.gensalt(cost)).replace(b"$2b$", b"$" + prefix + b"$").decode()
 
 
 def header(user: str, password: str = PASSWORD) -> str:
@@ -96,16 +96,21 @@ def test_long_passwords_count_to_bcrypts_72_bytes(serve: Callable[..., Served], 
     assert served.get("/", header("u", "p" * 71)).status == 401
 
 
-def test_an_unknown_user_costs_what_a_known_one_does(
-    serve: Callable[..., Served], tmp_path: Path, checks: list[bytes]
+@pytest.mark.parametrize("costs", [(4,), (4, 5), (4, 7, 5)])
+def test_the_time_of_a_check_does_not_reveal_which_users_exist(
+    serve: Callable[..., Served], tmp_path: Path, checks: list[bytes], costs: tuple[int, ...]
 ) -> None:
-    """A wrong password and an unknown user cost one bcrypt of the same cost."""
-    served = serve(_web_file(tmp_path, {"u": _hash()}))
+    """A right or wrong password, an unknown user and one with a cheaper hash need the same number of rounds."""
+    served = serve(_web_file(tmp_path, {f"u{cost}": _hash(cost=cost) for cost in costs}))
 
-    served.get("/", header("u", "wrong"))
-    served.get("/", header("unknown"))
+    rounds, answers = [], []
+    for sent in ("unknown:x", *(f"u{cost}:{password}" for cost in costs for password in ("wrong", PASSWORD))):
+        checks.clear()
+        answers.append(served.get("/", header(*sent.split(":"))).status)
+        rounds.append(sum(2 ** int(hashed[4:6]) for hashed in checks))
 
-    assert [hashed[:7] for hashed in checks] == [b"$2b$04$", b"$2b$04$"]
+    assert answers == [401, *[401, 200] * len(costs)]
+    assert rounds == [2 ** max(costs)] * len(rounds)
 
 
 def test_verified_credentials_are_cached_and_refused_ones_are_not(
@@ -130,6 +135,7 @@ def test_the_cache_key_is_user_hash_and_password(serve: Callable[..., Served], t
     assert served.get("/", header("a", "c")).status == 401
 
     _web_file(tmp_path, {"ab": _hash("changed"), "a": _hash("other")})
+    served.refresh()
     assert served.get("/", header("ab", "c")).status == 401
     assert served.get("/", header("ab", "changed")).status == 200
 
@@ -159,7 +165,7 @@ def test_a_rate_limit_is_per_client(serve: Callable[..., Served], tmp_path: Path
 
     def ask(source: str, path: str) -> int:
         connection = served.connect(source=source)
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         return parse(read_all(connection)).status
 
     assert [ask("127.0.0.2", path) for path in ("/", "/api/v1/sources", "/", "/metrics")] == [200, 200, 429, 429]

@@ -63,7 +63,7 @@ class Queue:
         """Let a client log in."""
         for password in passwords:
             key = password.partition(" ")[0].encode()
-            self.logins[password] = asyncio.create_task(self.checks.matches(client, key, password, HASH))
+            self.logins[password] = asyncio.create_task(self.checks.matches(client, key, password, HASH, 10))
             for _ in range(3):
                 await asyncio.sleep(0)
 
@@ -156,7 +156,7 @@ async def test_verified_credentials_never_wait(fake: Bcrypt) -> None:
         assert [await queue.logins[f"right {number}"] for number in (1, 2)] == [True, True]
         fake.go.clear()
         await queue.add("b", "wrong")
-        assert await queue.checks.matches("c", b"right", RIGHT, HASH) is True
+        assert await queue.checks.matches("c", b"right", RIGHT, HASH, 10) is True
     assert fake.started == ["a0", "right 1", "wrong"]
 
 
@@ -196,9 +196,9 @@ async def test_logins_are_checked_again_once_threads_can_start(fake: Bcrypt, mon
     checks = PasswordChecks()
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", fail)
-        assert await checks.matches("a", b"right", RIGHT, HASH) is None
+        assert await checks.matches("a", b"right", RIGHT, HASH, 10) is None
     async with asyncio.timeout(TIMEOUT):
-        assert await checks.matches("a", b"right", RIGHT, HASH) is True
+        assert await checks.matches("a", b"right", RIGHT, HASH, 10) is True
     assert (checks.failed, checks.refused) == (0, 1)
 
 
@@ -210,16 +210,16 @@ async def test_what_is_remembered_is_bounded(fake: Bcrypt, monkeypatch: pytest.M
     fake.go.set()
     async with _queue(fake) as queue:
         for number in (1, 2, 3, 2):
-            assert await queue.checks.matches(f"{number}", f"{number}".encode(), RIGHT, HASH)
-        assert await queue.checks.matches("4", b"1", RIGHT, HASH)
-        assert await queue.checks.matches("4", b"2", RIGHT, HASH)
+            assert await queue.checks.matches(f"{number}", f"{number}".encode(), RIGHT, HASH, 10)
+        assert await queue.checks.matches("4", b"1", RIGHT, HASH, 10)
+        assert await queue.checks.matches("4", b"2", RIGHT, HASH, 10)
         assert (len(queue.checks._verified), len(queue.checks._last)) == (2, 2)
     assert len(fake.started) == 5
 
 
 def _request(password: str) -> bytes:
     login = base64.b64encode(f"u:{password}".encode()).decode()
-    return f"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Basic {login}\r\n\r\n".encode()
+    return f"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Basic {login}\r\n\r\n".encode()
 
 
 @pytest.fixture

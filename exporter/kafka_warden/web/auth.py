@@ -1,8 +1,9 @@
 """HTTP basic authentication against bcrypt hashes, as exporter-toolkit does it.
 
-An unknown user costs one bcrypt, as a known one does. Verified credentials are cached: a scrape does not cost a bcrypt
-each time. Refused ones are not cached, so an attacker cannot evict the verified ones. The cache key covers user, hash
-and password, each with its length. In CVE-2022-46146 it was the hash alone.
+A check takes as long for an unknown user, and for one with a cheaper hash, as for the user with the highest cost.
+Verified credentials are cached: a scrape does not cost a bcrypt each time. Refused ones are not cached, so an attacker
+cannot evict the verified ones. The cache key covers user, hash and password, each with its length. In CVE-2022-46146 it
+was the hash alone.
 """
 
 import base64
@@ -12,13 +13,10 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from kafka_warden.web.checks import PasswordChecks
+from kafka_warden.web.checks import PasswordChecks, cost_of, unmatchable
 
 CHALLENGE: Final = 'Basic realm="kafka-warden", charset="UTF-8"'
 _SCHEME: Final = "basic"
-_COST: Final = slice(4, 6)
-_NO_PASSWORD: Final = "." * 21 + "u" + "." * 31
-"""Salt and digest that match no password."""
 
 
 class Authenticator:
@@ -39,10 +37,10 @@ class Authenticator:
         if credentials is None:
             return False
         user, password = credentials
-        # With the highest cost of all users: the response time does not reveal which users exist.
-        unmatchable = f"$2b${max(known[_COST] for known in users.values())}${_NO_PASSWORD}"
-        hashed = users.get(user, unmatchable)
-        matches = await self.checks.matches(client, self._digest(user, hashed, password), password, hashed)
+        # As expensive as the most expensive user: the response time does not reveal which users exist.
+        cost = max(map(cost_of, users.values()))
+        hashed = users.get(user, unmatchable(cost))
+        matches = await self.checks.matches(client, self._digest(user, hashed, password), password, hashed, cost)
         return None if matches is None else matches and user in users
 
     def _digest(self, *parts: str) -> bytes:

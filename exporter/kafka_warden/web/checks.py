@@ -21,6 +21,8 @@ _WAITING: Final = 32
 _WAITING_PER_CLIENT: Final = 4
 _CLIENTS: Final = 1000
 """Clients whose last check is remembered."""
+_NO_PASSWORD: Final = "." * 21 + "u" + "." * 31
+"""Salt and digest that match no password."""
 
 
 @dataclass(eq=False, slots=True)
@@ -29,6 +31,7 @@ class _Check:
     key: bytes
     password: str
     hashed: str
+    cost: int
     result: asyncio.Future[bool | None]
 
 
@@ -48,15 +51,16 @@ class PasswordChecks:
         self.refused = 0
         """Not checked, because too many were waiting or the check could not run."""
 
-    async def matches(self, client: str, key: bytes, password: str, hashed: str) -> bool | None:
+    async def matches(self, client: str, key: bytes, password: str, hashed: str, cost: int) -> bool | None:
         """Return whether the password has this hash, or `None` when it cannot be checked now.
 
-        `key` identifies user, password and hash. A check whose caller is cancelled leaves the queue.
+        The check takes the time of a hash with this `cost`. `key` identifies user, password and hash. A check whose
+        caller is cancelled leaves the queue.
         """
         if key in self._verified:
             self._verified.move_to_end(key)
             return True
-        check = _Check(client, key, password, hashed, asyncio.get_running_loop().create_future())
+        check = _Check(client, key, password, hashed, cost, asyncio.get_running_loop().create_future())
         self._queue.append(check)
         self._refuse_above_limits(client)
         if self._worker is None or self._worker.done():
@@ -99,14 +103,28 @@ class PasswordChecks:
 
     async def _run(self, check: _Check) -> bool | None:
         try:
-            return await self._threads.run(lambda: _matches(check.password, check.hashed))
+            return await self._threads.run(lambda: _matches(check.password, check.hashed, check.cost))
         except Exception as failure:  # noqa: BLE001  # the other checks wait
             structlog.get_logger(__name__).error("a password cannot be checked", problem=str(failure))
             return None
 
 
-def _matches(password: str, hashed: str) -> bool:
+def cost_of(hashed: str) -> int:
+    """Return the cost of a hash; each step doubles the time."""
+    return int(hashed[4:6])
+
+
+def unmatchable(cost: int) -> str:
+    """Return a hash that no password has."""
+    return f"$2b${cost:02}${_NO_PASSWORD}"
+
+
+def _matches(password: str, hashed: str, cost: int) -> bool:
+    used = password.encode()[:_LONGEST_PASSWORD]
     try:
-        return bcrypt.checkpw(password.encode()[:_LONGEST_PASSWORD], hashed.encode())
+        # The sum of a cost and of all from it to one below another one is that other one: 4 and 4, 5 is 6.
+        for missing in range(cost_of(hashed), cost):
+            bcrypt.checkpw(used, unmatchable(missing).encode())
+        return bcrypt.checkpw(used, hashed.encode())
     except ValueError:
         return False
