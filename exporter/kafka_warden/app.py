@@ -101,7 +101,8 @@ class Sidecar:
             lambda: self._server.late(),  # noqa: PLW0108  # it is made below
             note=lambda: self._reloader.problem,
         )
-        web = WebSettings(listen=config.web.listen, config_file=config.web.config_file, version=build().version)
+        where = config.web
+        web = WebSettings(where.listen, where.config_file, where.hosts, version=build().version)
         self._server = WebServer(web, self._cycle.holder, health=self._health)
         self._cycle.figures = lambda: figures(self._reloader, self._poller, self._server)
 

@@ -74,7 +74,7 @@ poll: {interval: 3s, deadline: 500ms, log_dirs: 2m}
 sources: {disable: [log_dirs, broker_configs]}
 topics: {allow: ["orders.*"], deny: ["orders-old"]}
 state: {path: /var/lib/state}
-web: {listen: "[::]:80", config_file: web.yml}
+web: {listen: "[::]:80", config_file: web.yml, hosts: [Warden.Example, b]}
 limits: {series: 5, max_broker_partitions: 4000, max_partitions: 200000}
 network: {bytes_per_second: 125000000}
 moves: {deadline: 1h, grace: 10s}
@@ -99,6 +99,7 @@ log: {level: DEBUG, format: json}
         "orders-new",
     ]
     assert (config.web.listen, config.web.config_file) == (("::", 80), tmp_path / "web.yml")
+    assert config.web.hosts == {"warden.example", "b"}
     assert config.state.path == Path("/var/lib/state")
     assert config.history == HistoryConfig(
         60.0, HistoryKafkaConfig("warden"), ParquetConfig(tmp_path / "history", 600.0, 172_800.0)
@@ -259,6 +260,7 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     (f"jmx: {{password: {CANARY}}}", "jmx.password: unknown key; set jmx.password_file to the path of a file"),
     ("jmx: {tls: {cert_file: x}}", "jmx.tls.cert_file: needs jmx.tls.ca_file"),
     ("web: {listen: 'localhost'}", "web.listen: expected host:port"),
+    ("web: {hosts: ['a:80']}", "web.hosts: expected a host name without a port, got 'a:80'"),
     ("log: {format: xml}", "log.format: expected one of logfmt, json, console, got 'xml'"),
     ("history: {parquet: {path: h, roll: 2h}}", "history.parquet.roll: expected 1h or less, got 7200s"),
     ("history: {parquet: {path: h, retention: 10m}}", "history.parquet.retention: expected 1h or more, got 600s"),

@@ -63,7 +63,7 @@ def slow_clients(witness: Witness) -> Iterator[set[Fired]]:
         ]
         for client in clients[:HALVES]:
             with suppress(OSError):  # the oldest are closed for the newest
-                client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+                client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
 
         def drip() -> None:
             for client in clients[HALVES - SILENT : HALVES]:

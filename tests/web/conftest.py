@@ -1,18 +1,22 @@
 """A real web server on a free port of loopback, and clients that are plain sockets."""
 
+import asyncio
 import contextlib
+import math
 import os
 import socket
 import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench import procfs
 from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
+from kafka_warden.web import server
 from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
 from sandbox.browser import Page as Browser
@@ -72,6 +76,11 @@ class Served:
             connection.sendall("\r\n".join(lines).encode())
             return parse(read_all(connection))
 
+    def refresh(self) -> None:
+        """Put the web configuration file in force as it is now."""
+        assert self.server._loop is not None
+        asyncio.run_coroutine_threadsafe(self.server.refresh(), self.server._loop).result(TIMEOUT)
+
     def descriptors(self) -> int:
         """Count the open file descriptors of this process without those of the clients."""
         return procfs.descriptors(os.getpid()) - sum(client.fileno() >= 0 for client in self.opened)
@@ -97,15 +106,16 @@ def parse(received: bytes) -> Answer:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., Served]]:
-    """Start servers; all are stopped with the test."""
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Served]]:
+    """Start servers, which read their configuration file by `refresh` only; all are stopped with the test."""
+    monkeypatch.setattr(server, "READ_EVERY", math.inf)
     running: list[Served] = []
 
-    def start(config_file: Path | None = None, **settings: float) -> Served:
+    def start(config_file: Path | None = None, **settings: Any) -> Served:
         holder, health = PageHolder(PAGE, ready=True), [Health()]
-        listen = WebSettings(Address("127.0.0.1", 0), config_file, version="1.2<3>", **settings)  # type: ignore[arg-type]  # numbers as asked
-        server = WebServer(listen, holder, health=lambda: health[0])
-        served = Served(server, server.start(), holder, health)
+        listen = WebSettings(Address("127.0.0.1", 0), config_file, version="1.2<3>", **settings)
+        made = WebServer(listen, holder, health=lambda: health[0])
+        served = Served(made, made.start(), holder, health)
         running.append(served)
         return served
 

@@ -3,6 +3,8 @@
 import errno
 import os
 import re
+import ssl
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +12,12 @@ import pytest
 import structlog
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.web import current
+from kafka_warden.web import current, server
 from kafka_warden.web.current import CurrentWebFile, check_web_file
-from tests.web.conftest import Served
+from kafka_warden.web.file import WebFile
+from sandbox import wait_for
+from sandbox.certificates import Authority
+from tests.web.conftest import TIMEOUT, Served
 from tests.web.test_auth import header
 
 HASH = "$2b$04$Esox1j0PZCZ8RoM2KUiDPud4DzmOBVHkwqkBhfUO1fDuUtF8q.vEm"
@@ -27,6 +32,13 @@ tls_server_config:
   client_allowed_sans: [prometheus.example]
 """
 LIMIT = "rate_limit: {interval: 1ms, burst: 100}\n"
+
+
+def _refreshed(web: CurrentWebFile) -> WebFile:
+    """Return the settings in force after a refresh."""
+    if (new := web.refresh()) is not None:
+        web.use(new)
+    return web.file
 
 
 def _replace(path: Path, text: str) -> None:
@@ -66,9 +78,9 @@ def test_authentication_stays_on_without_users_in_the_file(
     served = serve(path)
     assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
 
-    write(path, text)
-
     with structlog.testing.capture_logs() as logged:
+        write(path, text)
+        served.refresh()
         assert [served.get().status for _ in range(3)] == [401] * 3
         ready = served.get("/-/ready", header("prometheus"))
     assert [entry["log_level"] for entry in logged] == ["warning"]
@@ -76,6 +88,7 @@ def test_authentication_stays_on_without_users_in_the_file(
     assert (ready.status, ready.body.decode()) == (200, f"ready\n{served.server.current.problem}\n")
 
     path.write_text(USERS)
+    served.refresh()
     assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
     assert served.server.current.problem is None
 
@@ -88,11 +101,11 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
     served = serve(path)
     assert served.server.current.problem is None
 
-    path.unlink()
-    if folder:
-        path.mkdir()
-
     with structlog.testing.capture_logs() as logged:
+        path.unlink()
+        if folder:
+            path.mkdir()
+        served.refresh()
         assert [served.get().status for _ in range(3)] == [401] * 3
     assert [entry["log_level"] for entry in logged] == ["warning"]
     assert "cannot read the file" in str(served.server.current.problem)
@@ -100,6 +113,7 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
     if folder:
         path.rmdir()
     path.write_text(USERS.replace("prometheus", "other"))
+    served.refresh()
     assert [served.get("/", header(user)).status for user in ("prometheus", "other")] == [401, 200]
     assert served.server.current.problem is None
 
@@ -109,6 +123,7 @@ def test_a_fifo_keeps_authentication_on_and_blocks_no_request(serve: Callable[..
     served = serve(path)
     path.unlink()
     os.mkfifo(path)
+    served.refresh()
     assert [served.get().status for _ in range(3)] == [401] * 3
     assert "not a regular file" in str(served.server.current.problem)
 
@@ -127,10 +142,10 @@ def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
     with structlog.testing.capture_logs() as logged, monkeypatch.context() as patched:
         patched.setattr(os, "open", fail)
         for _ in range(3):
-            assert set(web.file().users) == {"prometheus"}
+            assert set(_refreshed(web).users) == {"prometheus"}
     assert "cannot read the file" in str(web.problem)
     assert [entry["log_level"] for entry in logged] == ["warning"]
-    assert (set(web.file().users), web.problem) == ({"other"}, None)
+    assert (set(_refreshed(web).users), web.problem) == ({"other"}, None)
 
 
 def test_whatever_is_wrong_with_a_file_keeps_authentication_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +158,7 @@ def test_whatever_is_wrong_with_a_file_keeps_authentication_on(path: Path, monke
     monkeypatch.setattr(current, "read_web_file", fail)
     path.write_text(LIMIT)
     with structlog.testing.capture_logs() as logged:
-        assert [set(web.file().users) for _ in range(3)] == [{"prometheus"}] * 3
+        assert [set(_refreshed(web).users) for _ in range(3)] == [{"prometheus"}] * 3
     assert ([entry["log_level"] for entry in logged], web.problem) == (["warning"], "ZeroDivisionError()")
 
 
@@ -152,7 +167,7 @@ def test_files_are_read_again_on_request(path: Path) -> None:
     web = CurrentWebFile(path)
     web.reread = True
     with structlog.testing.capture_logs() as logged:
-        assert set(web.file().users) == set(web.file().users) == {"prometheus"}
+        assert set(_refreshed(web).users) == set(_refreshed(web).users) == {"prometheus"}
     assert len(logged) == 1
 
 
@@ -164,16 +179,17 @@ def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(
     path.write_text(text)
     served = serve(path)
     web = CurrentWebFile(path)
-    users = web.file().users
+    users = web.file.users
 
     for end in range(len(text)):
         path.write_text(text[:end])
+        served.refresh()
         assert served.get().status == 401, text[:end]
-        assert set(web.file().users.items()) & set(users.items()), text[:end]
-        assert web.file().users.items() <= users.items(), text[:end]
+        assert set(_refreshed(web).users.items()) & set(users.items()), text[:end]
+        assert web.file.users.items() <= users.items(), text[:end]
 
     path.write_text(text)
-    assert (web.file().users, web.problem) == (users, None)
+    assert (_refreshed(web).users, web.problem) == (users, None)
 
 
 @pytest.mark.parametrize("text", [USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n" + LIMIT])
@@ -182,7 +198,7 @@ def test_no_prefix_of_a_file_with_users_first_starts_without_a_password(path: Pa
     for end in range(len(text)):
         path.write_text(text[:end])
         try:
-            assert CurrentWebFile(path).file().users, text[:end]
+            assert CurrentWebFile(path).file.users, text[:end]
         except ConfigError:
             continue
 
@@ -194,7 +210,7 @@ def test_what_a_new_file_removes_is_a_warning(path: Path) -> None:
     with structlog.testing.capture_logs() as logged:
         for text in (LIMIT + USERS, USERS, LIMIT + USERS):
             path.write_text(text)
-            assert web.file().users == {"prometheus": HASH}
+            assert _refreshed(web).users == {"prometheus": HASH}
     assert [(entry["log_level"], entry["removed"]) for entry in logged] == [
         ("warning", ["X-Frame-Options", "other"]),
         ("warning", ["rate_limit"]),
@@ -212,7 +228,7 @@ def test_no_prefix_of_a_file_weakens_the_check_of_client_certificates(
 
     for end in range(len(TLS)):
         path.write_text(TLS[:end])
-        tls = web.file().tls
+        tls = _refreshed(web).tls
         assert tls is not None, TLS[:end]
         assert (tls.client_auth_type, bool(tls.client_allowed_sans)) == ("RequireAndVerifyClientCert", True), TLS[:end]
 
@@ -238,13 +254,13 @@ def test_weaker_tls_needs_a_restart(
     before, after = (base, base.replace(old, new)) if old and old in base else (base + old, base + new)
     path.write_text(before)
     web = CurrentWebFile(path)
-    first = web.file()
+    first = web.file
 
     path.write_text(after)
 
-    assert (web.file() == first) is (key is not None)
+    assert (_refreshed(web) == first) is (key is not None)
     assert re.search(f"tls_server_config.{key}: .*restart", str(web.problem)) if key else web.problem is None
-    assert CurrentWebFile(path).file() != first
+    assert CurrentWebFile(path).file != first
 
 
 def test_authentication_can_be_switched_on_while_running(serve: Callable[..., Served], path: Path) -> None:
@@ -254,6 +270,7 @@ def test_authentication_can_be_switched_on_while_running(serve: Callable[..., Se
     assert served.get().status == 200
 
     path.write_text(USERS)
+    served.refresh()
 
     assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
 
@@ -277,5 +294,31 @@ def test_a_change_of_the_mode_is_a_change(path: Path) -> None:
     with structlog.testing.capture_logs() as logged:
         path.chmod(0o600)
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        web.file()
+        _refreshed(web)
     assert [entry["log_level"] for entry in logged] == ["info"]
+
+
+@pytest.mark.parametrize("hung", ["file_status", "read_web_file"])
+def test_a_hung_volume_delays_no_request(
+    serve: Callable[..., Served], path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch, hung: str
+) -> None:
+    """Connections and requests are served with the last settings. The new ones are used when the volume answers."""
+    path.write_text(f"tls_server_config: {{cert_file: server.pem, key_file: server.key}}\n{USERS}")
+    context = ssl.create_default_context(cafile=authority.certificate)
+    monkeypatch.setattr(server, "READ_EVERY", 0.01)
+    served = serve(path)
+    original, asked, answers = getattr(current, hung), threading.Event(), threading.Event()
+
+    def hang(path: Path) -> object:
+        asked.set()
+        assert answers.wait(TIMEOUT)
+        return original(path)
+
+    monkeypatch.setattr(current, hung, hang)
+    path.write_text(path.read_text().replace("prometheus", "other"))
+    assert asked.wait(TIMEOUT)
+    assert served.get("/-/healthy", header("prometheus"), context=context).status == 200
+
+    answers.set()
+    wait_for(lambda: served.get("/", header("other"), context=context).status == 200, TIMEOUT)
+    assert served.get("/", header("prometheus"), context=context).status == 401

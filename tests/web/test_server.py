@@ -171,7 +171,7 @@ def test_a_connection_serves_several_requests(served: Served) -> None:
     """Keep-alive works, also after HEAD."""
     connection = served.connect()
     for method in ("GET", "HEAD", "GET"):
-        connection.sendall(f"{method} /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        connection.sendall(f"{method} /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         received = b""
         while b"\r\n\r\n" not in received or (method == "GET" and not received.endswith(b"healthy\n")):
             received += connection.recv(4096)
@@ -179,7 +179,7 @@ def test_a_connection_serves_several_requests(served: Served) -> None:
 
 
 WEBSOCKET = (
-    b"GET /metrics HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
+    b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: upgrade\r\n"
     b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 
@@ -187,10 +187,10 @@ WEBSOCKET = (
 @pytest.mark.parametrize(
     ("request_bytes", "status"),
     [
-        (b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 20_000, 431),
+        (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 20_000, 431),
         (b"GET /metrics HTTP/1.1\r\n\r\n", 400),
         (b"nonsense\r\n\r\n", 400),
-        (b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+        (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
         (WEBSOCKET, 403),
     ],
 )
@@ -203,7 +203,9 @@ def test_a_bad_request_gets_no_page(served: Served, request_bytes: bytes, status
     assert served.get().status == 200
 
 
-UPGRADE = b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: "
+UPGRADE = (
+    b"GET /metrics HTTP/1.1\r\nHost: [::1]\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: "
+)
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
@@ -236,7 +238,7 @@ def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[
     served.holder.page = Page(text=b"x" * 50_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
     idle, half, unread = served.connect(), served.connect(), served.connect()
     half.sendall(b"GET /metrics HTTP/1.1\r\nHo")
-    unread.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    unread.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
     unread.recv(100)
     assert served.get("/-/healthy").status == 200
 

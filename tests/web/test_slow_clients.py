@@ -27,12 +27,12 @@ MANY_ROWS = "/api/v1/moves?limit=1000"
 
 def begin(path: str = "/metrics") -> bytes:
     """Return the start of a request."""
-    return f"GET {path} HTTP/1.1\r\nHost: x\r\nX-Slow: ".encode()
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".encode()
 
 
 def whole(path: str) -> bytes:
     """Return a request that leaves the connection open."""
-    return f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
 
 def assert_served(served: Served, **given: Any) -> None:
@@ -74,7 +74,7 @@ def test_timeouts_that_hypercorn_sees_first_are_counted(serve: Callable[..., Ser
     for connection in half:
         connection.sendall(begin())
     idle = served.connect()
-    idle.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
+    idle.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n")
     for _ in range(10):
         served.connect().close()
     for connection in (*silent, *half, idle):
@@ -162,7 +162,7 @@ def test_a_scraper_that_is_being_answered_outlives_a_flood(serve: Callable[..., 
     size = 20_000_000
     served.holder.page = Page(text=b"x" * size, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
     scraper = served.connect()
-    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     received = scraper.recv(100)
 
     for _ in range(100):
@@ -181,7 +181,7 @@ def test_a_flood_takes_no_connection_from_another_address(serve: Callable[..., S
         served.connect(source="127.0.0.2").sendall(begin())
     wait_for(lambda: served.server.connections.evicted >= 30, TIMEOUT)
 
-    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 
     assert parse(read_all(scraper)).body == PAGE.text
 
@@ -300,7 +300,7 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
     before = served.descriptors()
     for _ in range(10):
         connection = served.connect()
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         connection.recv(10)
         connection.close()
 

@@ -104,16 +104,17 @@ def test_client_certificates_are_asked_for_and_verified(
 def test_a_connection_ends_when_other_client_certificates_are_accepted(
     serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
-    """One that was opened without a certificate gets no further page once a certificate is required."""
+    """One that was opened without a certificate gets no further page once a certificate is required. New ones do."""
     served = serve(_write(tmp_path), idle_timeout=TIMEOUT)
     without = served.connect(_client(authority))
-    without.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    without.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert without.recv(12) == b"HTTP/1.1 200"
     _write(tmp_path, VERIFIED)
-    without.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    served.refresh()
+    assert served.get(context=_client(authority, authority.issue("client"))).status == 200
+    without.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     with suppress(OSError):
         assert b"HTTP/1.1 200" not in read_all(without)
-    assert served.get(context=_client(authority, authority.issue("client"))).status == 200
 
 
 def test_a_client_with_a_certificate_keeps_its_connection(
@@ -128,7 +129,7 @@ def test_a_client_with_a_certificate_keeps_its_connection(
         served.connect(source=f"127.1.0.{number + 1}")
     wait_for(lambda: served.server.connections.evicted >= 30, TIMEOUT)
 
-    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
 
     assert parse(read_all(scraper)).body == PAGE.text
 
@@ -167,10 +168,11 @@ def test_a_new_certificate_is_served_to_the_next_connection(
     open_one = served.connect(context)
 
     second = authority.issue("server", hosts=HERE)
+    served.refresh()
 
     assert second.serial != first
     assert _serial(served, context) == second.serial
-    open_one.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n")
+    open_one.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert open_one.recv(4096).startswith(b"HTTP/1.1 200")
 
 
@@ -185,13 +187,15 @@ def test_half_a_rotation_keeps_the_old_certificate(
     second = authority.issue("server", hosts=HERE)
     new_key = second.key.read_bytes()
 
-    second.key.write_bytes(key)
     with structlog.testing.capture_logs() as logged:
+        second.key.write_bytes(key)
+        served.refresh()
         assert [_serial(served, context) for _ in range(3)] == [first] * 3
     assert [entry["log_level"] for entry in logged] == ["warning"]
     assert "tls_server_config.cert_file and key_file" in str(served.server.current.problem)
 
     second.key.write_bytes(new_key)
+    served.refresh()
     assert _serial(served, context) == second.serial
     assert served.server.current.problem is None
 
@@ -213,6 +217,7 @@ def test_a_bad_new_file_is_not_used(
     served = serve(path)
 
     path.write_text(text)
+    served.refresh()
 
     assert served.get(context=_client(authority)).body == PAGE.text
     assert str(path) in str(served.server.current.problem)
@@ -228,9 +233,11 @@ def test_a_certificate_that_comes_after_the_file_that_names_it_is_used(
     first = _serial(served, context)
 
     _write(tmp_path, "cert_file: next.pem, key_file: next.key")
+    served.refresh()
     assert _serial(served, context) == first
 
     second = authority.issue("next", hosts=HERE)
+    served.refresh()
     assert _serial(served, context) == second.serial
     assert served.server.current.problem is None
 

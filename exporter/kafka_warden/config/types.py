@@ -162,13 +162,15 @@ class StateConfig(Section):
 
 @dataclass(frozen=True, slots=True)
 class WebConfig(Section):
-    """Where to listen, and the file with TLS and authentication in exporter-toolkit's format."""
+    """Where to listen, the file with TLS and authentication in exporter-toolkit's format, and names of the server."""
 
     listen: Annotated[
         Address,
         Option(values.listen_address, "127.0.0.1:10073", flag=Flag("--listen", "HOST:PORT", "address to serve on")),
     ]
     config_file: OptionalPath
+    hosts: Annotated[frozenset[str], Option(values.host_names, [])]
+    """In lower case; empty for the default."""
 
 
 @dataclass(frozen=True, slots=True)

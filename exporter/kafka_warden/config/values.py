@@ -190,6 +190,15 @@ def addresses(value: object) -> tuple[Address, ...]:
     return tuple(address(item) for item in _items(value))
 
 
+def host_names(value: object) -> frozenset[str]:
+    """Read a list of host names, without ports."""
+    names = [text(item).strip().lower() for item in _items(value)]
+    for name in names:
+        if not re.fullmatch(r"[a-z0-9._-]+", name):
+            raise _unexpected("expected a host name without a port", name)
+    return frozenset(names)
+
+
 def numbered_addresses(value: object) -> dict[int, Address]:
     """Read a mapping of node id to address; as text `1=host:port,2=host:port`."""
     value = _parsed(value, "=")

@@ -1,15 +1,18 @@
-"""The ASGI application that hypercorn runs: rate limit, authentication, then the site."""
+"""The ASGI application that hypercorn runs: the name of the server, rate limit, authentication, then the site."""
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 import structlog
 
 from kafka_warden.web.auth import CHALLENGE, Authenticator
 from kafka_warden.web.connections import Connections, Peer, client_of
 from kafka_warden.web.current import CurrentWebFile
+from kafka_warden.web.file import WebFile
+from kafka_warden.web.hosts import HostNames
 from kafka_warden.web.rates import ClientRates
 from kafka_warden.web.reply import SECURITY_HEADERS, Response, plain
 from kafka_warden.web.responses import Site
@@ -19,7 +22,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 _VERSIONS: Final = ("1.0", "1.1")
 _PIECE: Final = 256 * 1024
-_ORIGIN: Final = re.compile(r"\Ahttps?://[^/]+", re.IGNORECASE)
+_ORIGIN: Final = re.compile(rb"\Ahttps?://[^/]+", re.IGNORECASE)
 """Start of a request target in absolute form, which RFC 9112 3.2.2 makes servers accept."""
 
 
@@ -33,6 +36,7 @@ class Application:
         # Of each client by itself: a status page that refreshes must not take the requests of Prometheus.
         self._rates = ClientRates()
         self.authenticator = Authenticator()
+        self.host_names = HostNames()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one scope."""
@@ -51,13 +55,11 @@ class Application:
             self._connections.end(peer)
 
     async def _answer(self, scope: Any, peer: Peer | None, receive: Receive) -> Response:
-        file = self._current.file()
+        file = self._current.file
         headers = _headers(scope["headers"])
-        if scope["http_version"] not in _VERSIONS:
-            return plain(505, "HTTP/1.1 only")
         client = client_of(peer[0]) if peer else ""
-        if file.rate_limit is not None and not self._rates.takes(client, file.rate_limit):
-            return plain(429, "too many requests")
+        if (refusal := self._refusal(scope["http_version"], headers, client, file)) is not None:
+            return refusal
         check = self.authenticator.allows(client, headers.get("authorization", ""), file.users)
         allowed = await _while_connected(check, receive)
         if allowed is None:
@@ -66,17 +68,27 @@ class Application:
             return plain(401, "a user name and a password are required", headers={"WWW-Authenticate": CHALLENGE})
         self._connections.trust(client)
         try:
-            path = _ORIGIN.sub("", scope["path"]) or "/"
-            return await self._site.respond(scope["method"], path, scope["query_string"], headers)
+            path = unquote(_ORIGIN.sub(b"", scope["raw_path"]).decode("ascii")) or "/"
+            return await self._site.respond(scope["method"], path, scope["query_string"], headers, client)
         except Exception:  # noqa: BLE001  # it is logged, and the next request may work
             structlog.get_logger(__name__).exception("a request failed", path=scope["path"][:100])
             return plain(500, "internal error; see the log")
+
+    def _refusal(self, version: str, headers: Mapping[str, str], client: str, file: WebFile) -> Response | None:
+        """Return the response to a request that is refused before its login is checked."""
+        if version not in _VERSIONS:
+            return plain(505, "HTTP/1.1 only")
+        if not self.host_names.accept(headers.get("host", ""), protected=bool(file.tls or file.users)):
+            return plain(421, "unknown name of this server; use an IP address or localhost, or add it to web.hosts")
+        if file.rate_limit is not None and not self._rates.takes(client, file.rate_limit):
+            return plain(429, "too many requests")
+        return None
 
     async def _send(self, response: Response, peer: Peer | None, send: Send) -> None:
         headers = {
             **SECURITY_HEADERS,
             **response.headers,
-            **self._current.file().headers,
+            **self._current.file.headers,
             "Content-Length": str(len(response.body)),
         }
         fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]

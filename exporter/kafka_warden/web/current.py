@@ -1,11 +1,13 @@
 """The web configuration in force. The file is read again when it or a file that it names changes.
 
+`refresh` opens files, which may wait for ever where a volume hangs: it runs on a thread, and no request waits for it.
+
 A file that cannot be used leaves the last good settings in force. So does one that switches TLS or authentication off,
 or accepts weaker TLS or client certificates: it may be half-written. Only a restart does that.
 """
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +21,9 @@ from kafka_warden.web.tls import SwitchingContext, server_context
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class Loaded:
+    """What was read from the files."""
+
     file: WebFile
     context: ssl.SSLContext | None = None
     expiry: Mapping[str, float | None] = field(default_factory=dict)
@@ -27,10 +31,10 @@ class _Loaded:
     """What decides which client certificates are accepted."""
 
 
-def _load(path: Path, file: WebFile) -> _Loaded:
+def _load(path: Path, file: WebFile) -> Loaded:
     try:
         if file.tls is None:
-            return _Loaded(file)
+            return Loaded(file)
         authorities = file.tls.client_ca_file or file.tls.client_ca
         expiry = {"web": expires_at(file.tls.cert_file), "web_client_ca": expires_at(authorities)}
         named = file.tls.client_ca_file
@@ -38,7 +42,7 @@ def _load(path: Path, file: WebFile) -> _Loaded:
             *(file.tls.client_auth_type, file.tls.client_allowed_sans, file.tls.client_ca, named),
             file_status(named) if named is not None else None,
         )
-        return _Loaded(file, server_context(file.tls), expiry, clients)
+        return Loaded(file, server_context(file.tls), expiry, clients)
     except (ConfigError, OSError, ValueError, TypeError) as failure:
         raise ConfigError(f"{path}: {failure}") from None
 
@@ -58,13 +62,11 @@ class CurrentWebFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._seen: dict[Path, FileStatus | None] = {}
-        self._loaded = _Loaded(WebFile()) if path is None else self._read(path)
+        self._loaded = Loaded(WebFile()) if path is None else self._read(path)
         self.problem: str | None = None
         """Why the files as they are now are not in use; `None` when they are."""
         self.reread = False
-        """Read the files at their next use, also if they did not change. Other threads may set it."""
-        self.clients_changed: Callable[[], None] = lambda: None
-        """Called when other client certificates are accepted than before."""
+        """Read the files at the next refresh, also if they did not change. Other threads may set it."""
 
     @property
     def uses_tls(self) -> bool:
@@ -76,9 +78,9 @@ class CurrentWebFile:
         """Return when the certificates in force expire, as Unix time; `None` is unknown."""
         return self._loaded.expiry
 
+    @property
     def file(self) -> WebFile:
         """Return the settings in force."""
-        self._refresh()
         return self._loaded.file
 
     def switching_context(self) -> ssl.SSLContext:
@@ -88,35 +90,39 @@ class CurrentWebFile:
         return context
 
     def _context(self) -> ssl.SSLContext:
-        self._refresh()
         if self._loaded.context is None:
             raise ssl.SSLError("TLS is off")
         return self._loaded.context
 
-    def _refresh(self) -> None:
+    def refresh(self) -> Loaded | None:
+        """Read the files if they changed, on one thread at a time; return settings to `use`, or `None` if none are."""
         same = all(file_status(path) == status for path, status in self._seen.items())
         if self._path is None or (same and not self.reread):
-            return
+            return None
         self.reread = False
-        log = structlog.get_logger(__name__)
         try:
             loaded = self._read(self._path)
             _refuse_weaker(self._path, self._loaded.file, loaded.file)
         except Exception as failure:  # noqa: BLE001  # the last good settings stay in force, whatever is wrong
             known, self.problem, self.reread = self.problem, str(failure) or repr(failure), _unreadable(failure)
             if not same or self.problem != known:
-                log.warning(
+                structlog.get_logger(__name__).warning(
                     "the new web configuration is not used; the last good one stays in force", problem=self.problem
                 )
-        else:
-            removed = _removed(self._loaded.file, loaded.file)
-            if loaded.clients != self._loaded.clients:
-                self.clients_changed()
-            self._loaded, self.problem = loaded, None
-            note = log.warning if removed else log.info
-            note("new web configuration in force", file=str(self._path), removed=removed)
+            return None
+        return loaded
 
-    def _read(self, path: Path) -> _Loaded:
+    def use(self, new: Loaded) -> bool:
+        """Put settings in force; return whether other client certificates are accepted than before."""
+        removed = _removed(self._loaded.file, new.file)
+        others = new.clients != self._loaded.clients
+        self._loaded, self.problem = new, None
+        log = structlog.get_logger(__name__)
+        note = log.warning if removed else log.info
+        note("new web configuration in force", file=str(self._path), removed=removed)
+        return others
+
+    def _read(self, path: Path) -> Loaded:
         # The status of a file is taken before the file is read: what changes meanwhile is read again.
         self._seen = {path: file_status(path)}
         file = read_web_file(path)

@@ -59,8 +59,8 @@ class Site:
     problem: Callable[[], str | None] = lambda: None
     """Why the web configuration file is not in use."""
 
-    async def respond(self, method: str, path: str, query: bytes, headers: Mapping[str, str]) -> Response:
-        """Answer one request; header names are in lower case."""
+    async def respond(self, method: str, path: str, query: bytes, headers: Mapping[str, str], client: str) -> Response:
+        """Answer one request of a client; header names are in lower case."""
         found = self._ready_made(path, headers)
         if found is None and not self.rows.serves(path):
             return plain(404, "not found; try / or /metrics")
@@ -68,7 +68,8 @@ class Site:
             return plain(405, "only GET and HEAD", headers={"Allow": ", ".join(METHODS)})
         if found is not None:
             return found()
-        return await self.rows.respond(path, query, compress=wants_gzip(headers.get("accept-encoding", "")))
+        compress = wants_gzip(headers.get("accept-encoding", ""))
+        return await self.rows.respond(path, query, compress=compress, client=client)
 
     def _ready_made(self, path: str, headers: Mapping[str, str]) -> Callable[[], Response] | None:
         routes: Mapping[str, Callable[[], Response]] = {

@@ -6,6 +6,8 @@ until the next page: for many clients with the same address it is made once.
 
 import asyncio
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 import structlog
@@ -26,9 +28,12 @@ FRESH_SECONDS: Final = 1.0
 
 MOST_MAKING: Final = 32
 """Responses that wait for the thread. What a client asked for is made even when it has hung up, and kept for others."""
+MOST_OF_CLIENT: Final = 6
+"""Responses that were asked for first by one client: as many as a browser asks for at once."""
 
 _AGAIN: Final = 0.02
 """Seconds between two looks for the next page."""
+_TOO_MANY: Final = "too many different requests at once; try again"
 _MOST_KEPT: Final = 64
 _MOST_BYTES: Final = 4 << 20
 """Of responses that are kept."""
@@ -45,28 +50,30 @@ class RowSite:
         self._threads = DaemonThreads(1, "status")
         self._kept: dict[Key, tuple[float, Response]] = {}
         """Responses, with the time of the page that each was made from."""
-        self._making: dict[Key, asyncio.Task[Response | None]] = {}
+        self._making: dict[Key, tuple[str, asyncio.Task[Response | None]]] = {}
+        """Responses, with the client that asked first."""
 
     def serves(self, path: str) -> bool:
         """Return whether a path is one of these."""
         return path == STATUS or path.startswith((answers.PREFIX, RUNBOOKS))
 
-    async def respond(self, path: str, query: bytes, *, compress: bool) -> Response:
+    async def respond(self, path: str, query: bytes, *, compress: bool, client: str = "") -> Response:
         """Answer one request."""
         if path.startswith(RUNBOOKS):
-            return await self._threads.run(lambda: _runbook(path, compress=compress))
+            made = self._start((path, b"", compress), client, lambda: _runbook(path, compress=compress))
+            return (await asyncio.shield(made) if made else None) or _error(path, 503, _TOO_MANY)
         loop, key = asyncio.get_running_loop(), (path, query, compress)
         until = loop.time() + WAIT_SECONDS
-        while (page := self._holder.page) is not None and page.views is not None:
+        while (page := self._holder.page) is not None and (rows := page.views) is not None:
             since, kept = self._kept.get(key, (0.0, None))
-            if kept is not None and since == page.views.since:
+            if kept is not None and since == rows.since:
                 return kept
-            if key not in self._making and len(self._making) >= MOST_MAKING:
-                return _error(path, 503, "too many different requests at once; try again")
-            made = self._start(key, page.views)
+            made = self._start(key, client, partial(self._make, key, rows), rows.since)
             # With polls back to back, no client waits for rows that are replaced at once.
             if kept is not None and time.monotonic() - since < FRESH_SECONDS:
                 return kept
+            if made is None:
+                return _error(path, 503, _TOO_MANY)
             response = await asyncio.shield(made)
             if response is not None:
                 return response
@@ -77,23 +84,30 @@ class RowSite:
             await asyncio.sleep(_AGAIN)
         return _error(path, 503, "no page has been rendered yet; try again")
 
-    def _start(self, key: Key, rows: OnDemand) -> "asyncio.Task[Response | None]":
-        """Start to make a response, unless that is being done already."""
+    def _start(
+        self, key: Key, client: str, make: Callable[[], Response | None], since: float | None = None
+    ) -> "asyncio.Task[Response | None] | None":
+        """Start to make a response, unless that is being done already; `None` if too many are being made."""
         if key not in self._making:
-            self._making[key] = asyncio.create_task(self._make_and_keep(key, rows))
-        return self._making[key]
+            owners = [owner for owner, _ in self._making.values()]
+            if len(owners) >= MOST_MAKING or owners.count(client) >= MOST_OF_CLIENT:
+                return None
+            self._making[key] = client, asyncio.create_task(self._make_and_keep(key, make, since))
+        return self._making[key][1]
 
-    async def _make_and_keep(self, key: Key, rows: OnDemand) -> Response | None:
+    async def _make_and_keep(
+        self, key: Key, make: Callable[[], Response | None], since: float | None
+    ) -> Response | None:
         try:
-            response = await self._threads.run(lambda: self._make(key, rows))
+            response = await self._threads.run(make)
         except Exception:  # noqa: BLE001  # it is logged, and the next request may work
             structlog.get_logger(__name__).exception("a request failed", path=key[0][:100])
             response = _error(key[0], 500, "internal error; see the log")
         finally:
             del self._making[key]
-        if response is not None and response.status == 200:  # noqa: PLR2004  # OK
+        if since is not None and response is not None and response.status == 200:  # noqa: PLR2004  # OK
             self._kept.pop(key, None)
-            self._kept[key] = rows.since, response
+            self._kept[key] = since, response
             while len(self._kept) > _MOST_KEPT or sum(len(each.body) for _, each in self._kept.values()) > _MOST_BYTES:
                 del self._kept[next(iter(self._kept))]
         return response

@@ -15,6 +15,7 @@ import structlog
 from hypercorn.asyncio import serve
 from hypercorn.config import Config, Sockets
 
+from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import ConfigError
 from kafka_warden.page import PageHolder
 from kafka_warden.settings.strict import Address
@@ -22,11 +23,14 @@ from kafka_warden.web.asgi import Application
 from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.health import Health
+from kafka_warden.web.hosts import host_names
 from kafka_warden.web.http1 import stay_on_http_1
 from kafka_warden.web.responses import Site
 from kafka_warden.web.rows import RowSite
 
 _REAP_EVERY: Final = 1.0
+READ_EVERY: Final = 1.0
+"""Seconds between two looks for a change of the web configuration file and its certificates."""
 LATE: Final = 30.0
 """Seconds without a turn of the event loop after which the process should be restarted."""
 _GRACE: Final = 0.5
@@ -40,6 +44,8 @@ class WebSettings:
 
     listen: Address
     config_file: Path | None = None
+    hosts: frozenset[str] = frozenset()
+    """Accepted names in the `Host` header, in lower case; see `hosts.py`."""
     version: str = "unknown"
     connections: int = 64
     idle_timeout: float = 5.0
@@ -93,14 +99,14 @@ class WebServer:
             answer=settings.answer_timeout,
             handshakes=self.current.uses_tls,
         )
-        # Open ones were accepted as the settings before said.
-        self.current.clients_changed = self.connections.close_all
         site = Site(holder, health, RowSite(holder, settings.version), lambda: self.current.problem)
         self._app = Application(site, self.current, self.connections)
         self.checks = self._app.authenticator.checks
+        self._files = DaemonThreads(1, "web-files")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
+        self._watcher: asyncio.Task[None] | None = None
         self._started = threading.Event()
         self._turn_at: float | None = None
         self.failure: BaseException | None = None
@@ -118,7 +124,8 @@ class WebServer:
             ConfigError: the server cannot listen on the address.
         """
         listener = bind(self._settings.listen, self.connections)
-        port: int = listener.getsockname()[1]
+        host, port = listener.getsockname()[:2]
+        self._app.host_names = host_names(self._settings.hosts, self._settings.listen, host)
         self._thread = threading.Thread(target=self._run, args=(listener,), name="web", daemon=True)
         self._thread.start()
         started = self._started.wait(_START_TIMEOUT)
@@ -126,7 +133,7 @@ class WebServer:
             raise self.failure
         if not started:
             raise ConfigError(f"web.listen: the web server did not start within {_START_TIMEOUT:g} s")
-        return port
+        return int(port)
 
     def late(self) -> str | None:
         """Return for how long requests have not been served, if that is too long."""
@@ -156,8 +163,23 @@ class WebServer:
         self._loop.set_exception_handler(note_failure)
         context = self.current.switching_context() if self.current.uses_tls else None
         stay_on_http_1()
+        if self._settings.config_file is not None:
+            self._watcher = asyncio.create_task(self._watch())
         config = _HypercornConfig(self._settings, listener, context)
         await serve(self._app, config, shutdown_trigger=self._until_stopped, mode="asgi")  # type: ignore[arg-type]  # hypercorn's TypedDicts
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(READ_EVERY)
+            with contextlib.suppress(RuntimeError):  # no thread can start now
+                await self.refresh()
+
+    async def refresh(self) -> None:
+        """Read the web configuration file if it changed, and put it in force. Only this waits for the file."""
+        new = await self._files.run(self.current.refresh)
+        if new is not None and self.current.use(new):
+            # All that are open now were accepted as the settings before said.
+            self.connections.close_all()
 
     async def _until_stopped(self) -> None:
         # hypercorn awaits this once it listens, and stops when it returns. An exception here ends the server, too.
