@@ -55,7 +55,7 @@ def make_parser() -> Parser:
     parser = Parser(prog="sandbox", description="A real Kafka cluster on loopback, until Ctrl-C.")
     parser.add_argument("--brokers", type=int, default=usual.brokers, metavar="N")
     parser.add_argument("--controllers", type=int, default=usual.controllers, metavar="N")
-    parser.add_argument("--kafka", default=usual.version, metavar="VERSION", help="3.3.2 to 4.2.0 are tried")
+    parser.add_argument("--kafka", default=usual.version, metavar="VERSION", help="3.3.2 to 4.4.0 are tested")
     parser.add_argument("--profile", choices=PROFILES, default=usual.profile)
     parser.add_argument("--security", choices=[kind.value for kind in Security], default=usual.security.value)
     parser.add_argument("--log-dirs", type=int, default=usual.log_dirs, metavar="N", help="per broker")

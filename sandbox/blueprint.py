@@ -1,5 +1,6 @@
 """From settings to nodes on disk: ports, directories, properties files, formatted storage."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -66,10 +67,9 @@ class Blueprint:
         if self.zookeeper_port is not None:
             return
         first = self.settings.controller_ids[0]
-        kept = self.directory(first) / storage.BOOTSTRAP_RECORDS
+        kept = self.directory(first) / "bootstrap.checkpoint"
         if not kept.exists():
-            (self.log_dirs(first)[0] / storage.BOOTSTRAP_RECORDS).rename(kept)
-            (self.log_dirs(first)[0] / storage.BOOTSTRAP_RECORDS).write_bytes(kept.read_bytes())
+            shutil.copyfile(storage.bootstrap_records(self.log_dirs(first)[0], self.settings.version), kept)
         records = kept if node in self.settings.controller_ids else None
         storage.format_by_hand(self.log_dirs(node), node, self.cluster_id, self.settings.version, records)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.errors import SandboxError
-from sandbox.settings import TIERED_SINCE, release
+from sandbox.settings import TIERED_JAR_UNTIL, TIERED_SINCE, release
 
 CACHE_VARIABLE = "SANDBOX_CACHE"
 MAVEN_TIMEOUT_SECONDS = 600
@@ -40,6 +40,9 @@ class _Wanted:
 
 KAFKA = _Wanted("Kafka", "kafka", Path(__file__).with_name("pom.xml"), "kafka.version")
 TOOLS = _Wanted("Kafka's tools", "tools", Path(__file__).with_name("tools.xml"), "kafka.version")
+
+OLD_NAME = Path(__file__).with_name("LogContext.java")
+"""What LocalTieredStorage needs to run in a broker after `TIERED_JAR_UNTIL`."""
 
 AGENTS = _Wanted("jmx_exporter's agent", "agents", Path(__file__).with_name("agents.xml"), "jmx_exporter.version")
 
@@ -117,7 +120,7 @@ def _resolve(wanted: _Wanted, version: str, directory: Path) -> None:
     command = ["mvn", "-q", "-B", "-C", "-f", os.fspath(wanted.pom), "dependency:copy-dependencies"]
     command += [f"-D{wanted.setting}={version}", f"-DoutputDirectory={directory}", "-DincludeScope=runtime"]
     if wanted is KAFKA and release(version) >= TIERED_SINCE:
-        command.append("-Ptiered")
+        command += ["-Ptiered", f"-Dtiered.version={min(version, TIERED_JAR_UNTIL, key=release)}"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=MAVEN_TIMEOUT_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
@@ -125,3 +128,16 @@ def _resolve(wanted: _Wanted, version: str, directory: Path) -> None:
     if done.returncode:
         lines = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
         raise SandboxError(f"Maven could not resolve {wanted.name} {version}: {' '.join(lines[:1]) or 'no message'}")
+    if wanted is KAFKA and release(version) > release(TIERED_JAR_UNTIL):
+        _compile(OLD_NAME, directory)
+
+
+def _compile(source: Path, jars_of_kafka: Path) -> None:
+    """Add a jar with one class that is compiled against the other jars of the directory."""
+    with tempfile.TemporaryDirectory() as classes:
+        command = ["javac", "--release", "17", "-cp", f"{jars_of_kafka}/*", "-d", classes, os.fspath(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SandboxError(f"javac could not compile {source.name}: {done.stderr.strip()[:500]}")
+        shutil.make_archive(os.fspath(jars_of_kafka / source.stem), "zip", classes)
+    (jars_of_kafka / f"{source.stem}.zip").rename(jars_of_kafka / f"{source.stem}.jar")

@@ -16,6 +16,8 @@ MOST_CONTROLLERS = 5
 MOST_LOG_DIRS = 8
 TIERED_SINCE = (3, 6)
 """First release with tiered storage."""
+TIERED_JAR_UNTIL = "4.3.1"
+"""Last release whose test jar has LocalTieredStorage. Newer brokers run with that one (`LogContext.java`)."""
 
 
 class Security(Enum):
@@ -34,7 +36,7 @@ class ClusterSettings:
     Attributes:
         brokers: Number of brokers; their ids are 1, 2, 3 ...
         controllers: Number of controllers, each a process of its own; their ids are 101, 102, 103 ...
-        version: Version of Kafka. Tested: 3.3.2, 3.9.1, 4.1.1 and 4.2.0; in ZooKeeper mode 2.8.2 and 3.9.1.
+        version: Version of Kafka. Tested are those of docs/versions.md.
         profile: `fast` shortens what tests wait for (replica.lag.time.max.ms, the broker session, retention checks
             ...); `default` leaves Kafka's own values.
         jmx: Whether every node has a JMX port.

@@ -14,7 +14,9 @@ from pathlib import Path
 from sandbox.errors import SandboxError
 from sandbox.settings import release
 
-BOOTSTRAP_RECORDS = "bootstrap.checkpoint"
+FIRST_SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
+FIRST_SNAPSHOT_SINCE = (4, 4)
+"""First release whose tool writes the features of a new cluster into the first snapshot (KIP-1170)."""
 FORMAT_TIMEOUT_SECONDS = 120
 DIRECTORY_IDS_SINCE = (3, 7)
 """First release whose log directories have ids (KIP-858)."""
@@ -60,4 +62,11 @@ def format_by_hand(
             lines.append(f"directory.id={kafka_uuid()}")
         (directory / "meta.properties").write_text("\n".join(lines) + "\n", encoding="ascii")
     if bootstrap is not None:
-        shutil.copyfile(bootstrap, log_dirs[0] / BOOTSTRAP_RECORDS)
+        copy = bootstrap_records(log_dirs[0], version)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(bootstrap, copy)
+
+
+def bootstrap_records(log_dir: Path, version: str) -> Path:
+    """The file of a controller that has the features of a new cluster."""
+    return log_dir / (FIRST_SNAPSHOT if release(version) >= FIRST_SNAPSHOT_SINCE else "bootstrap.checkpoint")

@@ -30,6 +30,14 @@ def test_maven_resolves_a_complete_directory_once(cache: Path, monkeypatch: pyte
     assert {f"kafka-{VERSION}", f"kafka-{VERSION}.lock"} == {path.name for path in cache.iterdir()}
 
 
+@pytest.mark.full_versions
+def test_tiered_storage_of_a_release_without_its_test_jar(cache: Path) -> None:
+    """Kafka 4.4.0 gets the test jar of 4.3.1 alone, and the class that this jar knows by its old name."""
+    names = {jar.name for jar in jars.jars("4.4.0").iterdir()}
+    assert {"kafka-storage-4.3.1-test.jar", "kafka-storage-4.4.0.jar", "LogContext.jar"} <= names
+    assert {name for name in names if "4.3.1" in name} == {"kafka-storage-4.3.1-test.jar"}
+
+
 def test_what_is_missing_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No Maven, a version that is none, and one that does not exist are each one clear message."""
     with pytest.raises(SandboxError, match="is not a version"):
