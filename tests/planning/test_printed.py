@@ -1,5 +1,6 @@
 """The text and the JSON of a plan."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from kafka_warden.planning.document import creation_document
 from kafka_warden.planning.findings import Verdict, verdict
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
-from tests.building import Partition
+from tests.building import Partition, known
 from tests.planning.printed import SEEN, WHERE, document, text, usual
 from tests.support.planned import GB, MB, cluster, measured, plan, sized, to
 
@@ -173,3 +174,23 @@ def test_replaced_throttles_are_warned_of() -> None:
     assert "broker 1: the tool replaces its throttle of 5 MB/s, and --verify removes it" in found
     assert "broker 2: the tool replaces" not in found
     assert "the network capacity is not configured" in found
+
+
+@pytest.mark.parametrize(("size", "shown"), [(0.0, False), (1000.0, False), (GB, True)])
+def test_move_time_is_left_out_where_it_says_nothing(size: float, shown: bool) -> None:
+    """A small quiet partition beside a busy one: the throttle is at KIP-73's lower bound, the pole of its formula."""
+    seen = cluster({"busy": [sized([1, 2], GB)], "quiet": [sized([1], size)]}, more=[3])
+    found = plan(seen, to("quiet", 0, 3), bytes_in={"busy": MB / 3 if not shown else 0.0})
+
+    assert known(found.move_time) > 1000 if not shown else known(found.move_time) > 0
+    assert ("MoveTime" in text(found)) is shown
+    assert (document(found)["move"]["kip73_seconds"] is not None) is shown
+    reason = document(found)["reasons"].get("move.kip73_seconds")
+    assert reason == (None if shown else "partitions or inbound rates are too uneven for the formula of KIP-73")
+
+
+def test_move_time_that_never_ends_is_shown_if_the_prediction_agrees() -> None:
+    """The share is below the inbound rate of the partition that moves."""
+    found = usual(share=0.005)
+    assert (found.move_time, found.predicted) == (math.inf, math.inf)
+    assert "MoveTime       never (KIP-73)" in text(found)

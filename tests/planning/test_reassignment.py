@@ -41,7 +41,9 @@ def test_a_file_of_the_tool_is_read() -> None:
         ("[" * 100_000, "not valid JSON"),
         ("[]", "at the top"),
         ('{"version":1,"version":1,"partitions":[]}', "'version' appears twice"),
-        (json.dumps({"partitions": [GOOD]}), 'expected "version":1, got null'),
+        (text(GOOD, version=None), 'expected "version":1, got nothing'),
+        (text(GOOD, version="1"), 'expected "version":1, got "1"'),
+        (text(GOOD, version=10**400), "expected numbers of at most 64 bits"),
         (text(GOOD, version=2), 'expected "version":1, got 2'),
         (text(GOOD, version=True), 'expected "version":1, got true'),
         (text(), "at least one entry"),
@@ -68,6 +70,43 @@ def test_errors_name_the_entry(content: str, message: str) -> None:
         parse_reassignment(content)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_without_version_is_read() -> None:
+    """As by the tool, which takes the first version."""
+    (found,) = parse_reassignment(json.dumps({"partitions": [GOOD]}))
+    assert (found.topic, found.partition, found.replicas) == ("orders", 0, (1, 2))
+
+
+CURRENT, PROPOSED = text(GOOD), text({**GOOD, "replicas": [3, 2]})
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "Current partition replica assignment\n{}\n\nProposed partition reassignment configuration\n{}\n",
+            "this is the whole output of --generate, not a file for --execute: keep only line 5, the proposed one",
+        ),
+        (
+            "Proposed partition reassignment configuration\r\n{1}\r\n",
+            "this is the whole output of --generate, not a file for --execute: keep only line 2, the proposed one",
+        ),
+        (
+            "Current partition replica assignment\n\n{0}\n\nSave this to use as the --reassignment-json-file\n",
+            "this is an output of the tool, not a file for --execute: keep only line 3",
+        ),
+        (
+            "{}\n{}\n",
+            "this is an output of the tool, not a file for --execute: keep only one of the lines 1, 2",
+        ),
+    ],
+)
+def test_an_output_of_the_tool_is_refused_with_the_line_to_keep(content: str, message: str) -> None:
+    """The printed commands would name a file that the tool cannot read."""
+    with pytest.raises(ReassignmentError) as caught:
+        parse_reassignment(content.format(CURRENT, PROPOSED))
+    assert str(caught.value) == message
 
 
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists).map(json.dumps))

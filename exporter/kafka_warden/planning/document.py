@@ -145,6 +145,9 @@ def _throttle(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
 
 def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
     unknown = NOTHING_COPIED if plan.choice is None else "the size or the rate of a partition is unknown"
+    move_time = plan.move_time
+    if not plan.move_time_applies:
+        move_time, unknown = None, "partitions or inbound rates are too uneven for the formula of KIP-73"
     last = plan.last[0] if plan.last is not None else None
     if last is None:
         why.found["move.bottleneck"] = NOTHING_COPIED
@@ -153,7 +156,7 @@ def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
         "replicas": plan.copies,
         "bytes": plan.copied,
         "ratio": plan.ratio,
-        "kip73_seconds": why.number("move.kip73_seconds", plan.move_time, unknown, NEVER),
+        "kip73_seconds": why.number("move.kip73_seconds", move_time, unknown, NEVER),
         "predicted_seconds": why.number("move.predicted_seconds", plan.predicted, NOTHING_COPIED, NEVER),
         "at_bytes_per_second": why.number(
             "move.at_bytes_per_second", None if plan.choice is None else plan.choice.assumed_limit, NOTHING_COPIED

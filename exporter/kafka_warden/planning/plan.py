@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +17,11 @@ from kafka_warden.planning.moving import Moving, resolve
 from kafka_warden.planning.reassignment import Target
 from kafka_warden.planning.rollback import RollbackPlan, plan_rollback
 from kafka_warden.planning.room import Room, derive_room
+
+MOST_APART: Final = 10.0
+"""KIP-73's MoveTime takes all partitions as equally large, and all inbound traffic of the busiest broker as throttled.
+If it differs from the prediction, which knows both, by more than this factor, it says nothing about the move: its pole
+is at a throttle equal to that inbound rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,11 @@ class MovePlan:
     def predicted(self) -> float:
         """Predicted seconds, by the law of throttled moves; `+inf` for never."""
         return 0.0 if self.last is None else self.last[1]
+
+    @property
+    def move_time_applies(self) -> bool:
+        """Whether MoveTime is unknown, or near enough to the prediction to be shown."""
+        return self.move_time is None or self.predicted / MOST_APART <= self.move_time <= MOST_APART * self.predicted
 
     @property
     def changed(self) -> bool:

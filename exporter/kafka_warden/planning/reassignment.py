@@ -13,6 +13,8 @@ from kafka_warden.strict_json import parse_json
 
 VERSION: Final = 1
 ANY_LOG_DIR: Final = "any"
+PROPOSED: Final = "Proposed partition reassignment configuration"
+"""The line of `--generate` before the assignment that it proposes."""
 _LARGEST: Final = 2**31 - 1
 """Partitions and brokers are int32 in the protocol."""
 
@@ -44,17 +46,32 @@ def parse_reassignment(text: str) -> tuple[Target, ...]:
     try:
         content = parse_json(text)
     except ValueError as failure:
-        raise ReassignmentError(f"not valid JSON: {failure}") from None
+        raise ReassignmentError(_line_to_keep(text) or f"not valid JSON: {failure}") from None
     if not isinstance(content, dict):
         raise ReassignmentError('expected {"version":1,"partitions":[...]} at the top')
-    if content.get("version") != VERSION or isinstance(content["version"], bool):
-        raise ReassignmentError(f'expected "version":{VERSION}, got {json.dumps(content.get("version"))}')
+    # Without one the tool takes the first version.
+    version = content.get("version", VERSION)
+    if version != VERSION or isinstance(version, bool):
+        raise ReassignmentError(f'expected "version":{VERSION}, got {_shown(version)}')
     entries = content.get("partitions")
     if not isinstance(entries, list) or not entries:
         raise ReassignmentError('"partitions" must be a list with at least one entry')
     targets = tuple(_target(entry, f"partitions[{index}]") for index, entry in enumerate(entries))
     _check_unique(targets)
     return targets
+
+
+def _line_to_keep(text: str) -> str:
+    """Return what to keep of an output of the tool, which the tool does not read either; empty for other text."""
+    lines = [line.strip() for line in text.splitlines()]
+    documents = [number for number, line in enumerate(lines, 1) if line.startswith("{") and '"partitions"' in line]
+    if not documents or len(lines) == 1:
+        return ""
+    proposed = [number for number in documents if PROPOSED in lines[:number]]
+    what_it_is = "the whole output of --generate" if proposed else "an output of the tool"
+    keep = proposed[:1] or documents
+    what = f"line {keep[0]}" if len(keep) == 1 else f"one of the lines {', '.join(map(str, keep))}"
+    return f"this is {what_it_is}, not a file for --execute: keep only {what}" + ", the proposed one" * bool(proposed)
 
 
 def to_json(targets: Iterable[Target]) -> str:

@@ -123,8 +123,9 @@ def _summary(plan: MovePlan) -> str:
         ("Allowed", "unlimited: no network is configured" if math.isinf(choice.most) else in_rate(choice.most)),
         ("KIP-73 bounds", f"{_bound(choice.lower_bound)} < throttle < {_bound(choice.upper_bound)}"),
         ("MoveRatio", f"{plan.ratio:.3g}"),
-        ("MoveTime", "unknown" if plan.move_time is None else f"{in_time(plan.move_time)} (KIP-73)"),
     ]
+    if plan.move_time_applies:
+        rows.append(("MoveTime", "unknown" if plan.move_time is None else f"{in_time(plan.move_time)} (KIP-73)"))
     if plan.last is not None:
         load, seconds = plan.last
         at = "" if plan.limit is not None else f" at {in_rate(choice.assumed_limit)}"
