@@ -87,7 +87,7 @@ def test_nothing_is_changed_and_brokers_see_only_requests_that_read(cluster: Clu
     assert outputs[0].startswith("POSSIBLE  1 partition in the file, 2 replicas to copy")
     assert "other-0: moves already, and is not in the file: it shares the throttle" in outputs[0]
     assert "--execute --additional --throttle" in outputs[0]
-    assert "the tool replaces its throttle of 1 B/s" in outputs[0]
+    assert "its throttle of 1 B/s is replaced" in outputs[0]
 
 
 def test_a_creation_fits_or_not(cluster: Cluster, tmp_path: Path) -> None:

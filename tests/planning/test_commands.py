@@ -2,10 +2,12 @@
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from kafka_warden.model import Broker
 from kafka_warden.planning.commands import Where, move_checks, move_commands
 from kafka_warden.planning.plan import MovePlan
 from tests.planning.printed import SEEN, WHERE, document, text, usual
@@ -80,11 +82,14 @@ def test_every_flag_is_one_of_kafkas_tools(where: Where) -> None:
     """They are in the --help of Kafka 4.1.1, also those for a secured cluster."""
     one = cluster({"t": [sized([1], GB)]}, more=[2])
     two = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 3, 1))
-    plans = (two, plan(one, to("t", 0, 1, 2)), plan(one, to("t", 0, 2)))
+    away = plan(replace(SEEN, brokers={**SEEN.brokers, 2: Broker(2, "b", 1, gone=True)}), to("t", 0, 1, 3))
+    plans = (two, plan(one, to("t", 0, 1, 2)), plan(one, to("t", 0, 2)), away)
     commands = [command for found in plans for command in (*move_commands(found, where), *move_checks(found, where))]
-    assert {"--path-to-json-file", "--topic"} <= {word for command in commands for word in shlex.split(command.line)}
+    assert {"--path-to-json-file", "--topic", "--add-config"} <= {
+        word for command in commands for word in shlex.split(command.line)
+    }
     for command in commands:
-        tool, *words = shlex.split(command.line)
+        tool, *words = shlex.split(command.line.rpartition("; do ")[2].removesuffix("; done"))
         known = (RECORDED / f"{tool.removesuffix('.sh')}.txt").read_text()
         flags = [word for word in words if word.startswith("--")]
         assert flags

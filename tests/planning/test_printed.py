@@ -171,7 +171,7 @@ def test_replaced_throttles_are_warned_of() -> None:
 
     found = move_text(plan(seen, to("t", 0, 2)), measured(seen), WHERE, "")
 
-    assert "broker 1: the tool replaces its throttle of 5 MB/s, and --verify removes it" in found
+    assert "broker 1: its throttle of 5 MB/s is replaced, and --verify removes it" in found
     assert "broker 2: the tool replaces" not in found
     assert "the network capacity is not configured" in found
 

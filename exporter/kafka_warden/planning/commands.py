@@ -2,10 +2,12 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kafka_warden.model import SIDES, Side
+from kafka_warden.planning.by_hand import ByHand
 from kafka_warden.planning.creation import Creation
 from kafka_warden.planning.findings import problems
 from kafka_warden.planning.formatting import in_bytes, in_count, in_time
@@ -29,7 +31,7 @@ class Command:
     """One line for a shell, and its purpose."""
 
     purpose: str
-    """A stable name: begin, watch, throttle, verify, roll_back, verify_roll_back, ..."""
+    """A stable name: rates, lists, begin, watch, throttle, verify, roll_back, verify_roll_back, ..."""
     about: str
     line: str
 
@@ -50,27 +52,68 @@ def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
     """Return the commands of a reassignment in order; none if it is impossible or changes nothing."""
     if not plan.changed or problems(plan):
         return ()
-    throttle = [] if plan.limit is None else ["--throttle", str(plan.limit)]
-    # The tool requires it during another move.
-    additional = ["--additional"] if any(partition.under_way for partition in plan.moving) else []
-    again = ["--execute", "--additional", "--throttle", "BYTES"]
+    additional = any(partition.under_way for partition in plan.moving)
     file, back = ["--reassignment-json-file", where.file], ["--reassignment-json-file", where.rollback]
-    found = [
-        ("begin", "start the move", ["--execute", *additional, *throttle, *file]),
-        ("watch", "list the moves in progress", ["--list"]),
-        ("throttle", "during the move: set another throttle, in bytes per second", [*again, *file]),
-        _cancel(plan, file),
-        ("verify", "at the end: repeat until it reports that the throttle was removed", ["--verify", *file]),
-        *_rollback(plan.rollback_plan, back),
-    ]
-    return tuple(
-        Command(purpose, about, _line(where, REASSIGN, options))
-        for purpose, about, options in found
-        if purpose != "throttle" or plan.limit is not None
+    about, options = _cancel(plan)
+    return (
+        *_execute("begin", "start the move", plan, where, additional=additional, file=file),
+        Command("watch", "list the moves in progress", _line(where, REASSIGN, ["--list"])),
+        *_throttle(plan, where, file),
+        Command("cancel", about, _line(where, REASSIGN, [*options, *file])),
+        Command(
+            "verify",
+            "at the end: repeat until it reports that the throttle was removed",
+            _line(where, REASSIGN, ["--verify", *file]),
+        ),
+        *_rollback(plan.rollback_plan, where, back),
     )
 
 
-def _cancel(plan: MovePlan, file: Sequence[str]) -> tuple[str, str, list[str]]:
+def _execute(
+    purpose: str, about: str, plan: MovePlan | RollbackPlan, where: Where, *, additional: bool, file: Sequence[str]
+) -> Iterable[Command]:
+    """Start a move. If the tool cannot set its throttle, kafka-configs sets it first."""
+    limit, hand = plan.limit, plan.by_hand
+    throttle = [] if limit is None or hand is not None else ["--throttle", str(limit)]
+    if limit is not None and hand is not None:
+        prefix = "" if purpose == "begin" else f"{purpose}_"
+        yield Command(f"{prefix}rates", "the throttle of the next move: brokers", _rates(where, hand, str(limit)))
+        groups: dict[tuple[tuple[Side, str], ...], list[str]] = {}
+        for topic, sides in hand.lists.items():
+            groups.setdefault(tuple(sides.items()), []).append(topic)
+        for lists, topics in groups.items():
+            yield Command(f"{prefix}lists", "the throttle of the next move: lists", _lists(where, topics, dict(lists)))
+    # The tool requires --additional during another move.
+    options = ["--execute", *["--additional"] * additional, *throttle, *file]
+    yield Command(purpose, about, _line(where, REASSIGN, options))
+
+
+def _throttle(plan: MovePlan, where: Where, file: Sequence[str]) -> Iterable[Command]:
+    if plan.limit is None:
+        return
+    line = _line(where, REASSIGN, ["--execute", "--additional", "--throttle", "BYTES", *file])
+    if plan.by_hand is not None:
+        line = _rates(where, plan.by_hand, "BYTES")
+    yield Command("throttle", "during the move: set another throttle, in bytes per second", line)
+
+
+def _rates(where: Where, hand: ByHand, limit: str) -> str:
+    config = ",".join(f"{side}.replication.throttled.rate={limit}" for side in SIDES)
+    return _each(where, "brokers", map(str, hand.brokers), config)
+
+
+def _lists(where: Where, topics: Iterable[str], lists: Mapping[Side, str]) -> str:
+    config = ",".join(f"{side}.replication.throttled.replicas=[{value}]" for side, value in lists.items())
+    return _each(where, "topics", topics, config)
+
+
+def _each(where: Where, kind: str, names: Iterable[str], config: str) -> str:
+    """Return a loop of the shell: kafka-configs changes one entity at a time."""
+    tool = _line(where, CONFIGS, ["--alter", "--entity-type", kind, "--add-config", config, "--entity-name"])
+    return f'for name in {shlex.join(names)}; do {tool} "$name"; done'
+
+
+def _cancel(plan: MovePlan) -> tuple[str, list[str]]:
     """`--cancel` removes every throttle of the cluster, so it preserves them while another move needs one."""
     about = "during the move: cancel it. Incomplete new replicas are deleted. "
     if only_under_way(plan.moving):
@@ -79,23 +122,20 @@ def _cancel(plan: MovePlan, file: Sequence[str]) -> tuple[str, str, list[str]]:
         about += "The throttle stays until --verify: some versions of the tool do not cancel partitions that only grow"
     else:
         about += "All throttles of the cluster are removed: if --list shows other moves, add --preserve-throttles"
-        return "cancel", about, ["--cancel", *file]
-    return "cancel", about, ["--cancel", "--preserve-throttles", *file]
+        return about, ["--cancel"]
+    return about, ["--cancel", "--preserve-throttles"]
 
 
-def _rollback(planned: RollbackPlan, back: Sequence[str]) -> list[tuple[str, str, list[str]]]:
+def _rollback(planned: RollbackPlan, where: Where, back: Sequence[str]) -> Iterable[Command]:
     """No command without a planned throttle: an unthrottled rollback would use the whole network."""
-    if planned.why or planned.bytes is None or planned.predicted is None:
-        return []
-    throttle, about = [], "rollback to the current assignment: nothing to copy"
-    if planned.limit is not None and planned.replicas:
-        throttle = ["--throttle", str(planned.limit)]
+    if planned.why or planned.replicas is None or planned.bytes is None or planned.predicted is None:
+        return
+    about = "rollback to the current assignment: nothing to copy"
+    if planned.limit is not None:
         copies = f"{in_count(planned.replicas, 'replica')} to copy, {in_bytes(planned.bytes)}"
         about = f"rollback to the current assignment: {copies}, {in_time(planned.predicted)}"
-    return [
-        ("roll_back", about, ["--execute", "--additional", *throttle, *back]),
-        ("verify_roll_back", "at the end of the rollback", ["--verify", *back]),
-    ]
+    yield from _execute("roll_back", about, planned, where, additional=True, file=back)
+    yield Command("verify_roll_back", "at the end of the rollback", _line(where, REASSIGN, ["--verify", *back]))
 
 
 def move_checks(plan: MovePlan, where: Where) -> tuple[Command, ...]:

@@ -1,7 +1,8 @@
 """The cluster during a move: its replicas and the new ones, and the lists that kafka-reassign-partitions sets.
 
 The tool sets the lists of every topic that moves: old replicas in the leader list, new ones in the follower list
-(`calculateLeaderThrottles`, `calculateFollowerThrottles`). Lists of other topics do not change.
+(`calculateLeaderThrottles`, `calculateFollowerThrottles`). Lists of other topics do not change. A list that is too long
+for the tool is `*` (`by_hand.py`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,8 @@ import numpy as np
 
 from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import as_known
-from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, Side, Snapshot
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, Side, Snapshot, TopicConfig
+from kafka_warden.planning.by_hand import throttled_lists
 from kafka_warden.planning.moving import Moving
 
 
@@ -63,11 +65,7 @@ def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) 
     is_leader = np.zeros(len(broker), bool)
     is_leader[partitions.leader_row[partitions.leader_row != UNKNOWN]] = True
     no = np.zeros(len(new), bool)
-    planned = np.isin(replicas.partition, np.array([p.row for p in moving], replicas.partition.dtype))
-    replaced = {p.topic for p in moving}
-    configs = {topic: config for topic, config in snapshot.topic_configs.items() if topic not in replaced}
-    leader = _listed(snapshot, {topic: config.leader_throttled for topic, config in configs.items()})
-    follower = _listed(snapshot, {topic: config.follower_throttled for topic, config in configs.items()})
+    leader, follower = (_listed(snapshot, throttled_lists(moving), side) for side in SIDES)
     return DuringMove(
         brokers,
         throttle.Replicas(
@@ -75,16 +73,22 @@ def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) 
             broker=np.searchsorted(brokers, broker).astype(np.int32),
             is_leader=is_leader,
             in_isr=np.concatenate([replicas.in_isr, no]),
-            leader_listed=np.concatenate([leader | (planned & ~replicas.adding), no]),
-            follower_listed=np.concatenate([follower | (planned & replicas.adding), ~no]),
+            leader_listed=np.concatenate([leader, no]),
+            follower_listed=np.concatenate([follower, ~no]),
         ),
         bytes_in,
     )
 
 
-def _listed(snapshot: Snapshot, lists: Mapping[str, str]) -> Bools:
-    """(R,) replicas that the lists of topics name. Lists of moving topics are left out: the tool replaces them."""
+def _listed(snapshot: Snapshot, moving: Mapping[str, Mapping[Side, str]], side: Side) -> Bools:
+    """(R,) replicas on the lists of one side: of topics that move those of `moving`, of others the configured ones."""
+    lists = {topic: _configured(config, side) for topic, config in snapshot.topic_configs.items()}
+    lists |= {topic: sides[side] for topic, sides in moving.items()}
     values = [(index, lists[topic]) for index, topic in enumerate(snapshot.topics) if topic in lists]
     partition = snapshot.replicas.partition
     topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
     return throttle.listed_rows(throttle.lists_of(values), topic, number, snapshot.replicas.broker)
+
+
+def _configured(config: TopicConfig, side: Side) -> str:
+    return config.leader_throttled if side is Side.LEADER else config.follower_throttled

@@ -7,9 +7,10 @@ from enum import StrEnum
 from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import SIDES, UNLIMITED, Side
+from kafka_warden.planning.by_hand import LONGEST_LIST, ByHand
 from kafka_warden.planning.choice import Choice
 from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
-from kafka_warden.planning.moving import electing, names, only_growing, only_under_way
+from kafka_warden.planning.moving import electing, first_of, names, only_growing, only_under_way
 from kafka_warden.planning.plan import MovePlan
 
 
@@ -116,6 +117,8 @@ def _about_commands(plan: MovePlan) -> Iterable[str]:
             f"the rollback has no throttle and no command: {plan.rollback_plan.why}. Keep the current assignment, and"
             " plan it with --reassignment when you need it"
         )
+    yield from _about_hand("", plan.limit, plan.by_hand)
+    yield from _about_hand("the rollback: ", plan.rollback_plan.limit, plan.rollback_plan.by_hand)
     growing = only_growing(plan.moving)
     if growing:
         yield (
@@ -126,6 +129,22 @@ def _about_commands(plan: MovePlan) -> Iterable[str]:
         yield (
             "the network capacity is not configured, so nothing limits the throttle: set network.bytes_per_second, or"
             " --network 125MB/s"
+        )
+
+
+def _about_hand(what: str, limit: int | None, hand: ByHand | None) -> Iterable[str]:
+    if hand is None or limit is None:
+        return
+    if hand.down:
+        down = first_of([f"broker {broker}" for broker in hand.down])
+        yield (
+            f"{what}{down} is down: --execute --throttle would wait for it and start no move (KAFKA-13392)."
+            " The commands set the throttle of the others with kafka-configs"
+        )
+    if hand.long:
+        yield (
+            f"{what}{first_of(hand.long)}: a throttled list has more than {LONGEST_LIST} bytes: --execute --throttle"
+            " cannot set it (KAFKA-17993). The commands set * with kafka-configs: all replicas of the topic count"
         )
 
 
@@ -172,4 +191,4 @@ def _replaced(plan: MovePlan, limit: int) -> Iterable[str]:
     for broker in sorted(brokers & configs.keys()):
         values = {found.value for side in SIDES if (found := configs[broker].limits.get(side))}
         for value in sorted(values - {UNLIMITED, float(limit)}):
-            yield f"broker {broker}: the tool replaces its throttle of {in_rate(value)}, and --verify removes it"
+            yield f"broker {broker}: its throttle of {in_rate(value)} is replaced, and --verify removes it"

@@ -105,7 +105,11 @@ def electing(moving: Iterable[Moving]) -> list[Moving]:
 
 def names(moving: Iterable[Moving]) -> str:
     """Return the names of the first partitions, and the number of the others."""
-    found = [f"{partition.topic}-{partition.number}" for partition in moving]
+    return first_of([f"{partition.topic}-{partition.number}" for partition in moving])
+
+
+def first_of(found: Sequence[str]) -> str:
+    """Return the first names, and the number of the others."""
     more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     return ", ".join(found[:MOST_NAMED]) + more
 

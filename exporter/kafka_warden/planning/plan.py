@@ -10,6 +10,7 @@ import numpy as np
 from kafka_warden.formulas import moves
 from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import UNKNOWN, Floats, Snapshot
+from kafka_warden.planning.by_hand import ByHand, by_hand
 from kafka_warden.planning.choice import Choice, Goal, choose
 from kafka_warden.planning.during_move import Bounds, during_move
 from kafka_warden.planning.loads import Load, derive_loads, last_to_end
@@ -48,6 +49,8 @@ class MovePlan:
     rollback: tuple[Target, ...]
     """The current assignment of the partitions of the file."""
     rollback_plan: RollbackPlan
+    by_hand: ByHand | None
+    """What to set with kafka-configs; `None` if the tool can set the throttle, or none is needed."""
 
     @property
     def limit(self) -> int | None:
@@ -117,6 +120,7 @@ def plan_move(
         last=None if choice is None else last_to_end(loads, choice.assumed_limit),
         rollback=current,
         rollback_plan=plan_rollback(snapshot, moving, current, bytes_in, goal),
+        by_hand=None if choice is None else by_hand(snapshot, moving),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from kafka_warden.errors import IncompleteError, ReassignmentError
 from kafka_warden.model import Floats, Snapshot
 from kafka_warden.planning.after_move import after_move
+from kafka_warden.planning.by_hand import ByHand, by_hand
 from kafka_warden.planning.choice import Choice, Goal, choose
 from kafka_warden.planning.during_move import during_move
 from kafka_warden.planning.formatting import in_rate, in_time
@@ -28,6 +29,8 @@ class RollbackPlan:
     """By the law of throttled moves; `+inf` for never."""
     why: str = ""
     """Why there is no throttle; empty if there is one or none is needed."""
+    by_hand: ByHand | None = None
+    """What to set with kafka-configs; `None` if the tool can set the throttle, or none is needed."""
 
 
 def plan_rollback(
@@ -53,6 +56,7 @@ def plan_rollback(
         limit=None if choice is None else choice.limit,
         predicted=0.0 if last is None else last[1],
         why="" if choice is None or choice.limit is not None else _contradiction(choice, goal),
+        by_hand=None if choice is None else by_hand(end, returning),
     )
 
 
