@@ -192,3 +192,21 @@ def test_one_cause_is_one_page(tmp_path: Path) -> None:
         }
     expected = {json.dumps([case[2], f"case-{number}"]) for number, case in enumerate(CASES) if case[4]}
     assert sorted(quiet) == sorted(expected)
+
+
+def test_example_for_slack_shows_a_client_id_as_text(tmp_path: Path) -> None:
+    """Without its comment signs the file is valid, and Slack's markup in a description is escaped."""
+    whole = tmp_path / "alertmanager.yml"
+    before, name, examples = CONFIG.read_text().partition("  - name: kafka-on-call\n")
+    ours, others, after = examples.partition("  - name: ")
+    whole.write_text(before + name + re.sub("(?m)^    # ", "    ", ours) + others + after)
+    checked(tools().amtool, "check-config", whole)
+    (slack,) = (each for on in yaml.safe_load(whole.read_text())["receivers"] for each in on.get("slack_configs", ()))
+    alerts = [{"status": "firing", "annotations": {"description": text}} for text in ("a <!channel> & &lt;", "b")]
+    data = tmp_path / "data.json"
+    data.write_text(json.dumps({"status": "firing", "alerts": alerts}))
+
+    flags = (f"--template.glob={whole}", f"--template.data={data}", f"--template.text={slack['text']}")
+    printed = checked(tools().amtool, "template", "render", *flags)
+
+    assert printed.splitlines()[:2] == ["a &lt;!channel&gt; &amp; &amp;lt;", "b"]
