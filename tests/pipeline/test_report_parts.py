@@ -3,6 +3,7 @@
 import math
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +11,9 @@ from kafka_warden.pipeline.report import numbers
 from kafka_warden.pipeline.report.canvas import at, canvas, durations
 from kafka_warden.pipeline.report.colours import ALL, BLUE
 from kafka_warden.pipeline.report.html import Html, tag
+from kafka_warden.pipeline.report.page import file_of
 from kafka_warden.pipeline.report.parts import AT_ONCE, Column, Table
+from kafka_warden.pipeline.report.saving import save
 from kafka_warden.pipeline.report.svg import inline
 from kafka_warden.pipeline.spans import joined
 
@@ -44,6 +47,16 @@ def test_text_never_becomes_markup() -> None:
 def test_numbers_have_units(written: str, expected: str) -> None:
     """Unknown is said, and never 0."""
     assert written == expected
+
+
+@pytest.mark.parametrize("cluster", ["x" * 300, "ж" * 50, "%" * 86, "../../a b", "q3Vb5hX2Tz6nYw0fKpLmRg"])
+def test_page_of_every_cluster_id_can_be_written(tmp_path: Path, cluster: str) -> None:
+    """A long id is cut. Ids with the same beginning, and an id that looks like a cut one, have pages of their own."""
+    others = {cluster, f"{cluster}y", f"{cluster}z", file_of(cluster).removeprefix("report-").removesuffix(".html")}
+    for each in others:
+        save(each, tmp_path, file_of(each))
+    assert {(tmp_path / file_of(each)).read_text() for each in others} == others
+    assert {file.name for file in tmp_path.iterdir()} == set(map(file_of, others))
 
 
 def test_long_table_folds_what_is_too_much() -> None:

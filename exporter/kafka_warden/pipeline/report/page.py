@@ -15,6 +15,8 @@ from kafka_warden.pipeline.report.parts import Column, Section, Table, numbers
 from kafka_warden.pipeline.report.replication import Cluster
 
 INDEX: Final = "report.html"
+_LONGEST_NAME: Final = 150
+"""Bytes of a cluster id in the name of its page."""
 
 _CSS: Final = Path(__file__).with_name("page.css")
 _SCRIPT: Final = Path(__file__).with_name("page.js").read_text()
@@ -54,8 +56,12 @@ class ClusterPage:
 
 
 def file_of(cluster_id: str) -> str:
-    """Return the name of a cluster's page."""
-    return f"report-{quote(cluster_id, safe='')}.html"
+    """Return the name of a cluster's page. File systems allow 255 bytes: a long id is cut, and its hash added."""
+    name = quote(cluster_id, safe="")
+    if len(name) > _LONGEST_NAME:
+        # `quote` never writes a plus: no other id has this name.
+        name = f"{name[:_LONGEST_NAME]}+{hashlib.sha256(cluster_id.encode()).hexdigest()[:32]}"
+    return f"report-{name}.html"
 
 
 def index(head: Head, pages: Sequence[ClusterPage], missing: Sequence[Section]) -> str:
