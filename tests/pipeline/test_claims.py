@@ -124,12 +124,15 @@ def test_process_of_this_machine_that_is_gone_is_known() -> None:
     assert not writers.is_gone(f"not-{host}:{NO_PROCESS}:{own}")
 
 
-def test_machine_with_the_same_host_name_is_another_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its process ids say nothing of the processes here."""
+@pytest.mark.parametrize("other", ["_BOOT", "_PROCESSES"])
+def test_machine_or_container_with_the_same_host_name_is_another_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, other: str
+) -> None:
+    """Its process ids say nothing of the processes here: it may live, with the id of this process."""
     mine = writers.name()
-    boot = tmp_path / "boot_id"
-    boot.write_text("ffffffff-9b3f-4a7e-a7c1-9d1f0c8f6a55\n")
-    monkeypatch.setattr(writers, "_BOOT", boot)
+    (tmp_path / "_BOOT").write_text("ffffffff-9b3f-4a7e-a7c1-9d1f0c8f6a55\n")
+    (tmp_path / "_PROCESSES").symlink_to("pid:[4026532999]")
+    monkeypatch.setattr(writers, other, tmp_path / other)
     assert not writers.is_gone(mine)
     assert writers.is_gone(writers.name())
 
