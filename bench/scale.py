@@ -211,6 +211,7 @@ def _snapshot(
             leader_row=(row_of + led_by[uid]).astype(np.int32),
             start=np.zeros(partitions, np.int64),
             tiered=np.full(partitions, UNKNOWN, np.int64),
+            copy_due=np.full(partitions, UNKNOWN, np.int64),
             reassigning=going,
         ),
         replicas=ReplicaTable(

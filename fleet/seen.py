@@ -97,6 +97,7 @@ def _tables(world: World, slots: tuple[np.ndarray, np.ndarray]) -> tuple[Partiti
         leader_row=leader_row,
         start=world.start.copy(),
         tiered=np.full(world.partitions, UNKNOWN, np.int64),
+        copy_due=np.full(world.partitions, UNKNOWN, np.int64),
         reassigning=np.asarray(world.adding.any(axis=1)),
     )
     replicas = ReplicaTable(

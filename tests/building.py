@@ -51,6 +51,8 @@ class Partition:
     """Log end offset of the leader."""
     tiered: int = UNKNOWN
     """Highest offset in remote storage; `NOTHING_TIERED` where there is none."""
+    copy_due: int = UNKNOWN
+    """Offset from which on records are younger than `remote.copy.lag.ms`."""
     lag: Mapping[int, int] = field(default_factory=dict)
     """Broker to the messages that it is behind."""
     silent: Sequence[int] = ()
@@ -135,6 +137,7 @@ def snapshot(
             leader_row=seen.leader_row,
             start=_longs(partition.start for _, _, partition in _partitions(topics)),
             tiered=_longs(partition.tiered for _, _, partition in _partitions(topics)),
+            copy_due=_longs(partition.copy_due for _, _, partition in _partitions(topics)),
             reassigning=reassigning,
         ),
         "replicas": ReplicaTable(

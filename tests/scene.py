@@ -88,7 +88,7 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=70
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=72
 )
 
 BROKERS = {
@@ -160,7 +160,13 @@ def poll(clock: float) -> Snapshot:
         broker_configs={broker: config(broker) for broker in (1, 2, 3)},
         topic_configs={
             "orders": TopicConfig(leader_throttled="0:1,0:2,1:1,1:2", follower_throttled="0:3,1:3"),
-            "payments": TopicConfig(min_insync_replicas=3, remote_storage=True, segment_bytes=1 << 20),
+            "payments": TopicConfig(
+                min_insync_replicas=3,
+                remote_storage=True,
+                segment_bytes=1 << 20,
+                remote_copy_lag_seconds=UNLIMITED,
+                remote_copy_lag_bytes=2000.0,
+            ),
             "quiet": TopicConfig(min_insync_replicas=2),
             "hidden": TopicConfig(),
             "__consumer_offsets": TopicConfig(compacted=True),

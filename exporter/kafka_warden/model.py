@@ -121,6 +121,9 @@ class PartitionTable:
     """Highest offset in remote storage, inclusive, as the leader reported in this poll (3.9+, topics with remote
     storage only). `formulas.tiered.NOTHING_TIERED` where it reported that there is none, `UNKNOWN` where it did
     not report."""
+    copy_due: Longs
+    """Offset from which on records are younger than `remote.copy.lag.ms`, as the leader last answered: an earlier one
+    than now. `UNKNOWN` before, and without a limit of time."""
     reassigning: Bools
 
     def __len__(self) -> int:
@@ -229,6 +232,11 @@ class TopicConfig:
     remote_storage: bool = False
     remote_copy_disabled: bool = False
     """`remote.log.copy.disable` (Kafka 4.0, KIP-950): remote segments are still read, and none are added."""
+    remote_copy_lag_seconds: float = 0.0
+    """`remote.copy.lag.ms` (Kafka 4.4, KIP-1241): age of its last record at which a closed segment is copied. 0 if it
+    is copied at once, `UNLIMITED` if its age does not matter."""
+    remote_copy_lag_bytes: float = 0.0
+    """`remote.copy.lag.bytes`: bytes behind a closed segment at which it is copied, whatever its age; as above."""
     min_insync_replicas: int = 1
 
 

@@ -76,6 +76,26 @@ def test_overdue(why: str, partitions: list[Partition], expected: float | None) 
     assert stalled == (None if expected is None else 0), why
 
 
+@pytest.mark.parametrize(
+    ("why", "seconds", "size", "due", "expected"),
+    [
+        ("as much as is there", math.inf, 50_000.0, UNKNOWN, 0),
+        ("less", math.inf, 30_000.0, UNKNOWN, 10_000),
+        ("no record is old enough", 3600.0, math.inf, 400, 0),
+        ("300 offsets are", 3600.0, math.inf, 800, 20_000),
+        ("not known", 3600.0, math.inf, UNKNOWN, None),
+    ],
+)
+def test_what_is_left_uncopied_on_purpose_is_not_overdue(
+    why: str, seconds: float, size: float, due: int, expected: float | None
+) -> None:
+    """Kafka 4.4 delays uploads by `remote.copy.lag.*`; the copy quota is not blamed for that."""
+    config = replace(REMOTE, remote_copy_lag_seconds=seconds, remote_copy_lag_bytes=size)
+    derived = twice(led(tiered=499, copy_due=due), topic_configs={"t": config}, rate=QUOTA)
+    assert of_topic(derived)[0] == expected, why
+    assert problem(derived, Problem.COPY_HELD_BACK) == (expected and 10), why
+
+
 def test_topics_without_remote_storage_have_no_values() -> None:
     """Neither a zero nor anything else, and what is beside them is not touched by them."""
     configs = {"local": TopicConfig(), "remote": REMOTE}

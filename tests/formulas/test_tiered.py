@@ -6,11 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.formulas import tiered
-from kafka_warden.formulas.ops import ARRAYS, NUMBERS, UNKNOWN
+from kafka_warden.formulas.ops import ARRAYS, NUMBERS, UNKNOWN, Floats
 from kafka_warden.formulas.tiered import NOTHING_TIERED
 
 GIB = 1 << 30
-NAN = float("nan")
+NAN, INF = float("nan"), float("inf")
+
+
+def overdue_of(
+    values: tuple[int, int, int, float, float], seconds: float = 0.0, size: float = 0.0, due: int = UNKNOWN
+) -> Floats:
+    """Overdue bytes of one partition: end, start, copied offset, bytes per offset and segment, and its allowed lag."""
+    end, start, copied, per_offset, segment = (np.array([value]) for value in values)
+    lag = tiered.Lag(np.array([seconds]), np.array([size]), np.array([due]))
+    return tiered.partition_overdue(end, start, copied, per_offset, segment, lag)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +99,31 @@ def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: floa
 def test_partition_overdue(why: str, end: int, start: int, copied: int, per_offset: float, expected: float) -> None:
     """Segments of 1000 bytes: what waits beyond the active one, unknown where a part is."""
     values = (end, start, copied, per_offset, 1000.0)
-    overdue = tiered.partition_overdue(*(np.array([value]) for value in values))
+    overdue = overdue_of(values)
+    assert overdue.tolist() == pytest.approx([expected], nan_ok=True), why
+
+
+@pytest.mark.parametrize(
+    ("why", "seconds", "size", "due", "expected"),
+    [
+        ("no lag is allowed", 0.0, 0.0, UNKNOWN, 9000.0),
+        ("as much as is there", INF, 10_000.0, UNKNOWN, 0.0),
+        ("half of it, and a segment that no longer has so much behind it", INF, 5000.0, UNKNOWN, 4000.0),
+        ("more than is there", INF, 1e12, UNKNOWN, 0.0),
+        ("never copied: neither age nor size counts", INF, INF, UNKNOWN, 0.0),
+        ("no record is old enough", 3600.0, INF, 1000, 0.0),
+        ("the old ones fill one segment, which may have a younger record", 3600.0, INF, 2000, 0.0),
+        ("the old ones fill six", 3600.0, INF, 7000, 5000.0),
+        ("all are old", 3600.0, INF, 11_000, 9000.0),
+        ("what retention deleted does not count", 3600.0, INF, 0, 0.0),
+        ("it is not known which are old", 3600.0, INF, UNKNOWN, NAN),
+        ("the age is passed first", 3600.0, 9000.0, 7000, 5000.0),
+        ("the size is passed first", 3600.0, 2000.0, 2000, 7000.0),
+    ],
+)
+def test_overdue_with_an_allowed_lag(why: str, seconds: float, size: float, due: int, expected: float) -> None:
+    """10,000 offsets of 1 byte are not copied, in segments of 1000; a segment is due as soon as it passes one limit."""
+    overdue = overdue_of((11_000, 1000, 999, 1.0, 1000.0), seconds, size, due)
     assert overdue.tolist() == pytest.approx([expected], nan_ok=True), why
 
 
@@ -123,7 +156,7 @@ def test_overdue_is_unknown_or_not_negative(
 ) -> None:
     """Also of offsets that contradict each other."""
     values = (end, start, copied, per_offset, segment)
-    overdue = tiered.partition_overdue(*(np.array([value]) for value in values))[0]
+    overdue = overdue_of(values)[0]
     if not np.isnan(overdue):
         assert overdue >= 0
         assert UNKNOWN not in (end, start, copied)

@@ -94,6 +94,38 @@ def test_a_broker_before_kafka_3_9_is_not_asked_about_remote_storage(tiered: Pol
     assert sides(tiered.brokers.seen("ListOffsets")) == ["followers"] * 3 + ["leaders"] * 3
 
 
+DELAYED = {"remote.storage.enable": "true", "remote.copy.lag.ms": "3600000", "remote.copy.lag.bytes": "-1"}
+
+
+def test_an_allowed_lag_is_searched_by_time_a_few_partitions_in_a_poll(tiered: Polling) -> None:
+    """20 of the 30 that broker 1 leads in each poll, the oldest answers first. Where all records are older: the end."""
+
+    def known(due: int) -> int:
+        return int((tiered.poll().partitions.copy_due[:30] == due).sum())
+
+    tiered.limit({"ListOffsets": (1, 11)})
+    tiered.brokers.topic("b", [[3, 1]], end=100, tiered=9, config=DELAYED)
+    tiered.brokers.topic("a", [[1, 2]] * 30, end=100, tiered=9, due=50, config=DELAYED)
+    tiered.poll(after=61)
+    assert [known(50) for _ in range(3)] == [20, 30, 30]
+    tiered.brokers.topic("a", [[1, 2]] * 30, end=100, tiered=9, due=60, config=DELAYED)
+    assert [known(60) for _ in range(2)] == [20, 30]
+    assert tiered.poll().partitions.copy_due.tolist()[30:] == [100]
+
+
+def test_an_allowed_lag_that_grows_forgets_what_was_searched_before(tiered: Polling) -> None:
+    """Records that were old enough may not be by the new one; a broker before Kafka 4.3 is not asked."""
+    tiered.limit({"ListOffsets": (1, 11)})
+    tiered.brokers.topic("a", [[1, 2]], end=100, tiered=9, due=50, config=DELAYED)
+    settle(tiered)
+    assert tiered.poll().partitions.copy_due[0] == 50
+    tiered.limit({"ListOffsets": (1, 10)})
+    assert tiered.poll().partitions.copy_due[0] == 50
+    tiered.brokers.topic("a", [[1, 2]], end=100, config={**DELAYED, "remote.copy.lag.ms": "7200000"})
+    tiered.poll(after=100)
+    assert tiered.poll().partitions.copy_due[0] == UNKNOWN
+
+
 def test_a_broker_that_hangs_at_remote_storage_is_down_and_keeps_its_ends(tiered: Polling) -> None:
     """It has answered for them; what is in remote storage is unknown, and no further question is asked."""
     tiered.brokers.rule(1, "ListOffsets", side="leaders", hang=True)

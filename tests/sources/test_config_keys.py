@@ -4,7 +4,7 @@ from dataclasses import fields, replace
 from types import SimpleNamespace
 
 from kafka_warden.model import BrokerConfig, TopicConfig
-from kafka_warden.sources.configs import BROKER_KEYS, TOPIC_KEYS, parse_broker_config, parse_topic_config
+from kafka_warden.sources.configs import BROKER_KEYS, COPY_LAG_KEYS, TOPIC_KEYS, parse_broker_config, parse_topic_config
 
 OTHER = {"cleanup.policy": "compact"}
 
@@ -25,7 +25,7 @@ def test_every_field_of_a_broker_is_asked_for() -> None:
 
 def test_every_field_of_a_topic_is_asked_for() -> None:
     """The same."""
-    parsed = parse_topic_config(entries(TOPIC_KEYS))
+    parsed = parse_topic_config(entries(TOPIC_KEYS + COPY_LAG_KEYS))
     assert [
         part.name for part in fields(parsed) if getattr(parsed, part.name) == getattr(TopicConfig(), part.name)
     ] == []

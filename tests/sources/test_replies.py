@@ -251,6 +251,41 @@ def test_remote_storage_may_be_for_reading_only(values: dict[str, str], expected
     assert (config.remote_storage, config.remote_copy_disabled) == expected
 
 
+@pytest.mark.parametrize(
+    ("why", "values", "expected"),
+    [
+        ("before Kafka 4.4", {"local.retention.ms": "-2", "retention.ms": "1000"}, (0, 0)),
+        ("the defaults", {"remote.copy.lag.ms": "0", "remote.copy.lag.bytes": "-1"}, (0, 0)),
+        ("an age of 0 overrides bytes", {"remote.copy.lag.ms": "0", "remote.copy.lag.bytes": "9"}, (0, 0)),
+        ("and 0 bytes an age", {"remote.copy.lag.ms": "9", "remote.copy.lag.bytes": "0"}, (0, 0)),
+        ("both", {"remote.copy.lag.ms": "9000", "remote.copy.lag.bytes": "8"}, (9, 8)),
+        ("an age alone", {"remote.copy.lag.ms": "9000", "remote.copy.lag.bytes": "-1"}, (9, math.inf)),
+        (
+            "the local retention",
+            {"remote.copy.lag.ms": "-1", "local.retention.ms": "5000", "retention.ms": "7000"}
+            | {"remote.copy.lag.bytes": "-1", "local.retention.bytes": "6", "retention.bytes": "8"},
+            (5, 6),
+        ),
+        (
+            "that of the whole log",
+            {"remote.copy.lag.ms": "-1", "local.retention.ms": "-2", "retention.ms": "7000"}
+            | {"remote.copy.lag.bytes": "-1", "local.retention.bytes": "-2", "retention.bytes": "8"},
+            (7, 8),
+        ),
+        (
+            "no retention at all: never copied",
+            {"remote.copy.lag.ms": "-1", "local.retention.ms": "-1", "remote.copy.lag.bytes": "-1"},
+            (math.inf, math.inf),
+        ),
+        ("retention.bytes has no least value", {"remote.copy.lag.ms": "-1", "retention.bytes": "-5"}, (0, 0)),
+    ],
+)
+def test_the_allowed_lag_is_resolved_as_kafka_does(why: str, values: dict[str, str], expected: object) -> None:
+    """Seconds and bytes; a segment is copied when it passes either, so 0 in one is 0 in both."""
+    config = parse_topic_config({key: SimpleNamespace(value=value) for key, value in values.items()})
+    assert (config.remote_copy_lag_seconds, config.remote_copy_lag_bytes) == expected, why
+
+
 def test_the_controller_reports_its_window(version: str) -> None:
     """Asked on its own listener: 11 samples of a second."""
     entries = parse_configs(reply(version, "controller_config"), HERE)[0]["101"]

@@ -166,7 +166,12 @@ COLUMNS: Final[Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str | Shown
     "Topics with remote storage": (
         "/tiered-topics",
         ("topic",),
-        {"Overdue": "overdue_bytes", "Nothing copied for": "stalled_seconds"},
+        {
+            "Overdue": "overdue_bytes",
+            "Nothing copied for": "stalled_seconds",
+            "Allowed lag": "allowed_lag_bytes",
+            "Allowed age": "allowed_lag_seconds",
+        },
     ),
     "Remote copies and reads": (
         "/tiered-brokers",

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 from kafka_warden.catalogue.bean_metrics import broker_counter, broker_gauge
 from kafka_warden.catalogue.metric import Metric, Sample, View, keyed, known
-from kafka_warden.model import BrokerConfig, Floats
+from kafka_warden.model import BrokerConfig, Floats, TopicConfig
 
-COPY_LAG = "freezes while the quota limits copies"
+COPY_LAG = "freezes while the quota limits copies, and counts what is delayed on purpose"
 
 
 def _quota(name: str, about: str, value: Callable[[BrokerConfig], float | None]) -> Metric:
@@ -14,6 +14,22 @@ def _quota(name: str, about: str, value: Callable[[BrokerConfig], float | None])
         return known(((str(broker),), value(config)) for broker, config in view.snapshot.broker_configs.items())
 
     return Metric(name, about, ("broker",), read)
+
+
+def _allowed_lag(unit: str, key: str, about: str, value: Callable[[TopicConfig], float]) -> Metric:
+    def read(view: View) -> Iterator[Sample]:
+        for topic, allowed in zip(view.snapshot.topics, view.topics.tolist(), strict=True):
+            config = view.snapshot.topic_configs.get(topic)
+            if allowed and config is not None and config.remote_storage and not config.remote_copy_disabled:
+                yield (topic,), value(config)
+
+    return Metric(
+        f"topic_remote_copy_allowed_lag_{unit}",
+        f"{about} until it is copied to remote storage ({key}, resolved as Kafka does, DescribeConfigs): 0 if at once, "
+        "+Inf without such a limit. The limit that is reached first counts. Kafka 4.4. KIP-1241",
+        ("topic",),
+        read,
+    )
 
 
 def _topics(name: str, about: str, column: Callable[[View], Floats]) -> Metric:
@@ -71,10 +87,17 @@ TIERED = (
     ),
     broker_gauge("remote_delete_lag_bytes", "Bytes not deleted yet (bean RemoteDeleteLagBytes). KIP-405"),
     broker_gauge("remote_delete_lag_segments", "Segments not deleted yet (bean RemoteDeleteLagSegments). KIP-405"),
+    _allowed_lag(
+        "seconds", "remote.copy.lag.ms", "Age of a closed segment", lambda config: config.remote_copy_lag_seconds
+    ),
+    _allowed_lag(
+        "bytes", "remote.copy.lag.bytes", "Bytes behind a closed segment", lambda config: config.remote_copy_lag_bytes
+    ),
     _topics(
         "topic_remote_copy_overdue_bytes",
-        "Bytes that should be in remote storage and are not: more than active segments may hold, summed over all "
-        "partitions (ListOffsets, DescribeLogDirs, DescribeConfigs). It does not freeze. Kafka 3.9 and later. KIP-956",
+        "Bytes that should be in remote storage and are not: more than active segments and the allowed lag may hold, "
+        "summed over all partitions (ListOffsets, DescribeLogDirs, DescribeConfigs). It does not freeze. Kafka 3.9 and "
+        "later. KIP-956",
         lambda view: view.derived.tiered.overdue,
     ),
     _topics(

@@ -62,6 +62,8 @@ class _Topics:
     copied: Bools
     """With remote storage, and copying not disabled: otherwise nothing can be overdue."""
     segment: Floats
+    lag_seconds: Floats
+    lag_bytes: Floats
 
 
 def derive_tiered(indexed: IndexedSnapshot, per_offset: Floats, memory: TieredMemory) -> tuple[TieredMemory, Tiered]:
@@ -104,6 +106,8 @@ def _topics(indexed: IndexedSnapshot) -> _Topics:
             bool,
         ),
         segment=np.array([config.segment_bytes if config is not None else np.nan for config in configs], float),
+        lag_seconds=np.array([config.remote_copy_lag_seconds if config is not None else np.nan for config in configs]),
+        lag_bytes=np.array([config.remote_copy_lag_bytes if config is not None else np.nan for config in configs]),
     )
 
 
@@ -115,8 +119,9 @@ def _partitions(
     copied = topics.copied[table.topic]
     reported = np.where(copied, table.tiered, UNKNOWN)
     latest = reported if before is None else formulas.latest_tiered(before.tiered, reported, indexed.leader_end)
+    lag = formulas.Lag(topics.lag_seconds[table.topic], topics.lag_bytes[table.topic], table.copy_due)
     overdue = formulas.partition_overdue(
-        indexed.leader_end, table.start, latest, per_offset, topics.segment[table.topic]
+        indexed.leader_end, table.start, latest, per_offset, topics.segment[table.topic], lag
     )
     state, stalled = formulas.stalled(before, indexed.snapshot.clock, latest, overdue)
     # Remote data is deleted when a topic leaves remote storage. An unknown configuration does not mean that it left.

@@ -32,12 +32,33 @@ def uncopied_offsets(end: Longs, start: Longs, tiered: Longs) -> Longs:
     return np.maximum(end - np.maximum(copied_to, start), 0)
 
 
-def partition_overdue(end: Longs, start: Longs, tiered: Longs, per_offset: Floats, segment_bytes: Floats) -> Floats:
-    """Overdue bytes (P,), NaN where a part is unknown. Without uncopied offsets no bytes per offset are needed."""
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """What may be left uncopied on purpose, by partition (P,): KIP-1241, Kafka 4.4. No lag: both are 0."""
+
+    seconds: Floats
+    """Age at which a closed segment is copied, `+inf` if its age does not matter."""
+    bytes: Floats
+    """Bytes behind it at which it is copied, whichever comes first; as above."""
+    due: Longs
+    """Offset from which on records are younger than `seconds`, `UNKNOWN` where not known; needed for finite ones."""
+
+
+def partition_overdue(
+    end: Longs, start: Longs, tiered: Longs, per_offset: Floats, segment_bytes: Floats, lag: Lag
+) -> Floats:
+    """Overdue bytes (P,), NaN where a part is unknown. Without uncopied offsets no bytes per offset are needed.
+
+    A segment is overdue as soon as one of both limits is passed: by all of its records, or by the bytes behind it.
+    """
     known = (end != UNKNOWN) & (start != UNKNOWN) & (tiered != UNKNOWN)
     uncopied = np.where(known, uncopied_offsets(end, start, tiered), np.nan)
     weight = np.where(uncopied == 0, 0.0, per_offset)
-    return overdue_bytes(ARRAYS, uncopied, weight, segment_bytes)
+    due = np.where(lag.seconds == 0, end, np.where(np.isinf(lag.seconds), 0, lag.due))
+    old = np.where(due == UNKNOWN, np.nan, uncopied - np.clip(end - due, 0, uncopied))
+    by_age = overdue_bytes(ARRAYS, np.where(uncopied == 0, 0.0, old), weight, segment_bytes)
+    overdue: Floats = np.maximum(by_age, overdue_bytes(ARRAYS, uncopied, weight, segment_bytes + lag.bytes))
+    return overdue
 
 
 def latest_tiered(before: Longs, reported: Longs, end: Longs) -> Longs:

@@ -55,6 +55,8 @@ NOTES: Final[Mapping[str, tuple[str, str]]] = {
     "TopicConfig.remote_storage": ("", "`remote.storage.enable`"),
     "TopicConfig.remote_copy_disabled": ("", "`remote.log.copy.disable`"),
     "TopicConfig.min_insync_replicas": ("", "`min.insync.replicas`"),
+    "TopicConfig.remote_copy_lag_seconds": ("s", "`remote.copy.lag.ms` as it applies; infinite without such a limit"),
+    "TopicConfig.remote_copy_lag_bytes": ("bytes", "`remote.copy.lag.bytes`, likewise"),
     "Quorum.leader": ("", "node id of the active controller"),
     "Quorum.leader_epoch": ("", "leader epoch"),
     "Quorum.high_watermark": ("offset", "high watermark of the metadata log"),

@@ -184,7 +184,7 @@ def _replicas(
 def _partition_table(
     partitions: Mapping[str, np.ndarray], replicas: ReplicaTable, columns: Mapping[str, Any], order: np.ndarray
 ) -> PartitionTable:
-    names = ("leader", "leader_epoch", "start", "tiered", "reassigning")
+    names = ("leader", "leader_epoch", "start", "tiered", "copy_due", "reassigning")
     made = {name: _array(columns, name, order, "partitions") for name in names}
     leads = np.flatnonzero(made["leader"][replicas.partition] == replicas.broker)
     leader_row = np.full(len(order), UNKNOWN, np.int32)

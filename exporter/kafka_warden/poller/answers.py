@@ -1,7 +1,7 @@
 """What the poller keeps from one poll to the next: brokers, last good answers, and when each question was answered."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -12,6 +12,7 @@ from kafka_warden.model import (
     Broker,
     BrokerConfig,
     ControllerWindow,
+    Floats,
     FutureReplica,
     LogDir,
     LogGaps,
@@ -126,6 +127,12 @@ class LastAnswers:
             for name, config in self.topic_configs.items()
             if config.remote_storage and not config.remote_copy_disabled
         )
+
+    def copies_due(self, topics: Sequence[str], now: float) -> Floats:
+        """Return (T,) before which Unix time records of a topic are to be copied at `now`, 0 without such a limit."""
+        configs = (self.topic_configs.get(topic) for topic in topics)
+        lags = np.array([config.remote_copy_lag_seconds if config is not None else 0.0 for config in configs])
+        return np.where((lags > 0) & np.isfinite(lags), np.maximum(now - lags, 0.0), 0.0)
 
     def adopt(self, layout: Layout) -> Layout:
         """Take a new layout over. While the rows stay the same their columns are shared, not copied."""

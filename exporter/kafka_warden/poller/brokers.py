@@ -7,22 +7,26 @@ second round waits for the first, but only briefly for a broker that hangs, and 
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, FencedError, SourceError
-from kafka_warden.model import UNLIMITED, Broker, BrokerConfig, Longs, Optional, Source
+from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Floats, Longs, Optional, Source
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
 from kafka_warden.sources.log_dirs import LogDirs, read_log_dirs
 from kafka_warden.sources.metadata import Layout
-from kafka_warden.sources.offsets import read_ends, read_starts, read_tiered
+from kafka_warden.sources.offsets import read_copy_due, read_ends, read_starts, read_tiered
 from kafka_warden.sources.replies import RowIndex, index_rows
 
 OPTIONAL: Final = Optional.LOG_DIRS, Optional.BROKER_CONFIGS
+
+SEARCHED: Final = 20
+"""Partitions of a broker that are searched by time in one poll: a fifth of the queue of `remote.log.reader.threads`."""
 
 ReadOffsets = Callable[[BrokerLink, RowIndex, float, Longs], Awaitable[None]]
 
@@ -40,6 +44,8 @@ class BrokerQuestions:
     """Set when a broker has answered for its offsets, or none will."""
     _remote: dict[int, RowIndex] = field(default_factory=dict)
     """Rows that each broker leads of topics with remote storage."""
+    _due: Floats = field(default_factory=lambda: np.zeros(0))
+    """(T,) Unix time before which records are to be copied by now, 0 without such a limit."""
     _unfinished: int = 0
     """Brokers that may still answer for their offsets."""
     _followers_due: set[int] = field(default_factory=set)
@@ -50,6 +56,8 @@ class BrokerQuestions:
         """Start one task per broker, which asks it about its own replicas."""
         state = self.context.state
         self._remote = self.rows.remote(self.layout, state.answers.copied_topics())
+        if self._remote:
+            self._due = state.answers.copies_due(self.layout.topics, state.network.clock.time())
         for broker in state.answers.brokers.values():
             if broker.fenced or broker.gone:
                 self._not_asked(broker)
@@ -145,6 +153,25 @@ class BrokerQuestions:
             await self._log_dirs_due(broker, link, until)
         if self.context.wants(Optional.BROKER_CONFIGS, broker):
             await self._config_due(broker, link, until)
+        if broker in self._remote:
+            await self._copy_due(broker, link, until)
+
+    async def _copy_due(self, broker: int, link: BrokerLink, until: float) -> None:
+        """Ask which records are young enough not to be copied yet, for some of the partitions with such a limit.
+
+        These searches share a pool of threads and a short queue with consumers that read remote storage.
+        """
+        rows = self._remote[broker].rows
+        rows = rows[self._due[self.layout.topic[self.layout.partition[rows]]] > 0]
+        if not len(rows):
+            return
+        columns, topic = self.context.state.answers.columns, self.layout.topic[self.layout.partition]
+        rows = columns.search(rows, self._due[topic[rows]], SEARCHED)
+        times = {self.layout.topics[place]: round(1000 * self._due[place]) for place in np.unique(topic[rows]).tolist()}
+        found, wanted = np.full(len(topic), UNKNOWN, np.int64), index_rows(self.layout, rows)
+        read = partial(read_copy_due, times=times, ends=self.context.ends)
+        await self._offsets(broker, link, wanted, until, read, found)
+        columns.searched(rows, self._due[topic[rows]], found[rows])
 
     async def _log_dirs_due(self, broker: int, link: BrokerLink, until: float) -> None:
         state = self.context.state

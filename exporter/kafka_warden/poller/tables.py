@@ -41,6 +41,10 @@ class Columns:
     start: Longs
     young: Ints
     """Answers that a log still needs."""
+    copy_due: Longs
+    """As in the `PartitionTable`, of leaders."""
+    due_at: Floats
+    """Unix time that `copy_due` was asked for; 0 before."""
     shared: bool = False
     """Whether a snapshot has these arrays."""
 
@@ -48,7 +52,7 @@ class Columns:
     def unknown(cls, rows: int) -> "Columns":
         """Make columns without any known value."""
         nothing = np.full(rows, UNKNOWN, np.int64)
-        return cls(nothing, np.zeros(rows), nothing.copy(), np.ones(rows, np.int32))
+        return cls(nothing, np.zeros(rows), nothing.copy(), np.ones(rows, np.int32), nothing.copy(), np.zeros(rows))
 
     def measure(self, rows: Longs, sizes: Longs, starts: Longs, starts_after: Longs, clock: float) -> None:
         """Take over what is known of some rows of the sizes and starts (R,), as answered at a monotonic time.
@@ -72,6 +76,23 @@ class Columns:
         self.start[rows] = UNKNOWN
         self.young[rows] = np.maximum(self.young[rows], 1)
 
+    def search(self, rows: Longs, times: Floats, most: int) -> Longs:
+        """Return which of some rows to search for the offset of a time: `most` of them, the oldest answers first.
+
+        `times`: Unix seconds, by row. An answer for a later time than that is no answer: the allowed lag has grown.
+        """
+        later = rows[self.due_at[rows] > times]
+        if len(later):
+            self._own()
+            self.copy_due[later], self.due_at[later] = UNKNOWN, 0.0
+        return np.sort(rows[np.argsort(self.due_at[rows], kind="stable")[:most]])
+
+    def searched(self, rows: Longs, times: Floats, offsets: Longs) -> None:
+        """Take over the offsets of some rows, as asked for these times. Without an answer the last one is kept."""
+        self._own()
+        self.copy_due[rows] = np.where(offsets == UNKNOWN, self.copy_due[rows], offsets)
+        self.due_at[rows] = times
+
     def carried(self, rows: Longs) -> "Columns":
         """Move the known values to other rows, given as of `match_replicas`; a replica that is new is unknown."""
         return Columns(
@@ -79,12 +100,15 @@ class Columns:
             carry(self.sized_at, rows, 0.0),
             carry(self.start, rows, UNKNOWN),
             carry(self.young, rows, YOUNG),
+            carry(self.copy_due, rows, UNKNOWN),
+            carry(self.due_at, rows, 0.0),
         )
 
     def _own(self) -> None:
         if self.shared:
             self.size, self.sized_at, self.start = self.size.copy(), self.sized_at.copy(), self.start.copy()
-            self.young, self.shared = self.young.copy(), False
+            self.young, self.copy_due, self.due_at = self.young.copy(), self.copy_due.copy(), self.due_at.copy()
+            self.shared = False
 
 
 class Rows:
@@ -233,6 +257,7 @@ def partition_table(layout: Layout, columns: Columns, tiered: Longs, reassigning
         leader_row=layout.leader_row,
         start=_of_leaders(layout, columns.start),
         tiered=_of_leaders(layout, tiered),
+        copy_due=_of_leaders(layout, columns.copy_due),
         reassigning=reassigning,
     )
 

@@ -45,6 +45,15 @@ BROKER_KEYS: Final = (
     "replication.quota.window.num",
     "replication.quota.window.size.seconds",
 )
+COPY_LAG_KEYS: Final = (
+    "remote.copy.lag.ms",
+    "remote.copy.lag.bytes",
+    "local.retention.ms",
+    "local.retention.bytes",
+    "retention.ms",
+    "retention.bytes",
+)
+"""What decides how long a segment is not copied on purpose. Asked of topics with remote storage only."""
 NUMBERS: Final = {
     **dict.fromkeys((COPY_QUOTA, FETCH_QUOTA), (1, LONG)),
     **dict.fromkeys((COPY_WINDOW_SAMPLES, COPY_WINDOW_SECONDS, CONTROLLER_SAMPLES, CONTROLLER_SECONDS), (1, INT)),
@@ -57,6 +66,7 @@ NUMBERS: Final = {
     "replication.quota.window.size.seconds": (1, INT),
     "segment.bytes": (14, INT),
     "min.insync.replicas": (1, INT),
+    **dict.fromkeys(COPY_LAG_KEYS, (-LONG - 1, LONG)),
 }
 """Least and most of each key that is a number, as Kafka demands; where it demands no least, what is no nonsense."""
 TOPIC_KEYS: Final = (
@@ -98,6 +108,11 @@ async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at
         SourceError: it did not answer.
     """
     answered, refused = await _read(link, TOPIC, topics, TOPIC_KEYS, timeout_at)
+    if remote := [topic for topic, entries in answered.items() if _has_remote_storage(_plain(entries))]:
+        lags, fault = await _read(link, TOPIC, remote, COPY_LAG_KEYS, timeout_at)
+        refused = refused or fault
+        others = answered.keys() - set(remote)
+        answered = {topic: {**answered[topic], **lags.get(topic, {})} for topic in [*others, *lags]}
     configs = {}
     for topic, entries in answered.items():
         try:
@@ -198,15 +213,35 @@ def parse_topic_config(entries: Entries) -> TopicConfig:
     """
     plain = _plain(entries)
     default = TopicConfig()
+    lag_seconds, lag_bytes = _copy_lag(plain, "ms") / 1000, _copy_lag(plain, "bytes")
+    delayed = lag_seconds > 0 and lag_bytes > 0
     return TopicConfig(
         leader_throttled=plain.get("leader.replication.throttled.replicas", ""),
         follower_throttled=plain.get("follower.replication.throttled.replicas", ""),
         compacted="compact" in plain.get("cleanup.policy", ""),
         segment_bytes=plain.get("segment.bytes", default.segment_bytes),
-        remote_storage=plain.get("remote.storage.enable") == "true",
+        remote_storage=_has_remote_storage(plain),
         remote_copy_disabled=plain.get("remote.log.copy.disable") == "true",
         min_insync_replicas=plain.get("min.insync.replicas", default.min_insync_replicas),
+        remote_copy_lag_seconds=lag_seconds if delayed else 0.0,
+        remote_copy_lag_bytes=lag_bytes if delayed else 0.0,
     )
+
+
+def _has_remote_storage(plain: Mapping[str, Any]) -> bool:
+    return plain.get("remote.storage.enable") == "true"
+
+
+def _copy_lag(plain: Mapping[str, int], unit: str) -> float:
+    """Resolve `remote.copy.lag.*` as Kafka does: -1 is the local retention, whose -2 is the retention. KIP-1241.
+
+    Copies are not delayed where the key does not exist, before Kafka 4.4.
+    """
+    lag = plain.get(f"remote.copy.lag.{unit}", 0)
+    if lag < 0:
+        lag = plain.get(f"local.retention.{unit}", -2)
+        lag = plain.get(f"retention.{unit}", -1) if lag == -2 else lag  # noqa: PLR2004  # as Kafka writes it
+    return UNLIMITED if lag < 0 else float(lag)
 
 
 def _only(answer: tuple[Mapping[str, Entries], SourceError | None], name: str, address: str) -> Entries:

@@ -1,6 +1,6 @@
 """Offsets of logs: ListOffsets with replica id -2, which followers answer too for their own ends (kafka-facts 7)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,8 +24,12 @@ EARLIEST_LOCAL_VERSION: Final = 8
 """First version of ListOffsets that knows -4 (Kafka 3.5). Before, the log's start is the local one."""
 LATEST_TIERED_VERSION: Final = 9
 """First version of ListOffsets that knows -5 (Kafka 3.9). Before, no broker reports what is in remote storage."""
+COPY_LAG_VERSION: Final = 11
+"""The version of ListOffsets of Kafka 4.3, the last one before `remote.copy.lag.ms`."""
+SEARCH_MS: Final = 1000
+"""For how long a broker may search by time."""
 NO_OFFSET: Final = -1
-"""What a broker answers to -5 while nothing is in remote storage."""
+"""What a broker answers to -5 while nothing is in remote storage, and to a time that no record reaches."""
 
 FLEXIBLE_VERSION: Final = 6
 ASKED: Final = np.dtype([("number", ">i4"), ("epoch", ">i4"), ("timestamp", ">i8"), ("tags", "u1")])
@@ -111,6 +115,28 @@ async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
     if await link.supports(ListOffsetsRequest, LATEST_TIERED_VERSION, timeout_at):
         for reply, part in await _ask(link, wanted, LATEST_TIERED, timeout_at):
             parse_tiered(reply, part, target)
+
+
+async def read_copy_due(
+    link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs, times: Mapping[str, int], ends: Longs
+) -> None:
+    """Ask one broker for the first offset of each topic's time or later, and write that to their rows.
+
+    `times`: topic to milliseconds of Unix time. `ends` (R,): log ends, the answer where all records are earlier. The
+    broker searches the index of its log, and looks first whether remote storage has such a record: then it reads there,
+    for `SEARCH_MS` at most.
+
+    Raises:
+        SourceError: it did not answer. Brokers before Kafka 4.4 are not asked.
+    """
+    if await link.supports(ListOffsetsRequest, COPY_LAG_VERSION, timeout_at):
+        request = request_offsets(wanted, LATEST)
+        request.timeout_ms = SEARCH_MS
+        for topic in request.topics:
+            for partition in topic.partitions:
+                partition.timestamp = times[topic.name]
+        rows, offsets = _answered(await link.ask(request, timeout_at), wanted)
+        target[rows] = np.where(offsets == NO_OFFSET, ends[rows], offsets)
 
 
 async def _ask(

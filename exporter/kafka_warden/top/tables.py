@@ -201,6 +201,8 @@ GRIDS: Final = (
             Column("Topic", "topic", NAME),
             Column("Overdue", "overdue_bytes", BYTES),
             Column("Nothing copied for", "stalled_seconds", TIME),
+            Column("Allowed lag", "allowed_lag_bytes", BYTES, 1),
+            Column("Allowed age", "allowed_lag_seconds", TIME, 1),
         ),
         ("topic",),
     ),

@@ -246,6 +246,8 @@ class TieredTopic:
     topic: Name
     overdue_bytes: Annotated[float | None, Of("topic_remote_copy_overdue_bytes")]
     stalled_seconds: Annotated[float | None, Of("topic_remote_copy_stalled_seconds")]
+    allowed_lag_seconds: Annotated[float | None, Of("topic_remote_copy_allowed_lag_seconds")]
+    allowed_lag_bytes: Annotated[float | None, Of("topic_remote_copy_allowed_lag_bytes")]
 
 
 @dataclass(frozen=True, slots=True)

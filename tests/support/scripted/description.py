@@ -13,7 +13,7 @@ Longs = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 LATEST, LATEST_TIERED = -1, -5
-"""Timestamps of ListOffsets; the others ask for the start of a log here."""
+"""Timestamps of ListOffsets; other negative ones ask for the start of a log here, and positive ones are times."""
 
 
 @dataclass(slots=True)
@@ -39,6 +39,8 @@ class Topic:
     config: dict[str, str] = field(default_factory=dict)
     tiered: int = -1
     """The highest offset in remote storage, -1 for none."""
+    due: int = -1
+    """The first offset of any time that is asked for, -1 where all records are earlier."""
     config_error: int = 0
     """The error code of its configuration."""
     listed: bool = True
@@ -126,7 +128,7 @@ class Description:
         """Seconds by which the active controller's clock is ahead; `None` where it does not report its time."""
         self.revision = 0
         self._first: dict[str, int] = {}
-        self._start, self._end, self._bytes, self._tiered = (np.zeros(0, np.int64) for _ in range(4))
+        self._start, self._end, self._bytes, self._tiered, self._due = (np.zeros(0, np.int64) for _ in range(5))
         self._rate: Floats = np.zeros(0)
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
@@ -147,6 +149,7 @@ class Description:
 
         self._start, self._end = column("start", np.int64), column("end", np.int64)
         self._bytes, self._tiered = column("message_bytes", np.int64), column("tiered", np.int64)
+        self._due = column("due", np.int64)
         self._rate = column("rate", np.float64)
 
     def row(self, topic: str, partition: int) -> int:
@@ -164,7 +167,8 @@ class Description:
             now: seconds.
         """
         if timestamp != LATEST:
-            given: Longs = (self._tiered if timestamp == LATEST_TIERED else self._start)[rows]
+            columns = {LATEST_TIERED: self._tiered}
+            given: Longs = (self._due if timestamp > 0 else columns.get(timestamp, self._start))[rows]
             return given
         ends = self._end[rows] + np.floor(self._rate[rows] * now).astype(np.int64)
         held: Longs = np.maximum(ends - lags, self._start[rows])

@@ -70,6 +70,12 @@ PARTITIONS: Final = Table(
             "snapshot.partitions.tiered",
             "offset",
         ),
+        array_column(
+            "copy_due",
+            "first offset that is younger than `remote.copy.lag.ms`, as last asked; null if it is not known",
+            "snapshot.partitions.copy_due",
+            "offset",
+        ),
         array_column("reassigning", "is being reassigned", "snapshot.partitions.reassigning"),
         array_column("bytes_in", "rate at which the leader's log grows", "derived.bytes_in", "bytes/s"),
         array_column(
