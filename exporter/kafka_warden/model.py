@@ -187,8 +187,9 @@ class LogGaps:
     missing: frozenset[tuple[str, bytes, int]] | None
     """Topic, topic id and partition of the replicas assigned to the broker of which it showed no log; `None` while a
     log directory is offline: they may lie there."""
-    stray: frozenset[tuple[str, int]]
-    """Topic and partition of the logs that the metadata does not assign to the broker; future replicas are none."""
+    stray: frozenset[tuple[str, int]] | None
+    """Topic and partition of the logs that the metadata does not assign to the broker; future replicas are none. `None`
+    if there are too many to keep."""
 
 
 @dataclass(frozen=True, slots=True)

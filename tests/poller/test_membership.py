@@ -96,6 +96,6 @@ def test_logs_are_compared_when_all_are_asked_about(polled: Polling) -> None:
     polled.brokers.topic("stray", [[1, 2]], listed=False)
     compared = polled.poll(61.0).log_gaps
     assert [{name for name, _, _ in compared[broker].missing or ()} for broker in (1, 2, 3)] == [{"lost"}] * 2 + [set()]
-    assert [compared[broker].stray for broker in (1, 2, 3)] == [{("stray", 0)}] * 2 + [set()]
+    assert [compared[broker].stray for broker in (1, 2, 3)] == [frozenset({("stray", 0)})] * 2 + [frozenset()]
     assert {gaps.at for gaps in compared.values()} == {polled.clock.monotonic()}
     assert polled.poll().log_gaps == compared

@@ -151,6 +151,13 @@ def test_a_replica_that_the_broker_shows_no_log_of() -> None:
     assert gaps == LogGaps(60.0, frozenset({("remote", seen.topic_ids[1], 0)}), frozenset({("deleted", 3)}))
 
 
+def test_too_many_stray_logs_are_not_counted() -> None:
+    """Those that were kept are not all."""
+    many = replace(answer(("other", 1)), more_stray=True)
+    gaps = log_gaps(layout(REMOTE), 1, np.zeros(6, np.int64), many, clock=60.0)
+    assert gaps == LogGaps(60.0, frozenset(), None)
+
+
 def test_a_log_in_an_offline_directory_is_not_missing() -> None:
     """The broker lists no log of it."""
     gaps = log_gaps(layout(REMOTE), 1, np.full(6, UNKNOWN), answer(online=False), clock=60.0)

@@ -180,17 +180,23 @@ def test_a_future_replica_is_not_stray(version: str) -> None:
 
 
 @pytest.mark.parametrize("future", [False, True])
-def test_more_logs_of_no_replica_than_any_broker_has_are_refused(version: str, future: bool) -> None:
-    """In all directories together. Each would be kept until the next answer, and go to the history."""
-    answer = reply(version, "log_dirs")
+def test_a_broker_with_many_logs_of_other_topics_is_read(version: str, future: bool) -> None:
+    """A sidecar that may describe few topics: their sizes are known, and so many others are not kept or counted."""
+    answer, sizes = reply(version, "log_dirs"), unknown(version)
     for directory in answer.results:
-        topic = directory.topics[0]
+        topic = copy(directory.topics[0])
         partition = copy(topic.partitions[0])
         partition.is_future_key = future
-        directory.topics = [copy(topic)]
-        directory.topics[0].name, directory.topics[0].partitions = "unknown", [partition] * (MOST_OTHERS // 2 + 1)
-    with pytest.raises(ProtocolError, match="over 50000 logs that are of none of its replicas"):
-        parse_log_dirs(answer, 1, hosted(version), unknown(version))
+        topic.name, topic.partitions = "unknown", [copy(partition) for _ in range(MOST_OTHERS // 2 + 1)]
+        for number, other in enumerate(topic.partitions):
+            other.partition_index = 2 * number + (directory is answer.results[0])
+        directory.topics = [*directory.topics, topic]
+    parsed = parse_log_dirs(answer, 1, hosted(version), sizes)
+    real = {f"{topic}-{number}": size for (topic, number), size in by_replica(version, sizes).items()}
+    assert real == known(version)["sizes"]
+    assert "sized" in {each.topic for each in parsed.future}
+    assert (len(parsed.stray), parsed.more_stray) == ((0, False) if future else (MOST_OTHERS, True))
+    assert len(parsed.future) == (1 + MOST_OTHERS if future else 1)
 
 
 def test_the_move_between_brokers_is_a_reassignment(version: str) -> None:

@@ -146,7 +146,7 @@ CLUSTER = (
     _logs(
         "broker_stray_replicas",
         "Logs in the broker's log directories (DescribeLogDirs) of replicas that are not assigned to it (Metadata), in "
-        "two answers in a row; logs of topics that the sidecar may not describe count too. KIP-578",
+        "two answers in a row; those of topics that it may not describe count too; absent above 50,000. KIP-578",
         lambda counts: counts.stray,
     ),
     _directory(

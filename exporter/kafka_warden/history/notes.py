@@ -16,7 +16,7 @@ NOTES: Final[Mapping[str, tuple[str, str]]] = {
     "StrayLog.partition": ("", "partition number"),
     "Gaps.at": ("monotonic s", "clock of the poll that requested all logs of the broker"),
     "Gaps.missing": ("", "replicas without a log; null while a directory is offline"),
-    "Gaps.stray": ("", "logs without a replica"),
+    "Gaps.stray": ("", "logs without a replica; null if there are too many to keep"),
     "PlacedLog.topic": ("", "topic of a log that is requested in every poll"),
     "PlacedLog.partition": ("", "partition number"),
     "PlacedLog.log_dir": ("", "path of its log directory"),

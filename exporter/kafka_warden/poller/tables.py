@@ -279,7 +279,8 @@ def log_gaps(layout: Layout, broker: int, sizes: Longs, answer: LogDirs, clock: 
     numbered = zip(layout.topic[partition].tolist(), layout.number[partition].tolist(), strict=True)
     missing = frozenset((layout.topics[topic], layout.topic_ids[topic], number) for topic, number in numbered)
     all_online = all(directory.online for directory in answer.directories)
-    return LogGaps(clock, missing if all_online else None, frozenset(answer.stray))
+    stray = None if answer.more_stray else frozenset(answer.stray)
+    return LogGaps(clock, missing if all_online else None, stray)
 
 
 def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, removing: Bools) -> ReplicaTable:

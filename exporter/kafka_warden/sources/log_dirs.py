@@ -9,12 +9,13 @@ import numpy as np
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest
-from kafka_warden.errors import AuthorizationError, ProtocolError
+from kafka_warden.errors import AuthorizationError
 from kafka_warden.model import UNKNOWN, Bools, FutureReplica, LogDir, Longs
 from kafka_warden.sources.replies import RowIndex, column, find_partitions
 
 MOST_OTHERS = 50_000
-"""Stray logs and future replicas of a broker. A reply with more is wrong, and each would take 200 bytes."""
+"""Logs of a broker that are kept beside those of its known replicas: each takes 200 bytes, until the next answer. A
+sidecar that may describe few topics does not know the replicas of the others, of which a broker may have more."""
 
 _Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 
@@ -23,13 +24,15 @@ _Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 class LogDirs:
     """The answer of one broker.
 
-    `stray`: topic and partition of the logs that the metadata does not assign to the broker. `placed`: topic and
-    partition of the watched logs, with the path of the directory of each.
+    `stray`: topic and partition of the logs that the metadata does not assign to the broker, `MOST_OTHERS` at most, and
+    `more_stray`: whether there are more. `placed`: topic and partition of the watched logs, with the path of the
+    directory of each.
     """
 
     directories: list[LogDir] = field(default_factory=list)
     future: list[FutureReplica] = field(default_factory=list)
     stray: set[tuple[str, int]] = field(default_factory=set)
+    more_stray: bool = False
     placed: dict[tuple[str, int], str] = field(default_factory=dict)
 
 
@@ -63,26 +66,25 @@ async def read_log_dirs(
 
 
 def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watched: Bools | None = None) -> LogDirs:
-    """Turn a DescribeLogDirsResponse into directories and future replicas, and write sizes to their rows.
-
-    Raises:
-        ProtocolError: it has more than `MOST_OTHERS` stray logs and future replicas.
-    """
-    answer, others = LogDirs(), 0
+    """Turn a DescribeLogDirsResponse into directories and future replicas, and write sizes to their rows."""
+    answer, room = LogDirs(), MOST_OTHERS
     for directory in reply.results:
         partitions, rows = find_partitions(directory.topics, known)
         size = column(partitions, "partition_size")
         current = column(partitions, "is_future_key") == 0
         placed = current & (rows != UNKNOWN)
-        others += int(np.count_nonzero(~placed))
-        if others > MOST_OTHERS:
-            raise ProtocolError(f"broker {broker} lists over {MOST_OTHERS} logs that are of none of its replicas")
         sizes[rows[placed]] = size[placed]
-        answer.stray |= _names(directory, partitions, np.flatnonzero(current & ~placed))
+        others = np.flatnonzero((rows == UNKNOWN) & current)
+        answer.more_stray |= len(others) > room
+        answer.stray.update(_named(directory, partitions, others[:room]))
+        room -= len(others[:room])
         if watched is not None:
             seen = np.flatnonzero(placed)[watched[rows[placed]]]
-            answer.placed |= dict.fromkeys(_names(directory, partitions, seen), directory.log_dir)
-        answer.future += _future(directory, broker)
+            answer.placed |= dict.fromkeys(_named(directory, partitions, seen), directory.log_dir)
+        others = np.flatnonzero((rows == UNKNOWN) & ~current)
+        answer.future += _future(directory, broker, partitions, np.flatnonzero((rows != UNKNOWN) & ~current))
+        answer.future += _future(directory, broker, partitions, others[:room])
+        room -= len(others[:room])
         answer.directories.append(
             LogDir(
                 broker=broker,
@@ -96,27 +98,19 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watch
     return answer
 
 
-def _names(directory: Any, partitions: Sequence[Any], places: Longs) -> set[tuple[str, int]]:
+def _named(directory: Any, partitions: Sequence[Any], places: Longs) -> Iterable[tuple[str, int]]:
     """Return topic and partition of some logs of one directory, given by their index in it."""
     ends = np.cumsum([len(topic.partitions) for topic in directory.topics])
     topics = np.searchsorted(ends, places, side="right").tolist()
-    return {
-        (directory.topics[topic].name, partitions[place].partition_index)
-        for topic, place in zip(topics, places.tolist(), strict=True)
-    }
+    for topic, place in zip(topics, places.tolist(), strict=True):
+        yield directory.topics[topic].name, partitions[place].partition_index
 
 
-def _future(directory: Any, broker: int) -> Iterable[FutureReplica]:
+def _future(directory: Any, broker: int, partitions: Sequence[Any], places: Longs) -> Iterable[FutureReplica]:
+    named = zip(_named(directory, partitions, places), places.tolist(), strict=True)
     return [
         FutureReplica(
-            topic.name,
-            moving.partition_index,
-            broker,
-            directory.log_dir,
-            moving.partition_size,
-            moving.offset_lag,
+            topic, number, broker, directory.log_dir, partitions[place].partition_size, partitions[place].offset_lag
         )
-        for topic in directory.topics
-        for moving in topic.partitions
-        if moving.is_future_key
+        for (topic, number), place in named
     ]

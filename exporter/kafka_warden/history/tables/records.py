@@ -31,7 +31,7 @@ class Gaps:
 
     at: float
     missing: tuple[MissingLog, ...] | None
-    stray: tuple[StrayLog, ...]
+    stray: tuple[StrayLog, ...] | None
 
     @classmethod
     def from_model(cls, gaps: LogGaps) -> "Gaps":
@@ -41,14 +41,16 @@ class Gaps:
             missing = tuple(
                 MissingLog(topic, topic_id_text(uid), number) for topic, uid, number in sorted(gaps.missing)
             )
-        return cls(gaps.at, missing, tuple(StrayLog(topic, number) for topic, number in sorted(gaps.stray)))
+        stray = None if gaps.stray is None else tuple(StrayLog(topic, number) for topic, number in sorted(gaps.stray))
+        return cls(gaps.at, missing, stray)
 
     def to_model(self) -> LogGaps:
         """Convert to the model."""
         missing = None
         if self.missing is not None:
             missing = frozenset((log.topic, topic_id_bytes(log.topic_id), log.partition) for log in self.missing)
-        return LogGaps(self.at, missing, frozenset((log.topic, log.partition) for log in self.stray))
+        stray = None if self.stray is None else frozenset((log.topic, log.partition) for log in self.stray)
+        return LogGaps(self.at, missing, stray)
 
 
 @dataclass(frozen=True, slots=True)
