@@ -370,6 +370,11 @@ class Snapshot:
     """By node id as text, or by address until the id is known."""
     status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)
 
+    def kafka_version_of(self, broker: int) -> str | None:
+        """Return the release of a broker; if it is unknown, that of the broker that answered for the metadata."""
+        config = self.broker_configs.get(broker)
+        return (config and config.kafka_version) or self.kafka_version
+
     @property
     def keys(self) -> Keys:
         """Keys of the rows."""

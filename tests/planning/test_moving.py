@@ -9,7 +9,7 @@ import pytest
 from kafka_warden.errors import IncompleteError, ReassignmentError
 from kafka_warden.model import UNKNOWN, Broker, TopicConfig
 from kafka_warden.planning.choice import Goal
-from kafka_warden.planning.findings import notes, warnings
+from kafka_warden.planning.findings import notes
 from kafka_warden.planning.moving import copies_anything, names, resolve
 from kafka_warden.planning.plan import plan_move
 from kafka_warden.planning.reassignment import Target
@@ -90,7 +90,7 @@ def test_notes() -> None:
         "going": [sized([1, 2], GB, adding=[2])],
         "other": [sized([1, 2], GB, adding=[2])],
     }
-    seen = cluster(topics, topic_configs={topic: TopicConfig(min_insync_replicas=2) for topic in topics})
+    seen = cluster(topics)
 
     found = plan(
         seen, to("same", 0, 1, 2), to("order", 0, 2, 1), to("more", 0, 1, 2), to("less", 0, 1), to("going", 0, 1, 2)
@@ -105,7 +105,6 @@ def test_notes() -> None:
         "other-0: moves already, and is not in the file: it shares the throttle",
         "order-0: gets another preferred leader",
     )
-    assert "less-0: fewer replicas than min.insync.replicas: writes with acks=all will fail" in warnings(found)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Brokers and partitions: states, counts, under-replication (judgement.md 2), partition limits (8)."""
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -71,15 +70,10 @@ def _min_isr(indexed: IndexedSnapshot, assigned: Longs) -> Longs:
     snapshot, partitions = indexed.snapshot, indexed.snapshot.partitions
     configs = (snapshot.topic_configs.get(name) for name in snapshot.topics)
     by_topic = np.array([1 if config is None else config.min_insync_replicas for config in configs], np.int64)
-    # The last one is that of partitions without a leader, whose index is -1.
-    capped = np.array([*map(partial(_caps_min_isr, snapshot), indexed.brokers.tolist()), is_capped(None)])
+    # In an upgrade each leader follows the rule of its own release. Index -1: partitions without a leader.
+    releases = [*map(snapshot.kafka_version_of, indexed.brokers.tolist()), None]
+    capped = np.array([is_capped(release) for release in releases])
     return effective(by_topic[partitions.topic], assigned, capped[indexed.led_by])
-
-
-def _caps_min_isr(snapshot: Snapshot, broker: int) -> bool:
-    """In an upgrade each leader follows the rule of its own release, as far as that is known."""
-    config = snapshot.broker_configs.get(broker)
-    return is_capped((config and config.kafka_version) or snapshot.kafka_version)
 
 
 def _count(indexed: IndexedSnapshot, rows: Bools) -> Longs:

@@ -12,6 +12,7 @@ from kafka_warden.planning.choice import Choice
 from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
 from kafka_warden.planning.moving import electing, first_of, names, only_growing, only_under_way
 from kafka_warden.planning.plan import MovePlan
+from kafka_warden.planning.replica_findings import about_replicas
 
 
 class Verdict(StrEnum):
@@ -37,7 +38,7 @@ def problems(plan: MovePlan) -> tuple[str, ...]:
 
 def warnings(plan: MovePlan) -> tuple[str, ...]:
     """Return the warnings to read before the start."""
-    found = [*_about_replicas(plan), *_about_commands(plan)]
+    found = [*about_replicas(plan), *_about_commands(plan)]
     if plan.choice is not None and plan.limit is not None:
         found += [*_about_throttle(plan, plan.choice, plan.limit), *_fetch_size(plan, plan.limit)]
         found += _replaced(plan, plan.limit)
@@ -93,22 +94,6 @@ def _no_room(plan: MovePlan) -> Iterable[str]:
                 f"disks of broker {room.broker}: {room.disk.why} ({in_bytes(room.receives)} to receive,"
                 f" {in_bytes(room.disk.usable or 0.0)} free)"
             )
-
-
-def _about_replicas(plan: MovePlan) -> Iterable[str]:
-    for room in plan.rooms:
-        if room.disk.fits is None:
-            yield f"disks of broker {room.broker}: {room.disk.why} ({in_bytes(room.receives)} to receive)"
-    configs = plan.snapshot.topic_configs
-    few = [p for p in plan.moving if p.topic in configs and len(p.replicas) < configs[p.topic].min_insync_replicas]
-    if few:
-        yield f"{names(few)}: fewer replicas than min.insync.replicas: writes with acks=all will fail"
-    naming = [p for p in plan.moving if p.names_dirs_of_staying]
-    if naming:
-        yield (
-            f"{names(naming)}: the file names a log directory for a replica that stays on its broker. That copy is not"
-            " planned; its limit is --replica-alter-log-dirs-throttle"
-        )
 
 
 def _about_commands(plan: MovePlan) -> Iterable[str]:

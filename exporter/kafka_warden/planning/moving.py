@@ -44,6 +44,7 @@ class Moving:
     leader: int
     sources: tuple[int, ...]
     """Broker ids before the move, without the replicas that are being added."""
+    in_sync: frozenset[int]
     replicas: tuple[int, ...]
     """Broker ids after the move, the preferred leader first."""
     arriving: tuple[Arriving, ...]
@@ -189,6 +190,7 @@ class _Resolver:
             row=row,
             leader=int(partitions.leader[row]) if leader_row != UNKNOWN else UNKNOWN,
             sources=sources,
+            in_sync=frozenset(broker for broker, index in at.items() if replicas.in_isr[index]),
             replicas=wanted,
             arriving=tuple(
                 Arriving(
