@@ -15,6 +15,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.web import current, server
 from kafka_warden.web.current import CurrentWebFile, check_web_file
 from kafka_warden.web.file import WebFile
+from kafka_warden.web.health import Health, HealthCheck
 from sandbox import wait_for
 from sandbox.certificates import Authority
 from tests.web.conftest import TIMEOUT, Served
@@ -302,7 +303,10 @@ def test_a_change_of_the_mode_is_a_change(path: Path) -> None:
 def test_a_hung_volume_delays_no_request(
     serve: Callable[..., Served], path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch, hung: str
 ) -> None:
-    """Connections and requests are served with the last settings. The new ones are used when the volume answers."""
+    """Connections and requests are served with the last settings. The new ones are used when the volume answers.
+
+    The thread that waits for it may end: that is no thread of `/-/healthy`.
+    """
     path.write_text(f"tls_server_config: {{cert_file: server.pem, key_file: server.key}}\n{USERS}")
     context = ssl.create_default_context(cafile=authority.certificate)
     monkeypatch.setattr(server, "READ_EVERY", 0.01)
@@ -317,8 +321,11 @@ def test_a_hung_volume_delays_no_request(
     monkeypatch.setattr(current, hung, hang)
     path.write_text(path.read_text().replace("prometheus", "other"))
     assert asked.wait(TIMEOUT)
+    health = HealthCheck(note=lambda: None)
+    assert health().healthy
     assert served.get("/-/healthy", header("prometheus"), context=context).status == 200
 
     answers.set()
     wait_for(lambda: served.get("/", header("other"), context=context).status == 200, TIMEOUT)
     assert served.get("/", header("prometheus"), context=context).status == 401
+    assert health() == Health()

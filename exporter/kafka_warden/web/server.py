@@ -102,7 +102,7 @@ class WebServer:
         site = Site(holder, health, RowSite(holder, settings.version), lambda: self.current.problem)
         self._app = Application(site, self.current, self.connections)
         self.checks = self._app.authenticator.checks
-        self._files = DaemonThreads(1, "web-files")
+        self._files = DaemonThreads(1, "files")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
