@@ -36,7 +36,11 @@ COLUMNS: Final[tuple[Column, ...]] = (
     ("3.9.1", KRAFT),
     ("4.1.1", KRAFT),
     ("4.2.0", KRAFT),
+    ("4.3.1", KRAFT),
+    ("4.4.0", KRAFT),
 )
+UPGRADES: Final = (("3.9.1", "4.1.1"), ("4.2.0", "4.4.0"))
+"""Upgrades broker by broker that `make full-versions` runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,9 @@ class Feature:
         if self.request is DescribeQuorumRequest:
             newest = max(new for since, new in QUORUM.items() if since <= (major, minor)) if column[1] == KRAFT else -1
             return self.version <= newest
-        least, most = BROKER_API_VERSIONS[major, minor].get(self.request.API_KEY, (0, -1))
+        # brokers newer than kafka-python's table know all that is in it
+        listed = max(release for release in BROKER_API_VERSIONS if release <= (major, minor))
+        least, most = BROKER_API_VERSIONS[listed].get(self.request.API_KEY, (0, -1))
         return bool(least <= self.version <= most)
 
     def seen(self, record: Mapping[str, Iterable[str]], column: Column) -> bool:
@@ -163,8 +169,8 @@ versions, and questions about the cluster go to brokers that know them. After th
 restart.
 
 `make full-versions` runs the same scenes on real brokers of each version: moves, a throttle, log directories, a
-mutation quota, tiered storage, the death of a broker; and an upgrade from 3.9.1 to 4.1.1, broker by broker. The table
-is what the last run showed. All other metrics of these scenes were there on each version.
+mutation quota, tiered storage, the death of a broker; and upgrades broker by broker, {upgrades}. The
+table is what the last run showed. All other metrics of these scenes were there on each version.
 
 """
 
@@ -186,7 +192,8 @@ def render() -> str:
     for feature in FEATURES:
         cells = ["yes" if feature.seen(record, column) else "absent" for column in COLUMNS]
         lines.append(f"| {feature.what} | {feature.needs} | {' | '.join(cells)} | {feature.without} |")
-    return INTRODUCTION + "\n".join(lines) + "\n" + NOTES
+    upgrades = " and ".join(f"from {old} to {new}" for old, new in UPGRADES)
+    return INTRODUCTION.format(upgrades=upgrades) + "\n".join(lines) + "\n" + NOTES
 
 
 def read() -> dict[str, list[str]]:

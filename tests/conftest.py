@@ -16,7 +16,7 @@ from tests.support.suite import LEFT_BEHIND, SHARDS
 
 RUN_VARIABLE = "SANDBOX_TEST_RUN"
 LINGER_SECONDS = 20.0
-OTHER_VERSIONS = ("3.9.1", "4.2.0")
+OTHER_VERSIONS = ("3.9.1", "4.4.0")
 """Of Kafka, besides the default one."""
 
 

@@ -36,6 +36,14 @@ SASL: Final[dict[str, Any]] = {
 }
 
 
+@pytest.mark.parametrize(("versions", "release"), [({"ListOffsets": (1, 11)}, "4.2"), ({"ApiVersions": (0, 5)}, "4.4")])
+def test_the_release_follows_from_the_versions(client: Client, versions: dict[str, Any], release: str) -> None:
+    """That of Kafka 4.4, too, which kafka-python does not know."""
+    client.brokers.do("versions", broker=1, versions=versions)
+    link = client.link()
+    assert (client.ask(link), link.kafka_version) == (CLUSTER, release)
+
+
 def test_questions_asked_at_once_share_one_connection(client: Client) -> None:
     """One outstanding request per broker, and each gets its own reply."""
     link = client.link()

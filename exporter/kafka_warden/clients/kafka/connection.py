@@ -39,6 +39,8 @@ LARGE: Final = READ_ONLY - LOGIN - {ApiKey.DescribeCluster, ApiKey.DescribeQuoru
 """Requests whose replies list topics, logs or clients. All others have at most `SMALL` bytes."""
 
 UNSUPPORTED_VERSION: Final = 35
+SINCE_4_4: Final = 5
+"""Version of ApiVersions that is new in Kafka 4.4. kafka-python knows releases up to 4.3 by such versions."""
 MUTED_BY_CLIENT: Final = (2, 0)
 """First release whose brokers answer at once and leave it to the client to wait (KIP-219)."""
 LONGEST_PAUSE: Final = 60.0
@@ -138,7 +140,8 @@ class Connection:
             raise fault
         with decoding(type(reply)):
             ranges = {each.api_key: (each.min_version, each.max_version) for each in reply.api_keys}
-            self._versions = BrokerVersionData(api_versions=ranges)
+            newest = ranges.get(ApiVersionsRequest.API_KEY, (0, 0))[1]
+            self._versions = BrokerVersionData((4, 4) if newest >= SINCE_4_4 else None, ranges)
         self._note_throttle(reply)  # now that the release is known
 
     def _agreed(self, request_class: Any) -> int:
