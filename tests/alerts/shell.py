@@ -14,6 +14,7 @@ from typing import Final
 from sandbox import jars
 from sandbox.admin_topics import Partition
 from sandbox.jvm import FLAGS
+from sandbox.settings import release
 from tests.alerts.stage import Stage
 
 LONGEST: Final = 240.0
@@ -22,7 +23,7 @@ TOOLS: Final = "org.apache.kafka.tools."
 MAIN: Final = {
     "kafka-broker-api-versions": f"{TOOLS}BrokerApiVersionsCommand",
     "kafka-cluster": f"{TOOLS}ClusterTool",
-    "kafka-configs": f"{ADMIN}ConfigCommand",
+    "kafka-configs": f"{TOOLS}ConfigCommand",
     "kafka-consumer-groups": f"{TOOLS}consumer.group.ConsumerGroupCommand",
     "kafka-leader-election": f"{TOOLS}LeaderElectionCommand",
     "kafka-log-dirs": f"{TOOLS}LogDirsCommand",
@@ -30,8 +31,12 @@ MAIN: Final = {
     "kafka-reassign-partitions": f"{TOOLS}reassign.ReassignPartitionsCommand",
     "kafka-topics": f"{TOOLS}TopicCommand",
 }
-"""Classes of Kafka 4.1.1 by tool, as in its `bin`."""
-MAIN_3: Final = {**MAIN, "kafka-broker-api-versions": f"{ADMIN}BrokerApiVersionsCommand"}
+"""Classes of Kafka 4.4 by tool, as in its `bin`."""
+MOVED: Final = (
+    ("kafka-broker-api-versions", (4, 0), f"{ADMIN}BrokerApiVersionsCommand"),
+    ("kafka-configs", (4, 4), f"{ADMIN}ConfigCommand"),
+)
+"""Tools, the release since which their class is another one, and what it was before."""
 ABSENT: Final = re.compile(r"\b(docker|kubectl|systemctl status|timedatectl|dmesg|nc -)\b")
 """Not in a sandbox: service managers, clocks, disks. `systemctl show` and `journalctl` are scripts of the test."""
 ASSIGNMENT: Final = re.compile(r"^[A-Z]=(?:\$\(.*\)|[^\s;]+)")
@@ -109,9 +114,14 @@ class Shell:
         return Ran(done.returncode, done.stdout, time.monotonic() - began)
 
 
+def main_classes(version: str) -> dict[str, str]:
+    """Return the class of each tool in a version of Kafka."""
+    return MAIN | {tool: before for tool, since, before in MOVED if release(version) < since}
+
+
 def _write_tools(directory: Path, version: str) -> None:
     java = f"exec java {' '.join(FLAGS)} -cp '{jars.tools(version)}/*'"
-    for tool, main in (MAIN_3 if version.startswith("3.") else MAIN).items():
+    for tool, main in main_classes(version).items():
         _script(directory / f"{tool}.sh", f'{java} {main} "$@"')
 
 

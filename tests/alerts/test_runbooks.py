@@ -18,19 +18,21 @@ from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.formulas.stuck import Cause
 from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
+from sandbox.settings import release
+from tests.alerts.record_help import VERSIONS, read_help
 from tests.alerts.runbook import ALL_PAGES, PAGES, PLACEHOLDER, Kind, read_blocks
 from tests.support.dashboards import FILES, load, panels, titles
 from tests.support.rules import FILES as RULES
 from tests.support.rules import alerting_rules, rules_in
 
 ROOT = ALERTS.parent
-HELP = Path(__file__).parent / "recorded"
-"""What each tool of Kafka 4.1.1 prints with `--help`, that of its sub-commands after it."""
 REFUSED = "source:kafka_warden_access_refused:max"
 OF_REPLICAS = {"BROKER", "LEADER", "PARTITION", "SIDE", "TARGET", "TOPIC"}
 """Placeholders for what an alert is about, as opposed to addresses and files."""
 TARGET_LABELS = {"cluster", "job", "instance"}
 PARTS = ["Run this", "Look at this", "What to do", "When not to act"]
+DYNAMIC_SINCE = {"remote.log.manager.copier.thread.pool.size": "4.0"}
+"""Settings that older brokers read at their start only; the page says so."""
 ENTITIES = {"topics", "brokers", "users", "clients"}
 VALUES = {
     "side": set(Side),
@@ -115,6 +117,7 @@ def evaluate(node: ast.expr) -> float:
 
 pages = each(PAGES)
 with_commands = each(page for page in PAGES if any(commands(page)))
+each_version = pytest.mark.parametrize("version", VERSIONS)
 to_paste = each(page for page in PAGES if read_blocks(page))
 
 
@@ -212,10 +215,11 @@ def test_every_alert_that_is_named_has_a_page(page: Path) -> None:
 
 
 @with_commands
-def test_commands_are_those_of_kafka(page: Path) -> None:
-    """Every option, entity and dynamic setting exists in the tool, by its own help (Kafka 4.1.1)."""
+@each_version
+def test_commands_are_those_of_kafka(page: Path, version: str) -> None:
+    """Every option, entity and dynamic setting exists in the tool, by its own help."""
     for tool, given in commands(page):
-        text = (HELP / f"{tool}.txt").read_text()
+        text = read_help(version, tool)
         known = set(re.findall(r"(?<![\w-])--[a-z][a-z.-]*", text))
         used = re.findall(r"(?<!\S)--?[a-z][\w.-]*", given)
         assert set(used) <= known, f"{tool}: {set(used) - known}"
@@ -223,7 +227,9 @@ def test_commands_are_those_of_kafka(page: Path) -> None:
         flat = re.sub(r"\s", "", text)
         for keys in re.findall(r'--(?:add|delete)-config "?([\w.,=:\[\]]+)', given):
             for key in re.sub(r"=(?:\[[^]]*\]|[^,]*)", "", keys).strip(".").split(","):
-                assert key in flat, f"{tool}: {key}"
+                since = DYNAMIC_SINCE.get(key)
+                assert since is None or f"From Kafka {since} on" in page.read_text()
+                assert key in flat or (since and release(version) < release(since)), f"{tool}: {key}"
 
 
 @with_commands
@@ -318,19 +324,21 @@ def test_placeholders_are_explained(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "tool"),
+    ("page", "tool", "version"),
     [
-        pytest.param(page, tool, id=f"{page.stem}: {tool}")
+        pytest.param(page, tool, version, id=f"{page.stem}: {tool} {version}")
+        for version in VERSIONS
         for page in PAGES
         for tool in sorted({tool for tool, _ in commands(page)})
-        if "--command-config" not in (HELP / f"{tool}.txt").read_text()
+        if "--command-config" not in read_help(version, tool)
     ],
 )
-def test_properties_go_by_the_flag_of_the_tool(page: Path, tool: str) -> None:
+def test_properties_go_by_the_flag_of_the_tool(page: Path, tool: str, version: str) -> None:
     """A tool that takes no --command-config on a secured cluster is named with the flag that it takes."""
-    named = re.search(rf"{tool}: (--[\w.-]*\w)", page.read_text())
+    named = re.search(rf"before Kafka (\d\.\d)\b[^)]*{tool}: (--[\w.-]*\w)", page.read_text())
     assert named
-    assert f"{named[1]} " in (HELP / f"{tool}.txt").read_text()
+    assert release(version) < release(named[1])
+    assert f"{named[2]} " in read_help(version, tool)
 
 
 @each(page for page in PAGES if examples(page))

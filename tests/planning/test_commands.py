@@ -3,18 +3,15 @@
 import json
 import shlex
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from kafka_warden.model import Broker
 from kafka_warden.planning.commands import Where, move_checks, move_commands
 from kafka_warden.planning.plan import MovePlan
+from tests.alerts.record_help import VERSIONS, read_help
 from tests.planning.printed import SEEN, WHERE, document, text, usual
 from tests.support.planned import GB, cluster, plan, sized, to
-
-RECORDED = Path(__file__).parents[1] / "alerts" / "recorded"
-"""The output of `--help` of Kafka 4.1.1, by tool."""
 
 
 def test_all_commands_of_a_move() -> None:
@@ -67,19 +64,20 @@ def test_to_cancel_what_only_grows_is_warned_of() -> None:
 
 def test_a_secured_cluster_needs_properties() -> None:
     """Every command has them, and the text explains them."""
-    secured = Where("a:9092", "move.json", secured=True)
+    secured = Where("a:9092", "move.json", secured=True, kafka_version="4.2")
     commands = (*move_commands(usual(), secured), *move_checks(usual(), secured))
 
     for command in commands:
-        option = "--admin.config" if "kafka-leader-election.sh" in command.line else "--command-config"
-        assert f" {option} admin.properties " in command.line
+        assert " --command-config admin.properties " in command.line
     assert "elect" in [command.purpose for command in commands]
     assert "(admin.properties: properties of a principal with the rights)" in text(usual(), secured)
 
 
-@pytest.mark.parametrize("where", [WHERE, Where("a:9092", "move.json", secured=True)])
-def test_every_flag_is_one_of_kafkas_tools(where: Where) -> None:
-    """They are in the --help of Kafka 4.1.1, also those for a secured cluster."""
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("secured", [False, True])
+def test_every_flag_is_one_of_kafkas_tools(version: str, *, secured: bool) -> None:
+    """They are in the --help of the version, also those for a secured cluster, and none is deprecated."""
+    where = Where("a:9092", "move.json", secured=secured, kafka_version=version.rpartition(".")[0])
     one = cluster({"t": [sized([1], GB)]}, more=[2])
     two = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 3, 1))
     away = plan(replace(SEEN, brokers={**SEEN.brokers, 2: Broker(2, "b", 1, gone=True)}), to("t", 0, 1, 3))
@@ -90,10 +88,11 @@ def test_every_flag_is_one_of_kafkas_tools(where: Where) -> None:
     }
     for command in commands:
         tool, *words = shlex.split(command.line.rpartition("; do ")[2].removesuffix("; done"))
-        known = (RECORDED / f"{tool.removesuffix('.sh')}.txt").read_text()
+        known = read_help(version, tool.removesuffix(".sh"))
         flags = [word for word in words if word.startswith("--")]
         assert flags
-        assert [flag for flag in flags if f"\n{flag} " not in known] == [], command.line
+        about = {flag: known.partition(f"\n{flag} ")[2].split("\n--")[0] for flag in flags}
+        assert [flag for flag, text in about.items() if not text or "DEPRECATED" in text] == [], command.line
 
 
 def test_leaders_of_moved_partitions_only_are_elected() -> None:

@@ -82,7 +82,7 @@ def _creation(config: Config, request: CreationRequest, *, as_json: bool) -> int
         snapshot = measurement.once()
     limits = config.limits.max_broker_partitions, config.limits.max_partitions
     plan = plan_creation(snapshot, request.topic, request.partitions, request.factor, *limits)
-    where = _where(config, Path(), None)
+    where = _where(config, snapshot, Path(), None)
     write(_dumped(creation_document(plan, where)) if as_json else creation_text(plan, where))
     return 0 if plan.fits else IMPOSSIBLE
 
@@ -100,7 +100,7 @@ def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
             raise ReassignmentError(f"{request.file}: {failure}") from None
     rollback = to_json(plan.rollback)
     write_rollback(request.rollback, rollback)
-    where = _where(config, request.file, request.rollback)
+    where = _where(config, snapshot, request.file, request.rollback)
     printed = "" if request.rollback is not None else rollback
     document = move_document(plan, inbound, where)
     write(_dumped(document) if as_json else move_text(plan, inbound, where, printed))
@@ -117,11 +117,12 @@ def _goal(config: Config, request: MoveRequest) -> Goal:
     return Goal(config.moves.deadline if request.deadline is None else request.deadline, request.share, network)
 
 
-def _where(config: Config, file: Path, rollback: Path | None) -> Where:
+def _where(config: Config, snapshot: Snapshot, file: Path, rollback: Path | None) -> Where:
     properties = config.kafka.properties
     servers = properties.get("bootstrap.servers") or properties.get("metadata.broker.list") or ""
     protocol = properties.get("security.protocol", UNSECURED)
-    return Where(servers, str(file), ROLLBACK if rollback is None else str(rollback), protocol.upper() != UNSECURED)
+    back = ROLLBACK if rollback is None else str(rollback)
+    return Where(servers, str(file), back, protocol.upper() != UNSECURED, snapshot.kafka_version)
 
 
 def _dumped(document: dict[str, Any]) -> str:

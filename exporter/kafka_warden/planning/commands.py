@@ -24,6 +24,8 @@ ROLLBACK: Final = "rollback.json"
 ELECTION_FILE: Final = "elect.json"
 """Its name in the commands."""
 PROPERTIES: Final = "admin.properties"
+COMMAND_CONFIG_SINCE: Final = (4, 2)
+"""First release whose election tool takes `--command-config`, and warns of `--admin.config` (KIP-1147)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Where:
     rollback: str = ROLLBACK
     secured: bool = False
     """The tools need `PROPERTIES` to connect."""
+    kafka_version: str | None = None
+    """Release of the cluster, such as `4.1`, and so most likely that of the tools."""
 
 
 def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
@@ -198,6 +202,7 @@ def _elect(plan: MovePlan, where: Where) -> Iterable[Command]:
 
 
 def _line(where: Where, tool: str, options: Iterable[str]) -> str:
-    option = "--admin.config" if tool == ELECTION else "--command-config"
+    release = tuple(map(int, (where.kafka_version or "0").split(".")))
+    option = "--admin.config" if tool == ELECTION and release < COMMAND_CONFIG_SINCE else "--command-config"
     secured = [option, PROPERTIES] if where.secured else []
     return shlex.join([tool, "--bootstrap-server", where.bootstrap, *secured, *options])
