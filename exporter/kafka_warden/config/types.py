@@ -14,7 +14,7 @@ from kafka_warden.config import values
 from kafka_warden.config.options import Flag, Option, Section, options_of
 from kafka_warden.model import Optional, Parameters
 from kafka_warden.settings.secrets import SecretSource
-from kafka_warden.settings.strict import Address
+from kafka_warden.settings.strict import Address, boolean
 
 ALL: Final = ("run", "plan", "top")
 POLLING: Final = ("run", "top")
@@ -61,7 +61,7 @@ class JmxTlsConfig(Section):
     ca_file: OptionalPath
     cert_file: OptionalPath
     key_file: OptionalPath
-    registry: Annotated[bool, Option(values.boolean, "true")]
+    registry: Annotated[bool, Option(boolean, "true")]
 
     def files(self) -> TlsFiles | None:
         """Return what the JVM needs for TLS, or `None` without TLS."""

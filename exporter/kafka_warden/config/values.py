@@ -5,12 +5,12 @@ Each raises a ValueError with the expected value. The caller adds the key.
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-import yaml
-
-from kafka_warden.settings.strict import Address, did_you_mean, parse_address, parse_duration
+from kafka_warden.settings.strict import Address, did_you_mean, parse_address, parse_duration, refuse_placeholder
+from kafka_warden.settings.strict_yaml import parse_yaml
 
 _PORTS: Final = 65536
 _LONGEST: Final = 3650 * 86400.0
@@ -123,15 +123,6 @@ def share(value: object) -> float:
     return number
 
 
-def boolean(value: object) -> bool:
-    """Read true or false."""
-    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
-        return value.strip().lower() == "true"
-    if not isinstance(value, bool):
-        raise _unexpected("expected true or false", value)
-    return value
-
-
 def text(value: object) -> str:
     """Read text that is not empty."""
     if not isinstance(value, str) or not value.strip():
@@ -204,7 +195,9 @@ def numbered_addresses(value: object) -> dict[int, Address]:
     value = _parsed(value, "=")
     if not isinstance(value, Mapping):
         raise _unexpected('expected ids with addresses, such as {1: "host:port"}', value)
-    return {_node(key): address(item) for key, item in value.items()}
+    nodes = [_node(key) for key in value]
+    _refuse_twice(nodes)
+    return dict(zip(nodes, map(address, value.values()), strict=True))
 
 
 def maybe_numbered_addresses(value: object) -> tuple[NodeAddress, ...]:
@@ -221,14 +214,13 @@ def patterns(value: object) -> tuple[re.Pattern[str], ...]:
 
 
 def property_value(value: object) -> str:
-    """Read the value of a Kafka client property: text, a number, true or false, or a list of these."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    """Read the value of a Kafka client property: text, or a list of texts."""
     if isinstance(value, list):
         return ",".join(property_value(item) for item in value)
-    if not isinstance(value, str | int | float):
+    if not isinstance(value, str):
         raise _unexpected("expected text", value)
-    return str(value)
+    refuse_placeholder(value)
+    return value
 
 
 def _pattern(value: object) -> re.Pattern[str]:
@@ -263,15 +255,23 @@ def _parsed(value: object, separator: str = "") -> object:
     start = value.lstrip()[:1]
     if start in ("[", "{"):
         try:
-            return yaml.safe_load(value)
-        except Exception:  # noqa: BLE001  # PyYAML's readers of explicit tags raise KeyError, IndexError and more
+            return parse_yaml(value)
+        except ValueError as failure:
             # `[a-z]+` and `[::1]:9092` only begin like a list.
             if start == "{":
-                raise ValueError(f"cannot be read as YAML: {_shown(value)}") from None
+                raise ValueError(f"cannot be read as YAML: {failure}") from None
     items = [item.strip() for item in _ITEM.findall(value) if item.strip()]
     if separator and items and all(separator in item for item in items):
-        return dict(item.split(separator, 1) for item in items)
+        pairs = [item.split(separator, 1) for item in items]
+        _refuse_twice([key for key, _ in pairs])
+        return dict(pairs)
     return items
+
+
+def _refuse_twice(keys: list[Any]) -> None:
+    for key, times in Counter(keys).items():
+        if times > 1:
+            raise ValueError(f"the key {key} appears twice")
 
 
 _LONGEST_SHOWN: Final = 60

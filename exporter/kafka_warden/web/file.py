@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.ciphers import openssl_ciphers
-from kafka_warden.settings.strict import parse_duration, read_yaml
-from kafka_warden.web.section import Section, boolean, expected, text, texts
+from kafka_warden.settings.ciphers import EXAMPLES, openssl_ciphers
+from kafka_warden.settings.strict import boolean, parse_duration
+from kafka_warden.settings.strict_yaml import read_yaml
+from kafka_warden.web.section import Section, expected, text, texts
 
 VERSIONS: Final = ("TLS12", "TLS13")
 CLIENT_AUTH: Final = ("NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert")
@@ -126,7 +127,7 @@ def _tls(section: Section) -> TlsServer:
         client_allowed_sans=section.read("client_allowed_sans", lambda value: frozenset(texts(value)), None),
         min_version=section.read("min_version", _version, "TLS12"),
         max_version=section.read("max_version", _version, "TLS13"),
-        cipher_suites=section.read("cipher_suites", lambda value: openssl_ciphers(texts(value)), ""),
+        cipher_suites=section.read("cipher_suites", _ciphers, ""),
         prefer_server_cipher_suites=section.read("prefer_server_cipher_suites", boolean, default=True),
         curve_preferences=section.read("curve_preferences", _curve, None),
     )
@@ -178,18 +179,18 @@ def _rate_limit(section: Section) -> RateLimit | None:
 
 
 def _interval(value: Any) -> float:
-    seconds = 0.0 if value == 0 else parse_duration(value) if isinstance(value, str) else None
+    seconds = 0.0 if value == "0" else parse_duration(value) if isinstance(value, str) else None
     if seconds is None:
         raise ValueError(f"expected a duration such as 100ms, got {value!r}")
     return seconds
 
 
 def _burst(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not re.fullmatch(r"0*[1-9]\d{0,400}", str(value), re.ASCII):
         raise expected("a whole number above 0", value)
-    if value > MOST_BURST:
+    if int(value) > MOST_BURST:
         raise ValueError(f"expected at most {MOST_BURST}")
-    return value
+    return int(value)
 
 
 def _version(value: Any) -> str:
@@ -198,6 +199,13 @@ def _version(value: Any) -> str:
     if value not in VERSIONS:
         raise expected(" or ".join(VERSIONS), value)
     return str(value)
+
+
+def _ciphers(value: Any) -> str:
+    suites, unknown = openssl_ciphers(texts(value))
+    if unknown:
+        raise ValueError(f"unknown or unsafe cipher suite {unknown[0]!r}; expected names as {EXAMPLES}")
+    return suites
 
 
 def _client_auth(value: Any) -> str:

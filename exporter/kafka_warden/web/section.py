@@ -70,10 +70,3 @@ def texts(value: Any) -> list[str]:
     if not isinstance(value, list):
         raise ValueError("expected a list of texts")  # noqa: TRY004  # the same
     return [text(item) for item in value]
-
-
-def boolean(value: Any) -> bool:
-    """Read true or false."""
-    if not isinstance(value, bool):
-        raise expected("true or false", value)
-    return value
