@@ -48,7 +48,15 @@ ROOMS: dict[str, set[str]] = {
     | SETTINGS
     | {
         f"kafka_warden.clients.{part}"
-        for part in ("jmx.protocol", "kafka.properties", "kafka.kerberos", "kafka.librdkafka", "kafka.ssl_properties")
+        for part in (
+            "jmx.protocol",
+            "kafka.jaas",
+            "kafka.known_properties",
+            "kafka.librdkafka",
+            "kafka.properties",
+            "kafka.property_names",
+            "kafka.ssl_properties",
+        )
     },
     "kafka_warden.state": OPEN | {"kafka_warden.settings.strict", "kafka_warden.strict_json"},
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},

@@ -81,7 +81,7 @@ def test_the_token_is_a_signed_request_to_the_cluster(monkeypatch: pytest.Monkey
     [
         {
             "sasl_jaas_config": "software.amazon.msk.auth.iam.IAMLoginModule required awsDebugCreds=true"
-            " awsMaxRetries=7 awsMaxBackOffTimeMs=500;",
+            ' awsMaxRetries="7" awsMaxBackOffTimeMs="500";',
             "sasl_client_callback_handler_class": "software.amazon.msk.auth.iam.IAMClientCallbackHandler",
         },
         {
@@ -194,7 +194,7 @@ def test_the_region_is_that_of_the_brokers_or_of_the_environment(monkeypatch: py
         ({"sasl_jaas_config": "ScramLoginModule required;"}, "expected IAMLoginModule"),
         (
             {"sasl_jaas_config": "IAMLoginModule required awsOther=true;"},
-            "with no other options than awsProfileName",
+            "the option awsOther is not supported; known are awsProfileName",
         ),
         (
             {"sasl_jaas_config": "IAMLoginModule required awsRoleArn=a awsRoleExternalId=canary;"},

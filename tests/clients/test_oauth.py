@@ -260,8 +260,11 @@ def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, s
         ({**URL, "sasl.oauthbearer.metadata.authentication.type": "azure_imds"}, "is not supported; expected none"),
         ({**URL, "sasl.login.callback.handler.class": "com.example.Handler"}, "is not supported"),
         ({**URL, "sasl.oauthbearer.extensions": "auth=x"}, "expected SASL extensions as name=value"),
-        ({**URL, "sasl.jaas.config": "ScramLoginModule required;"}, "the login module does not do OAUTHBEARER"),
-        ({**URL, "sasl.jaas.config": f"{MODULE} clientSecrets={CANARY};"}, "known options are clientId"),
+        ({**URL, "sasl.jaas.config": "ScramLoginModule required;"}, "ScramLoginModule does not do OAUTHBEARER"),
+        (
+            {**URL, "sasl.jaas.config": f"{MODULE} clientSecrets={CANARY};"},
+            "has no option clientSecrets; did you mean clientSecret?",
+        ),
         ({**URL, "sasl.jaas.config": f"{MODULE} ssl.truststore.password={CANARY};"}, "set https.ca.location"),
         ({**URL, "sasl.jaas.config": f"{MODULE} clientId=a clientSecret={CANARY} extension_auth=x;"}, "extensions"),
         (
@@ -274,7 +277,7 @@ def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, s
             "/missing.pem: cannot read",
         ),
         (
-            {**URL, "sasl.oauthbearer.client.id": "a", "sasl.oauthbearer.client.credentials.client.id": "a"},
+            {**URL, "sasl.oauthbearer.client.id": "a", "sasl.oauthbearer.client.credentials.client.id": "b"},
             "kafka.sasl.oauthbearer.client.credentials.client.id: set either this or",
         ),
     ],

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.librdkafka import librdkafka
-from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, KafkaClientSettings, translate
+from kafka_warden.clients.kafka.properties import KafkaClientSettings, translate
+from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, meant_by
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import Authority
@@ -23,6 +24,8 @@ JAAS = (
 )
 SASL = {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}
 
+SCRAM = {**SASL, "sasl.mechanism": "SCRAM-SHA-512"}
+SSL = {"security.protocol": "SSL"}
 OVER_TLS = {"security.protocol": "SASL_SSL"}
 
 
@@ -113,13 +116,26 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
         ({"bootstrap.servers": "a:b"}, "kafka.bootstrap.servers: expected host:port"),
         ({"bootstrap.servers": "::1:9092"}, "kafka.bootstrap.servers: expected host:port"),
         ({"bootstrap.server": "a:1"}, "did you mean bootstrap.servers?"),
-        ({"metadata.broker.list": "b:1"}, "not both"),
+        ({"metadata.broker.list": "b:1"}, "kafka.metadata.broker.list: set either this or bootstrap.servers, not both"),
+        ({**SCRAM, "sasl.mechanisms": "PLAIN"}, "kafka.sasl.mechanisms: set either this or sasl.mechanism, not both"),
         ({"security.protocol": "SASL-SSL"}, "got 'SASL-SSL'; did you mean SASL_SSL?"),
         (OVER_TLS, "kafka.sasl.mechanism: missing"),
         ({**OVER_TLS, "sasl.mechanism": "DIGEST"}, "'DIGEST' is not supported; expected one of PLAIN"),
         ({**OVER_TLS, "sasl.mechanism": "PLAIN"}, "kafka.sasl.username: missing"),
         ({**SASL, "sasl.username": "u"}, "kafka.sasl.password.file: missing"),
-        ({**SASL, "sasl.username": "u", "sasl.password": "p", "sasl.jaas.config": JAAS}, "not both"),
+        ({**SCRAM, "sasl.username": "u", "sasl.jaas.config": JAAS}, "not both"),
+        ({**SCRAM, "sasl.password": "p", "sasl.jaas.config": JAAS}, "not both"),
+        ({**SCRAM, "sasl.jaas.config": JAAS.replace("username", "usrname")}, "has no option usrname; did you mean"),
+        (
+            {**SASL, "sasl.jaas.config": "PlainLoginModule required username=u;"},
+            "sasl.jaas.config: password is missing",
+        ),
+        ({"bootstrap.servers": "SASL_SSL://a:1"}, "SASL_SSL://a:1 and security.protocol PLAINTEXT differ; set that to"),
+        ({"bootstrap.servers": "a:1,ssl://b:1"}, "kafka.bootstrap.servers: SSL://b:1 and security.protocol PLAINTEXT"),
+        ({"bootstrap.servers": "SASL_SSL://a:1/"}, "kafka.bootstrap.servers: expected host:port"),
+        ({"security.protocol": "SSL", "ssl.ca.location": "/a", "ssl.truststore.location": "/b"}, "their values differ"),
+        ({**SSL, "ssl.keystore.key": "p", "ssl.key.pem": "q"}, "set either this or ssl.key.pem, not both"),
+        ({"ssl.truststore.path": "/a"}, "no Kafka client has this property; remove it, if it is not misspelt"),
         ({**SASL, "sasl.jaas.config": JAAS}, "does not do PLAIN"),
         ({**SASL, "sasl.jaas.config": f"password={CANARY}"}, "expected <login module>"),
         ({"sasl.username": "u"}, "no effect with security.protocol PLAINTEXT; set that to SASL_SSL"),
@@ -136,7 +152,10 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
         ({"security.protocol": "SSL", "ssl.truststore.certificates": "nonsense"}, "no usable certificate authorities"),
         ({"security.protocol": "SSL", "ssl.crl.location": "/missing.pem"}, "cannot read the revocation list"),
         ({"security.protocol": "SSL", "ssl.enabled.protocols": "TLSv1"}, "expected TLSv1.2, TLSv1.3 or both"),
-        ({"security.protocol": "SSL", "ssl.cipher.suites": "TLS_NULL"}, "unknown or unsafe cipher suite"),
+        (
+            {"security.protocol": "SSL", "ssl.cipher.suites": "TLS_NULL,X"},
+            "unknown or unsafe cipher suites only: TLS_N",
+        ),
         ({"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "http"}, "expected https or none"),
         ({"security.protocol": "SSL", "enable.ssl.certificate.verification": "no"}, "expected true or false"),
         ({"receive.message.max.bytes": "0"}, "expected a whole number from 1"),
@@ -157,6 +176,97 @@ def test_jaas_takes_quotes_of_both_kinds_and_none(password: str) -> None:
     """As Java does."""
     login = translate(SASL, {"sasl.jaas.config": Secret(f"PlainLoginModule required username=u password={password};")})
     assert _login(login) == ("u", "a" if password == "a" else 'a " b')
+
+
+def test_both_names_of_a_property_may_have_one_value(authority: Authority) -> None:
+    """As a file for clients of both kinds has them; the login, too."""
+    ca = str(authority.certificate)
+    settings = translate(
+        {
+            **SCRAM,
+            "security.protocol": "SASL_SSL",
+            "bootstrap.servers": "a:1,b:2",
+            "metadata.broker.list": "a:1, b:2",
+            "sasl.mechanisms": "SCRAM-SHA-512",
+            "sasl.username": "monitor",
+            "ssl.ca.location": ca,
+            "ssl.truststore.location": ca,
+        },
+        {"sasl.jaas.config": Secret(JAAS), "sasl.password": Secret('canary "quoted" ; Tr0ub4dor')},
+    )
+    assert settings.bootstrap == (("a", 1), ("b", 2))
+    assert _login(settings) == ("monitor", 'canary "quoted" ; Tr0ub4dor')
+    assert settings.ignored == ()
+
+
+@pytest.mark.parametrize("server", ["PLAINTEXT://a:1", "plaintext://a:1", "EXTERNAL://a:1", "my_listener://a:1"])
+def test_a_protocol_before_a_server_is_that_of_the_connection(server: str) -> None:
+    """As Confluent Cloud and brokers' own properties write it; librdkafka gets the address alone."""
+    properties = {"bootstrap.servers": f"{server}, [::1]:3"}
+    assert translate(properties).bootstrap == (("a", 1), ("::1", 3))
+    assert librdkafka(properties)["bootstrap.servers"] == "a:1,[::1]:3"
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("bootstrapServers", "bootstrap.servers"),
+        ("sasl_plain_username", "sasl.username"),
+        ("sasl.pasword", "sasl.password"),
+        ("sasl.pasword.file", "sasl.password.file"),
+        ("spring.kafka.ssl.trust-store-location", "ssl.truststore.location"),
+        ("spring.kafka.properties.sasl.jaas.config", "sasl.jaas.config"),
+        ("producer.security.protocol", "security.protocol"),
+        ("sasl.kerberos.service", "sasl.kerberos.service.name"),
+        ("ssl.truststore.path", ""),
+        ("ssl.keystore.file", ""),
+        ("sasl.kerberos.realm", ""),
+        ("sasl.oauthbearer.client.credentials.scope", ""),
+        ("sasl.enabled.mechanisms", ""),
+        ("azure.client.id", ""),
+        ("username", ""),
+        ("linger.mss", ""),
+    ],
+)
+def test_a_misspelt_name_has_its_right_one(name: str, meant: str) -> None:
+    """Another spelling, another program's prefix or a typing error; never a property that means another thing."""
+    assert meant_by(name) == meant
+
+
+@pytest.mark.parametrize(
+    ("given", "used", "left_out"),
+    [
+        ("TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384", "ECDHE-RSA-AES256-SHA384", ()),
+        ("TLS_RSA_WITH_AES_128_CBC_SHA256, TLS_DHE_RSA_WITH_AES_256_CCM_8", "AES128-SHA256:DHE-RSA-AES256-CCM8", ()),
+        ("DHE-RSA-CHACHA20-POLY1305:TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256", "DHE-RSA-CHACHA20-POLY1305", ()),
+        ("TLS_AES_256_GCM_SHA384,TLS_EMPTY_RENEGOTIATION_INFO_SCSV", "", ("TLS_EMPTY_RENEGOTIATION_INFO_SCSV",)),
+        ("TLS_RSA_WITH_NULL_SHA256,RC4-MD5,AES128-SHA", "AES128-SHA", ("TLS_RSA_WITH_NULL_SHA256", "RC4-MD5")),
+    ],
+)
+def test_cipher_suites_have_the_names_of_java_and_of_openssl(
+    authority: Authority, given: str, used: str, left_out: tuple[str, ...]
+) -> None:
+    """Unknown and unsafe ones are left out, and reported with what has no effect."""
+    properties = {"bootstrap.servers": "a:1", **SSL, "ssl.ca.location": str(authority.certificate)}
+    settings = translate({**properties, "ssl.cipher.suites": given})
+    assert settings.tls is not None
+    assert settings.tls.files.ciphers == used
+    assert settings.ignored == tuple(f"ssl.cipher.suites: {name}" for name in left_out)
+    names = [each["name"] for each in settings.ssl_context().get_ciphers()]
+    assert [name for name in names if not name.startswith("TLS_")] == used.split(":") or not used
+
+
+def test_options_of_java_s_brokers_have_no_effect_in_a_login() -> None:
+    """Java ignores what its login module does not know, as here; a delegation token is a login of SCRAM only."""
+    jaas = 'ScramLoginModule required username="u" password="p" user_admin="x" serviceName="kafka" tokenauth="TRUE";'
+    settings = translate(SCRAM, {"sasl.jaas.config": Secret(jaas)})
+    assert settings.ignored == ("sasl.jaas.config: user_admin", "sasl.jaas.config: serviceName")
+    assert settings.login() == ("u", Secret("p"), True)
+    with pytest.raises(ConfigError, match="cannot be used with a delegation token"):
+        librdkafka(SCRAM, {"sasl.jaas.config": Secret(jaas)})
+    plain = translate(SASL, {"sasl.jaas.config": Secret(jaas.replace("Scram", "Plain"))})
+    assert plain.login() == ("u", Secret("p"), False)
+    assert "sasl.jaas.config: tokenauth" in plain.ignored
 
 
 def test_known_properties_without_effect_are_ignored() -> None:

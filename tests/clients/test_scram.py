@@ -11,6 +11,7 @@ import pytest
 
 from kafka_warden.clients.kafka.scram import ScramClient
 from kafka_warden.errors import AuthenticationError, ProtocolError
+from tests.support.scripted.sasl import Accounts, Login
 
 NONCE: Final = "rOprNGfwEbeRWgbNEkqO"
 SERVER_FIRST: Final = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
@@ -104,3 +105,16 @@ def test_a_message_that_is_no_scram_is_a_protocol_error(message: bytes, says: st
     """Not UTF-8, no number, no base 64, an extension, a value twice."""
     with pytest.raises(ProtocolError, match=says):
         final(client(), message)
+
+
+def test_a_delegation_token_is_named_in_the_first_message() -> None:
+    """KIP-48: the extension is signed, too. Its id is the user name, its HMAC the password."""
+    server = Login(Accounts("SCRAM-SHA-256", {"user": "pencil"}))
+    login = ScramClient("SCRAM-SHA-256", "user", "pencil", hashed, NONCE, delegated=True)
+    first = login.first_message()
+    assert first == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO,tokenauth=true"
+    challenge = server.step(first, 0.0)
+    assert challenge is not None
+    answer = server.step(final(login, challenge), 0.0)
+    assert answer is not None
+    login.check(answer)

@@ -117,6 +117,30 @@ log: {level: DEBUG, format: json}
     )
 
 
+@pytest.mark.parametrize("text", ["0123", "1_000", "12:30", "yes", "0x1F", "1.10", "1e3", "2026-11-28", "=", "null-x"])
+def test_text_stays_as_it_was_written(tmp_path: Path, text: str) -> None:
+    """YAML would read the user name 0123 as 83, 12:30 as 750, and yes as true."""
+    _secret(tmp_path)
+    config = _load(
+        tmp_path,
+        f"""
+kafka:
+  bootstrap.servers: a:1
+  security.protocol: SASL_PLAINTEXT
+  sasl.mechanism: PLAIN
+  sasl.username: {text}
+  sasl.password.file: password
+  client.id: {text}
+jmx: {{user: {text}, password_file: password}}
+topics: {{allow: [{text}]}}
+""",
+    )
+    login = config.kafka.settings.login()
+    assert login is not None
+    assert (login.username, config.kafka.settings.client_id, config.jmx.user) == (text, text, text)
+    assert config.topics.allow[0].pattern == text
+
+
 def test_history_is_off_without_a_destination(tmp_path: Path) -> None:
     """One option turns it on. Without it the other options of history are listed as having no effect."""
     off = ParquetConfig(None, 3600.0, 604_800.0)
@@ -236,7 +260,7 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("poll: {intervall: 1s}", "poll.intervall: unknown key; did you mean poll.interval?"),
     ("poll.interval: 1s", "poll.interval: unknown key; write it below poll:"),
     ("poll: 10s", "poll: expected keys and values below it"),
-    ("poll: {interval: 10}", "poll.interval: expected a duration with its unit, such as 500ms, 10s or 1h30m, got 10"),
+    ("poll: {interval: 10}", "poll.interval: expected a duration with its unit, such as 500ms, 10s or 1h30m, got '10'"),
     (
         "poll: {interval: }",
         "poll.interval: expected a duration with its unit, such as 500ms, 10s or 1h30m, got nothing",
@@ -248,7 +272,13 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("moves: {deadline: 4000000d}", "moves.deadline: expected 3650d or less, got '4000000d'"),
     ("sources: {disable: [log_dir]}", "sources.disable: expected one of log_dirs, reassignments, "),
     ("sources: {disable: offsets}", "sources.disable: expected one of log_dirs, reassignments, "),
-    ("jmx: {port: 99999}", "jmx.port: expected a port from 1 to 65535, got 99999"),
+    ("jmx: {port: 99999}", "jmx.port: expected a port from 1 to 65535, got '99999'"),
+    ("jmx: {port: 1:30}", "jmx.port: expected a port from 1 to 65535, got '1:30'"),
+    ("jmx: {port: 0x1F}", "jmx.port: expected a port from 1 to 65535, got '0x1F'"),
+    ("jmx: {tls: {ca_file: f, registry: yes}}", "jmx.tls.registry: expected true or false, got 'yes'"),
+    ("jmx: {user: }", "jmx.user: expected text, got nothing"),
+    ("jmx: {user: null}", "jmx.user: expected text, got nothing"),
+    ("jmx: {brokers: {1: 'a:1', 01: 'b:1'}}", "jmx.brokers: the key 1 appears twice"),
     ("jmx: {brokers: {one: 'a:1'}}", "jmx.brokers: expected a node id, which is a whole number, got 'one'"),
     ("jmx: {source: http, path: metrics}", "jmx.path: expected the path of a URL, such as /metrics, got 'metrics'"),
     ("jmx: {path: /metrics}", "jmx.path: no effect with jmx.source rmi; remove it"),
@@ -268,10 +298,21 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
     ("jmx: {port: 1, tls: }", "jmx.tls: expected keys and values below it"),
     ("kafka:", "kafka: expected keys and values below it"),
     ("history: {parquet: x}", "history.parquet: expected keys and values below it"),
-    ("kafka: {bootstrap.servers: {a: 1}}", "kafka.bootstrap.servers: expected text, got keys and values"),
+    (
+        "kafka: {bootstrap.servers: {a: 1}}",
+        "kafka.bootstrap.servers: write each property on a line of its own, such as bootstrap.servers.a",
+    ),
     (
         "kafka: {bootstrap.server: 'a:1'}",
         "kafka.bootstrap.server: no Kafka client has this property; did you mean boot",
+    ),
+    ("kafka: {sasl: {mechanism: PLAIN}}", "kafka.sasl: write each property on a line of its own, such as sasl.mech"),
+    ("kafka: {bootstrapServers: 'a:1'}", "kafka.bootstrapServers: no Kafka client has this property; did you mean"),
+    ("bootstrap.servers: a:1", "bootstrap.servers: unknown key; write bootstrap.servers below kafka:"),
+    ("kafka: {client.id: '${HOSTNAME}'}", "kafka.client.id: ${...} is not replaced here; write the value itself"),
+    (
+        "kafka: {ssl.endpoint.identification.algorithm: }",
+        "kafka.ssl.endpoint.identification.algorithm: expected https or none, which stops the check of host names, got",
     ),
     ("kafka: {security.protocol: TLS}", "kafka.security.protocol: expected one of PLAINTEXT, SSL"),
     (f"kafka: {{sasl.password: {CANARY}}}", "kafka.sasl.password: a secret is not allowed in this file; set sasl.pas"),
@@ -317,6 +358,18 @@ def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, text: str, message: s
         ({"KAFKA_WARDEN_KAFKA_SASL_PASSWORD": CANARY}, {}, "KAFKA_WARDEN_KAFKA_SASL_PASSWORD: no effect with"),
         ({"KAFKA_WARDEN_JMX_PASSWORD": CANARY}, {}, "KAFKA_WARDEN_JMX_PASSWORD: needs jmx.user"),
         ({"KAFKA_WARDEN_JMX_BROKERS": "{["}, {}, "KAFKA_WARDEN_JMX_BROKERS: cannot be read as YAML"),
+        ({"KAFKA_WARDEN_JMX_BROKERS": "1=a:1,1=b:1"}, {}, "KAFKA_WARDEN_JMX_BROKERS: the key 1 appears twice"),
+        ({"KAFKA_WARDEN_JMX_BROKERS": "1=a:1,01=b:1"}, {}, "KAFKA_WARDEN_JMX_BROKERS: the key 1 appears twice"),
+        (
+            {"KAFKA_WARDEN_JMX_BROKERS": "{1: 'a:1', 1: 'b:1'}"},
+            {},
+            "KAFKA_WARDEN_JMX_BROKERS: cannot be read as YAML: ",
+        ),
+        (
+            {"KAFKA_WARDEN_KAFKA_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM": ""},
+            {},
+            "KAFKA_WARDEN_KAFKA_SSL_ENDPOINT_IDENTIFICATION_ALGORITHM: expected https or none, which stops the check",
+        ),
         ({}, {"--bootstrap-servers": "x:y"}, "--bootstrap-servers: expected host:port"),
         ({}, {"--log-level": "loud"}, "--log-level: expected one of debug, info, warning, error, got 'loud'"),
     ],

@@ -16,7 +16,7 @@ from kafka_warden.check.results import BY_CODE, Report, Result, Status, counts
 from kafka_warden.check.rights import Rights
 from kafka_warden.cli import check_installed
 from kafka_warden.clients.kafka.kerberos import Kerberos
-from kafka_warden.clients.kafka.librdkafka import librdkafka
+from kafka_warden.clients.kafka.librdkafka import librdkafka, refusal
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic
@@ -116,7 +116,7 @@ def applicable(config: Config) -> frozenset[str]:
 
 
 def _compares_login(config: Config) -> bool:
-    if isinstance(config.kafka.settings.credentials, Kerberos):
+    if refusal(config.kafka.settings) is not None:
         return False
     wanted = config.kafka.settings.sasl_mechanism is not None or config.history.kafka.topic is not None
     return wanted and find_spec("confluent_kafka") is not None

@@ -17,12 +17,13 @@ class Commands:
 
     @property
     def principal(self) -> str:
-        """The principal as brokers see it. That of a certificate is not known: it depends on the brokers' rules."""
+        """The principal as brokers see it. Those of a certificate and a delegation token are not known."""
         credentials = self.settings.credentials
         if isinstance(credentials, Tokens | Kerberos):
             return f"User:{credentials.subject or 'PRINCIPAL'}"
         if credentials is not None:
-            return f"User:{credentials.read()[0]}"
+            login = credentials.read()
+            return f"User:{'PRINCIPAL' if login.delegated else login.username}"
         return "User:PRINCIPAL" if self.settings.tls is not None else "User:ANONYMOUS"
 
     def acl(self, options: Iterable[str]) -> str:

@@ -217,6 +217,8 @@ def _refused_login(where: str, fault: SourceError, credentials: object) -> Findi
                 return _no_login(where)
         elif _signed_by_aws(credentials):
             fix = f"allow kafka-cluster:Connect on this cluster in the policy of the AWS role; check the region; {LOG}"
+        elif "refused the delegation token" in str(fault):
+            fix = f"create another one (kafka-delegation-tokens): this one expired, or its id or HMAC is wrong; {LOG}"
         elif "refused the token" in str(fault):
             fix = f"compare issuer, audience and lifetime of the token with what the brokers expect; {LOG}"
         elif isinstance(credentials, Kerberos):

@@ -1,17 +1,22 @@
 """The layers of the configuration: the file, the environment and the flags, each as entries by dotted key."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.properties import ALIASES, LOGIN, SECRET_PROPERTIES, is_foreign
+from kafka_warden.clients.kafka.jaas import NAME as JAAS
+from kafka_warden.clients.kafka.jaas import parse_jaas
+from kafka_warden.clients.kafka.known_properties import KNOWN
+from kafka_warden.clients.kafka.property_names import ALIASES, LOGIN, PROVIDERS, SECRET_PROPERTIES, meant_by
 from kafka_warden.clients.kafka.ssl_properties import PATHS, PEM_TEXTS
 from kafka_warden.config.types import BY_KEY, FLAGS
-from kafka_warden.errors import ConfigError
-from kafka_warden.settings.java_properties import PropertySecret, read_properties
-from kafka_warden.settings.strict import did_you_mean, read_yaml
+from kafka_warden.errors import ConfigError, SecretError
+from kafka_warden.settings.java_properties import Property, PropertySecret, read_properties
+from kafka_warden.settings.secrets import Secret
+from kafka_warden.settings.strict import did_you_mean, refuse_placeholder
+from kafka_warden.settings.strict_yaml import read_yaml
 
 PREFIX: Final = "KAFKA_WARDEN_"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
@@ -90,6 +95,8 @@ def _hint(key: str) -> str:
         return f"; set jmx.password_file to the path of a file that holds it, or {variable(key)}"
     if key in BY_KEY or key in _SECTIONS or key.startswith(_KAFKA):
         return f"; write it below {key.partition('.')[0]}:"
+    if name := key if key in KNOWN else meant_by(key):
+        return f"; write {name} below kafka:"
     return did_you_mean(key, (*BY_KEY, *_SECTIONS, "kafka"))
 
 
@@ -114,27 +121,42 @@ def from_properties_file(named: Entry) -> Entries:
         found = read_properties(path, SECRET_PROPERTIES)
     except ConfigError as failure:
         raise type(failure)(f"{named.where}: {failure}") from None
-    for name, value in found.items():
-        if "-----BEGIN" in value and "-----END" not in value:
-            raise ConfigError(
-                f"{path}: {name}: the PEM text ends with its first line; end each line but the last with \\"
-            )
+    # First: lines that a value lost are names of properties below.
+    for name, each in found.items():
+        _refuse_cut_off(path, name, each.value)
     return {
-        f"{_KAFKA}{name}": _property_entry(path, name, value)
-        for name, value in found.items()
-        if value or name not in _ABSENT_IF_EMPTY
+        f"{_KAFKA}{name}": _property_entry(path, name, each, found)
+        for name, each in found.items()
+        if each.value or name not in _ABSENT_IF_EMPTY
     }
 
 
-def _property_entry(path: Path, name: str, value: str) -> Entry:
+def _refuse_cut_off(path: Path, name: str, value: str) -> None:
+    if "-----BEGIN" in value and "-----END" not in value:
+        raise ConfigError(f"{path}: {name}: the PEM text ends with its first line; end each line but the last with \\")
+    if value and f"{_KAFKA}{name}" == JAAS:
+        try:
+            parse_jaas(Secret(value))
+        except SecretError as failure:
+            raise SecretError(f"{path}: {str(failure).removeprefix(_KAFKA)}") from None
+
+
+def _property_entry(path: Path, name: str, found: Property, others: Collection[str]) -> Entry:
     where = f"{path}: {name}"
-    if name.removesuffix(".file") not in SECRET_PROPERTIES and is_foreign(name):
+    secret = name in SECRET_PROPERTIES
+    known = name in KNOWN or name.removesuffix(".file") in SECRET_PROPERTIES or name.startswith(PROVIDERS)
+    if not known and meant_by(name) in ("", *others):
         if not _FOREIGN_NAME.fullmatch(name):
             raise ConfigError(
-                f"{path}: a line does not start with the name of a property; it is not shown, as it may be secret"
+                f"{path}: line {found.line} does not start with the name of a property, or continues the line before,"
+                " which then must end with \\ and nothing behind it; it is not shown, as it may be secret"
             )
         return Entry(None, where, foreign=True)
-    return Entry(PropertySecret(path, name) if name in SECRET_PROPERTIES else value, where, path.parent)
+    try:
+        refuse_placeholder(found.value)
+    except ValueError as failure:
+        raise ConfigError(f"{where}: {failure}") from None
+    return Entry(PropertySecret(path, name) if secret else found.value, where, path.parent)
 
 
 def from_environment(environment: Mapping[str, str]) -> Entries:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.kerberos import MECHANISM
-from kafka_warden.clients.kafka.librdkafka import NO_KERBEROS
-from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, check_name, translate
-from kafka_warden.clients.kafka.ssl_properties import PATHS
+from kafka_warden.clients.kafka.librdkafka import refusal
+from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, check_name
+from kafka_warden.clients.kafka.ssl_properties import HOST_NAMES, PATHS
 from kafka_warden.config import values
 from kafka_warden.config.layers import (
     CONFIG_VARIABLE,
@@ -63,8 +63,8 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
     _check_jmx_source(read, entries)
     _check_jmx_tls(read, entries)
     kafka = _kafka(entries, file)
-    if read["history.kafka.topic"] is not None and kafka.settings.sasl_mechanism == MECHANISM:
-        raise ConfigError(f"{_where(entries, 'history.kafka.topic')}: {NO_KERBEROS}")
+    if read["history.kafka.topic"] is not None and (why := refusal(kafka.settings)) is not None:
+        raise ConfigError(f"{_where(entries, 'history.kafka.topic')}: {why}")
     added = {
         "kafka": kafka,
         "jmx.password": _jmx_password(read, entries),
@@ -179,6 +179,12 @@ def _kafka(entries: Entries, file: Path | None) -> KafkaConfig:
 
 
 def _property(name: str, entry: Entry) -> str:
+    if isinstance(entry.value, Mapping):
+        first = next(iter(entry.value), "...")
+        raise ConfigError(f"{entry.where}: write each property on a line of its own, such as {name}.{first}")
+    if name == HOST_NAMES and (entry.value is None or (entry.value == "" and entry.folder is None)):
+        # Compose sets a variable that has no value to nothing.
+        raise ConfigError(f"{entry.where}: {_EMPTY}")
     try:
         check_name(name)
         value = values.property_value(entry.value)
@@ -187,6 +193,9 @@ def _property(name: str, entry: Entry) -> str:
     except ValueError as failure:
         raise ConfigError(f"{entry.where}: {failure}") from None
     return str(_located(value, entry)) if name in PATHS and value != "probe" else value
+
+
+_EMPTY: Final = "expected https or none, which stops the check of host names, got nothing"
 
 
 def _secret(entry: Entry, *, in_file: bool) -> SecretSource:

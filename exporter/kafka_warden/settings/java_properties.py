@@ -4,7 +4,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, refuse_shared
@@ -12,32 +12,42 @@ from kafka_warden.settings.strict import open_now, reason
 
 MOST: Final = 1 << 20
 """Bytes of a file."""
+_INDENT: Final = " \t\f"
+_BLANKS: Final = "".join(map(chr, range(33)))
+"""What Java's `trim` removes."""
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _CONTINUED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\$")
-_PAIR: Final = re.compile(r"((?:\\.|[^\\=:\s])+)\s*(?:[=:]\s*|(?<=\s)|$)(.*)", re.DOTALL)
+_PAIR: Final = re.compile(r"((?:\\.|[^\\=: \t\f])+)[ \t\f]*(?:[=:][ \t\f]*|(?<=[ \t\f])|$)(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _CONTROL: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
 
-def parse_properties(text: str) -> dict[str, str]:
-    """Parse the text of a file.
+class Property(NamedTuple):
+    """A value, and the number of the line where it starts."""
+
+    value: str
+    line: int
+
+
+def parse_properties(text: str) -> dict[str, Property]:
+    """Parse the text of a file. As the clients do, blanks around a value are left out, except in its quotes.
 
     Raises:
         UnicodeDecodeError: an escape is half of a surrogate pair.
         ValueError: a line is no pair. The message quotes none of it: it may be a secret.
     """
-    found: dict[str, str] = {}
+    found: dict[str, Property] = {}
     lines = iter(enumerate(_LINE_END.split(text), 1))
     for number, first in lines:
-        line = first.strip()
-        if not line or line[0] in "#!":
+        line = first.lstrip(_INDENT)
+        if not line.strip(_BLANKS) or line[0] in "#!":
             continue
         while _CONTINUED.search(line):
-            line = line[:-1] + next(lines, (0, ""))[1].lstrip()
+            line = line[:-1] + next(lines, (0, ""))[1].lstrip(_INDENT)
         pair = _PAIR.fullmatch(line)
         if pair is None:
             raise ValueError(f"line {number}: expected key=value")
-        found[_unescape(pair[1])] = _unescape(pair[2])
+        found[_unescape(pair[1])] = Property(_unescape(pair[2]).strip(_BLANKS), number)
     return found
 
 
@@ -49,7 +59,7 @@ def _unescape(text: str) -> str:
     return _ESCAPE.sub(one, text).encode("utf-16", "surrogatepass").decode("utf-16")
 
 
-def read_properties(path: Path, secret: frozenset[str]) -> dict[str, str]:
+def read_properties(path: Path, secret: frozenset[str]) -> dict[str, Property]:
     """Read a file. If one of the `secret` properties is not empty, it must not be readable by group or others.
 
     Raises:
@@ -58,14 +68,16 @@ def read_properties(path: Path, secret: frozenset[str]) -> dict[str, str]:
     try:
         with open(path, "rb", opener=open_now) as file:
             status = os.fstat(file.fileno())
-            found = parse_properties(file.read(MOST).decode())
+            found = parse_properties(file.read(MOST).decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: the file is not UTF-8 text, or an escape is half a character") from None
+        raise ConfigError(
+            f"{path}: the file is not UTF-8 text, or an escape is half a character; write other letters as \\uXXXX"
+        ) from None
     except OSError as failure:
         raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
     except ValueError as failure:
         raise ConfigError(f"{path}: {failure}") from None
-    if any(found.get(name) for name in secret):
+    if any(found[name].value for name in secret if name in found):
         refuse_shared(path, status)
     return found
 
@@ -84,12 +96,12 @@ class PropertySecret:
             SecretError: the file cannot be read, or does not have it any more.
         """
         try:
-            value = read_properties(self.path, frozenset({self.name})).get(self.name)
+            found = read_properties(self.path, frozenset({self.name})).get(self.name)
         except ConfigError as failure:
             raise SecretError(str(failure)) from None
-        if not value:
+        if found is None or not found.value:
             raise SecretError(f"{self.path}: {self.name}: missing")
-        return Secret(value)
+        return Secret(found.value)
 
     def paths(self) -> tuple[Path, ...]:
         """Return the file."""

@@ -19,6 +19,7 @@ from kafka_warden.clients.kafka.frames import SMALL
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.login import log_in
 from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.clients.kafka.sasl import UserLogin
 from kafka_warden.clock import SystemClock
 from kafka_warden.errors import LONGEST_MESSAGE, SourceError
 from kafka_warden.poller.asking import PollContext
@@ -159,7 +160,7 @@ def _offsets(read: Callable[..., Coroutine[Any, Any, None]]) -> Question:
 def _log_in(mechanism: str) -> Question:
     async def read(link: BrokerLink, _: float) -> Any:
         assert link._connection is not None
-        return await log_in(link._connection, link._network, mechanism, ("a,=b", Secret("secret")))
+        return await log_in(link._connection, link._network, mechanism, UserLogin("a,=b", Secret("secret")))
 
     return read
 

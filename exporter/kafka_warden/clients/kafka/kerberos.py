@@ -9,13 +9,12 @@ import math
 import os
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from kafka_warden.clients.kafka.jaas import NAME, parse_jaas
+from kafka_warden.clients.kafka.jaas import parse_jaas, read_jaas
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.tokens import REFUSED_PAUSE, refused, said
 from kafka_warden.errors import AuthenticationError, ConfigError, SecretError, SourceError, TokenError
@@ -218,16 +217,6 @@ def _minor(failure: Any) -> str:
     return said("; ".join(failure.get_all_statuses(failure.min_code, is_maj=False)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Jaas:
-    """Options of Java's login module."""
-
-    keytab: str = ""
-    principal: str = ""
-    service: str = ""
-    cache: str = ""
-
-
 def kerberos(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> Kerberos:
     """Choose principal and keytab, in librdkafka's spelling or Java's. The keytab is read once; no KDC is asked.
 
@@ -239,13 +228,15 @@ def kerberos(properties: Mapping[str, str], secrets: Mapping[str, SecretSource])
             f"kafka.sasl.mechanism: {MECHANISM} needs gssapi, which is not installed:"
             " in a checkout pip install '.[kerberos]'"
         )
-    jaas = _read_jaas(secrets["sasl.jaas.config"]) if "sasl.jaas.config" in secrets else _Jaas()
-    keytab = properties.get(KEYTAB) or jaas.keytab
+    jaas = read_jaas(secrets.get("sasl.jaas.config"), MECHANISM, _MODULE)
+    jaas.only((*_OPTIONS, *_SWITCHES))
+    keytab, principal, service, cache = map(jaas.text, _OPTIONS)
+    keytab = properties.get(KEYTAB) or keytab.removeprefix("FILE:").removeprefix("file:")
     made = Kerberos(
-        properties.get(SERVICE) or jaas.service or "kafka",
-        properties.get(PRINCIPAL) or jaas.principal,
+        properties.get(SERVICE) or service or "kafka",
+        properties.get(PRINCIPAL) or principal,
         Path(keytab) if keytab else None,
-        jaas.cache,
+        cache,
     )
     made.check()
     return made
@@ -259,13 +250,3 @@ def is_meant(properties: Mapping[str, str], secrets: Mapping[str, SecretSource])
     """
     jaas = secrets.get("sasl.jaas.config")
     return SERVICE in properties or (jaas is not None and parse_jaas(jaas.read()).module == _MODULE)
-
-
-def _read_jaas(source: SecretSource) -> _Jaas:
-    jaas = parse_jaas(source.read())
-    if jaas.module != _MODULE:
-        raise SecretError(f"{NAME}: the login module does not do {MECHANISM}; expected {_MODULE}")
-    if unknown := sorted(jaas.options.keys() - {*_OPTIONS, *_SWITCHES}):
-        raise SecretError(f"{NAME}: the option {unknown[0]} is not supported; known are {', '.join(_OPTIONS)}")
-    keytab, principal, service, cache = map(jaas.text, _OPTIONS)
-    return _Jaas(keytab.removeprefix("FILE:").removeprefix("file:"), principal, service, cache)

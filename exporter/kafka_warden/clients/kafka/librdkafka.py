@@ -6,7 +6,9 @@ from functools import partial
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.kerberos import MECHANISM, Kerberos
-from kafka_warden.clients.kafka.properties import SECRET_PROPERTIES, KafkaClientSettings, canonical, translate
+from kafka_warden.clients.kafka.properties import KafkaClientSettings, translate
+from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, canonical
+from kafka_warden.clients.kafka.sasl import Credentials
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic
@@ -20,7 +22,6 @@ _RENAMED: Final = {
 }
 _PASSED: Final = frozenset(
     {
-        "bootstrap.servers",
         "client.id",
         "enable.ssl.certificate.verification",
         "receive.message.max.bytes",
@@ -39,12 +40,24 @@ _PASSED: Final = frozenset(
 
 TOKEN_WITHIN: Final = 10.0
 """Seconds that librdkafka's caller waits for a token."""
-NO_KERBEROS: Final = (
-    f"the topic of the history cannot be used with {MECHANISM}, since confluent-kafka is built without it; use another"
-    " login, or history.parquet.path"
-)
 LONGEST_LIFE: Final = 3600.0
 """Seconds after which librdkafka asks for another token, also where the end of the present one is unknown."""
+
+
+def refusal(settings: KafkaClientSettings) -> str | None:
+    """Return why confluent-kafka cannot log in, `None` if it can.
+
+    Raises:
+        SecretError: the login cannot be read and never could.
+    """
+    login = settings.login()
+    if isinstance(settings.credentials, Kerberos):
+        reason = f"{MECHANISM}, since confluent-kafka is built without it"
+    elif login is not None and login.delegated:
+        reason = "a delegation token, since librdkafka sends no SCRAM extensions"
+    else:
+        return None
+    return f"the topic of the history cannot be used with {reason}; use another login, or history.parquet.path"
 
 
 def librdkafka(
@@ -60,11 +73,12 @@ def librdkafka(
         ConfigError: as `translate` does.
     """
     settings = settings or translate(properties, secrets)
-    if isinstance(settings.credentials, Kerberos):
-        raise ConfigError(f"kafka.sasl.mechanism: {NO_KERBEROS}")
+    if (why := refusal(settings)) is not None:
+        raise ConfigError(f"kafka.sasl.mechanism: {why}")
     known = {canonical(name): value for name, value in properties.items() if name not in SECRET_PROPERTIES}
     result: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in known.items()}
     result = {name: value for name, value in result.items() if name in _PASSED}
+    result["bootstrap.servers"] = ",".join(map(str, settings.bootstrap))
     files = settings.tls.files if settings.tls else None
     if known.get("ssl.keystore.location"):
         # A PEM keystore holds both.
@@ -75,9 +89,9 @@ def librdkafka(
         result["ssl.cipher.suites"] = files.ciphers
     if isinstance(settings.credentials, Tokens):
         result |= {"sasl.mechanism": "OAUTHBEARER", "oauth_cb": partial(_token, settings.credentials)}
-    elif settings.credentials:
-        username, password = settings.credentials.read()
-        result |= {"sasl.username": username, "sasl.password": password.reveal()}
+    elif isinstance(settings.credentials, Credentials):
+        login = settings.credentials.read()
+        result |= {"sasl.username": login.username, "sasl.password": login.password.reveal()}
     if files:
         _add_texts(result, files)
     return result

@@ -10,10 +10,10 @@ from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.kerberos import KerberosLogin
 from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.sasl import UserLogin
 from kafka_warden.clients.kafka.scram import ScramClient
 from kafka_warden.clients.kafka.tokens import Token
 from kafka_warden.errors import AuthenticationError, UnsupportedError
-from kafka_warden.settings.secrets import Secret
 
 FRAMED: Final = 1
 """First version of SaslHandshake after which SASL goes in Kafka's own requests (Kafka 1.0)."""
@@ -26,7 +26,9 @@ LEAST_RENEWAL: Final = 1.1
 _KEPT_ALIVE: Final = b"\1"
 """What a client says to a server that refuses its token, to get the error (RFC 7628, section 3.2.3)."""
 
-Login = tuple[str, Secret] | Token | KerberosLogin
+_PASSWORD: Final = "user name or password"  # noqa: S105  # words of a message
+
+Login = UserLogin | Token | KerberosLogin
 """User name and password, a token, or a login that was begun with a ticket."""
 
 
@@ -59,12 +61,13 @@ async def _exchange_all(connection: Connection, network: Network, mechanism: str
         return lifetime
     if isinstance(login, KerberosLogin):
         return await _exchange_tickets(connection, network, login)
-    username, password = login[0], login[1].reveal()
+    username, password = login.username, login.password.reveal()
     if mechanism == "PLAIN":
         return (await _exchange(connection, f"\0{username}\0{password}".encode()))[1]
-    client = ScramClient(mechanism, username, password, network.hash)
-    server_first, _ = await _exchange(connection, client.first_message())
-    server_final, lifetime = await _exchange(connection, await client.final_message(server_first))
+    client = ScramClient(mechanism, username, password, network.hash, delegated=login.delegated)
+    refusable = "the delegation token" if login.delegated else _PASSWORD
+    server_first, _ = await _exchange(connection, client.first_message(), refusable)
+    server_final, lifetime = await _exchange(connection, await client.final_message(server_first), refusable)
     client.check(server_final)
     return lifetime
 
@@ -77,7 +80,7 @@ async def _exchange_tickets(connection: Connection, network: Network, login: Ker
     return (await _exchange(connection, message, refusable))[1]
 
 
-async def _exchange(connection: Connection, message: bytes, login: str = "user name or password") -> tuple[bytes, int]:
+async def _exchange(connection: Connection, message: bytes, login: str = _PASSWORD) -> tuple[bytes, int]:
     """Send one SASL message; return the answer and the lifetime of the session in milliseconds."""
     reply = await connection.send(SaslAuthenticateRequest(auth_bytes=message))
     if fault := error_code_fault(reply.error_code, reply.error_message, connection.address, login):

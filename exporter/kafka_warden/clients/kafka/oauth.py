@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Final
 
 from kafka_warden.clients.kafka import msk
-from kafka_warden.clients.kafka.jaas import NAME, Jaas, parse_jaas
+from kafka_warden.clients.kafka.jaas import NAME, Jaas, read_jaas
 from kafka_warden.clients.kafka.oidc import Client, Oidc
-from kafka_warden.clients.kafka.ssl_properties import boolean, checked
+from kafka_warden.clients.kafka.ssl_properties import checked
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import TokenFile, Tokens
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, SecretSource
+from kafka_warden.settings.strict import boolean
 
 URL: Final = "sasl.oauthbearer.token.endpoint.url"
 CLIENT_ID: Final = "sasl.oauthbearer.client.id"
@@ -116,19 +117,14 @@ class _Reader:
         return tuple(path for source in sources if source is not None for path in source.paths())
 
     def _jaas(self) -> Jaas:
-        source = self.secrets.get("sasl.jaas.config")
-        if source is None:
-            return Jaas("", {})
-        jaas = parse_jaas(source.read())
-        if jaas.module != "OAuthBearerLoginModule":
-            raise SecretError(f"{NAME}: the login module does not do OAUTHBEARER")
+        jaas = read_jaas(self.secrets.get("sasl.jaas.config"), "OAUTHBEARER", "OAuthBearerLoginModule")
         if any(name.startswith("ssl.") for name in jaas.options):
             raise SecretError(
                 f"{NAME}: options ssl.* are not supported; set https.ca.location to a file with the certificates that"
                 " sign the issuer's"
             )
-        if any(not name.startswith(_OPTION) for name in jaas.options.keys() - {"clientId", "clientSecret", "scope"}):
-            raise SecretError(f"{NAME}: known options are clientId, clientSecret, scope and {_OPTION}NAME")
+        extensions = (name for name in jaas.options if name.startswith(_OPTION))
+        jaas.only(("clientId", "clientSecret", "scope", f"{_OPTION}NAME", *extensions))
         return jaas
 
 
@@ -144,14 +140,11 @@ def _msk_signer(
         raise ConfigError(f"kafka.{given[0]}: no effect with the credentials of AWS; remove it")
     for name in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
         _refuse_unknown(name, properties.get(name, msk.HANDLERS[0]), msk.HANDLERS)
-    jaas = Jaas("", {})
-    if (source := secrets.get("sasl.jaas.config")) is not None:
-        jaas = parse_jaas(source.read())
-        for name, instead in msk.UNSUPPORTED.items():
-            if name in jaas.options:
-                raise SecretError(f"{NAME}: AWS's package for Python has no option {name}; {instead} instead")
-        if jaas.module not in msk.MODULES or jaas.options.keys() - {*msk.OPTIONS, *msk.IGNORED}:
-            raise SecretError(f"{NAME}: expected {msk.MODULES[0]}, with no other options than {', '.join(msk.OPTIONS)}")
+    jaas = read_jaas(secrets.get("sasl.jaas.config"), msk.MECHANISM, *msk.MODULES)
+    for name, instead in msk.UNSUPPORTED.items():
+        if name in jaas.options:
+            raise SecretError(f"{NAME}: AWS's package for Python has no option {name}; {instead} instead")
+    jaas.only((*msk.OPTIONS, *msk.IGNORED))
     return msk.msk_signer(hosts, os.environ, jaas)
 
 

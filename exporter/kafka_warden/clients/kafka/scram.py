@@ -18,10 +18,15 @@ MOST_ITERATIONS: Final = 1_000_000
 
 _NO_BINDING: Final = "biws"
 """`n,,` in base 64."""
+_DELEGATED: Final = ",tokenauth=true"
+"""The extension of a login with a delegation token (KIP-48)."""
 
 
 class ScramClient:
-    """One login. `hashed` runs the expensive hash without holding up the event loop; `nonce` is for tests."""
+    """One login. `hashed` runs the expensive hash without holding up the event loop; `nonce` is for tests.
+
+    A `delegated` login has the id of a delegation token as user name and its HMAC as password.
+    """
 
     def __init__(
         self,
@@ -30,13 +35,15 @@ class ScramClient:
         password: str,
         hashed: Callable[[Callable[[], bytes]], Awaitable[bytes]],
         nonce: str | None = None,
+        *,
+        delegated: bool = False,
     ) -> None:
         self._hash = HASHES[mechanism]
         self._password = password.encode()
         self._hashed = hashed
         self._nonce = nonce or secrets.token_urlsafe(24)
         name = username.replace("=", "=3D").replace(",", "=2C")
-        self._first = f"n={name},r={self._nonce}"
+        self._first = f"n={name},r={self._nonce}{_DELEGATED if delegated else ''}"
         self._server_signature = b""
 
     def first_message(self) -> bytes:

@@ -10,14 +10,16 @@ from typing import Final, TypeVar
 from kafka_warden.clients.kafka.key_stores import is_pem
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.ciphers import openssl_ciphers
+from kafka_warden.settings.ciphers import EXAMPLES, openssl_ciphers
 from kafka_warden.settings.secrets import Secret, SecretSource
-from kafka_warden.settings.strict import read_file, reason
+from kafka_warden.settings.strict import boolean, read_file, reason
 
 T = TypeVar("T")
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _OLD_VERSIONS: Final = ("SSLv3", "TLSv1", "TLSv1.1")
+CIPHERS: Final = "ssl.cipher.suites"
+HOST_NAMES: Final = "ssl.endpoint.identification.algorithm"
 _STORES: Final = ("ssl.truststore", "ssl.keystore")
 _FILES: Final = ("ssl.certificate.location", "ssl.key.location", "ssl.keystore.location")
 _PAIRS: Final = (("ssl.certificate.pem", "ssl.key.pem"), ("ssl.keystore.certificate.chain", "ssl.keystore.key"))
@@ -32,10 +34,10 @@ SSL_EFFECTIVE: Final = frozenset(
         "ssl.ca.pem",
         "ssl.certificate.location",
         "ssl.certificate.pem",
-        "ssl.cipher.suites",
+        CIPHERS,
         "ssl.crl.location",
         "ssl.enabled.protocols",
-        "ssl.endpoint.identification.algorithm",
+        HOST_NAMES,
         "ssl.key.location",
         "ssl.key.password",
         "ssl.key.pem",
@@ -98,8 +100,8 @@ def tls_files(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
         certificate_password=secrets.get("ssl.keystore.password"),
         revoked=_path(properties, "ssl.crl.location"),
         verify=checked(properties, "enable.ssl.certificate.verification", boolean, "true"),
-        verify_hostname=checked(properties, "ssl.endpoint.identification.algorithm", _verifies_hostname, "https"),
-        ciphers=checked(properties, "ssl.cipher.suites", _ciphers, ""),
+        verify_hostname=checked(properties, HOST_NAMES, _verifies_hostname, "https"),
+        ciphers=checked(properties, CIPHERS, _ciphers, ""),
         least=least,
         most=most,
     )
@@ -164,21 +166,27 @@ def _check_store(store: str, properties: Mapping[str, str]) -> None:
         )
 
 
-def boolean(text: str) -> bool:
-    """Read true or false, or raise a ValueError."""
-    if text.lower() not in ("true", "false"):
-        raise ValueError(f"expected true or false, got {text!r}")
-    return text.lower() == "true"
-
-
 def _verifies_hostname(text: str) -> bool:
     if text.lower() not in ("", "none", "https"):
         raise ValueError(f"expected https or none, got {text!r}")
     return text.lower() == "https"
 
 
+def unknown_ciphers(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the cipher suites that are left out of the list."""
+    return openssl_ciphers(_names(properties.get(CIPHERS, "")))[1]
+
+
 def _ciphers(text: str) -> str:
-    return openssl_ciphers(name.strip() for name in text.replace(":", ",").split(",") if name.strip())
+    names = _names(text)
+    suites, unknown = openssl_ciphers(names)
+    if names and len(unknown) == len(names):
+        raise ValueError(f"unknown or unsafe cipher suites only: {', '.join(unknown)}; expected names as {EXAMPLES}")
+    return suites
+
+
+def _names(text: str) -> list[str]:
+    return re.findall(r"[^\s,:]+", text)
 
 
 def _enabled_versions(text: str) -> tuple[ssl.TLSVersion, ssl.TLSVersion]:
