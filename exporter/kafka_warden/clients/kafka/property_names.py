@@ -100,10 +100,10 @@ def check_name(name: str) -> None:
 
 
 def meant_by(name: str) -> str:
-    """Return the property with an effect here that an unknown name stands for; empty if there is none.
+    """Return the property with an effect here that an unknown name means; empty if there is none.
 
     It is spelt in another way, such as `saslMechanism`, has the prefix of another program, or has a typing error. A
-    word that is another one is no typing error: `ssl.truststore.path` does not stand for `ssl.truststore.type`.
+    word that is another one is no typing error: `ssl.truststore.path` does not mean `ssl.truststore.type`.
     """
     if name in KNOWN or name.startswith(_OF_OTHERS):
         return ""
