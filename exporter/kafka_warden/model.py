@@ -364,6 +364,8 @@ class Snapshot:
     quotas: tuple[QuotaEntity, ...] | None = None
     """`None` when they could not be read; empty when none is configured."""
     quorum: Quorum | None = None
+    metadata_ages: Mapping[int, float] = field(default_factory=dict)
+    """Broker to the seconds for which its image of the metadata has been old, 0 for a current one."""
     controller_window: ControllerWindow | None = None
     broker_beans: Mapping[int, ProcessBeans] = field(default_factory=dict)
     controller_beans: Mapping[str, ProcessBeans] = field(default_factory=dict)

@@ -1,7 +1,9 @@
 """Which brokers the poller asks about the cluster, and in which order."""
 
+from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.model import Broker
+from kafka_warden.poller.images import Images
 from kafka_warden.poller.links import Links
 
 BROKERS = {broker: Broker(broker, f"kafka-{broker}.example", 9092) for broker in (1, 2, 3, 4, 5)}
@@ -12,9 +14,14 @@ def made() -> Links:
     return Links(network=None, settings=translate({"bootstrap.servers": "kafka.example:9092"}))  # type: ignore[arg-type]  # no link is used
 
 
-def order(links: Links, last: int | None) -> list[int | None]:
+def asked(links: Links, last: int | None, images: Images | None = None) -> dict[BrokerLink, int | None]:
+    """Links and their brokers in the order in which they are asked."""
+    return links.metadata_candidates(BROKERS, last, images or Images())
+
+
+def order(links: Links, last: int | None, images: Images | None = None) -> list[int | None]:
     """Brokers in the order in which they are asked, `None` for the bootstrap address."""
-    return list(links.metadata_candidates(BROKERS, last).values())
+    return list(asked(links, last, images).values())
 
 
 def test_the_broker_that_answered_last_is_asked_first() -> None:
@@ -25,7 +32,7 @@ def test_the_broker_that_answered_last_is_asked_first() -> None:
 def test_brokers_that_did_not_answer_come_last() -> None:
     """Brokers that hang cannot keep the others from being asked, however many there are, not even the last lead."""
     links = made()
-    for clock, link in enumerate(list(links.metadata_candidates(BROKERS, 1))[:3], start=1):
+    for clock, link in enumerate(list(asked(links, 1))[:3], start=1):
         links.mark_failed(link, float(clock))
     assert order(links, last=1) == [4, 5, None, 1, 2, 3]
 
@@ -33,16 +40,24 @@ def test_brokers_that_did_not_answer_come_last() -> None:
 def test_a_broker_that_answers_again_is_asked_in_its_place() -> None:
     """Its failure is forgotten."""
     links = made()
-    link = next(iter(links.metadata_candidates(BROKERS, 1)))
+    link = next(iter(asked(links, 1)))
     links.mark_failed(link, 1.0)
     links.mark_ok(link)
     assert order(links, last=1) == [1, 2, 3, 4, 5, None]
 
 
-def test_brokers_that_are_fenced_or_gone_are_not_asked() -> None:
-    """They cannot answer for the metadata."""
-    brokers = {1: Broker(1, "a", 1, fenced=True), 2: Broker(2, "b", 1, gone=True), 3: Broker(3, "c", 1)}
-    assert list(made().metadata_candidates(brokers, 1).values()) == [3, None]
+def test_two_instances_start_at_different_brokers() -> None:
+    """One with an old image then leads one of them at most. The broker that answered last still comes first."""
+    assert order(made(), None, Images(turn=7)) == [3, 4, 5, 1, 2, None]
+    assert order(made(), 1, Images(turn=7)) == [1, 3, 4, 5, 2, None]
+
+
+def test_a_broker_with_an_old_image_is_asked_last() -> None:
+    """Also after those that did not answer: it always answers."""
+    links, images = made(), Images()
+    links.mark_failed(next(iter(asked(links, 2))), 1.0)
+    images.note(1, 0.0)
+    assert order(links, 1, images) == [3, 4, 5, None, 2, 1]
 
 
 def test_controllers_that_are_no_longer_asked_keep_no_connection() -> None:

@@ -21,8 +21,9 @@ from kafka_warden.errors import (
     TokenError,
     UnsupportedError,
 )
-from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Longs, Optional, Source
+from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Broker, Longs, Optional, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
+from kafka_warden.poller.images import Images
 from kafka_warden.poller.links import Links
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.poller.tables import mark_moves, partition_rows
@@ -53,10 +54,16 @@ class PollerState:
     slow_due: Cadence
     controllers: tuple[tuple[str, int], ...] = ()
     """Listeners of controllers as configured, for clusters whose DescribeQuorum does not name them."""
+    images: Images = field(default_factory=Images)
     lead: int | None = None
     """The broker that answered the last question for the metadata."""
     window_of: int | None = None
     """The active controller when the quota window was asked for last."""
+
+    @property
+    def active(self) -> dict[int, Broker]:
+        """The brokers that the cluster lists as active."""
+        return {id_: broker for id_, broker in self.answers.brokers.items() if not broker.fenced and not broker.gone}
 
     def forget(self, broker: int) -> None:
         """Drop what belongs to a broker that the cluster no longer knows."""
@@ -121,7 +128,14 @@ class PollContext:
     lead: BrokerLink | None = None
     """The link over which the metadata came."""
     answered: list[BrokerLink] = field(default_factory=list)
-    """Links over which brokers answered for their offsets, the fastest first: questions about the cluster go there."""
+    """Links over which brokers answered for their offsets, the fastest first: questions about the cluster go there.
+    None of a broker whose image of the metadata is old."""
+    forwarding: list[BrokerLink] = field(default_factory=list)
+    """The lead, then as `answered`: a lead that cannot forward while another broker can has lost its controllers."""
+    forwarded: bool = False
+    """Whether the active controller answered."""
+    cut_off: bool = False
+    """Whether a request to it over the link of the lead timed out."""
     layout: Layout | None = None
     zookeeper: bool = False
     """Whether the cluster is in ZooKeeper mode."""
@@ -152,6 +166,17 @@ class PollContext:
         """Make the columns of the answers, of which none is known yet."""
         columns = (np.full(replicas, UNKNOWN, np.int64) for _ in range(5))
         self.ends, self.tiered, self.sizes, self.starts, self.starts_after = columns
+
+    def lead_by(self, link: BrokerLink) -> None:
+        """Note the link over which the metadata came."""
+        self.lead = link
+        self.forwarding = [link]
+
+    def prefer(self, link: BrokerLink) -> None:
+        """Note that a broker answered for its offsets."""
+        self.answered.append(link)
+        if link is not self.lead:
+            self.forwarding.append(link)
 
     def now(self) -> float:
         """Return the monotonic time."""

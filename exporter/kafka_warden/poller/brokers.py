@@ -77,8 +77,8 @@ class BrokerQuestions:
     async def _ask(self, broker: int, link: BrokerLink, *, suspect: bool) -> None:
         until = self.context.soon() if suspect else self.context.deadline_at
         answered = await self._ask_offsets(broker, link, until)
-        if answered:
-            self.context.answered.append(link)
+        if answered and not self.context.state.images.old(broker):
+            self.context.prefer(link)
             self.one_answered.set()
         self._unfinished -= 1
         self._check_finished()

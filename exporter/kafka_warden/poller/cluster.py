@@ -1,20 +1,16 @@
-"""The questions about the cluster as a whole. Any broker answers them; some it forwards to the active controller."""
+"""Questions about the whole cluster, except its metadata. Some are forwarded to the active controller."""
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-import numpy as np
-
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeQuorumRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, UnsupportedError
-from kafka_warden.model import NO_BROKER, Broker, Optional, Quorum, Source
+from kafka_warden.model import NO_BROKER, Optional, Quorum, Source
 from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
 from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
-from kafka_warden.sources.metadata import FENCED_BROKERS, Layout, read_fenced
+from kafka_warden.sources.metadata import Layout
 from kafka_warden.sources.quorum import read_quorum
 from kafka_warden.sources.quotas import read_quotas
 from kafka_warden.sources.reassignments import read_reassignments
@@ -32,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class ClusterQuestions:
-    """Metadata first, since all else depends on it. The rest goes to brokers that have just answered for their offsets.
+    """They go to brokers that have just answered for their offsets.
 
     Such a broker does not hang, and its own offsets do not wait for a controller that does.
     """
@@ -40,68 +36,6 @@ class ClusterQuestions:
     context: PollContext
     _forwarded: list[bool | None] = field(default_factory=list)
     """Of each request to the active controller, whether it was answered; `None` for an error that is no time-out."""
-
-    async def find_cluster(self) -> None:
-        """Ask for the metadata; leaves `layout` at `None` when no broker answers."""
-        state = self.context.state
-        candidates = state.links.metadata_candidates(state.answers.brokers, state.lead)
-
-        async def read(link: BrokerLink, until: float) -> tuple[BrokerLink, Layout]:
-            try:
-                layout = await state.answers.metadata.read(link, until)
-            except Exception:
-                state.links.mark_failed(link, self.context.now())
-                raise
-            if not layout.brokers:
-                state.links.mark_failed(link, self.context.now())
-                raise ProtocolError(f"{link.address} knows no brokers")
-            state.links.mark_ok(link)
-            return link, layout
-
-        found = await self.context.ask_any(Source.METADATA, list(candidates), read)
-        if found is not None:
-            self.context.lead, layout = found
-            state.lead = candidates[self.context.lead]
-            await self._adopt(layout, self.context.lead, list(candidates))
-        else:
-            self.context.reach.controller = None
-
-    async def _adopt(self, layout: Layout, lead: BrokerLink, candidates: Sequence[BrokerLink]) -> None:
-        state, answers = self.context.state, self.context.state.answers
-        others = [link for link in candidates if link is not lead and not link.busy]
-        fenced = await self._fenced(lead, others)
-        assigned = frozenset(np.unique(layout.broker).tolist())
-        for broker in answers.update_brokers(layout.brokers, fenced, assigned):
-            state.forget(broker)
-        if state.lead is not None:
-            state.links.leave_bootstrap()
-        answers.kafka_version = lead.kafka_version or answers.kafka_version
-        self._find_controller(layout, lead)
-        self.context.layout = answers.adopt(layout)
-        self.context.make_columns(len(layout.partition))
-
-    def _find_controller(self, layout: Layout, lead: BrokerLink) -> None:
-        """In ZooKeeper mode, whose brokers do not know DescribeQuorum, the metadata names it: one of the brokers."""
-        self.context.zookeeper = lead.knows(DescribeQuorumRequest) is False
-        known = self.context.state.answers.brokers.get(layout.controller)
-        if self.context.zookeeper and known is not None and not known.gone:
-            self.context.controller = known.id
-
-    async def _fenced(self, lead: BrokerLink, others: Sequence[BrokerLink]) -> dict[int, Broker]:
-        """Ask for the fenced brokers. Without an answer they are those of before, where it can be known at all."""
-        if not self.context.wants(Optional.FENCED_BROKERS):
-            return {}
-        new = True
-        with contextlib.suppress(SourceError):  # asking meets it again
-            new = await lead.supports(DescribeClusterRequest, FENCED_BROKERS, self.context.soon())
-        # No connection is made only to find that another broker is old, too.
-        candidates = [lead, *(link for link in others if new or link.connected)]
-        fenced = await self.context.ask_any(Source.FENCED_BROKERS, candidates, read_fenced)
-        if fenced is not None:
-            return fenced
-        if isinstance(self.context.outcomes[Source.FENCED_BROKERS, NO_BROKER].fault, UnsupportedError):
-            return {}
-        return {id_: known for id_, known in self.context.state.answers.brokers.items() if known.fenced}
 
     @property
     def failing(self) -> bool:
@@ -136,24 +70,34 @@ class ClusterQuestions:
             self.context.reach.controller = None
 
     async def _ask_quorum(self, started: float) -> None:
-        asked = self.context.outcomes.get((Source.REASSIGNMENTS, NO_BROKER))
+        asked, quorum = self.context.outcomes.get((Source.REASSIGNMENTS, NO_BROKER)), None
         if asked is not None and isinstance(asked.fault, AnswerTimeoutError):
             self.context.note(Source.QUORUM, NO_BROKER, started, asked.fault)  # the same controller
         else:
-            quorum = await self._ask_controller(Source.QUORUM, read_quorum, self._candidates)
+            quorum = await self._ask_controller(Source.QUORUM, self._read_quorum, self._candidates)
             if quorum is not None:
                 self._lead_by(quorum)
+        self.context.state.images.note_quorum(quorum, self.context.state.answers.brokers, self.context.clock)
+
+    async def _read_quorum(self, link: BrokerLink, timeout_at: float) -> Quorum:
+        quorum, before = await read_quorum(link, timeout_at), self.context.state.answers.quorum
+        if before is not None and quorum.leader_epoch < before.leader_epoch:
+            raise ProtocolError(
+                f"{link.address} names controller {quorum.leader} of epoch {quorum.leader_epoch}, which controller "
+                f"{before.leader} of epoch {before.leader_epoch} has replaced"
+            )
+        return quorum
 
     def _controller_candidates(self) -> Sequence[BrokerLink]:
         """Return the brokers that forward to the active controller; in ZooKeeper mode none does, and it is a broker."""
         if not self.context.zookeeper:
-            return self._candidates
+            return self.context.forwarding
         if self.context.controller is None:
             self._forwarded.append(False)
             return []
-        return [self._controller_broker(self.context.controller)]
+        return [self._broker(self.context.controller)]
 
-    def _controller_broker(self, node: int) -> BrokerLink:
+    def _broker(self, node: int) -> BrokerLink:
         return self.context.state.links.broker(self.context.state.answers.brokers[node])
 
     async def _ask_controller(self, source: Source, read: Read[T], candidates: Sequence[BrokerLink]) -> T | None:
@@ -171,8 +115,10 @@ class ClusterQuestions:
                     self._forwarded.append(None)
                 elif proves and not fault.reached:
                     self._forwarded.append(False)
+                    self.context.cut_off |= link is self.context.lead
                 raise
             self._forwarded.append(True)
+            self.context.forwarded = True
             return answer
 
         return await self.context.ask_any(source, candidates, forward, CONTROLLER_TRIES)
@@ -267,7 +213,7 @@ class ClusterQuestions:
         state.slow_due.done("window", self.context.clock)
 
         faults = []
-        for link in [self._controller_broker(node)] if quorum is None else self._controller_links(quorum):
+        for link in [self._broker(node)] if quorum is None else self._controller_links(quorum):
             answer = await self.context.attempt(
                 link, lambda link, until: read_controller_window(link, node, until), self.context.soon()
             )

@@ -9,6 +9,7 @@ from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import AuthenticationError, SourceError
 from kafka_warden.model import Broker
+from kafka_warden.poller.images import Images
 
 AUTHENTICATION_PAUSE = 60.0
 """Seconds without a further attempt after a refused password, so that no account is locked."""
@@ -66,17 +67,22 @@ class Links:
         """Return the link to a controller's own listener."""
         return self._at(f"controller {host}:{port}", host, port)
 
-    def metadata_candidates(self, brokers: Mapping[int, Broker], last: int | None) -> dict[BrokerLink, int | None]:
+    def metadata_candidates(
+        self, brokers: Mapping[int, Broker], last: int | None, images: Images
+    ) -> dict[BrokerLink, int | None]:
         """Return the links to ask for metadata, in order: the last that answered, other brokers, bootstrap addresses.
 
-        Those that did not answer come last, the longest ago first: a few brokers that hang must not keep the others
-        from being asked, poll after poll. The values are broker ids, `None` for an address.
+        Those that did not answer come later, the longest ago first: a few brokers that hang must not keep the others
+        from being asked, poll after poll. Brokers with an old image come last. The values are broker ids, `None` for
+        an address.
         """
-        alive = [broker for broker in brokers.values() if not broker.fenced and not broker.gone]
-        alive.sort(key=lambda broker: broker.id != last)
+        alive = list(brokers.values())
+        first = images.turn % len(alive) if alive else 0
+        alive = sorted(alive[first:] + alive[:first], key=lambda broker: broker.id != last)
         found: list[tuple[int | None, str, str, int]] = [(b.id, f"broker {b.id}", b.host, b.port) for b in alive]
         found += [(None, f"bootstrap {host}:{port}", host, port) for host, port in self.settings.bootstrap]
         found.sort(key=lambda candidate: self._failed.get(candidate[1], 0.0))
+        found.sort(key=lambda candidate: images.rank(candidate[0]))
         return {self._at(key, host, port): broker for broker, key, host, port in found}
 
     def mark_failed(self, link: BrokerLink, clock: float) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, TypeVar
 
+import structlog
+
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clock import Clock
@@ -17,10 +19,13 @@ from kafka_warden.poller.asking import PollContext, PollerState, Reach
 from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
+from kafka_warden.poller.lead import Lead
 from kafka_warden.poller.links import Links
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.poller.tables import Rows, in_order, mark_moves, partition_table, replica_table
 from kafka_warden.sources.metadata import Layout
+
+log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
@@ -28,7 +33,7 @@ SLOW: Final = 60.0
 """Seconds between questions about what changes rarely: quotas, configurations of what is at rest."""
 
 
-REQUESTS: Final = 14
+REQUESTS: Final = 15
 """Requests to one broker in a poll that asks everything, without those for topic configurations."""
 
 LONGEST_PAUSE: Final = 1.0
@@ -96,13 +101,15 @@ class Poller:
         Raises:
             PollAbandonedError: the poller was closed meanwhile.
         """
-        now, clock = self._clock.time(), self._clock.monotonic()
+        now = self._clock.time()
         # A broker that throttles this user answers all questions, but later. It said in the last poll how much.
         pauses = REQUESTS * min(max(self.throttle_times.values(), default=0.0), LONGEST_PAUSE)
-        asked = PollContext(self._state, clock, clock + self._settings.deadline + pauses)
-        asked.reach.controller = self.reach.controller
         try:
-            beans = self._network.run(lambda: self._ask(asked))
+            asked, beans = self._ask(pauses)
+            if self._state.images.misled_by(self._state.lead, self._state.active):
+                log.warning("the image of the metadata is old: another broker is asked", broker=self._state.lead)
+                now = self._clock.time()
+                asked, beans = self._ask(pauses, beans)
             wait([question.answers for question in beans])
         finally:
             if self._state.links.closed:
@@ -164,22 +171,30 @@ class Poller:
             self.jmx.close()
         self._network.close()
 
-    async def _ask(self, asked: PollContext) -> Sequence[Question]:
+    def _ask(self, pauses: float, beans: Sequence[Question] = ()) -> tuple[PollContext, Sequence[Question]]:
+        clock = self._clock.monotonic()
+        asked = PollContext(self._state, clock, clock + self._settings.deadline + pauses)
+        asked.reach.controller = self.reach.controller
+        return asked, self._network.run(lambda: self._ask_all(asked, beans))
+
+    async def _ask_all(self, asked: PollContext, beans: Sequence[Question]) -> Sequence[Question]:
         # Returns no context: that refers to its own task, and the columns of the poll would be freed much later.
         if self._state.links.refresh():
             self._state.book.ask_again()
         async with asked.tasks:
             # The search for a broker that answers may take the whole deadline; beans need not wait for that.
-            beans = self._ask_jmx(asked) if self._state.book.failing(Source.METADATA, NO_BROKER) else ()
-            questions = ClusterQuestions(asked)
-            await questions.find_cluster()
+            if self._state.book.failing(Source.METADATA, NO_BROKER):
+                beans = (*beans, *self._ask_jmx(asked, beans))
+            lead, questions = Lead(asked), ClusterQuestions(asked)
+            await lead.find_cluster()
             beans = (*beans, *self._ask_jmx(asked, beans))
             rows = self._state.answers.rows
             if asked.layout is not None and rows is not None:
                 await _remaining_questions(asked, questions, asked.layout, rows)
+        await lead.compare()
         return beans
 
-    def _ask_jmx(self, asked: PollContext, before: tuple[Question, ...] = ()) -> tuple[Question, ...]:
+    def _ask_jmx(self, asked: PollContext, before: Sequence[Question]) -> Sequence[Question]:
         """Ask all processes that are known by now, except those that were asked before in this poll."""
         if self.jmx is None:
             return ()
@@ -219,6 +234,7 @@ class Poller:
             reassignments_known=answers.answered_since(Source.REASSIGNMENTS, oldest),
             quotas=answers.quotas if answers.answered_since(Source.QUOTAS, slow) else None,
             quorum=quorum,
+            metadata_ages=self._state.images.ages(clock),
             controller_window=answers.window_of(controller),
             broker_beans=fresh(answers.broker_beans, clock, interval),
             controller_beans=fresh(answers.controller_beans, clock, interval),

@@ -4,6 +4,7 @@ It ends when its standard input does.
 """
 
 import asyncio
+import copy
 import json
 import random
 import sys
@@ -13,6 +14,7 @@ from typing import Any
 
 from tests.support.scripted.broker import Brokers
 from tests.support.scripted.description import Broker, Topic, spread
+from tests.support.scripted.encoder import FORWARDED
 from tests.support.scripted.rules import Rule
 from tests.support.scripted.sasl import Accounts
 
@@ -96,6 +98,24 @@ class Commands:
     async def zookeeper(self, controller: int) -> None:
         """Be a cluster in ZooKeeper mode with this broker as its active controller, -1 for none."""
         self._brokers.cluster.zookeeper = controller
+        self._brokers.cluster.revision += 1
+
+    async def isolate(self, broker: int) -> None:
+        """Cut a broker off from the controllers: it answers from the image that it has, and forwards nothing."""
+        cluster = self._brokers.cluster
+        cluster.images[broker] = copy.deepcopy(cluster)
+        self._brokers.rules[:0] = [Rule(broker=broker, request=name, hang=True) for name in FORWARDED]
+        cluster.revision += 1
+
+    async def quorum_ages(self, ages: dict[str, float]) -> None:
+        """Have the active controller report when these brokers caught up with it."""
+        self._brokers.cluster.quorum_ages = {int(broker): age for broker, age in ages.items()}
+        self._brokers.cluster.revision += 1
+
+    async def rejoin(self, broker: int) -> None:
+        """Give a broker that was cut off its controllers back, and remove all rules."""
+        del self._brokers.cluster.images[broker]
+        self._brokers.rules.clear()
         self._brokers.cluster.revision += 1
 
     async def skew(self, seconds: float) -> None:

@@ -26,6 +26,8 @@ class Topic:
     """As `replicas` where it is not given."""
     leaders: dict[int, int] = field(default_factory=dict)
     """Partition to its leader, where that is not the first replica in the ISR."""
+    epochs: dict[int, int] = field(default_factory=dict)
+    """Partition to its leader epoch, 0 for all others."""
     start: int = 0
     end: int = 0
     """The log's end offset at time 0."""
@@ -54,6 +56,7 @@ class Topic:
         """Fill in what follows from the rest, and turn the keys of JSON objects back into numbers."""
         self.isr = self.isr or [list(replicas) for replicas in self.replicas]
         self.lag = {int(broker): messages for broker, messages in self.lag.items()}
+        self.epochs = {int(partition): epoch for partition, epoch in self.epochs.items()}
         self.moves = {int(partition): move for partition, move in self.moves.items()}
 
     @property
@@ -126,10 +129,18 @@ class Description:
         """Rights that the clients lack: `cluster_` or `topic_` and `describe`, `configs` or `write`."""
         self.skew: float | None = None
         """Seconds by which the active controller's clock is ahead; `None` where it does not report its time."""
+        self.quorum_ages: dict[int, float] = {}
+        """Broker to the seconds since it caught up with the active controller; only these are reported."""
+        self.images: dict[int, Description] = {}
+        """Brokers that are cut off from the controllers, with the cluster as they know it."""
         self.revision = 0
         self._first: dict[str, int] = {}
         self._start, self._end, self._bytes, self._tiered, self._due = (np.zeros(0, np.int64) for _ in range(5))
         self._rate: Floats = np.zeros(0)
+
+    def image(self, broker: int) -> "Description":
+        """Return the cluster as a broker knows it."""
+        return self.images.get(broker, self)
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
         """Add topics, or replace those of the same name."""

@@ -9,6 +9,9 @@ from tests.support.scripted.kinds import KINDS, Patched
 from tests.support.scripted.rules import Rule, set_errors
 from tests.support.scripted.timing import Time
 
+FORWARDED = "DescribeQuorum", "ListPartitionReassignments"
+"""Requests that a broker forwards to the active controller."""
+
 RIGHTS = {
     "DescribeLogDirs": "cluster_describe",
     "DescribeQuorum": "cluster_describe",
@@ -81,16 +84,16 @@ class Encoder:
             case "DescribeLogDirs":
                 return replies.log_dirs(cluster, broker, asked, request.version)
             case "DescribeConfigs":
-                return replies.configs(cluster, asked)
+                return replies.configs(cluster.image(broker), asked)
             case "Metadata":
-                return replies.metadata(cluster, asked)
+                return replies.metadata(cluster.image(broker), asked)
         make = {
             "DescribeClientQuotas": replies.quotas,
             "DescribeCluster": replies.describe_cluster,
             "DescribeQuorum": replies.quorum,
             "ListPartitionReassignments": replies.reassignments,
         }
-        return make[request.name](cluster)
+        return make[request.name](cluster.image(broker))
 
     def side(self, broker: int, request: Request) -> str:
         """Return what a ListOffsets is about, `leaders` or `followers`; nothing when both or none."""

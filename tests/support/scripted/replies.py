@@ -73,7 +73,7 @@ def _topic(cluster: Description, topic: Topic) -> Any:
             kind.MetadataResponsePartition(
                 partition_index=partition,
                 leader_id=topic.leader(partition),
-                leader_epoch=0,
+                leader_epoch=topic.epochs.get(partition, 0),
                 replica_nodes=replicas,
                 isr_nodes=topic.isr[partition],
                 offline_replicas=[broker for broker in replicas if broker in fenced],
@@ -220,16 +220,16 @@ def quorum(cluster: Description) -> Any:
     response, node = DescribeQuorumResponse, DescribeQuorumResponse.Node
     kind = response.TopicData.PartitionData
 
+    now = time.time() + (cluster.skew or 0.0)
+    ages = cluster.quorum_ages | ({} if cluster.skew is None and not cluster.quorum_ages else {cluster.controller: 0.0})
+
     def state(replica: int) -> Any:
-        leads = replica == cluster.controller
         return kind.ReplicaState(
             replica_id=replica,
             replica_directory_id=Topic(str(replica), []).id,
             log_end_offset=1000,
             last_fetch_timestamp=-1,
-            last_caught_up_timestamp=int(1000 * (time.time() + cluster.skew))
-            if leads and cluster.skew is not None
-            else -1,
+            last_caught_up_timestamp=int(1000 * (now - ages[replica])) if replica in ages else -1,
         )
 
     partition = kind(

@@ -1,0 +1,126 @@
+"""Which broker leads: the one whose metadata is believed for the whole cluster, and how it is checked."""
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeQuorumRequest
+from kafka_warden.errors import ProtocolError, SourceError, UnsupportedError
+from kafka_warden.model import NO_BROKER, Broker, Optional, Source
+from kafka_warden.poller.asking import PollContext
+from kafka_warden.poller.images import newer
+from kafka_warden.sources.metadata import FENCED_BROKERS, Layout, MetadataQuestion, read_fenced
+
+
+@dataclass(slots=True)
+class Lead:
+    """Metadata first, since all else depends on it."""
+
+    context: PollContext
+
+    async def find_cluster(self) -> None:
+        """Ask for the metadata; leaves `layout` at `None` when no broker answers."""
+        state = self.context.state
+        candidates = state.links.metadata_candidates(state.active, state.lead, state.images)
+
+        async def read(link: BrokerLink, until: float) -> tuple[BrokerLink, Layout]:
+            try:
+                layout = await state.answers.metadata.read(link, until)
+            except Exception:
+                state.links.mark_failed(link, self.context.now())
+                raise
+            if not layout.brokers:
+                state.links.mark_failed(link, self.context.now())
+                raise ProtocolError(f"{link.address} knows no brokers")
+            state.links.mark_ok(link)
+            return link, layout
+
+        found = await self.context.ask_any(Source.METADATA, list(candidates), read)
+        if found is not None:
+            link, layout = found
+            self.context.lead_by(link)
+            state.lead = candidates[link]
+            await self._adopt(layout, link, list(candidates))
+        else:
+            self.context.reach.controller = None
+
+    async def _adopt(self, layout: Layout, lead: BrokerLink, candidates: Sequence[BrokerLink]) -> None:
+        state, answers = self.context.state, self.context.state.answers
+        others = [link for link in candidates if link is not lead and not link.busy]
+        fenced = await self._fenced(lead, others)
+        assigned = frozenset(np.unique(layout.broker).tolist())
+        for broker in answers.update_brokers(layout.brokers, fenced, assigned):
+            state.forget(broker)
+        state.images.keep(state.active)
+        if state.lead is not None:
+            state.links.leave_bootstrap()
+        answers.kafka_version = lead.kafka_version or answers.kafka_version
+        self._find_controller(layout, lead)
+        self.context.layout = answers.adopt(layout)
+        self.context.make_columns(len(layout.partition))
+
+    def _find_controller(self, layout: Layout, lead: BrokerLink) -> None:
+        """In ZooKeeper mode, whose brokers do not know DescribeQuorum, the metadata names it: one of the brokers."""
+        self.context.zookeeper = lead.knows(DescribeQuorumRequest) is False
+        known = self.context.state.answers.brokers.get(layout.controller)
+        if self.context.zookeeper and known is not None and not known.gone:
+            self.context.controller = known.id
+
+    async def _fenced(self, lead: BrokerLink, others: Sequence[BrokerLink]) -> dict[int, Broker]:
+        """Ask for the fenced brokers. Without an answer they are those of before, where it can be known at all."""
+        if not self.context.wants(Optional.FENCED_BROKERS):
+            return {}
+        new = True
+        with contextlib.suppress(SourceError):  # asking meets it again
+            new = await lead.supports(DescribeClusterRequest, FENCED_BROKERS, self.context.soon())
+        # No connection is made only to find that another broker is old, too.
+        candidates = [lead, *(link for link in others if new or link.connected)]
+        fenced = await self.context.ask_any(Source.FENCED_BROKERS, candidates, read_fenced)
+        if fenced is not None:
+            return fenced
+        if isinstance(self.context.outcomes[Source.FENCED_BROKERS, NO_BROKER].fault, UnsupportedError):
+            return {}
+        return {id_: known for id_, known in self.context.state.answers.brokers.items() if known.fenced}
+
+    async def compare(self) -> None:
+        """Compare the metadata of the lead with that of another broker, once a minute or where there is a reason to.
+
+        Call it at the end of the poll: no other question waits for it.
+        """
+        state, clock, lead = self.context.state, self.context.clock, self.context.lead
+        cut_off = self.context.cut_off and self.context.forwarded
+        if lead is None or state.lead is None or self.context.layout is None:
+            return
+        if cut_off:
+            state.links.mark_failed(lead, self.context.now())
+        elif not state.images.suspected and not state.slow_due.due("compared", clock):
+            return
+        others = [
+            id_
+            for id_, broker in state.active.items()
+            if id_ != state.lead and state.links.broker(broker).answered_at >= clock
+        ]
+        if others:
+            state.slow_due.done("compared", clock)
+            await self._compare(lead, state.lead, state.images.next(others))
+
+    async def _compare(self, lead: BrokerLink, lead_id: int, other_id: int) -> None:
+        """Ask another broker, and the lead again if that one is ahead: it may have learned the same since."""
+        images, clock, brokers = self.context.state.images, self.context.clock, (lead_id, other_id)
+        other = await self._metadata(self.context.state.links.broker(self.context.state.active[other_id]))
+        first: Layout | None = self.context.layout
+        if other is None or first is None:
+            return
+        verdict = newer(first, other, brokers)
+        if verdict > 0:
+            first = await self._metadata(lead)
+            verdict = newer(first, other, brokers) if first is not None else 0
+        for broker, behind in zip(brokers, (verdict > 0, verdict < 0), strict=True):
+            images.note(broker, clock if behind else None)
+
+    async def _metadata(self, link: BrokerLink) -> Layout | None:
+        answer = await self.context.attempt(link, MetadataQuestion().read, self.context.soon())
+        return None if isinstance(answer, SourceError) else answer
