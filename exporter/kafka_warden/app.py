@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import queue
+import secrets
 import signal
 import sys
 import threading
@@ -25,6 +26,7 @@ from kafka_warden.parts import build, figures, make_history, make_jmx, poller_se
 from kafka_warden.poller import Poller
 from kafka_warden.reload import Reloader
 from kafka_warden.settings.secrets import FileWatch
+from kafka_warden.sources.metadata import MOST_BROKERS
 from kafka_warden.state import StateFile
 from kafka_warden.timer import Timer
 from kafka_warden.web.health import AT_START, HealthCheck
@@ -90,6 +92,8 @@ class Sidecar:
             make_jmx(config),
             # A broker that died is not fenced yet then: it was no controlled shutdown.
             lost=lambda: self._timer.hasten(),  # noqa: PLW0108  # it is made below
+            # Two instances begin with different brokers: one of them may have lost its controllers.
+            turn=secrets.randbelow(MOST_BROKERS),
         )
         self._history = make_history(config)
         state = StateFile(config.state.path)

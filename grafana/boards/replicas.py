@@ -242,7 +242,7 @@ BROKERS: Final = (
                 About(
                     "Brokers",
                     "State of each broker in the cluster, and whether it answers the sidecar.",
-                    runbooks=("KafkaBrokerUnreachable", "KafkaBrokerFenced"),
+                    runbooks=("KafkaBrokerUnreachable", "KafkaBrokerFenced", "KafkaBrokerMetadataStale"),
                 ),
                 Query(
                     " or ".join(

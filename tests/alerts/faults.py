@@ -58,6 +58,7 @@ WORST_DAY: Final = (
     Timed(worst_day.slow_rolling_restart, "", within=0, watched=60),
     Timed(worst_day.failover, "", within=0, watched=30, pace=FAST),
     Timed(worst_day.fenced, "KafkaBrokerFenced", within=300, watched=60),
+    Timed(worst_day.metadata_stale, "KafkaBrokerMetadataStale", within=150, watched=60),
     Timed(worst_day.log_dir_filling, "KafkaLogDirFilling", within=180, watched=60),
     Timed(sidecar.never_up, "KafkaWardenDown", within=660, watched=60),
 )

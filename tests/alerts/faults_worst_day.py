@@ -135,6 +135,15 @@ def fenced(stage: Stage) -> Iterator[set[Fired]]:
     _whole(stage.cluster)
 
 
+@fault("metadata-stale", "A broker no longer reads the metadata, and its heartbeats go on")
+def metadata_stale(stage: Stage) -> Iterator[set[Fired]]:
+    """The thread that fetches the metadata log stops."""
+    pid = stage.cluster.pids()[VICTIM]
+    with stopped_thread(pid, f"kafka-{VICTIM}-raft-io"):
+        yield {fired("KafkaBrokerMetadataStale", broker=VICTIM)}
+    _whole(stage.cluster)
+
+
 @fault("log-dir-filling", "A log directory is 95 % full")
 def log_dir_filling(stage: Stage) -> Iterator[set[Fired]]:
     """On a small file system of its own."""

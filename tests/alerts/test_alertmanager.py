@@ -101,6 +101,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaClusterUnreachable", {}, "KafkaWardenAccessRefused", {}, False),
     ("KafkaNoActiveController", {}, "KafkaBrokerUnreachable", BROKER, True),
     ("KafkaNoActiveController", {}, "KafkaBrokerFenced", BROKER, True),
+    ("KafkaNoActiveController", {}, "KafkaBrokerMetadataStale", BROKER, True),
     ("KafkaNoActiveController", {}, "KafkaBrokerPartitionLimit", BROKER, False),
     ("KafkaNoActiveController", {}, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaNoActiveController", {}, "KafkaWardenBlind", {}, True),

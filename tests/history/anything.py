@@ -106,6 +106,7 @@ def snapshots(draw: st.DrawFn, clock: float) -> Snapshot:
         controller=draw(st.none() | st.integers(0, 200)),
         kafka_version=draw(st.none() | TEXT),
         offsets_at=draw(by_broker(st.floats(0, 100), 8)),
+        metadata_ages=draw(by_broker(st.floats(0, 100), 8)),
         log_dirs=tuple(draw(st.lists(DIRECTORIES, max_size=3))),
         placed=draw(by_broker(st.dictionaries(NAMED, TEXT, max_size=2))),
         future_replicas=tuple(

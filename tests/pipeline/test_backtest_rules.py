@@ -14,6 +14,7 @@ from tests.support.rules import rules_in
 
 UNANSWERED = {
     "KafkaBrokerFenced": "needs a probe of fenced brokers, which history has no column for",
+    "KafkaBrokerMetadataStale": "its age is its duration: there is no threshold to choose",
     "KafkaClusterUnreachable": "no history is written then",
     "KafkaLogDirFilling": "is about the hours to come; `forecast` finds the day on which a limit is reached",
     "KafkaNoActiveController": "compares brokers within a poll, of which history has the outcome",

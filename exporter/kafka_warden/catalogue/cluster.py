@@ -96,6 +96,12 @@ CLUSTER = (
         ("node", "role"),
         _caught_up,
     ),
+    Metric(
+        "broker_metadata_stale_seconds",
+        "Seconds since the broker's image of the metadata is old, 0 for a current one (DescribeQuorum, Metadata)",
+        BROKER,
+        lambda view: (((str(broker),), age) for broker, age in view.snapshot.metadata_ages.items()),
+    ),
     Metric("cluster_info", "The cluster (Metadata)", ("cluster_id", "kafka_version"), _cluster, Kind.INFO),
     by_broker(
         "broker_partitions",

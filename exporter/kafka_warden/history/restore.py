@@ -62,6 +62,9 @@ def snapshot_of(tables: Mapping[str, Columns]) -> Snapshot:
         controller=poll["controller"],
         kafka_version=poll["kafka_version"],
         offsets_at={row["broker"]: row["offsets_at"] for row in _each(brokers) if not np.isnan(row["offsets_at"])},
+        metadata_ages={
+            row["broker"]: row["metadata_stale"] for row in _each(brokers) if not np.isnan(row["metadata_stale"])
+        },
         log_dirs=_log_dirs(brokers),
         placed=_placed(brokers),
         future_replicas=_future(tables["moves"]),

@@ -111,11 +111,12 @@ class ClusterQuestions:
             except UnsupportedError:
                 raise  # it was not sent
             except SourceError as fault:
-                if not isinstance(fault, AnswerTimeoutError):
+                timed_out = isinstance(fault, AnswerTimeoutError)
+                self.context.cut_off |= timed_out and link is self.context.lead
+                if not timed_out:
                     self._forwarded.append(None)
                 elif proves and not fault.reached:
                     self._forwarded.append(False)
-                    self.context.cut_off |= link is self.context.lead
                 raise
             self._forwarded.append(True)
             self.context.forwarded = True

@@ -19,6 +19,7 @@ from kafka_warden.poller.asking import PollContext, PollerState, Reach
 from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
+from kafka_warden.poller.images import Images
 from kafka_warden.poller.lead import Lead
 from kafka_warden.poller.links import Links
 from kafka_warden.poller.status import StatusBook
@@ -59,7 +60,7 @@ class PollerSettings:
 class Poller:
     """Asks all brokers once per :meth:`poll`. One thread at a time.
 
-    `clock` is that of all times and waits, except those of the JMX child.
+    `clock` is that of all times and waits, except those of the JMX child. `turn` decides which broker is asked first.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Poller:
         jmx: JmxQuestions | None,
         clock: Clock | None = None,
         lost: Callable[[], None] = lambda: None,
+        turn: int = 0,
     ) -> None:
         self._settings = settings
         self.jmx = jmx
@@ -81,6 +83,7 @@ class Poller:
             StatusBook(settings.disabled),
             log_dirs_due=Cadence(settings.log_dirs),
             slow_due=Cadence(settings.slow),
+            images=Images(turn),
             controllers=settings.controllers,
         )
         self._last: Snapshot | None = None

@@ -1,5 +1,6 @@
 """The metadata quorum and its leader, the active controller: DescribeQuorum (KRaft)."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.faults import error_code_fault
@@ -42,8 +43,8 @@ def parse_quorum(reply: Any, address: str) -> Quorum:
         leader_epoch=partition.leader_epoch,
         high_watermark=partition.high_watermark,
         replicas=(
-            *(_replica(state, voter=True) for state in partition.current_voters),
-            *(_replica(state, voter=False) for state in partition.observers),
+            *_replicas(partition.current_voters, voter=True),
+            *_replicas(partition.observers, voter=False),
         ),
         controllers={
             node.node_id: f"{node.listeners[0].host}:{node.listeners[0].port}"
@@ -53,6 +54,9 @@ def parse_quorum(reply: Any, address: str) -> Quorum:
     )
 
 
-def _replica(state: Any, *, voter: bool) -> QuorumReplica:
-    caught_up = state.last_caught_up_timestamp
-    return QuorumReplica(state.replica_id, voter, state.log_end_offset, caught_up / 1000 if caught_up >= 0 else None)
+def _replicas(states: Iterable[Any], *, voter: bool) -> Iterator[QuorumReplica]:
+    """Make one member of each node. Of two directory ids of a node (KIP-853: a replaced disk), the newer log counts."""
+    newest = {state.replica_id: state for state in sorted(states, key=lambda state: state.log_end_offset)}
+    for node, state in sorted(newest.items()):
+        caught_up = state.last_caught_up_timestamp
+        yield QuorumReplica(node, voter, state.log_end_offset, caught_up / 1000 if caught_up >= 0 else None)

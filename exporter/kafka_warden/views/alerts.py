@@ -35,6 +35,7 @@ UNAVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
 STUCK: Final = "KafkaReassignmentStuck"
 NEVER_ENDS: Final = "KafkaReassignmentWillMissItsTime"
 OUT_OF_SYNC: Final = "KafkaReplicasOutOfSync"
+METADATA_STALE: Final = "KafkaBrokerMetadataStale"
 PARTITION_LIMIT: Final = "KafkaBrokerPartitionLimit"
 LOG_DIR_OFFLINE: Final = "KafkaLogDirOffline"
 LOG_DIR_FILLING: Final = "KafkaLogDirFilling"
@@ -92,6 +93,8 @@ def of_replica(state: str | None, out_of_sync_seconds: float | None) -> str | No
 def _broker(row: rows.BrokerRow) -> Iterator[str | None]:
     if row.state is not None and row.state in UNAVAILABLE:
         yield UNAVAILABLE[row.state][1]
+    elif row.metadata_stale_seconds:
+        yield METADATA_STALE
     if (row.partition_headroom or 0) < 0:
         yield PARTITION_LIMIT
 

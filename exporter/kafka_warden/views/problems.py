@@ -8,6 +8,7 @@ from kafka_warden.views.alerts import (
     JMX,
     LOG_DIR_FILLING,
     LOG_DIR_OFFLINE,
+    METADATA_STALE,
     MUTATIONS,
     NEVER_ENDS,
     OFFLINE,
@@ -110,6 +111,11 @@ def _brokers(views: Views) -> Iterator[Problem]:
         who = "Broker {} is" if len(brokers) == 1 else "Brokers {} are"
         sentence = f"{who.format(_listed(brokers))} {text}."
         yield _problem(f"broker_{state}", sentence, None, "brokers", alert)
+    stale = {str(row.broker): row.metadata_stale_seconds for row in views.brokers.rows if METADATA_STALE in alerts(row)}
+    if stale:
+        text = f"Old metadata: broker {_listed(stale)}. Other brokers are asked about the cluster."
+        longest = max(age or 0.0 for age in stale.values())
+        yield _problem("broker_metadata_stale", text, longest, "brokers", METADATA_STALE)
     over = [str(row.broker) for row in views.brokers.rows if PARTITION_LIMIT in alerts(row)]
     if over:
         text = f"Above the partition limit: broker {_listed(over)}."

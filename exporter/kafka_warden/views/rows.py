@@ -76,6 +76,7 @@ class BrokerRow:
     host: Annotated[str | None, LabelOf("broker_info", "host")]
     rack: Annotated[str | None, LabelOf("broker_info", "rack")]
     state: Annotated[str | None, LabelOf("broker_state", "state")]
+    metadata_stale_seconds: Annotated[float | None, Of("broker_metadata_stale_seconds")]
     replicas: Annotated[float | None, Of("broker_replicas")]
     leaders: Annotated[float | None, Of("broker_leaders")]
     partitions: Annotated[float | None, Of("broker_partitions")]

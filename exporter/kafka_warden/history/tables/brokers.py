@@ -32,7 +32,13 @@ def _rows(poll: Poll) -> Entities[Host]:
 def broker_ids(poll: Poll) -> list[int]:
     """List the id of every broker that the poll has any value of."""
     snapshot = poll.snapshot
-    known = {*snapshot.brokers, *poll.derived.indexed.brokers.tolist(), *snapshot.offsets_at, *snapshot.placed}
+    known = {
+        *snapshot.brokers,
+        *poll.derived.indexed.brokers.tolist(),
+        *snapshot.offsets_at,
+        *snapshot.placed,
+        *snapshot.metadata_ages,
+    }
     return sorted({*known, *snapshot.log_gaps, *snapshot.broker_beans, *(each.broker for each in snapshot.log_dirs)})
 
 
@@ -151,6 +157,14 @@ _RAW: Final = (
         ("snapshot.offsets_at",),
         lambda poll, item: poll.snapshot.offsets_at.get(item.id),
         unit="monotonic s",
+    ),
+    column(
+        "metadata_stale",
+        DOUBLE,
+        "time for which its image of the metadata has been old; 0 for a current one, null if that is unknown",
+        ("snapshot.metadata_ages",),
+        lambda poll, item: poll.snapshot.metadata_ages.get(item.id),
+        unit="s",
     ),
     column(
         "log_dirs",
