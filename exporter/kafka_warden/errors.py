@@ -254,6 +254,16 @@ class ProtocolError(SourceError):
     reason = "protocol"
 
 
+class InvalidRequestError(ProtocolError):
+    """The process answers that it cannot answer such a request."""
+
+
+class MisdirectedError(ProtocolError):
+    """Another broker answers at the address of this one, or it cannot be known which one does."""
+
+    reached = None
+
+
 class TooLargeError(SourceError):
     """The reply was larger than the largest that is accepted."""
 

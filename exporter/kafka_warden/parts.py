@@ -2,11 +2,13 @@
 
 import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from kafka_warden.catalogue import Build, Figures
 from kafka_warden.clients.agents.session import AgentSession
+from kafka_warden.clients.jmx.protocol import Kind, Question
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
@@ -61,15 +63,15 @@ def poller_settings(config: Config) -> PollerSettings:
 
 def make_jmx(config: Config) -> JmxQuestions | None:
     """Make the JMX questions, if there is an address to ask. The JVM starts with the first poll."""
-    return JmxQuestions(jmx_plan(config), jmx_session(config)) if config.jmx.enabled else None
+    return JmxQuestions(jmx_plan(config), jmx_session(config, QUESTIONS)) if config.jmx.enabled else None
 
 
-def jmx_session(config: Config) -> JmxSession | AgentSession:
+def jmx_session(config: Config, questions: Mapping[Kind, Question]) -> JmxSession | AgentSession:
     """Make what reads beans: a JVM over RMI, or the HTTP servers of agents."""
     tls = config.jmx.tls
     if config.jmx.source == RMI:
-        return JmxSession(QUESTIONS, tls=tls.files())
-    return AgentSession(QUESTIONS, config.jmx.path, tls.context if tls.ca_file is not None else None)
+        return JmxSession(questions, tls=tls.files())
+    return AgentSession(questions, config.jmx.path, tls.context if tls.ca_file is not None else None)
 
 
 def jmx_plan(config: Config) -> JmxPlan:

@@ -186,6 +186,17 @@ def test_advertised_port_that_is_closed(doctor: ScriptedDoctor) -> None:
     doctor.one("KW-BROKER", "broker 3: ", "refused the connection", "advertised.listeners")
 
 
+def test_advertised_address_of_another_broker(doctor: ScriptedDoctor) -> None:
+    """All brokers have that of broker 1; then one of them has it, by another name."""
+    port = doctor.brokers.ports[1]
+    for broker in (2, 3):
+        doctor.brokers.do("advertise", broker=broker, host="127.0.0.1", port=port)
+    doctor.one("KW-BROKER", f"brokers 1, 2, 3 advertise the same address 127.0.0.1:{port}", "advertised.listeners")
+    doctor.brokers.do("advertise", broker=3, host="localhost", port=port)
+    doctor.brokers.do("advertise", broker=2, host="127.0.0.1", port=doctor.brokers.ports[2])
+    doctor.one("KW-BROKER", "broker 3: ", "another broker answers at the advertised address", "advertised.listeners")
+
+
 def _advertise(doctor: ScriptedDoctor, host: str, port: int) -> None:
     """Add a broker that is described with this address; nothing listens for it."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")

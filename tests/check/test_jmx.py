@@ -82,9 +82,24 @@ NO_JAVA = (
 """The child on a machine without Java."""
 
 
+BYTES = """
+kafka_server_brokertopicmetrics_bytesin_total 1
+kafka_server_brokertopicmetrics_replicationbytesin_total 1
+kafka_server_replicamanager_isrshrinks_total 1
+"""
+FETCHERS = 'kafka_server_replicafetchermanager_deadthreadcount{clientId="Replica"} 0\n'
+STATE = 'kafka_server_KafkaServer_Value{name="BrokerState"} 3\n'
+THROTTLES = "kafka_server_FollowerReplication_byte_rate 0\n"
+CONTROLLER = """
+kafka_controller_kafkacontroller_activecontrollercount 1
+kafka_controller_controllerstats_uncleanleaderelections_total 0
+kafka_controller_controllereventmanager_eventqueuetimems{quantile="0.50"} 0
+"""
+
+
 def test_agents(doctor: ScriptedDoctor) -> None:
     """No JVM is started: an agent answers, one is at another path, and one is not there."""
-    page = b'kafka_server_KafkaServer_Value{name="BrokerState"} 3\n'
+    page = f"{BYTES}{FETCHERS}{STATE}{THROTTLES}".encode()
     with answering({"/metrics": page}) as (url, _):
         address = url.removeprefix("http://")
         doctor.config["jmx"] = {"source": "http", "brokers": {1: address}}
@@ -94,3 +109,45 @@ def test_agents(doctor: ScriptedDoctor) -> None:
         doctor.one("KW-JMX", "answers 404 to /other", "jmx.path")
         doctor.config["jmx"] = {"source": "http", "brokers": {1: f"127.0.0.1:{free_port()}"}}
         doctor.one("KW-JMX", "cannot be connected to", "agent")
+
+
+@pytest.mark.parametrize(
+    ("kind", "page", "missing"),
+    [
+        ("brokers", STATE + BYTES, "4 attributes, none of: replication throttles, replica fetchers"),
+        (
+            "brokers",
+            STATE + THROTTLES,
+            "none of: bytes in and out, bytes of replication, ISR changes, replica fetchers",
+        ),
+        (
+            "controllers",
+            f"{CONTROLLER}kafka_server_controllermutation_user_ada_client_id_app_tokens 5\n",
+            "none of: controller mutations",
+        ),
+        ("controllers", CONTROLLER.splitlines()[1], "none of: controller event queue"),
+    ],
+)
+def test_rules_that_leave_beans_out(doctor: ScriptedDoctor, kind: str, page: str, missing: str) -> None:
+    """Groups that each such process has are named, and where to find rules for them."""
+    with answering({"/metrics": page.encode()}) as (url, _):
+        doctor.config["jmx"] = {
+            "source": "http",
+            kind: {100 if kind == "controllers" else 1: url.removeprefix("http://")},
+        }
+        doctor.one("KW-JMX", missing, "docs/agents.md", result="warning")
+
+
+def test_beans_that_need_not_be_there(doctor: ScriptedDoctor) -> None:
+    """No follower fetches from broker 3, nothing is in remote storage, and no client has a quota."""
+    with ExitStack() as stack:
+        (broker, _), (controller, _) = (
+            stack.enter_context(answering({"/metrics": page.encode()}))
+            for page in (BYTES + FETCHERS + STATE, CONTROLLER)
+        )
+        doctor.config["jmx"] = {
+            "source": "http",
+            "brokers": {3: broker.removeprefix("http://")},
+            "controllers": {100: controller.removeprefix("http://")},
+        }
+        assert doctor.wrong() == {}

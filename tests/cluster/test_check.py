@@ -2,7 +2,7 @@
 
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,18 @@ def test_a_plain_cluster_is_healthy(cluster: Cluster, tmp_path: Path, capsys: py
     assert {each["result"] for each in found} == {"ok"}
     assert len([each for each in found if each["code"] == "KW-JMX"]) == len(cluster.nodes)
     assert {"KW-CLOCK", "KW-CONTROLLER", "KW-JMX-JMXQUERY"} <= {each["code"] for each in found}
+
+
+def test_brokers_without_the_reporter_of_jmx(
+    make_cluster: Callable[..., Cluster], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They have no beans of Kafka's own metrics, such as throttled rates, and the controller has."""
+    cluster = make_cluster(brokers=2, broker_properties={"metric.reporters": ""})
+    cluster.admin.create_topic("checked", partitions=2, replication_factor=2)
+    found = [each for each in look(cluster, tmp_path, capsys).checks() if each["code"] == "KW-JMX"]
+    assert [each["result"] for each in found] == ["warning", "warning", "ok"]
+    assert "none of Kafka's own metrics: replication throttles, throttled requests" in found[0]["message"]
+    assert "metric.reporters" in found[0]["fix"]
 
 
 def test_a_plain_cluster_that_is_broken(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,13 +40,20 @@ def test_the_metadata_comes_first(broker: Broker, expected: BrokerState) -> None
     assert _state(broker, STOPPING, 10.0, answers=True) is expected
 
 
-def _state(broker: Broker, beans: dict[str, float] | None, at: float, *, answers: bool) -> BrokerState:
+def test_rules_of_an_agent_may_leave_the_bean_out() -> None:
+    """A reading that ends within the poll, as the first one does, says no more than a later one."""
+    assert _state(Broker(1, "h", 1), STOPPING, 10.0, answers=True, every=60.0) is BrokerState.ACTIVE
+
+
+def _state(
+    broker: Broker, beans: dict[str, float] | None, at: float, *, answers: bool, every: float = 0.0
+) -> BrokerState:
     derived = judge(
         snapshot(
             {"t": [Partition(replicas=(1,))]},
             clock=10.0,
             brokers={1: broker},
-            broker_beans={} if beans is None else {1: ProcessBeans(at, beans)},
+            broker_beans={} if beans is None else {1: ProcessBeans(at, beans, every=every)},
             status={(Source.OFFSETS, "1"): answered(10.0) if answers else SILENT},
         )
     )

@@ -35,6 +35,53 @@ def test_a_fenced_broker_is_not_asked(polled: Polling) -> None:
     assert polled.down() == {}
 
 
+def share_address(polled: Polling) -> None:
+    """Let all brokers advertise the address of broker 1."""
+    for broker in (2, 3):
+        polled.brokers.do("advertise", broker=broker, host="127.0.0.1", port=polled.brokers.ports[1])
+
+
+def test_brokers_that_advertise_one_address(polled: Polling) -> None:
+    """One process answers there, which counts once: only a broker itself answers for its configuration."""
+    share_address(polled)
+    with capture_logs() as logs:
+        snapshot = polled.poll()
+    assert set(snapshot.offsets_at) == {1}
+    hosts = snapshot.replicas.broker
+    assert (snapshot.replicas.end[hosts == 1] >= 0).all()
+    assert (snapshot.replicas.end[hosts != 1] < 0).all()
+    assert polled.down() == {
+        f"{source}{broker}": "protocol" for source in ("offsets", "log_dirs", "configs") for broker in (2, 3)
+    }
+    shared = f"brokers 1, 2, 3 advertise the same address 127.0.0.1:{polled.brokers.ports[1]}: another broker answers"
+    assert [entry["broker"] for entry in logs if shared in entry["error"] and entry["source"] == "offsets"] == [
+        "2",
+        "3",
+    ]
+
+    for broker in (2, 3):
+        polled.brokers.do("advertise", broker=broker, host="127.0.0.1", port=polled.brokers.ports[broker])
+    assert set(polled.poll().offsets_at) == {1, 2, 3}
+    assert polled.down() == {}
+
+
+def test_brokers_that_advertise_one_address_and_are_all_unproven(polled: Polling) -> None:
+    """Without the right to read configurations, none of them is known to be the one that answers."""
+    share_address(polled)
+    polled.brokers.do("deny", rights=["cluster_configs"])
+    snapshot = polled.poll()
+    assert snapshot.offsets_at == {}
+    assert (snapshot.replicas.end < 0).all()
+    assert {f"offsets{broker}" for broker in (1, 2, 3)} <= polled.down().keys()
+
+
+def test_an_address_that_leads_to_another_broker(polled: Polling) -> None:
+    """A tunnel to the wrong broker, for example: nothing that it answers counts."""
+    polled.brokers.do("advertise", broker=2, host="localhost", port=polled.brokers.ports[1])
+    assert set(polled.poll(after=60).offsets_at) == set(polled.poll().offsets_at) == {1, 3}
+    assert polled.down() == dict.fromkeys(("offsets2", "log_dirs2", "configs2"), "protocol")
+
+
 def test_a_broker_that_left_is_shown_for_as_long_as_replicas_are_assigned_to_it(polled: Polling) -> None:
     """Then it is forgotten with all its sources, and is a new one when it comes back."""
     polled.brokers.do("remove_brokers", brokers=[3])

@@ -154,8 +154,7 @@ def test_slow_and_absent_brokers_do_not_make_it_a_failure(started: Polling) -> N
     started.brokers.rule(2, "DescribeLogDirs", hang=True)
     started.poll(ASK_AGAIN)
     assert started.took >= DEADLINE
-    # The next question to this broker has no time left.
-    assert (absent(started), started.down()) == (RIGHTS["cluster_describe"], {"configs2": "timeout"})
+    assert (absent(started), started.down()) == (RIGHTS["cluster_describe"], {})
     started.brokers.rule(hang=True)
     started.poll_any()
     assert absent(started) == RIGHTS["cluster_describe"]

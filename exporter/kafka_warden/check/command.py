@@ -150,8 +150,8 @@ def _check_cluster(config: Config, report: Report, chosen: set[str]) -> None:
     if reached is not None and _compares_login(config):
         _check_librdkafka(config, report)
     if config.jmx.enabled and "jmx" in chosen:
-        known = ({}, set[str]()) if reached is None else (reached.layout.brokers, reached.unreachable)
-        check_jmx(config, *known, report)
+        layout, unreachable = (None, set[str]()) if reached is None else (reached.layout, reached.unreachable)
+        check_jmx(config, layout, unreachable, report)
 
 
 def _check_librdkafka(config: Config, report: Report) -> None:

@@ -22,7 +22,7 @@ from kafka_warden.config import Config
 from kafka_warden.errors import AuthorizationError, SourceError, UnsupportedError
 from kafka_warden.model import Broker, Optional
 from kafka_warden.settings.strict import Address
-from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced
+from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced, shared_addresses
 
 REQUESTS: Final[Mapping[Any, tuple[str, str, Optional]]] = {
     ListPartitionReassignmentsRequest: ("2.4", "moves", Optional.REASSIGNMENTS),
@@ -176,6 +176,10 @@ async def _brokers(
     reached: Reached, connector: Connector, report: Report, failures: Mapping[Address, Failed | None]
 ) -> None:
     """Connect to each broker at its advertised listener, and log in. What failed before is not repeated."""
+    shared = shared_addresses(reached.layout.brokers.values())
+    for text in dict.fromkeys(shared.values()):
+        fix = "set advertised.listeners of each broker to an address of its own"
+        report.error("KW-BROKER", "", text, fix)
 
     async def check(broker: Broker) -> None:
         link = connector.link(broker.host, broker.port)
@@ -191,7 +195,7 @@ async def _brokers(
         if found.silent:
             reached.unreachable.add(broker.host)
 
-    await asyncio.gather(*map(check, reached.layout.brokers.values()))
+    await asyncio.gather(*(check(broker) for broker in reached.layout.brokers.values() if broker.id not in shared))
     if reached.brokers:
         answering, listed = len(reached.brokers), len(reached.layout.brokers)
         report.ok("KW-BROKER", "", f"{answering} of {listed} brokers answer at their advertised listeners")

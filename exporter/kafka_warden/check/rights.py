@@ -19,7 +19,7 @@ from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeQuorumRequest, MetadataRequest
 from kafka_warden.config import Config
-from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, UnsupportedError
+from kafka_warden.errors import AuthorizationError, MisdirectedError, ProtocolError, SourceError, UnsupportedError
 from kafka_warden.model import Optional, Quorum
 from kafka_warden.sources.configs import read_broker_config, read_controller_window, read_topic_configs
 from kafka_warden.sources.log_dirs import read_log_dirs
@@ -88,7 +88,9 @@ class Rights:
             pass  # KW-VERSION reports it
         except SourceError as fault:
             asked = "KW-BROKER" if subject else "KW-CONTROLLER"
-            self.report.error(asked, subject, f"{what}: {fault}", "look into its log")
+            misdirected = isinstance(fault, MisdirectedError)
+            fix = f"correct advertised.listeners of {subject}" if misdirected else "look into its log"
+            self.report.error(asked, subject, f"{what}: {fault}", fix)
         else:
             self.answered.add(code)
             return answer

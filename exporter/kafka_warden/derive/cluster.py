@@ -90,7 +90,7 @@ def _state(snapshot: Snapshot, broker: int) -> BrokerState:
     if status is None or not status.up:
         return BrokerState.UNANSWERING
     beans = snapshot.broker_beans.get(broker)
-    if beans is None or beans.at < snapshot.clock or "process_start_time" not in beans.values:
-        return BrokerState.ACTIVE
+    if beans is None or beans.at < snapshot.clock or beans.every or "process_start_time" not in beans.values:
+        return BrokerState.ACTIVE  # rules of an agent may leave the bean out
     # A shutdown hook of Kafka (kafka-jmx-shutdown-hook) unregisters this bean as soon as the process gets SIGTERM.
     return BrokerState.ACTIVE if "broker_state" in beans.values else BrokerState.SHUTTING_DOWN

@@ -13,13 +13,13 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.errors import AnswerTimeoutError, FencedError, SourceError
+from kafka_warden.errors import AnswerTimeoutError, FencedError, MisdirectedError, SourceError
 from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Floats, Longs, Optional, Source
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
 from kafka_warden.sources.log_dirs import LogDirs, read_log_dirs
-from kafka_warden.sources.metadata import Layout
+from kafka_warden.sources.metadata import Layout, shared_addresses
 from kafka_warden.sources.offsets import read_copy_due, read_ends, read_starts, read_tiered
 from kafka_warden.sources.replies import RowIndex, index_rows
 
@@ -46,6 +46,8 @@ class BrokerQuestions:
     """Rows that each broker leads of topics with remote storage."""
     _due: Floats = field(default_factory=lambda: np.zeros(0))
     """(T,) Unix time before which records are to be copied by now, 0 without such a limit."""
+    _shared: dict[int, str] = field(default_factory=dict)
+    """Brokers that have no address of their own, with a sentence on it."""
     _unfinished: int = 0
     """Brokers that may still answer for their offsets."""
     _followers_due: set[int] = field(default_factory=set)
@@ -58,7 +60,9 @@ class BrokerQuestions:
         self._remote = self.rows.remote(self.layout, state.answers.copied_topics())
         if self._remote:
             self._due = state.answers.copies_due(self.layout.topics, state.network.clock.time())
-        for broker in state.answers.brokers.values():
+        brokers = state.answers.brokers.values()
+        self._shared = shared_addresses(broker for broker in brokers if not (broker.fenced or broker.gone))
+        for broker in brokers:
             if broker.fenced or broker.gone:
                 self._not_asked(broker)
                 if broker.fenced:
@@ -86,7 +90,7 @@ class BrokerQuestions:
             self._give_up(broker)
             return
         await self.cluster_known.wait()
-        await self._ask_disks_and_config(broker, link, until)
+        await self._ask_config_and_disks(broker, link, until)
 
     async def _ask_offsets(self, broker: int, link: BrokerLink, until: float) -> bool:
         answered = await self._followed(broker, link, until)
@@ -147,14 +151,36 @@ class BrokerQuestions:
 
         return bool(await self.context.ask(Source.OFFSETS, str(broker), link, read, until))
 
-    async def _ask_disks_and_config(self, broker: int, link: BrokerLink, until: float) -> None:
-        """Ask for the contents of the broker's log directories and for its configuration, where they are due."""
-        if self.context.wants(Optional.LOG_DIRS, broker):
-            await self._log_dirs_due(broker, link, until)
+    async def _ask_config_and_disks(self, broker: int, link: BrokerLink, until: float) -> None:
+        """Ask for the broker's configuration and for the contents of its log directories, where they are due."""
         if self.context.wants(Optional.BROKER_CONFIGS, broker):
             await self._config_due(broker, link, until)
+        if (fault := self._misdirected(broker)) is not None:
+            self._discard(broker, fault)
+            return
+        if self.context.wants(Optional.LOG_DIRS, broker):
+            await self._log_dirs_due(broker, link, until)
         if broker in self._remote:
             await self._copy_due(broker, link, until)
+
+    def _misdirected(self, broker: int) -> MisdirectedError | None:
+        """Return why the answers may be those of another broker. Only a broker itself answers for its configuration."""
+        outcome = self.context.outcomes.get((Source.CONFIGS, str(broker)))
+        fault, shared = None if outcome is None else outcome.fault, self._shared.get(broker)
+        if isinstance(fault, MisdirectedError):
+            return fault if shared is None else MisdirectedError(f"{shared}: {fault}")
+        if shared is not None and (outcome is None or fault is not None):
+            return MisdirectedError(f"{shared}, and it is not known which of them answers there")
+        return None
+
+    def _discard(self, broker: int, fault: MisdirectedError) -> None:
+        """Drop what was answered in this poll for a broker, by another one."""
+        context, rows = self.context, self.rows.hosted[broker].rows
+        context.ends[rows] = context.tiered[rows] = UNKNOWN
+        for times in (context.followers_at, context.leaders_asked_at, context.offsets_at):
+            times.pop(broker, None)
+        context.note(Source.OFFSETS, str(broker), context.now(), fault)
+        self._note_optional(broker, fault)
 
     async def _copy_due(self, broker: int, link: BrokerLink, until: float) -> None:
         """Ask which records are young enough not to be copied yet, for some of the partitions with such a limit.
@@ -185,7 +211,7 @@ class BrokerQuestions:
         state = self.context.state
         failing = state.book.failing(Source.CONFIGS, str(broker))
         watched = self.context.watched(self.layout).any() or is_limited(state.answers.broker_configs.get(broker))
-        if failing or watched or state.slow_due.due(("broker", broker), self.context.clock):
+        if failing or watched or broker in self._shared or state.slow_due.due(("broker", broker), self.context.clock):
             await self._broker_config(broker, link, until)
 
     async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:

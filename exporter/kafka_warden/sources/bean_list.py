@@ -1,10 +1,11 @@
-"""The complete list of what is read over JMX: short name, bean, attribute, unit.
+"""The complete list of what is read over JMX: short name, bean, attribute, unit, in groups.
 
 It has no per-partition beans, so it has the same length on every broker. docs/metrics.md says when each bean exists and
 what it counts. A bean that is absent is looked for again every 2 s at most, with a cheap call.
 """
 
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from kafka_warden.clients.jmx.protocol import Kind
@@ -28,9 +29,39 @@ class Bean:
 class ClientBeans:
     """The beans of all clients of one quota type. `attributes`: bean's attribute to (short name, factor)."""
 
+    name: str
     pattern: str
     attributes: dict[str, tuple[str, float]]
     where: Kind
+
+
+class When(Enum):
+    """When a process has beans of a group."""
+
+    ALWAYS = auto()
+    FOLLOWED = auto()
+    """Once a follower fetches from the broker: it is in sync only if it does."""
+    SOMETIMES = auto()
+    """In some versions, or while there is something to measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Beans that rules of an agent, or `metric.reporters`, give or leave out together.
+
+    `when` is that of one of them at least. `own`: Kafka's own metrics, which JmxReporter makes
+    beans; the others are Yammer's, which are beans in any case.
+    """
+
+    name: str
+    beans: tuple[Bean, ...]
+    when: When = When.ALWAYS
+    own: bool = False
+
+    @property
+    def where(self) -> Kind:
+        """The kind of process that has them."""
+        return self.beans[0].where
 
 
 def _counts(prefix: str, names: dict[str, str]) -> tuple[Bean, ...]:
@@ -51,6 +82,12 @@ _BYTES = _counts(
     {
         "bytes_in_total": "BytesInPerSec",
         "bytes_out_total": "BytesOutPerSec",
+    },
+)
+
+_REPLICATION_BYTES = _counts(
+    "kafka.server:type=BrokerTopicMetrics",
+    {
         "replication_bytes_in_total": "ReplicationBytesInPerSec",
         "replication_bytes_out_total": "ReplicationBytesOutPerSec",
         "reassignment_bytes_in_total": "ReassignmentBytesInPerSec",
@@ -93,7 +130,7 @@ _TIERED = (
     ),
 )
 
-_REPLICAS = (
+_ISR = (
     *_counts(
         "kafka.server:type=ReplicaManager",
         {
@@ -107,44 +144,48 @@ _REPLICAS = (
             "under_min_isr_partition_count": "UnderMinIsrPartitionCount",
         },
     ),
-    *_values(
-        "kafka.server:type=ReplicaFetcherManager",
-        {
-            "fetcher_failed_partitions_count": "FailedPartitionsCount",
-            "fetcher_dead_thread_count": "DeadThreadCount",
-        },
-        suffix=",clientId=Replica",
-    ),
-    *_values("kafka.server:type=KafkaServer", {"broker_state": "BrokerState"}),
 )
 
-_CONTROLLER = (
-    *_values(
-        "kafka.controller:type=KafkaController",
-        {
-            "active_controller_count": "ActiveControllerCount",
-            "active_broker_count": "ActiveBrokerCount",
-            "fenced_broker_count": "FencedBrokerCount",
-            "offline_partitions_count": "OfflinePartitionsCount",
-        },
-        where="controller",
-    ),
+_FETCHERS = _values(
+    "kafka.server:type=ReplicaFetcherManager",
+    {
+        "fetcher_failed_partitions_count": "FailedPartitionsCount",
+        "fetcher_dead_thread_count": "DeadThreadCount",
+    },
+    suffix=",clientId=Replica",
+)
+
+_BROKER_STATE = _values("kafka.server:type=KafkaServer", {"broker_state": "BrokerState"})
+
+_CONTROLLER = _values(
+    "kafka.controller:type=KafkaController",
+    {
+        "active_controller_count": "ActiveControllerCount",
+        "active_broker_count": "ActiveBrokerCount",
+        "fenced_broker_count": "FencedBrokerCount",
+        "offline_partitions_count": "OfflinePartitionsCount",
+    },
+    where="controller",
+)
+
+_UNCLEAN_ELECTIONS = (
     Bean(
         "unclean_leader_elections_total",
         "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
         "Count",
         "controller",
     ),
-    *(
-        Bean(
-            f"event_queue_time_p{percentile}",
-            "kafka.controller:type=ControllerEventManager,name=EventQueueTimeMs",
-            f"{percentile}thPercentile",
-            "controller",
-            MILLISECONDS,
-        )
-        for percentile in (50, 75, 95, 98, 99, 999)
-    ),
+)
+
+_EVENT_QUEUE = tuple(
+    Bean(
+        f"event_queue_time_p{percentile}",
+        "kafka.controller:type=ControllerEventManager,name=EventQueueTimeMs",
+        f"{percentile}thPercentile",
+        "controller",
+        MILLISECONDS,
+    )
+    for percentile in (50, 75, 95, 98, 99, 999)
 )
 
 _START_TIME = tuple(
@@ -153,9 +194,23 @@ _START_TIME = tuple(
 )
 """Unix seconds. It changes with every restart, which resets counts to 0."""
 
-BEANS: Final[tuple[Bean, ...]] = (*_THROTTLED_RATES, *_BYTES, *_TIERED, *_REPLICAS, *_CONTROLLER, *_START_TIME)
+GROUPS: Final = (
+    Group("replication throttles", _THROTTLED_RATES, When.FOLLOWED, own=True),
+    Group("bytes in and out", _BYTES),
+    Group("bytes of replication", _REPLICATION_BYTES),
+    Group("tiered storage", _TIERED, When.SOMETIMES),
+    Group("ISR changes", _ISR),
+    Group("replica fetchers", _FETCHERS),
+    Group("broker state", _BROKER_STATE),
+    Group("controller state", _CONTROLLER),
+    Group("unclean leader elections", _UNCLEAN_ELECTIONS, When.SOMETIMES),
+    Group("controller event queue", _EVENT_QUEUE),
+)
+
+BEANS: Final[tuple[Bean, ...]] = (*(bean for group in GROUPS for bean in group.beans), *_START_TIME)
 
 MUTATIONS: Final = ClientBeans(
+    "controller mutations",
     "kafka.server:type=ControllerMutation,*",
     {
         "tokens": ("tokens", 1.0),
@@ -167,6 +222,11 @@ MUTATIONS: Final = ClientBeans(
 """KIP-599, on the active controller; the bean without a client, which has `queue-size` only, gives nothing."""
 
 REQUESTS: Final = ClientBeans(
-    "kafka.server:type=Request,*", {"throttle-time": ("throttle_time", MILLISECONDS)}, where="broker"
+    "throttled requests",
+    "kafka.server:type=Request,*",
+    {"throttle-time": ("throttle_time", MILLISECONDS)},
+    where="broker",
 )
 """Throttle time of clients on the broker that they are connected to: request quotas, and in KRaft mutation quotas."""
+
+CLIENTS: Final = (MUTATIONS, REQUESTS)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeConfigsRequest
-from kafka_warden.errors import ProtocolError, SourceError
+from kafka_warden.errors import InvalidRequestError, MisdirectedError, ProtocolError, SourceError
 from kafka_warden.model import UNLIMITED, BrokerConfig, ControllerWindow, Limit, Origin, Side, TopicConfig
 
 TOPIC: Final = 2
@@ -86,9 +86,12 @@ async def read_broker_config(link: BrokerLink, broker: int, timeout_at: float) -
     """Ask a broker for its own configuration; another broker cannot answer for it.
 
     Raises:
+        MisdirectedError: another broker answered.
         SourceError: it did not answer, or may not.
     """
     answer = await _read(link, BROKER, [str(broker)], BROKER_KEYS, timeout_at)
+    if isinstance(answer[1], InvalidRequestError):
+        raise MisdirectedError(f"another broker answers at the advertised address of broker {broker}: {answer[1]}")
     config = parse_broker_config(_only(answer, str(broker), link.address))
     return replace(config, kafka_version=link.kafka_version)
 

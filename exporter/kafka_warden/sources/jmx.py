@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from kafka_warden.clients.jmx.protocol import BeanQuery, BeanRow, Kind, Question, RawBeans, Scalar
 from kafka_warden.model import ClientBean, ProcessBeans
-from kafka_warden.sources.bean_list import BEANS, MUTATIONS, REQUESTS, ClientBeans
+from kafka_warden.sources.bean_list import BEANS, CLIENTS, MUTATIONS, REQUESTS, ClientBeans
 
 
 def _question(where: Kind) -> Question:
@@ -16,7 +16,7 @@ def _question(where: Kind) -> Question:
     for bean in BEANS:
         if bean.where == where:
             beans.setdefault(bean.object_name, []).append(bean.attribute)
-    patterns = (clients for clients in (MUTATIONS, REQUESTS) if clients.where == where)
+    patterns = (clients for clients in CLIENTS if clients.where == where)
     return Question(
         beans=tuple(BeanQuery(name, tuple(attributes)) for name, attributes in beans.items()),
         patterns=tuple(BeanQuery(clients.pattern, tuple(clients.attributes)) for clients in patterns),

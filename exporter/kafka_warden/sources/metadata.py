@@ -1,5 +1,6 @@
 """Brokers, topics and replicas: Metadata, and DescribeCluster for fenced brokers."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -46,6 +47,19 @@ class Layout:
     def keys(self) -> Keys:
         """Keys of its rows."""
         return Keys(self.topics, self.topic_ids, self.topic, self.number, self.partition, self.broker)
+
+
+def shared_addresses(brokers: Iterable[Broker]) -> dict[int, str]:
+    """Return a sentence for each broker that advertises the address of another one: only one process answers there."""
+    sharing: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for broker in brokers:
+        sharing[broker.host.lower(), broker.port].append(broker.id)
+    return {
+        broker: f"brokers {', '.join(map(str, sorted(ids)))} advertise the same address {host}:{port}"
+        for (host, port), ids in sharing.items()
+        if len(ids) > 1
+        for broker in ids
+    }
 
 
 class MetadataQuestion:

@@ -11,6 +11,7 @@ from kafka_warden.clients.agents.prometheus import read_page
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, RawBeans
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import ClientBean
+from kafka_warden.sources.bean_list import MUTATIONS
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 
 
@@ -40,7 +41,6 @@ def read(page: str, kind: str = "broker") -> RawBeans:
             2,
         ),
         ("broker", "java_lang_Runtime_StartTime 1.795E12", "process_start_time", 1.795e9),
-        ("broker", "process_start_time_seconds 1.795E9", "process_start_time", 1.795e9),
         (
             "broker",
             "kafka_server_RemoteLogManager_remote_copy_throttle_time_max 250",
@@ -72,10 +72,33 @@ def test_a_number(kind: str, line: str, name: str, value: float) -> None:
     assert parse_beans(read(f"# TYPE x untyped\n{line}\nkafka_x 1\n", kind)).values == {name: value}
 
 
+AGENT = 'jmx_exporter_build_info{name="jmx_prometheus_javaagent",version="1.0.1"} 1\n'
+STANDALONE = AGENT.replace("javaagent", "httpserver")
+JVM = "java_lang_Runtime_StartTime 1.795E12\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "started"),
+    [
+        (AGENT, {"process_start_time": 1.7e9}),
+        ("", {}),
+        (STANDALONE, {}),
+        (JVM, {"process_start_time": 1.795e9}),
+        (JVM + STANDALONE, {"process_start_time": 1.795e9}),
+        (JVM + AGENT, {"process_start_time": 1.795e9}),
+    ],
+)
+def test_start_of_the_process(page: str, started: dict[str, float]) -> None:
+    """It is that of the process with the beans: an exporter beside the broker has a start time of its own."""
+    for lines in (f"process_start_time_seconds 1.7E9\n{page}", f"{page}process_start_time_seconds 1.7E9\n"):
+        assert parse_beans(read(f"{lines}kafka_x 1\n")).values == started
+
+
 @pytest.mark.parametrize(
     "line",
     [
         'kafka_server_BrokerTopicMetrics_Count{name="BytesInPerSec",topic="orders"} 7.0',
+        "process_start_time_seconds 1.795E9\nkafka_x 1",
         'kafka_server_brokertopicmetrics_bytesin_total{topic="orders"} 7.0',
         'kafka_server_BrokerTopicMetrics_OneMinuteRate{name="BytesInPerSec"} 7.0',
         'kafka_server_ReplicaAlterLogDirsManager_Value{clientId="ReplicaAlterLogDirs",name="DeadThreadCount"} 1',
@@ -104,6 +127,37 @@ def test_clients() -> None:
     }
 
 
+def test_clients_by_the_examples_of_jmx_exporter() -> None:
+    """The type of the bean is a label, in which the examples before 0.18 also put the user."""
+    page = (
+        'kafka_server_quota_tokens{clientId="app",resource="ControllerMutation",user="ada%40x"} -5.0\n'
+        'kafka_server_quota_mutation_rate{clientId="app",resource="ControllerMutation",user="ada%40x"} 2.5\n'
+        'kafka_server_quota_tokens{clientId="\\"a, user=b\\"",resource="ControllerMutation, user=\\"c, d\\""} 1.0\n'
+        'kafka_server_quota_tokens{resource="ControllerMutation",user="eve"} 3.0\n'
+        'kafka_server_quota_throttle_time{clientId="app",resource="Produce"} 4.0\n'
+        'kafka_server_quota_tokens{clientId="app"} 4.0\n'
+    )
+    found = read(page, "controller")
+    assert set(map(str, parse_beans(found).mutations)) == {
+        str(ClientBean("ada@x", "app", {"tokens": -5.0, "mutation_rate": 2.5})),
+        str(ClientBean("c, d", "a, user=b", {"tokens": 1.0})),
+        str(ClientBean("eve", None, {"tokens": 3.0})),
+    }
+    assert found.unreadable == frozenset()
+
+
+def test_clients_in_names_of_metrics() -> None:
+    """The example for KRaft puts user and client id there, in lower case: they cannot be read, and that is known."""
+    page = (
+        "kafka_server_controllermutation_user_ada_client_id_app_tokens 5.0\n"
+        "kafka_server_controllermutation_queue_size 0.0\n"
+        "kafka_server_request_client_id_app_throttle_time 0.0\n"
+    )
+    found = read(page, "controller")
+    assert (found.unreadable, found.rows) == (frozenset({MUTATIONS.pattern}), {})
+    assert read("kafka_server_controllermutation_queue_size 0.0\n", "controller").unreadable == frozenset()
+
+
 def test_many_clients() -> None:
     """No more than over RMI; the others are counted."""
     page = "".join(f'kafka_server_Request_throttle_time{{client_id="c{n}"}} 1\n' for n in range(MAX_ROWS + 3))
@@ -121,7 +175,7 @@ def test_more_clients_than_memory_is_for(monkeypatch: pytest.MonkeyPatch) -> Non
         for name in ("throttle_time", "tokens")
         for n in range(count)
     )
-    found = read(f"{page}process_start_time_seconds 5\n", "controller")
+    found = read(f"{page}java_lang_Runtime_StartTime 5000\n", "controller")
     assert {len(row.values) for rows in found.rows.values() for row in rows} == {2}
     assert (sum(map(len, found.rows.values())), found.left_out) == (MAX_ROWS, count - MAX_ROWS)
     assert found.values["java.lang:type=Runtime", "StartTime"] == 5000
@@ -169,6 +223,7 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, line: str, most: int) -> None:
         "Exporter is healthy.\n",
         "<html>\nkafka\n</html>\n",
         "# TYPE node_load1 gauge\nnode_load1 0.5\nprocess_start_time_seconds 1.795E9\n",
+        STANDALONE,
     ],
 )
 def test_no_page(page: str) -> None:

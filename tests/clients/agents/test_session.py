@@ -307,19 +307,20 @@ def test_jolokia_is_asked_with_its_protocol() -> None:
 
 
 def test_a_login() -> None:
-    """Basic authentication: to a host that is named, or that is this machine."""
+    """Basic authentication."""
     with answering({"/metrics": PAGE}) as (url, seen):
-        one = target(url, user="monitor", password=Secret(PASSWORD), named=False)
+        one = target(url, user="monitor", password=Secret(PASSWORD))
         assert number(ask(session(), one)) == 4
     assert seen[0][1]["Authorization"] == "Basic bW9uaXRvcjpjYW5hcnktYWdlbnQ="
 
 
 def test_a_password_is_not_sent_in_clear_to_a_host_of_the_metadata() -> None:
-    """Only the metadata names it."""
-    one = JmxTarget("broker 1", "broker.example", 1, "monitor", Secret(PASSWORD), named=False)
-    answer = ask(session(), one)
+    """Only the metadata names it. On this machine any user can listen."""
+    with answering({"/metrics": PAGE}) as (url, seen):
+        answer = ask(session(), target(url, user="monitor", password=Secret(PASSWORD), named=False))
     assert isinstance(answer, TlsError)
     assert "jmx.tls.ca_file" in str(answer)
+    assert seen == []
 
 
 @pytest.mark.parametrize(

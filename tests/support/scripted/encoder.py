@@ -84,7 +84,7 @@ class Encoder:
             case "DescribeLogDirs":
                 return replies.log_dirs(cluster, broker, asked, request.version)
             case "DescribeConfigs":
-                return replies.configs(cluster.image(broker), asked)
+                return replies.configs(cluster.image(broker), broker, asked)
             case "Metadata":
                 return replies.metadata(cluster.image(broker), asked)
         make = {

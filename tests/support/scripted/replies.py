@@ -21,7 +21,7 @@ from tests.support.scripted.description import Description, Topic
 from tests.support.scripted.kinds import MARK, Patched
 
 UNKNOWN_PARTITION: Final = 3
-TOPIC_DENIED, CLUSTER_DENIED, NOT_CONTROLLER, STORAGE_ERROR = 29, 31, 41, 56
+TOPIC_DENIED, CLUSTER_DENIED, NOT_CONTROLLER, INVALID_REQUEST, STORAGE_ERROR = 29, 31, 41, 42, 56
 READ, WRITE, DESCRIBE = 3, 4, 8
 """Authorized operations."""
 CONTROLLER_DEFAULTS: Final = {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
@@ -157,12 +157,12 @@ def log_dirs(cluster: Description, broker: int, request: Any, version: int) -> P
     return Patched(body, lambda now: cluster.sizes(where, behind, now))
 
 
-def configs(cluster: Description, request: Any) -> Any:
-    """What the resources have set, as far as it was asked for."""
+def configs(cluster: Description, broker: int, request: Any) -> Any:
+    """What the resources have set, as far as it was asked for. A broker answers for no other one."""
     kind = DescribeConfigsResponse.DescribeConfigsResult
     results = []
     for resource in request.resources:
-        values, source, error = _values(cluster, resource)
+        values, source, error = _values(cluster, broker, resource)
         wanted = values if resource.configuration_keys is None else resource.configuration_keys
         results.append(
             kind(
@@ -187,7 +187,7 @@ def configs(cluster: Description, request: Any) -> Any:
     return DescribeConfigsResponse(results=results)
 
 
-def _values(cluster: Description, resource: Any) -> tuple[Mapping[str, str] | None, int, int]:
+def _values(cluster: Description, broker: int, resource: Any) -> tuple[Mapping[str, str] | None, int, int]:
     """Return the values of a resource, their source, and the error code."""
     name, topic_kind = resource.resource_name, resource.resource_type == TOPIC
     if ("topic_configs" if topic_kind else "cluster_configs") in cluster.denied:
@@ -195,10 +195,12 @@ def _values(cluster: Description, resource: Any) -> tuple[Mapping[str, str] | No
     if resource.resource_type == TOPIC and name in cluster.topics:
         topic = cluster.topics[name]
         return (None if topic.config_error else topic.config), 1, topic.config_error
+    if resource.resource_type != TOPIC and name != str(broker):
+        return None, 2, INVALID_REQUEST
     if resource.resource_type != TOPIC and name == str(cluster.controller):
         return CONTROLLER_DEFAULTS, 5, 0
-    if resource.resource_type != TOPIC and int(name) in cluster.brokers:
-        return cluster.brokers[int(name)].config, 2, 0
+    if resource.resource_type != TOPIC and broker in cluster.brokers:
+        return cluster.brokers[broker].config, 2, 0
     return None, 2, UNKNOWN_PARTITION
 
 

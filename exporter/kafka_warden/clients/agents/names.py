@@ -1,7 +1,8 @@
 """What beans are called in Prometheus format.
 
-The agent of jmx_exporter names them by its rules. Two kinds of names are known: those without any naming rule (a plain
-`.*`, and Amazon MSK), and those of Strimzi's rules. Rules decide about upper case, so names are compared without it.
+The agent of jmx_exporter names them by its rules. Known are the names without any naming rule (a plain `.*`, and Amazon
+MSK), those of Strimzi's rules, and those of jmx_exporter's own examples for Kafka. Rules decide about upper case, so
+names are compared without it.
 """
 
 import re
@@ -18,9 +19,17 @@ LONGEST_NAME: Final = 4096
 _OTHER: Final = re.compile(r"[^a-z0-9_]+")
 _PERCENTILE: Final = re.compile(r"(\d+)thPercentile")
 _PER_SECOND: Final = re.compile(r"PerSec\w*$")
-_START: Final = ("java.lang:type=Runtime", "StartTime")
+START: Final = ("java.lang:type=Runtime", "StartTime")
 START_TIME: Final = "process_start_time_seconds"
-"""Every agent has it, also where its rules name no bean of the JVM."""
+"""Of the process that serves the page. The agent has it also where its rules name no bean of the JVM."""
+MILLISECONDS: Final = 1000.0
+"""In its second, as `START` has it."""
+BUILD: Final = "jmx_exporter_build_info"
+"""Names the program that serves the page. Only the agent runs in the process whose beans it has."""
+AGENT: Final = "jmx_prometheus_javaagent"
+_KEYS: Final = "user", "client_id"
+_QUOTA: Final = "kafka_server_quota_"
+"""Begins the names of clients' beans by jmx_exporter's examples, whose label `resource` is the type of the bean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +47,10 @@ class Names:
 
     exact: Mapping[tuple[str, Labels], Number]
     """By name and all labels."""
-    of_clients: Mapping[str, Number]
-    """By name; `bean` is the pattern, and the labels are the keys of the bean's name."""
+    of_clients: Mapping[tuple[str, str | None], Number]
+    """By name and label `resource`; `bean` is the pattern, and the other labels are the keys of the bean's name."""
+    in_names: Mapping[str, str]
+    """Beginnings of names in which a rule has put user and client id, and the pattern of these beans."""
 
     @classmethod
     def of(cls, question: Question) -> "Names":
@@ -50,18 +61,20 @@ class Names:
             for attribute in bean.attributes
             for key in _names(bean.name, attribute)
         }
-        if any(bean.name == _START[0] for bean in question.beans):
-            exact[START_TIME, frozenset()] = Number(*_START, 1000.0)
         clients = {
-            _metric(pattern.name.split(",", 1)[0].replace(":type=", "_"), attribute): Number(pattern.name, attribute)
+            key: Number(pattern.name, attribute)
             for pattern in question.patterns
             for attribute in pattern.attributes
+            for key in _names_of_clients(pattern.name, attribute)
         }
-        return cls(exact, clients)
+        in_names = {
+            f"{_metric(*_type(pattern.name))}_{key}_": pattern.name for pattern in question.patterns for key in _KEYS
+        }
+        return cls(exact, clients, in_names)
 
     def wanted(self) -> frozenset[str]:
         """Return the names, in lower case."""
-        return frozenset({*(name for name, _ in self.exact), *self.of_clients})
+        return frozenset({BUILD, START_TIME, *(name for name, _ in (*self.exact, *self.of_clients))})
 
 
 def label(name: str) -> str:
@@ -88,6 +101,18 @@ def _names(bean: str, attribute: str) -> Iterator[tuple[str, Labels]]:
         yield _metric(domain, kind, f"{_PER_SECOND.sub('', name)}_total"), _labels(properties)
     else:
         yield _metric(domain, kind, name), _labels(properties)
+
+
+def _names_of_clients(pattern: str, attribute: str) -> Iterator[tuple[str, str | None]]:
+    """Yield the names of an attribute of clients' beans, with the label `resource` of each."""
+    domain, kind = _type(pattern)
+    yield _metric(domain, kind, attribute), None
+    yield _metric(f"{_QUOTA}{attribute}"), kind
+
+
+def _type(pattern: str) -> tuple[str, str]:
+    domain, _, kind = pattern.removesuffix(",*").partition(":type=")
+    return domain, kind
 
 
 def _labels(properties: Mapping[str, str]) -> Labels:

@@ -57,6 +57,7 @@ MOST_JSON: Final = 6 << 20
 """Bytes of an answer of Jolokia. The names of 20,000 clients are some 2 MB, and what 1,000 of them answer 1 MB."""
 JOLOKIA: Final = "/jolokia"
 """End of a path behind which Jolokia is."""
+PROMETHEUS: Final = "prometheus"
 
 
 @dataclass(slots=True)
@@ -106,7 +107,7 @@ class AgentSession:
     @property
     def source(self) -> str:
         """What the numbers come from."""
-        return "jolokia" if self.path.rstrip("/").endswith(JOLOKIA) else "prometheus"
+        return "jolokia" if self.path.rstrip("/").endswith(JOLOKIA) else PROMETHEUS
 
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Answer]:
         """Return the latest answer of each; start the readings that are due.

@@ -109,6 +109,8 @@ class RawBeans:
     """Seconds that the reading took, where that is not the time since it was asked for."""
     every: float = 0.0
     """Seconds until the next reading, where that may be later than the next poll."""
+    unreadable: frozenset[str] = frozenset()
+    """Patterns of which there are beans whose names cannot be read: an agent's rules made them ambiguous."""
 
 
 def encode(message: Hello | Request | Reply | Mapping[str, Any]) -> bytes:

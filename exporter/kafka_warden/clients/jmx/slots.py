@@ -1,6 +1,5 @@
 """State of each target between two polls, and what one poll waits for. Used under a lock."""
 
-import ipaddress
 import logging
 from dataclasses import dataclass
 from typing import Final
@@ -36,15 +35,10 @@ class JmxTarget:
     password: SecretSource | None = None
     kind: Kind = "broker"
     named: bool = True
-    """Whether the configuration names the host, not only the metadata."""
+    """Whether the configuration names the host, not only the metadata. Only then the password may go without TLS.
 
-    @property
-    def trusted(self) -> bool:
-        """Whether it may be sent the password without TLS: a host that the user named, or this machine."""
-        try:
-            return self.named or ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host.lower() == "localhost"
+    No exception for loopback: any user of this machine can listen there.
+    """
 
     @property
     def place(self) -> Place:
@@ -58,7 +52,7 @@ def refuse_clear_password(target: JmxTarget) -> None:
     Raises:
         TlsError: it is one.
     """
-    if not target.trusted:
+    if not target.named:
         raise TlsError(
             f"JMX at {target.host}:{target.port} would get the password in clear, and only the metadata names"
             " this host: set jmx.tls.ca_file, or name the address in jmx.brokers"

@@ -12,6 +12,7 @@ from kafka_warden.errors import (
     AuthenticationError,
     AuthorizationError,
     ConnectTimeoutError,
+    InvalidRequestError,
     ProtocolError,
     RefusedError,
     SourceError,
@@ -95,4 +96,4 @@ def error_code_fault(
         return UnsupportedError(text)
     if issubclass(kind, kafka_errors.RequestTimedOutError):
         return AnswerTimeoutError(text)
-    return ProtocolError(text)
+    return (InvalidRequestError if issubclass(kind, kafka_errors.InvalidRequestError) else ProtocolError)(text)
