@@ -138,9 +138,9 @@ def _add_plan(commands: Any) -> None:
         "--inbound", type=Path, metavar="FILE", help="inbound rates of kafka-warden pipeline plan --inbound"
     )
     plan.add_argument("--rollback", type=Path, metavar="FILE", help="write the current assignment to this file")
-    plan.add_argument("--topic", metavar="NAME", help="topic to create")
-    plan.add_argument("--partitions", metavar="NUMBER", help="partitions of that topic")
-    plan.add_argument("--replication-factor", metavar="NUMBER", help="replication factor of that topic")
+    plan.add_argument("--topic", metavar="NAME", help="topic to create, or to add partitions to")
+    plan.add_argument("--partitions", metavar="NUMBER", help="partitions of that topic at the end")
+    plan.add_argument("--replication-factor", metavar="NUMBER", help="replication factor of a new topic")
     plan.add_argument("--output", choices=("text", "json"), default="text", help="format of the result (default: text)")
 
 

@@ -78,7 +78,7 @@ class Shell:
         }
         bin_directory = directory / "bin"
         bin_directory.mkdir()
-        _write_tools(bin_directory, cluster.settings.version)
+        write_tools(bin_directory, cluster.settings.version)
         _script(bin_directory / "journalctl", f"exec cat {sidecar.log_file}")
         _script(bin_directory / "systemctl", f"echo {sidecar.pid}")
         (directory / ".curlrc").write_text("insecure\nmax-time = 10\n")
@@ -119,7 +119,8 @@ def main_classes(version: str) -> dict[str, str]:
     return MAIN | {tool: before for tool, since, before in MOVED if release(version) < since}
 
 
-def _write_tools(directory: Path, version: str) -> None:
+def write_tools(directory: Path, version: str) -> None:
+    """Write scripts that run Kafka's tools of a version, with the names that they have in its `bin`."""
     java = f"exec java {' '.join(FLAGS)} -cp '{jars.tools(version)}/*'"
     for tool, main in main_classes(version).items():
         _script(directory / f"{tool}.sh", f'{java} {main} "$@"')

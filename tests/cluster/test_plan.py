@@ -101,7 +101,7 @@ def test_a_creation_fits_or_not(cluster: Cluster, tmp_path: Path) -> None:
 
     fits = json.loads(creation(cluster, tmp_path, 2, 3, limits=limits).stdout)
     refused = creation(cluster, tmp_path, 30, 3, code=1, limits=limits)
-    exists = creation(cluster, tmp_path, 1, 1, name="there", code=2)
+    exists = creation(cluster, tmp_path, 2, 2, name="there", code=2)
     cluster.admin.create_topic("new", 2, 3)
     after = json.loads(creation(cluster, tmp_path, 1, 1, name="later").stdout)
 
@@ -111,7 +111,7 @@ def test_a_creation_fits_or_not(cluster: Cluster, tmp_path: Path) -> None:
         broker["broker"]: broker["partitions_before"] for broker in after["brokers"]
     }
     assert json.loads(refused.stdout)["problems"][0].startswith("the brokers have room for")
-    assert "has this topic already" in exists.stderr
+    assert "there: has 2 partitions already" in exists.stderr
 
 
 def plan_of(cluster: Cluster, folder: Path, moves: Files, *arguments: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kafka_warden.errors import TopicError
 from kafka_warden.model import Broker, Snapshot
-from kafka_warden.planning.commands import Where
+from kafka_warden.planning.commands import Where, creation_commands
 from kafka_warden.planning.creation import Creation, plan_creation
 from kafka_warden.planning.document import creation_document
 from kafka_warden.planning.placement import place_by_rack, room_by_rack
@@ -31,7 +31,12 @@ def hosting(*counts: int) -> Snapshot:
 
 
 def create(
-    seen: Snapshot, partitions: int, factor: int, limit: float = 10, cluster_limit: float = math.inf, name: str = "new"
+    seen: Snapshot,
+    partitions: int,
+    factor: int | None,
+    limit: float = 10,
+    cluster_limit: float = math.inf,
+    name: str = "new",
 ) -> Creation:
     """Plan a creation."""
     return plan_creation(seen, name, partitions, factor, limit, cluster_limit)
@@ -85,7 +90,6 @@ def test_brokers_that_are_down_take_nothing() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("on-1", "has this topic already"),
         ("a b", "not a valid topic name"),
         ("", "not a valid topic name"),
         ("..", "not a valid topic name"),
@@ -135,6 +139,58 @@ def test_kafka_may_put_more_than_an_even_share_on_a_broker(
     assert (short.assignment is not None) == short.fits
     text = f"may put {most} replicas of it on one broker, which is too many: assign as below.\n"
     assert (text in creation_text(short, WHERE)) == short.fits
+
+
+ORDERS = cluster({"a.b": [sized([1, 2], 0), sized([2, 3], 0)], "on-4": [sized([4], 0)] * 9}, more=range(1, 5))
+
+
+def test_more_partitions_of_a_topic() -> None:
+    """Room is that of a new topic with the partitions that are added, with as many replicas as the others."""
+    found = create(ORDERS, 5, None, name="a.b")
+    new = create(ORDERS, 3, 2)
+
+    assert (found.existing, found.partitions, found.total, found.factor) == (((1, 2), (2, 3)), 3, 5, 2)
+    assert (found.brokers, found.most_by_kafka, found.cluster_before) == (new.brokers, new.most_by_kafka, 11)
+    text = creation_text(found, WHERE)
+    assert text.startswith("FITS  a.b: 3 more partitions, 5 in all, with 2 replicas\n  Messages with a key go to other")
+    assert (found.assignment is None, create(ORDERS, 5, 2, name="a.b")) == (False, found)
+    assert not create(ORDERS, 5, 2, cluster_limit=13, name="a.b").fits
+    document = creation_document(found, WHERE)
+    assert (document["partitions_before"], document["partitions"]) == (2, 5)
+    assert document["cluster"]["partitions_after"] == 14
+
+
+def test_the_command_that_adds_partitions() -> None:
+    """The tool takes the name as a pattern, and the assignment of all partitions, of which it skips the first."""
+    tool = r"kafka-topics.sh --bootstrap-server a:9092 --alter --topic 'a\.b' --partitions"
+    assigned = [command.line for command in creation_commands(create(ORDERS, 4, None, name="a.b"), WHERE)]
+    free = [command.line for command in creation_commands(create(ORDERS, 4, None, math.inf, name="a.b"), WHERE)]
+
+    assert assigned == [f"{tool} 4 --replica-assignment 1:2,2:3,1:3,1:2"]
+    assert free == [f"{tool} 4"]
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions", "factor", "message"),
+    [
+        ("a.b", 2, None, "a.b: has 2 partitions already; Kafka only adds some, so give a larger number"),
+        ("a.b", 4, 3, "a.b: its partitions have 2 replicas, and new ones get as many; leave --replication-factor out"),
+        ("new", 4, None, "new: the cluster has no such topic; a new one needs --replication-factor"),
+        ("uneven", 4, None, "uneven: its partitions have different numbers of replicas, and Kafka takes that of any"),
+        ("moves", 4, None, "moves: a move of it is in progress, whose new replicas Kafka would count; wait for its"),
+        ("__consumer_offsets", 60, None, "the partitions of this internal topic cannot change"),
+    ],
+)
+def test_partitions_that_cannot_be_added(name: str, partitions: int, factor: int | None, message: str) -> None:
+    """The message says what to change."""
+    topics = {
+        "__consumer_offsets": [sized([1], 0)],
+        "a.b": [sized([1, 2], 0), sized([2, 1], 0)],
+        "moves": [sized([1, 2], 0, adding=[2])],
+        "uneven": [sized([1, 2], 0), sized([1], 0)],
+    }
+    with pytest.raises(TopicError, match=message):
+        create(cluster(topics), partitions, factor, name=name)
 
 
 APART = "with the replicas of a partition in different racks, the racks have room for"

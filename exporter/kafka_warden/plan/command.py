@@ -55,11 +55,13 @@ class MoveRequest:
 
 @dataclass(frozen=True, slots=True)
 class CreationRequest:
-    """A request for the plan of a new topic."""
+    """A request for the plan of a new topic, or of more partitions of one."""
 
     topic: str
     partitions: int
-    factor: int
+    """At the end."""
+    factor: int | None
+    """`None` for that of a topic that exists."""
 
 
 def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool) -> int:
@@ -68,7 +70,7 @@ def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool
     Raises:
         ConfigError: the configuration lacks an option that the request needs.
         ReassignmentError: the file cannot be planned.
-        TopicError: the topic exists, or its name is not allowed.
+        TopicError: Kafka refuses the name, or the number of partitions or replicas.
         IncompleteError: data from the cluster is missing.
     """
     configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)

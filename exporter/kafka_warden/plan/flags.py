@@ -31,7 +31,7 @@ def read(flags: Mapping[str, Any]) -> MoveRequest | CreationRequest:
     if flags["topic"] is not None:
         return _creation(flags)
     if flags["reassignment"] is None:
-        raise ConfigError("plan: give --reassignment FILE, or --topic NAME --partitions P --replication-factor R")
+        raise ConfigError("plan: give --reassignment FILE, or --topic NAME --partitions P")
     return _move(flags)
 
 
@@ -55,9 +55,8 @@ def _move(flags: Mapping[str, Any]) -> MoveRequest:
 
 
 def _creation(flags: Mapping[str, Any]) -> CreationRequest:
-    for name in _OF_TOPICS:
-        if flags[name] is None:
-            raise ConfigError(f"--topic: needs {flag_name(name)}")
+    if flags["partitions"] is None:
+        raise ConfigError("--topic: needs --partitions")
     read = read_values(flags, {"partitions": values.whole_number, "replication_factor": values.whole_number})
     if read["partitions"] > MOST_PARTITIONS:
         raise ConfigError(f"--partitions: expected {MOST_PARTITIONS} or less, got {read['partitions']}")

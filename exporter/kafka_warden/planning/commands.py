@@ -176,12 +176,18 @@ def metric_checks(plan: MovePlan) -> tuple[tuple[str, str], ...]:
 
 
 def creation_commands(creation: Creation, where: Where) -> tuple[Command, ...]:
-    """Return the command that creates the topic, if it fits."""
+    """Return the command that creates the topic, or adds the partitions, if they fit."""
     if not creation.fits:
         return ()
-    shape = ["--partitions", str(creation.partitions), "--replication-factor", str(creation.factor)]
-    if creation.assignment is not None:
-        shape = ["--replica-assignment", ",".join(":".join(map(str, brokers)) for brokers in creation.assignment)]
+    partitions, factor = str(creation.total), str(creation.factor)
+    assigned = [":".join(map(str, brokers)) for brokers in (*creation.existing, *(creation.assignment or ()))]
+    assignment = [] if creation.assignment is None else ["--replica-assignment", ",".join(assigned)]
+    if creation.existing:
+        # Only for --create is it a name. Here it is a pattern, and the tool skips the partitions that exist.
+        pattern = creation.topic.replace(".", r"\.")
+        options = ["--alter", "--topic", pattern, "--partitions", partitions, *assignment]
+        return (Command("alter", "add the partitions", _line(where, TOPICS, options)),)
+    shape = assignment or ["--partitions", partitions, "--replication-factor", factor]
     options = ["--create", "--topic", creation.topic, *shape]
     return (Command("create", "create the topic", _line(where, TOPICS, options)),)
 

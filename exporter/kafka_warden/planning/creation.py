@@ -1,4 +1,4 @@
-"""Whether a new topic fits: KIP-578's limits, which Kafka itself ignores (judgement.md 8)."""
+"""Whether a new topic, or more partitions of one, fit: KIP-578's limits, which Kafka ignores (judgement.md 8)."""
 
 import math
 import re
@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
 
 from kafka_warden.errors import TopicError
 from kafka_warden.formulas import limits
@@ -30,10 +32,13 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """The plan for a new topic."""
+    """The plan for a new topic, or for more partitions of one."""
 
     topic: str
+    existing: tuple[tuple[int, ...], ...]
+    """Broker ids of the partitions that exist; empty for a new topic."""
     partitions: int
+    """To create."""
     factor: int
     brokers: Mapping[int, Count]
     """By id; only brokers that are up."""
@@ -53,20 +58,33 @@ class Creation:
     """Whether the replicas of a partition are in different racks."""
 
     @property
+    def total(self) -> int:
+        """Partitions at the end."""
+        return len(self.existing) + self.partitions
+
+    @property
     def fits(self) -> bool:
         """Whether it can be created within all limits."""
         return not self.reasons
 
 
 def plan_creation(
-    snapshot: Snapshot, topic: str, partitions: int, factor: int, broker_limit: float, cluster_limit: float
+    snapshot: Snapshot, topic: str, total: int, factor: int | None, broker_limit: float, cluster_limit: float
 ) -> Creation:
-    """Plan a new topic. A limit is `+inf` if none is configured.
+    """Plan a topic with `total` partitions, or more partitions of one. A limit is `+inf` if none is configured.
+
+    `factor` may be `None` for a topic that exists: its partitions have one.
 
     Raises:
-        TopicError: the topic exists, or its name is not allowed.
+        TopicError: Kafka refuses the name, or the number of partitions or replicas.
     """
-    _check_name(snapshot, topic)
+    existing = _existing(snapshot, topic)
+    factor = _factor(snapshot, topic, existing, factor)
+    partitions = total - len(existing)
+    if partitions <= 0:
+        raise TopicError(
+            f"{topic}: has {len(existing)} partitions already; Kafka only adds some, so give a larger number"
+        )
     up = sorted(broker.id for broker in snapshot.brokers.values() if not (broker.gone or broker.fenced))
     hosted = count_replicas(snapshot)
     before = [hosted[broker] for broker in up]
@@ -83,6 +101,7 @@ def plan_creation(
     assign = placed is not None and most > min(headroom)
     return Creation(
         topic=topic,
+        existing=existing,
         partitions=partitions,
         factor=factor,
         brokers={
@@ -100,9 +119,44 @@ def plan_creation(
     )
 
 
+def _existing(snapshot: Snapshot, topic: str) -> tuple[tuple[int, ...], ...]:
+    """Return the broker ids of each partition of a topic, adding ones included; nothing for a new topic."""
+    if topic not in snapshot.topics:
+        return ()
+    partitions, replicas = snapshot.partitions, snapshot.replicas
+    rows = np.flatnonzero(partitions.topic == snapshot.topics.index(topic))
+    if not limits.is_counted(topic):
+        raise TopicError(
+            f"{topic}: the partitions of this internal topic cannot change: Kafka computes with their number"
+        )
+    if partitions.reassigning[rows].any():
+        raise TopicError(
+            f"{topic}: a move of it is in progress, whose new replicas Kafka would count; wait for its end"
+        )
+    bounds = np.searchsorted(replicas.partition, [*rows, rows[-1] + 1])
+    return tuple(tuple(brokers.tolist()) for brokers in np.split(replicas.broker, bounds)[1:-1])
+
+
+def _factor(snapshot: Snapshot, topic: str, existing: Sequence[Sequence[int]], wanted: int | None) -> int:
+    if not existing:
+        _check_name(snapshot, topic)
+        if wanted is None:
+            raise TopicError(f"{topic}: the cluster has no such topic; a new one needs --replication-factor")
+        return wanted
+    factors = {len(replicas) for replicas in existing}
+    if len(factors) > 1:
+        raise TopicError(
+            f"{topic}: its partitions have different numbers of replicas, and Kafka takes that of any of them"
+        )
+    (factor,) = factors
+    if wanted not in {None, factor}:
+        raise TopicError(
+            f"{topic}: its partitions have {factor} replicas, and new ones get as many; leave --replication-factor out"
+        )
+    return factor
+
+
 def _check_name(snapshot: Snapshot, topic: str) -> None:
-    if topic in snapshot.topics:
-        raise TopicError(f"{topic}: the cluster has this topic already; give the name of a new one")
     if not _NAME.fullmatch(topic) or topic in {".", ".."} or len(topic) > _LONGEST_NAME:
         raise TopicError(
             f"{topic}: not a valid topic name; use up to {_LONGEST_NAME} letters, digits, dots, underscores and hyphens"

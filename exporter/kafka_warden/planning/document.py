@@ -85,7 +85,7 @@ def move_document(plan: MovePlan, inbound: InboundRates, where: Where | None) ->
 
 
 def creation_document(creation: Creation, where: Where) -> dict[str, Any]:
-    """Return the plan for a new topic."""
+    """Return the plan for a new topic, or for more partitions of one."""
     why = _Reasons()
     return {
         "format": FORMAT,
@@ -93,7 +93,8 @@ def creation_document(creation: Creation, where: Where) -> dict[str, Any]:
         "verdict": str(Verdict.POSSIBLE if creation.fits else Verdict.IMPOSSIBLE),
         "problems": list(creation.reasons),
         "topic": creation.topic,
-        "partitions": creation.partitions,
+        "partitions_before": len(creation.existing),
+        "partitions": creation.total,
         "replication_factor": creation.factor,
         "counted": creation.counted,
         "cluster": {

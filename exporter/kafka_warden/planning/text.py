@@ -53,9 +53,10 @@ def _to_run(plan: MovePlan, where: Where, rollback: str) -> Iterable[str]:
 
 
 def creation_text(creation: Creation, where: Where) -> str:
-    """Return the plan for a new topic."""
-    shape = f"{in_count(creation.partitions, 'partition')} with {in_count(creation.factor, 'replica')}"
-    what = f"{creation.topic}: {shape}"
+    """Return the plan for a new topic, or for more partitions of one."""
+    more = f"{in_count(creation.partitions, 'more partition')}, {creation.total} in all," if creation.existing else ""
+    shape = more or in_count(creation.partitions, "partition")
+    what = f"{creation.topic}: {shape} with {in_count(creation.factor, 'replica')}"
     verdict = f"FITS  {what}" if creation.fits else f"DOES NOT FIT  {what}\n" + _bullets(creation.reasons)
     if not creation.counted:
         verdict += "\n  The limits do not count this topic (KIP-578)."
@@ -64,6 +65,8 @@ def creation_text(creation: Creation, where: Where) -> str:
             "\n  No limit is configured: set limits.max_broker_partitions and limits.max_partitions."
             " KIP-578 recommends 4000 and 200000."
         )
+    if creation.fits and creation.existing:
+        verdict += "\n  Messages with a key go to other partitions than before: the order per key ends."
     if creation.fits and not math.isinf(creation.broker_limit):
         verdict += f"\n  {_placed(creation)}"
     cluster = (
