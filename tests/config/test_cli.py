@@ -12,6 +12,7 @@ import pytest
 from kafka_warden import cli
 from kafka_warden.errors import IncompleteError
 from kafka_warden.settings.secrets import Secret
+from kafka_warden.standard_streams import write
 from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
@@ -156,3 +157,9 @@ def test_error_lines_have_no_terminal_escapes(
 
     assert cli.main(["check"]) == 3
     assert capsys.readouterr().err == ("kafka-warden: broker 2 has /bad\\x1b]0;owned\\x07\\x1b[2J and \\u202eno more\n")
+
+
+def test_output_has_no_terminal_escapes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines stay lines."""
+    write("one\x1b[2J\ntwo \u2028 three\n")
+    assert capsys.readouterr().out == "one\\x1b[2J\ntwo \\u2028 three\n"

@@ -194,3 +194,22 @@ def test_scripts_need_no_textual(
         patched.setattr("sys.stderr.isatty", lambda: True, raising=False)
         assert cli.main(["top"]) == cli.BAD_CONFIGURATION
     assert "needs textual, which is not installed: in a checkout pip install '.[top]'" in capsys.readouterr().err
+
+
+def test_an_error_of_the_screen_has_the_exit_code_of_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual prints the traceback, and its own code for it is 1."""
+
+    class Crashed:
+        return_code = 1
+
+        def __init__(self, *_: object) -> None:
+            """Take what the screen takes."""
+
+        def run(self, *, mouse: bool) -> None:
+            """Return no code."""
+
+    monkeypatch.setattr("kafka_warden.top.screen.Top", Crashed)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+
+    assert cli.main(["top"]) == 70

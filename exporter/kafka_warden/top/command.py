@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
 
-from kafka_warden.cli import check_installed
+from kafka_warden.cli import UNEXPECTED, check_installed
 from kafka_warden.config import Config
 from kafka_warden.errors import IncompleteError, NoAnswerError
 from kafka_warden.standard_streams import write
@@ -50,7 +50,8 @@ def run(load: Callable[[], Config], request: Request) -> int:
 
         app = Top(get, request)
         code = app.run(mouse=False)
-        return code if code is not None else app.return_code or 0
+        # Textual has printed the traceback.
+        return code if code is not None else UNEXPECTED if app.return_code else 0
 
 
 def _once(get: Get, request: Request) -> int:
