@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.librdkafka import refusal
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, check_name
+from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, canonical, check_name
 from kafka_warden.clients.kafka.ssl_properties import HOST_NAMES, PATHS
 from kafka_warden.config import values
 from kafka_warden.config.layers import (
@@ -217,9 +217,10 @@ def _placed(message: str, entries: Entries, file: Path | None) -> str:
     """Replace the property at the start of a message by the place where it was set."""
     if found := _KAFKA_KEY.fullmatch(message):
         name, rest = found.groups()
-        entry = entries.get(name, entries.get(name.removesuffix(".file")))
-        if entry is not None:
-            return f"{entry.where}: {rest}"
+        named = canonical(name.removesuffix(".file"))
+        same = [each for each in entries if canonical(each.removesuffix(".file")) == named]
+        if same:
+            return f"{entries[name if name in same else same[0]].where}: {rest}"
     return f"{file}: {message}" if file else message
 
 

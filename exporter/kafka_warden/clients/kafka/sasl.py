@@ -75,7 +75,7 @@ def sasl_credentials(properties: Mapping[str, str], secrets: Mapping[str, Secret
             raise ConfigError("kafka.sasl.jaas.config: set either this or sasl.username and sasl.password, not both")
         username = None
     if jaas is None and not username:
-        raise ConfigError("kafka.sasl.username: missing; security.protocol asks for it")
+        raise ConfigError("kafka.sasl.username: missing; security.protocol asks for it, or for sasl.jaas.config")
     secret = jaas or password
     if secret is None:
         raise ConfigError(
