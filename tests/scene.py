@@ -128,6 +128,7 @@ def sidecar() -> Sidecar:
         "web_connections_closed_total": {("evicted",): 1, ("rate",): 3, ("timeout",): 2},
         "web_logins_refused_total": {("wrong",): 4, ("overload",): 5},
         "web_config_in_use": {(): False},
+        "state_last_save_successful": {(): True},
         "config_last_reload_successful": {(): True},
         "config_last_reload_success_timestamp_seconds": {(): EPOCH},
         "certificate_expiry_timestamp_seconds": {("web",): EPOCH + 86_400, ("kafka_client",): EPOCH + 172_800},

@@ -59,7 +59,7 @@ ROOMS: dict[str, set[str]] = {
         )
     },
     "kafka_warden.state": OPEN | {"kafka_warden.settings.strict", "kafka_warden.strict_json"},
-    "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.web.health"},
+    "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.pace", "kafka_warden.web.health"},
     "kafka_warden.lifecycle": set(),
     "kafka_warden.memory": set(),
     "kafka_warden.pace": set(),

@@ -61,8 +61,9 @@ def test_a_fifo_is_not_a_state(file: Path) -> None:
         b'{"a": -1e300}',
         b'{"a": 9223372036854775808}',
         b'{"a": %s}' % (b"9" * 5000),
+        b'{"a": [%s[]]}' % (b"[]," * 1000),
     ],
-    ids=["empty", "half", "list", "raw", "cut", "deep", "nan", "infinity", "inf", "far", "wide", "digits"],
+    ids=["empty", "half", "list", "raw", "cut", "deep", "nan", "infinity", "inf", "far", "wide", "digits", "lists"],
 )
 def test_a_damaged_file_costs_one_warning(file: Path, content: bytes) -> None:
     """It is left alone until the next save replaces it."""
@@ -164,3 +165,56 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(file: Path, monkeypatch: p
     assert [entry["log_level"] for entry in logs] == ["warning"]
     assert state.load() == DOCUMENT
     assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o777])
+def test_a_file_that_others_can_write_is_not_used(file: Path, mode: int) -> None:
+    """The warning has the command; the next save replaces it by one that only its owner can write."""
+    StateFile(file).save(DOCUMENT)
+    file.chmod(mode)
+    with capture_logs() as logs:
+        assert StateFile(file).load() is None
+    assert [entry["why"] for entry in logs] == [
+        f"mode {mode:04o} lets other users write it; remove it, or run: chmod 600 {file}"
+    ]
+    StateFile(file).save(DOCUMENT)
+    assert StateFile(file).load() == DOCUMENT
+
+
+def test_a_file_of_another_user_is_not_used(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its mode is: in a folder that others can write it may be planted."""
+    StateFile(file).save(DOCUMENT)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    with capture_logs() as logs:
+        assert StateFile(file).load() is None
+    assert [entry["why"] for entry in logs] == [f"it belongs to user {own}; remove it, or run: chown {own + 1} {file}"]
+
+
+def test_no_file_is_written_that_would_not_be_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One size is the limit of both."""
+    state = StateFile(file)
+    state.save(DOCUMENT)
+    size = file.stat().st_size
+    monkeypatch.setattr("kafka_warden.state.LARGEST", size)
+    state.save(DOCUMENT)
+    assert state.problem is None
+    monkeypatch.setattr("kafka_warden.state.LARGEST", size - 1)
+    with capture_logs() as logs:
+        state.save(DOCUMENT)
+        assert StateFile(file).load() is None
+    assert [entry["why"] for entry in logs] == [f"it is larger than {size - 1} bytes"] * 2
+
+
+def test_the_problem_stands_until_the_file_can_be_written(file: Path) -> None:
+    """For the metric, the alert and `/-/ready`; before the first attempt nothing is known."""
+    state = StateFile(file)
+    assert (state.saved, state.problem) == (False, None)
+    file.mkdir()
+    with capture_logs():
+        state.save(DOCUMENT)
+        assert state.saved
+        assert str(state.problem).startswith(f"the state file {file} cannot be written: ")
+        file.rmdir()
+        state.save(DOCUMENT)
+    assert (state.saved, state.problem) == (True, None)

@@ -102,8 +102,9 @@ class Sidecar:
         self._reloader = Reloader(config, load, self._put_in_force, self._timer.before_next)
         self._health = HealthCheck(
             lambda: self._timer.late(self._cycle.interval),
+            self._cycle.late,
             lambda: self._server.late(),  # noqa: PLW0108  # it is made below
-            note=lambda: self._reloader.problem,
+            notes=(lambda: self._reloader.problem, lambda: state.problem),
         )
         where = config.web
         web = WebSettings(where.listen, where.config_file, where.hosts, version=build().version)

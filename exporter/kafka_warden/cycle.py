@@ -20,10 +20,10 @@ from kafka_warden.history.poll import Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.memory import FreeMemory
 from kafka_warden.model import Bools, Optional, Parameters, Snapshot
-from kafka_warden.pace import Pace
+from kafka_warden.pace import Pace, most_silent
 from kafka_warden.page import OnDemand, PageHolder
 from kafka_warden.poller import SHOWN_FOR, Poller
-from kafka_warden.state import StateFile
+from kafka_warden.state import BOOTSTRAP, StateFile, watched_cluster
 from kafka_warden.views import Recent, make_views
 
 log = structlog.get_logger(__name__)
@@ -76,7 +76,11 @@ class Cycle:
         self._clock = clock or SystemClock()
         self._saving = threading.Lock()
         self._saved_at = -math.inf
-        self._restarted = False
+        self._document: Mapping[str, Any] | None = None
+        """What the previous process saved, until it is used."""
+        self._loaded = False
+        self._failing_since: float | None = None
+        """Start of the first of the polls up to now that raised, or could not be evaluated."""
         self._shown = _Shown()
         self._recent = Recent()
         self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
@@ -93,21 +97,30 @@ class Cycle:
         self._pace.ended(self._clock.awake() - started)
 
     def _once(self, started: float) -> None:
+        if not self._loaded:
+            self._loaded = True
+            self._load()
+        failed = False
         try:
             snapshot = self._poller.poll(self.interval)
         except PollAbandonedError:
             return
         except Exception:
             log.exception("the poll failed; this is a bug, please report it")
-            snapshot = self._shown.snapshot
+            snapshot, failed = self._shown.snapshot, True
         self._pace.running(self._clock.awake() - started)
         try:
             self._show(snapshot)
         except Exception:
             log.exception("the snapshot could not be evaluated; this is a bug, please report it")
             # The memory may be the cause: the next poll is evaluated without it.
-            self._kept = None
+            self._kept, failed = None, True
+            self.holder.ready = False
             self._publish(None)
+        if not failed:
+            self._failing_since = None
+        elif self._failing_since is None:
+            self._failing_since = started
 
     def configure(self, parameters: Parameters, shows_topic: Callable[[str], bool]) -> None:
         """Use these from the next poll on; nothing that was measured is lost. Call it between two polls."""
@@ -129,8 +142,8 @@ class Cycle:
             kept = self._kept
             if self._state is not None and kept is not None:
                 self._saved_at = kept[1].clock
-                answered = sorted(self._poller.ever_answered)
-                self._state.save({**to_document(*kept), EVER_ANSWERED: answered})
+                answered, bootstrap = sorted(self._poller.ever_answered), sorted(self._poller.bootstrap)
+                self._state.save({**to_document(*kept), EVER_ANSWERED: answered, BOOTSTRAP: bootstrap})
         except Exception:
             log.exception("the state could not be written; this is a bug, please report it")
         finally:
@@ -141,6 +154,15 @@ class Cycle:
         with self._rendering:
             if not self._fresh(self._shown.snapshot):
                 self._publish(None)
+
+    def late(self) -> str | None:
+        """Return for how long polls have raised or could not be evaluated, if that is so long that a restart may help.
+
+        A cluster that does not answer is no reason for one.
+        """
+        since = self._failing_since
+        failing = 0.0 if since is None else self._clock.awake() - since
+        return f"no snapshot could be evaluated for {failing:.0f} s" if failing > most_silent(self.interval) else None
 
     @property
     def interval(self) -> float:
@@ -169,7 +191,6 @@ class Cycle:
                 self._publish(view)
         else:
             self._publish(self._shown.view)
-        self.holder.ready = True
         if snapshot.clock - self._saved_at >= SAVE_SECONDS:
             self.save()
 
@@ -177,8 +198,7 @@ class Cycle:
         document = None
         memory = self._kept[0] if self._kept is not None else None
         remembered = Remembered.KEPT if memory is not None else Remembered.NOTHING
-        if memory is None and not self._restarted:
-            self._restarted = True
+        if memory is None and self._document is not None:
             memory, document = self._restored(snapshot)
             remembered = Remembered.RESTORED if memory is not None else Remembered.NOTHING
         memory, derived = derive(snapshot, memory, parameters)
@@ -187,9 +207,15 @@ class Cycle:
             self._history.record(snapshot, derived, remembered, document)
         return derived
 
+    def _load(self) -> None:
+        """Read the state file. An address that it was saved with may lead to another cluster by now."""
+        self._document = self._state.load() if self._state is not None else None
+        if self._document is not None:
+            self._poller.watch(watched_cluster(self._document, self._poller.bootstrap))
+
     def _restored(self, snapshot: Snapshot) -> tuple[Memory | None, Mapping[str, Any] | None]:
         """Return the memory that the previous process saved of this cluster, and its document, or `None` twice."""
-        document = self._state.load() if self._state is not None else None
+        document, self._document = self._document, None
         if self._state is None or document is None:
             return None, None
         try:
@@ -208,7 +234,7 @@ class Cycle:
             page = self._exposition.render(sidecar, view)
             sidecar = replace(sidecar, dropped=self._exposition.dropped)
             rows = OnDemand(lambda: make_views(view, sidecar, self._recent.read()))
-            self.holder.page = replace(page, views=rows)
+            self.holder.page, self.holder.ready = replace(page, views=rows), view is not None
             if self.holder.wanted:
                 self.holder.wanted = False
                 with suppress(Exception):  # the request makes them again, and reports it
@@ -223,6 +249,7 @@ class Cycle:
             "broker_fenced_responding": {(str(broker),): on for broker, on in self._poller.reach.fenced.items()},
             "controller_reachable": {(): self._poller.reach.controller},
             "poll_interval_seconds": {(): self.interval},
+            "state_last_save_successful": {(): self._saved},
         }
         return Sidecar(
             self._poller.status,
@@ -232,6 +259,10 @@ class Cycle:
             sinks=self._history.status if self._history is not None else {},
             figures={**self._figures(), **own},
         )
+
+    @property
+    def _saved(self) -> bool | None:
+        return self._state.problem is None if self._state is not None and self._state.saved else None
 
     def _figures(self) -> Figures:
         try:

@@ -264,6 +264,13 @@ class MisdirectedError(ProtocolError):
     reached = None
 
 
+class OtherClusterError(SourceError):
+    """A broker of another cluster answers: an address was given to it. The cluster that is watched was not reached."""
+
+    reason = "other_cluster"
+    reached = False
+
+
 class TooLargeError(SourceError):
     """The reply was larger than the largest that is accepted."""
 

@@ -10,6 +10,17 @@ log = structlog.get_logger(__name__)
 SETTLED: Final = 10
 """Polls in a row that keep the configured interval, after which it counts as kept."""
 
+STUCK: Final = 3
+"""Intervals without a poll that ends, or that can be evaluated, and at least a minute, after which the process should
+be restarted."""
+
+LEAST_STUCK: Final = 60.0
+
+
+def most_silent(interval: float) -> float:
+    """Return after how many seconds polls that start so far apart are too late."""
+    return max(STUCK * interval, LEAST_STUCK)
+
 
 class Pace:
     """The interval between the starts of two polls. A poll that takes longer than the interval delays the next one.

@@ -51,6 +51,6 @@ class PageHolder:
 
     page: Page | None = None
     ready: bool = False
-    """True from the first good poll on."""
+    """Whether the page has a fresh snapshot."""
     wanted: bool = False
     """A client waits for rows: those of the next page are made at once, as the next poll may start soon."""

@@ -10,8 +10,9 @@ import errno
 import json
 import os
 import re
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,8 +24,16 @@ from kafka_warden.strict_json import parse_json
 
 log = structlog.get_logger(__name__)
 
-LARGEST: Final = 64 << 20
-"""Bytes: more than twice what 200,000 partitions need when all are behind. A larger file is not a state file."""
+LARGEST: Final = 192 << 20
+"""Bytes: 200,000 partitions with two followers each, all behind, have 152 MB. More is neither read nor written."""
+
+LEAST_BYTES: Final = 8
+"""Bytes for each list and object of a document, on average. Damage that consists of these would fill the memory."""
+
+SHARED: Final = stat.S_IWGRP | stat.S_IWOTH
+
+BOOTSTRAP: Final = "bootstrap"
+"""Key of a document: the addresses of `bootstrap.servers`."""
 
 TEMPORARY: Final = ".tmp"
 
@@ -36,9 +45,12 @@ class StateFile:
     """One file. Each process needs its own. Only its owner can read it: names of topics are private."""
 
     def __init__(self, path: Path) -> None:
+        self.problem: str | None = None
+        """Why the last document could not be written."""
+        self.saved = False
+        """Whether a document was written, or could not be."""
         self._path = path
         self._prefix = f".{path.name}."
-        self._failing = False
 
     def load(self) -> Mapping[str, Any] | None:
         """Read the document; `None` when there is none, or after a warning when it cannot be used.
@@ -51,7 +63,7 @@ class StateFile:
                 with contextlib.suppress(OSError):
                     path.unlink()
         try:
-            return self._read()
+            return self.read()
         except FileNotFoundError:
             return None
         except (OSError, StateError) as problem:
@@ -64,16 +76,18 @@ class StateFile:
 
     def save(self, document: Mapping[str, Any]) -> None:
         """Replace the document. Never raises: the numbers in `/metrics` do not depend on it."""
+        before = self.problem
         try:
             self._write(json.dumps(document, allow_nan=False, separators=(",", ":")).encode())
-        except (OSError, ValueError) as problem:
-            if not self._failing:
+        except (OSError, ValueError, StateError) as problem:
+            if before is None:
                 log.warning("the state file cannot be written", path=str(self._path), why=str(problem))
-            self._failing = True
+            self.problem = f"the state file {self._path} cannot be written: {problem}"
         else:
-            if self._failing:
+            if before is not None:
                 log.info("the state file can be written again", path=str(self._path))
-            self._failing = False
+            self.problem = None
+        self.saved = True
 
     def probe(self) -> None:
         """Check that the document can be read, if there is one, and replaced. Writes a temporary file and removes it.
@@ -86,12 +100,19 @@ class StateFile:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         self._temporary(bytes(PROBE)).unlink()
         with contextlib.suppress(FileNotFoundError):
-            self._read()
+            self.read()
 
-    def _read(self) -> Mapping[str, Any]:
-        raw = read_file(self._path, LARGEST + 1)
-        if len(raw) > LARGEST:
-            raise StateError(f"it is larger than {LARGEST} bytes")
+    def read(self) -> Mapping[str, Any]:
+        """Read the document.
+
+        Raises:
+            StateError: it is damaged, or another user could have written it.
+            OSError: it cannot be read; FileNotFoundError: there is none.
+        """
+        raw = read_file(self._path, LARGEST + 1, self._refuse_foreign)
+        _refuse_large(raw)
+        if raw.count(b"[") + raw.count(b"{") > len(raw) // LEAST_BYTES + 1:
+            raise StateError("it is damaged: too many lists and objects")
         try:
             document = parse_json(raw)
         except ValueError as problem:
@@ -100,7 +121,16 @@ class StateFile:
             raise StateError("it is damaged: not a JSON object")
         return document
 
+    def _refuse_foreign(self, status: os.stat_result) -> None:
+        """Raise a StateError for a file that another user may have written."""
+        own, mode = os.geteuid(), stat.S_IMODE(status.st_mode)
+        if status.st_uid != own:
+            raise StateError(f"it belongs to user {status.st_uid}; remove it, or run: chown {own} {self._path}")
+        if mode & SHARED:
+            raise StateError(f"mode {mode:04o} lets other users write it; remove it, or run: chmod 600 {self._path}")
+
     def _write(self, raw: bytes) -> None:
+        _refuse_large(raw)
         temporary = self._temporary(raw)
         try:
             temporary.replace(self._path)
@@ -126,3 +156,19 @@ class StateFile:
                 Path(temporary).unlink()
             raise
         return Path(temporary)
+
+
+def watched_cluster(document: Mapping[str, Any], bootstrap: Collection[str]) -> str | None:
+    """Return the id of the only cluster that these addresses may lead to; `None` for any.
+
+    A user who configures other addresses than those of the document may want to watch another cluster.
+    """
+    cluster, before = document.get("cluster_id"), document.get(BOOTSTRAP)
+    if isinstance(cluster, str) and isinstance(before, list) and not set(bootstrap).isdisjoint(map(str, before)):
+        return cluster
+    return None
+
+
+def _refuse_large(raw: bytes) -> None:
+    if len(raw) > LARGEST:
+        raise StateError(f"it is larger than {LARGEST} bytes")

@@ -15,16 +15,12 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from kafka_warden.clock import Clock, SystemClock
+from kafka_warden.pace import most_silent
 
 log = structlog.get_logger(__name__)
 
 LATE: Final = 2
 """Intervals after the end of a poll without the start of the next one after which the watchdog starts it."""
-
-STUCK: Final = 3
-"""Intervals without the end of a poll, and at least a minute, after which the process should be restarted."""
-
-LEAST_STUCK: Final = 60.0
 
 SOON: Final = 1.0
 """Seconds. A broker that shut down in order is fenced before it closes its connections; its peers know a bit later."""
@@ -99,7 +95,7 @@ class Timer:
     def late(self, interval: float) -> str | None:
         """Return how long no poll has ended, if that is too long for polls that start so many seconds apart."""
         silent = self._clock.awake() - self._ended_awake
-        too_long = silent > max(STUCK * interval, LEAST_STUCK)
+        too_long = silent > most_silent(interval)
         return f"no poll has ended for {silent:.0f} s" if too_long else None
 
     def _once(self) -> None:

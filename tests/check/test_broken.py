@@ -1,6 +1,7 @@
 """One thing is wrong in each set-up, and it is the only one that is reported; later checks are skipped."""
 
 import datetime as dt
+import json
 import socket
 import threading
 from collections.abc import Callable
@@ -307,6 +308,21 @@ def test_state_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
     (doctor.folder / "file").touch()
     doctor.config["state"]["path"] = str(doctor.folder / "file" / "state")
     doctor.one("KW-STATE", "cannot be written", "state.path")
+
+
+def test_a_cluster_that_is_not_that_of_the_state_file(doctor: ScriptedDoctor) -> None:
+    """The sidecar would refuse its answers; with other addresses it would not."""
+    state = {"cluster_id": "before", "bootstrap": [doctor.brokers.bootstrap.split(",")[0]]}
+    write_secret(doctor.folder / "state", json.dumps(state))
+    doctor.one("KW-CLUSTER", "belongs to the cluster", "'before'", "remove the state file")
+    write_secret(doctor.folder / "state", json.dumps({**state, "bootstrap": ["elsewhere:9092"]}))
+    assert doctor.wrong() == {}
+
+
+def test_a_state_file_that_others_can_write(doctor: ScriptedDoctor) -> None:
+    """The sidecar starts without it: a warning."""
+    write_secret(doctor.folder / "state", "{}").chmod(0o666)
+    doctor.one("KW-STATE", "mode 0666 lets other users write it", "chmod 600", result="warning")
 
 
 def test_damaged_state_file(doctor: ScriptedDoctor) -> None:

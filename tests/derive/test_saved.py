@@ -183,6 +183,30 @@ def test_what_cannot_be_used_is_refused(change: Mapping[str, Any], why: str) -> 
         from_document({**to_document(memory, seen), **change}, seen)
 
 
+DAY = 86400.0
+
+
+@pytest.mark.parametrize(
+    ("saved_at", "why"),
+    [
+        (0.0, "days ago"),
+        (EPOCH - 14 * DAY - 1, "14 days ago"),
+        (EPOCH - 14 * DAY, None),
+        (EPOCH + DAY, None),
+        (EPOCH + DAY + 1, "after now"),
+    ],
+)
+def test_a_time_that_no_restart_explains_is_refused(saved_at: float, why: str | None) -> None:
+    """A machine without a battery for its clock starts in 1970; weeks later nothing is known of what went on."""
+    seen = lagging(clock=10.0, time=EPOCH)
+    document = {**to_document(polled(seen)[0], seen), "saved_at": saved_at}
+    if why is None:
+        from_document(document, seen)
+    else:
+        with pytest.raises(StateError, match=why):
+            from_document(document, seen)
+
+
 def test_a_time_before_1970_is_damage() -> None:
     """No age is older than Kafka."""
     seen = lagging(clock=10.0, time=EPOCH + 10)

@@ -67,6 +67,8 @@ def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle,
         not_available={},
         ever_answered=frozenset(),
         restore=lambda _: None,
+        bootstrap=frozenset(),
+        watch=lambda _: None,
         throttle_times={},
         reach=Reach(),
     )

@@ -31,11 +31,15 @@ class Polled:
         self.status: Any = {}
         self.not_available: Any = {}
         self.ever_answered: frozenset[Optional] = frozenset()
+        self.bootstrap: frozenset[str] = frozenset()
         self.throttle_times: Any = {}
         self.reach = Reach()
         self.last: Snapshot | None = None
         self.answers = True
         self.raises: type[Exception] | None = None
+
+    def watch(self, cluster_id: str | None) -> None:
+        """Has only one cluster."""
 
     def poll(self, interval: float = 0.0) -> Snapshot | None:  # noqa: ARG002  # as of a poller
         """Return the last snapshot, which is new while the cluster answers."""
@@ -142,7 +146,7 @@ def test_an_older_state_replaces_no_newer_one(
             go_on.wait(WITHIN)
         return {"at": snapshot.clock}
 
-    state: Any = SimpleNamespace(load=lambda: None, save=saved.append)
+    state: Any = SimpleNamespace(load=lambda: None, save=saved.append, saved=False, problem=None)
     monkeypatch.setattr(cycle, "_state", state)
     monkeypatch.setattr("kafka_warden.cycle.to_document", write)
     monkeypatch.setattr("kafka_warden.cycle.SAVE_WAIT", 0.01, raising=False)
@@ -184,6 +188,7 @@ def test_numbers_are_removed_after_three_intervals(cycle: Cycle, clock: VirtualC
     clock.advance(0.2)
     cycle.expire()
     assert not shows(cycle)
+    assert not cycle.holder.ready
     assert b"kafka_warden_build_info" in cycle.holder.page.text  # type: ignore[union-attr]  # `shows` looked
 
     cycle.once()
@@ -221,7 +226,43 @@ def test_polls_without_an_answer_show_the_last_numbers_for_three_intervals(
             clock.advance(INTERVAL)
             cycle.once()
             seen.append(shows(cycle))
+            assert cycle.holder.ready == seen[-1]
     assert seen == [True, True, True, False]
+    vars(polled).update(answers=True, raises=None)
+    cycle.once()
+    assert cycle.holder.ready
+
+
+@pytest.mark.parametrize("broken", ["kafka_warden.cycle.derive", "kafka_warden.cycle.View", "poll"])
+def test_polls_that_cannot_be_evaluated_are_a_reason_for_a_restart(
+    cycle: Cycle, clock: VirtualClock, polled: Polled, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """After a minute, though every poll ends; one that can be evaluated ends that."""
+    late = []
+    with monkeypatch.context() as patched, capture_logs():
+        if broken == "poll":
+            polled.raises = ZeroDivisionError
+        else:
+            patched.setattr(broken, None)
+        for _ in range(8):
+            cycle.once()
+            late.append(cycle.late())
+            clock.advance(INTERVAL)
+    assert late == [None] * 7 + ["no snapshot could be evaluated for 70 s"]
+    polled.raises = None
+    cycle.once()
+    assert cycle.late() is None
+
+
+def test_a_cluster_that_does_not_answer_is_no_reason_for_a_restart(
+    cycle: Cycle, clock: VirtualClock, polled: Polled
+) -> None:
+    """Another process would not reach it, either."""
+    cycle.once()
+    polled.answers = False
+    clock.advance(3600.0)
+    cycle.once()
+    assert cycle.late() is None
 
 
 def test_a_poll_that_is_abandoned_changes_nothing(cycle: Cycle, polled: Polled) -> None:

@@ -61,7 +61,7 @@ def test_a_loop_that_is_busy_delays_no_stop(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_health_names_threads_that_ended_and_polls_that_are_late() -> None:
     """Only threads that must run as long as the process."""
     late: list[str] = []
-    check = HealthCheck(lambda: late[0] if late else None, note=lambda: "a note")
+    check = HealthCheck(lambda: late[0] if late else None, notes=[lambda: "a note"])
     ended = threading.Event()
     threads = [threading.Thread(target=ended.wait, name=name) for name in ("history-parquet", "resolve")]
     for thread in threads:
@@ -80,14 +80,14 @@ def test_the_health_names_threads_that_ended_and_polls_that_are_late() -> None:
 
 def test_the_health_names_threads_that_ended_before_the_first_check() -> None:
     """They are nowhere any more, but they were started."""
-    check = HealthCheck(note=lambda: None)
+    check = HealthCheck()
     check.started = ["history-parquet", "MainThread"]
     assert check().reasons == ("the thread history-parquet has ended",)
 
 
 def test_health_checks_of_several_threads_do_not_disturb_each_other() -> None:
     """A new thread is seen by one check while another one looks at the threads."""
-    check, ended = HealthCheck(note=lambda: None), threading.Event()
+    check, ended = HealthCheck(), threading.Event()
     new = threading.Thread(target=ended.wait, name="history-kafka")
 
     class Meanwhile(threading.Thread):

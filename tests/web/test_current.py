@@ -321,7 +321,7 @@ def test_a_hung_volume_delays_no_request(
     monkeypatch.setattr(current, hung, hang)
     path.write_text(path.read_text().replace("prometheus", "other"))
     assert asked.wait(TIMEOUT)
-    health = HealthCheck(note=lambda: None)
+    health = HealthCheck(notes=[lambda: None])
     assert health().healthy
     assert served.get("/-/healthy", header("prometheus"), context=context).status == 200
 

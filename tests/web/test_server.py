@@ -107,7 +107,7 @@ def test_ready_follows_the_polls_and_healthy_the_program(served: Served) -> None
     """503 with the reason before the first good poll, and while the program is not healthy."""
     served.holder.ready = False
     assert (served.get("/-/ready").status, served.get("/-/healthy").status) == (503, 200)
-    assert b"no poll has succeeded yet" in served.get("/-/ready").body
+    assert b"no fresh snapshot" in served.get("/-/ready").body
 
     served.health[0] = Health(reasons=("no broker answers: refused",))
     assert b"no broker answers: refused" in served.get("/-/ready").body

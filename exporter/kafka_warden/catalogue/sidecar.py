@@ -175,6 +175,10 @@ SIDECAR = (
         "config_last_reload_successful",
         "1 when the configuration as it is now is used; 0 when it cannot be used, or a changed option needs a restart",
     ),
+    _figures(
+        "state_last_save_successful",
+        "1 when the file of the option state.path could be written last, 0 when not: a restart then loses start times",
+    ),
     _figures("config_last_reload_success_timestamp_seconds", "When the configuration that is in force was read"),
     _figures(
         "certificate_expiry_timestamp_seconds",

@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,10 +20,11 @@ from kafka_warden.clients.kafka.requests import (
 )
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import Config
-from kafka_warden.errors import AuthorizationError, SourceError, UnsupportedError
+from kafka_warden.errors import AuthorizationError, OtherClusterError, SourceError, StateError, UnsupportedError
 from kafka_warden.model import Broker, Optional
 from kafka_warden.settings.strict import Address
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced, shared_addresses
+from kafka_warden.state import StateFile, watched_cluster
 
 REQUESTS: Final[Mapping[Any, tuple[str, str, Optional]]] = {
     ListPartitionReassignmentsRequest: ("2.4", "moves", Optional.REASSIGNMENTS),
@@ -56,7 +58,7 @@ async def check_connection(config: Config, connector: Connector, report: Report)
     servers = tuple(dict.fromkeys(config.kafka.settings.bootstrap))
     failures = await _bootstrap(servers, connector)
     working = [server for server in servers if failures[server] is None]
-    reached = await _log_in(working, connector, report) if await _token(connector, report) else None
+    reached = await _log_in(config, working, connector, report) if await _token(connector, report) else None
     if reached is not None:
         _report_cluster(reached, failures, report)
         await _brokers(reached, connector, report, failures)
@@ -130,8 +132,12 @@ async def _token(connector: Connector, report: Report) -> bool:
     return True
 
 
-async def _log_in(servers: Sequence[Address], connector: Connector, report: Report) -> Reached | None:
-    """Log in at the first server that accepts it, and ask it for the cluster."""
+async def _log_in(config: Config, servers: Sequence[Address], connector: Connector, report: Report) -> Reached | None:
+    """Log in at the first server that accepts it, and ask it for the cluster, which must be that of the state file."""
+    question = MetadataQuestion()
+    with suppress(OSError, StateError):  # KW-STATE reports it
+        document = StateFile(config.state.path).read()
+        question.cluster_id = watched_cluster(document, [str(each) for each in config.kafka.settings.bootstrap])
     for place, server in enumerate(servers):
         link = connector.link(*server)
         found = await connector.try_connection(link)
@@ -139,8 +145,11 @@ async def _log_in(servers: Sequence[Address], connector: Connector, report: Repo
             if connector.settings.sasl_mechanism is not None:
                 report.ok("KW-LOGIN", str(server), f"accepted with {connector.settings.sasl_mechanism}")
             try:
-                layout = await MetadataQuestion().read(link, connector.until())
+                layout = await question.read(link, connector.until())
                 fenced = await _fenced(link, connector)
+            except OtherClusterError as fault:
+                text, _, fix = str(fault).partition("; ")
+                found = Finding("KW-CLUSTER", text, fix)
             except SourceError as fault:
                 found = await connector.diagnose(link, fault)
             else:

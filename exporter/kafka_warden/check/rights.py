@@ -23,7 +23,7 @@ from kafka_warden.errors import AuthorizationError, MisdirectedError, ProtocolEr
 from kafka_warden.model import Optional, Quorum
 from kafka_warden.sources.configs import read_broker_config, read_controller_window, read_topic_configs
 from kafka_warden.sources.log_dirs import read_log_dirs
-from kafka_warden.sources.metadata import MetadataQuestion
+from kafka_warden.sources.metadata import MetadataQuestion, topic_errors
 from kafka_warden.sources.quorum import read_quorum
 from kafka_warden.sources.quotas import read_quotas
 from kafka_warden.sources.reassignments import read_reassignments
@@ -269,16 +269,3 @@ class Rights:
 def _or_disable(refused: Iterable[Optional]) -> str:
     """Return what to do where a right cannot be granted: from the start on, it is no failure."""
     return f" (or, where it cannot be granted, sources.disable: [{', '.join(refused)}])"
-
-
-async def topic_errors(link: BrokerLink, names: Sequence[str], until: float) -> dict[str, SourceError | None]:
-    """Ask for topics by name; return why each is not described.
-
-    Raises:
-        SourceError: the broker did not answer.
-    """
-    if not names:
-        return {}
-    topics = [MetadataRequest.MetadataRequestTopic(topic_id=None, name=name) for name in names]
-    reply = await link.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=False), until)
-    return {str(topic.name): error_code_fault(topic.error_code, None, link.address) for topic in reply.topics}

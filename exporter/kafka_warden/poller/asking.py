@@ -14,6 +14,7 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.errors import (
     AnswerTimeoutError,
     ForbiddenRequestError,
+    OtherClusterError,
     PollAbandonedError,
     ProtocolError,
     RefusedError,
@@ -111,6 +112,7 @@ class Reach:
     def note(self, fault: SourceError | None, *, answered: bool = False) -> None:
         """Note the outcome of an attempt, and whether the process answered anything meanwhile."""
         self.no_token |= isinstance(fault, TokenError)
+        answered &= not isinstance(fault, OtherClusterError)
         reached = fault is None or answered or fault.reached
         if reached is not None:
             self.reached = self.reached or reached
@@ -215,7 +217,7 @@ class PollContext:
                 if not isinstance(result, SourceError):
                     return self.note(source, NO_BROKER, started, result)
                 if not isinstance(result, UnsupportedError):
-                    fault = result
+                    fault = fault if isinstance(fault, OtherClusterError) else result
                 else:
                     fault, most = fault or result, most and most + 1
 

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -41,6 +42,7 @@ class Lead:
         found = await self.context.ask_any(Source.METADATA, list(candidates), read)
         if found is not None:
             link, layout = found
+            state.answers.metadata.cluster_id = state.answers.metadata.cluster_id or layout.cluster_id
             self.context.lead_by(link)
             state.lead = candidates[link]
             await self._adopt(layout, link, list(candidates))
@@ -78,7 +80,8 @@ class Lead:
             new = await lead.supports(DescribeClusterRequest, FENCED_BROKERS, self.context.soon())
         # No connection is made only to find that another broker is old, too.
         candidates = [lead, *(link for link in others if new or link.connected)]
-        fenced = await self.context.ask_any(Source.FENCED_BROKERS, candidates, read_fenced)
+        read = partial(read_fenced, cluster_id=self.context.state.answers.metadata.cluster_id)
+        fenced = await self.context.ask_any(Source.FENCED_BROKERS, candidates, read)
         if fenced is not None:
             return fenced
         if isinstance(self.context.outcomes[Source.FENCED_BROKERS, NO_BROKER].fault, UnsupportedError):
@@ -122,5 +125,6 @@ class Lead:
             images.note(broker, clock if behind else None)
 
     async def _metadata(self, link: BrokerLink) -> Layout | None:
-        answer = await self.context.attempt(link, MetadataQuestion().read, self.context.soon())
+        question = MetadataQuestion(self.context.state.answers.metadata.cluster_id)
+        answer = await self.context.attempt(link, question.read, self.context.soon())
         return None if isinstance(answer, SourceError) else answer

@@ -163,6 +163,15 @@ class Poller:
         """Questions that were ever answered: to have them refused is a failure."""
         return self._state.book.ever_answered
 
+    @property
+    def bootstrap(self) -> frozenset[str]:
+        """The addresses of `bootstrap.servers`."""
+        return frozenset(map(str, self._state.links.settings.bootstrap))
+
+    def watch(self, cluster_id: str | None) -> None:
+        """Use the answers of this cluster only. `None`, and without this call: of the one that answers first."""
+        self._state.answers.metadata.cluster_id = cluster_id
+
     def restore(self, ever_answered: Collection[Optional]) -> None:
         """Add the questions that an earlier process had answers to. Call it between two polls."""
         self._state.book.restore(ever_answered)

@@ -5,7 +5,7 @@ import ipaddress
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -109,13 +109,17 @@ def special_file(paths: Iterable[Path]) -> Path | None:
     return next((path for path in paths if path.exists() and not (path.is_file() or path.is_dir())), None)
 
 
-def read_file(path: Path, most: int = -1) -> bytes:
+def read_file(path: Path, most: int = -1, accept: Callable[[os.stat_result], None] = lambda _: None) -> bytes:
     """Read a regular file, or its first `most` bytes. Another kind, such as a FIFO, could block for ever.
+
+    `accept` raises for a file with another owner or mode than wanted.
 
     Raises:
         OSError: it cannot be read, or is no regular file.
     """
     with open(path, "rb", opener=open_now) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
             raise OSError("not a regular file")
+        accept(status)
         return file.read(most)

@@ -1,7 +1,7 @@
 """Brokers, topics and replicas: Metadata, and DescribeCluster for fenced brokers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
-from kafka_warden.errors import ProtocolError, UnsupportedError
+from kafka_warden.errors import OtherClusterError, ProtocolError, SourceError, UnsupportedError
 from kafka_warden.formulas.rows import Keys
 from kafka_warden.model import UNKNOWN, Bools, Broker, Ints
 from kafka_warden.sources.metadata_columns import leader_rows, parse_columns
@@ -68,7 +68,9 @@ class MetadataQuestion:
     The rest of the reply is never the same: a KRaft broker names a random broker as the controller.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cluster_id: str | None = None) -> None:
+        self.cluster_id = cluster_id
+        """The cluster that may answer; `None` for any."""
         self._request = Repeated(MetadataRequest, request_metadata, undecoded=True)
         self._topics: tuple[int, bytes] | None = None
         """Version of the protocol, and the bytes that the layout was parsed from."""
@@ -78,17 +80,20 @@ class MetadataQuestion:
         """Ask; the columns are the same objects as before where all topics are the same, byte for byte.
 
         Raises:
-            SourceError: the broker did not answer, or not usefully.
+            OtherClusterError: the broker belongs to another cluster.
+            SourceError: it did not answer, or not usefully.
         """
-        return self.parse(await link.ask(self._request, timeout_at))
+        return self.parse(await link.ask(self._request, timeout_at), link.address)
 
-    def parse(self, reply: Undecoded) -> Layout:
+    def parse(self, reply: Undecoded, address: str = "") -> Layout:
         """Turn a reply into a `Layout`, or into the last one with the brokers of this one.
 
         Raises:
+            OtherClusterError: it is of another cluster.
             ProtocolError: it cannot be decoded.
         """
         head, body = reply.split("topics")
+        refuse_other_cluster(self.cluster_id, head["cluster_id"], address)
         topics = (reply.version, body)
         if self._layout is None or topics != self._topics:
             columns = parse_columns(body, reply.version)
@@ -106,11 +111,36 @@ def request_metadata() -> Any:
     return MetadataRequest(topics=None, allow_auto_topic_creation=False)
 
 
-async def read_fenced(link: BrokerLink, timeout_at: float) -> dict[int, Broker]:
-    """Ask for the brokers that are registered and fenced.
+def refuse_other_cluster(watched: str | None, found: str | None, address: str) -> None:
+    """Raise an OtherClusterError for the answer of a cluster that is not watched; `None` is an id that is not known."""
+    if None not in (watched, found) and found != watched:
+        raise OtherClusterError(
+            f"{address} belongs to the cluster {found!r}, which is not used: this sidecar watches {watched!r};"
+            " correct bootstrap.servers, or remove the state file and restart to watch the other one"
+        )
+
+
+async def topic_errors(link: BrokerLink, names: Sequence[str], until: float) -> dict[str, SourceError | None]:
+    """Ask for topics by name; return why each is not described.
+
+    A broker refuses a name that the principal may not describe, whether there is such a topic or not.
+
+    Raises:
+        SourceError: the broker did not answer.
+    """
+    if not names:
+        return {}
+    topics = [MetadataRequest.MetadataRequestTopic(topic_id=None, name=name) for name in names]
+    reply = await link.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=False), until)
+    return {str(topic.name): error_code_fault(topic.error_code, None, link.address) for topic in reply.topics}
+
+
+async def read_fenced(link: BrokerLink, timeout_at: float, cluster_id: str | None = None) -> dict[int, Broker]:
+    """Ask for the brokers that are registered and fenced. `cluster_id`: as in `MetadataQuestion`.
 
     Raises:
         UnsupportedError: Kafka before 4.0 does not report them.
+        OtherClusterError: the broker belongs to another cluster.
         SourceError: it did not answer.
     """
     if not await link.supports(DescribeClusterRequest, FENCED_BROKERS, timeout_at):
@@ -118,6 +148,7 @@ async def read_fenced(link: BrokerLink, timeout_at: float) -> dict[int, Broker]:
     reply = await link.ask(DescribeClusterRequest(include_fenced_brokers=True), timeout_at)
     if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
+    refuse_other_cluster(cluster_id, reply.cluster_id, link.address)
     return parse_fenced(reply)
 
 

@@ -3,6 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from kafka_warden.errors import OtherClusterError
+from kafka_warden.model import Source
 from kafka_warden.views.alerts import (
     BLIND,
     JMX,
@@ -54,7 +56,8 @@ def severity_of(found: Iterable[Problem], *kinds: str) -> str | None:
 def _sidecar(views: Views) -> Iterator[Problem]:
     own = views.sidecar
     if own.cluster_reachable == 0:
-        yield _problem("cluster_unreachable", "No broker can be reached.", None, "sidecar", "KafkaClusterUnreachable")
+        text = f"No broker can be reached.{_other_cluster(views)}"
+        yield _problem("cluster_unreachable", text, None, "sidecar", "KafkaClusterUnreachable")
     elif not views.fresh:
         text = "No fresh data: no poll has been complete for three intervals."
         if views.time is None:
@@ -69,6 +72,11 @@ def _sidecar(views: Views) -> Iterator[Problem]:
         if down:
             text = f"Requests that are not answered: {names}. Values that need them are absent."
             yield _problem(kind, text, None, "sidecar", alert)
+    yield from _files(views)
+
+
+def _files(views: Views) -> Iterator[Problem]:
+    own = views.sidecar
     if own.config_last_reload_successful == 0 or own.web_config_in_use == 0:
         text = "The configuration as it is now is not in use: it cannot be used, or it needs a restart."
         yield _problem("configuration_not_used", text, None, "sidecar", "KafkaWardenConfigurationNotUsed")
@@ -79,6 +87,18 @@ def _sidecar(views: Views) -> Iterator[Problem]:
     if lost:
         text = f"History cannot be written to {_listed(lost)}."
         yield _problem("history_lost", text, None, "sidecar", "KafkaWardenHistoryLost")
+    if own.state_last_save_successful == 0:
+        text = "The state file cannot be written: after a restart all ages start at 0."
+        yield _problem("state_not_saved", text, None, "sidecar", "KafkaWardenHistoryLost")
+
+
+def _other_cluster(views: Views) -> str:
+    """Return a sentence if brokers of another cluster have answered since the start."""
+    reason = OtherClusterError.reason
+    polls = sum(row.errors.get(reason, 0) for row in views.sources.rows if row.source == Source.METADATA)
+    if not polls:
+        return ""
+    return f" Another cluster has answered instead in {_count(polls, 'poll')}, and is not used: the log names both."
 
 
 def _partitions(views: Views) -> Iterator[Problem]:

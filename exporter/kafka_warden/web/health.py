@@ -22,12 +22,12 @@ class Health:
 class HealthCheck:
     """Checks that threads run and polls end. Safe in every thread, and never waits.
 
-    Each `late` returns what is late, `note` what people should know of a healthy process.
+    Each `late` returns what is late, each of `notes` what people should know of a healthy process.
     """
 
-    def __init__(self, *late: Callable[[], str | None], note: Callable[[], str | None]) -> None:
+    def __init__(self, *late: Callable[[], str | None], notes: Sequence[Callable[[], str | None]] = ()) -> None:
         self._late = late
-        self._note = note
+        self._notes = notes
         self.started: Sequence[str] = ()
         """Names of threads that were started: one that is not there has ended, also before the first call."""
         self._threads: set[threading.Thread] = set()
@@ -40,4 +40,4 @@ class HealthCheck:
         ended = {each.name for each in known if not each.is_alive()} | {*self.started} - {each.name for each in known}
         wrong = [f"the thread {name} has ended" for name in sorted(ended)]
         wrong += filter(None, [late() for late in self._late])
-        return Health(not wrong, (*wrong, *filter(None, [self._note()])))
+        return Health(not wrong, (*wrong, *filter(None, [note() for note in self._notes])))

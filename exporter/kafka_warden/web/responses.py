@@ -41,11 +41,11 @@ def healthy(health: Health) -> Response:
 
 
 def ready(holder: PageHolder, health: Health, problem: str | None) -> Response:
-    """Answer `/-/ready`: 503 until the first good poll, with the reasons; a `problem` alone leaves it at 200."""
+    """Answer `/-/ready`: 503 without a fresh snapshot, with the reasons; a `problem` alone leaves it at 200."""
     notes = () if problem is None else (problem,)
     if holder.ready and health.healthy:
         return plain(200, "ready", *health.reasons, *notes)
-    reasons = health.reasons or ("no poll has succeeded yet",)
+    reasons = (*health.reasons, *(() if holder.ready else ("no fresh snapshot: no poll was complete lately",)))
     return plain(503, "not ready", *reasons, *notes)
 
 

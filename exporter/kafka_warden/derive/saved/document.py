@@ -23,6 +23,12 @@ from kafka_warden.errors import StateError
 from kafka_warden.formulas import bytes_in
 from kafka_warden.model import SIDES, BrokerConfig, Snapshot
 
+LONGEST_ABSENCE: Final = 14 * 86400.0
+"""Seconds after which a document is not used: a condition that holds again has most likely ended in between."""
+
+AHEAD: Final = 86400.0
+"""Seconds by which a document may be newer than the clock. One that was set to local time is wrong by hours."""
+
 FORMAT: Final = 1
 """Version of the document: others are not read."""
 
@@ -54,7 +60,7 @@ def from_document(document: Document, snapshot: Snapshot) -> Memory:
     """Read it, for the first snapshot of a new process; the next step drops rows that no longer exist.
 
     Raises:
-        StateError: it is of another cluster or format, or damaged.
+        StateError: it is of another cluster, format or time, or damaged.
     """
     found, cluster = document.get("format"), document.get("cluster_id")
     if found != FORMAT:
@@ -62,8 +68,11 @@ def from_document(document: Document, snapshot: Snapshot) -> Memory:
     if cluster != snapshot.cluster_id:
         raise StateError(f"it belongs to the cluster {cluster!r}, and this is {snapshot.cluster_id!r}")
     try:
-        memory = _read(document, Clock(snapshot))
-        return _after_absence(memory, snapshot, snapshot.time - float(document["saved_at"]))
+        absence = snapshot.time - float(document["saved_at"])
+        if not -AHEAD <= absence <= LONGEST_ABSENCE:
+            saved = "after now" if absence < 0 else f"{absence / 86400:.0f} days ago"
+            raise StateError(f"it was saved {saved}: one of the clocks was wrong, or it is too old")
+        return _after_absence(_read(document, Clock(snapshot)), snapshot, absence)
     except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError) as problem:
         raise StateError(f"it is damaged: {type(problem).__name__}: {problem}") from problem
 
