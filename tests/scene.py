@@ -156,6 +156,15 @@ def poll(clock: float) -> Snapshot:
         log_dirs=(
             LogDir(1, "/data/a", online=True, bytes=60_000_000, usable_bytes=400_000_000, total_bytes=1_000_000_000),
             LogDir(1, "/data/b", online=False, bytes=0, usable_bytes=UNKNOWN, total_bytes=UNKNOWN),
+            LogDir(
+                3,
+                "/data/a",
+                online=True,
+                bytes=40_000_000,
+                usable_bytes=600_000_000,
+                total_bytes=1_000_000_000,
+                cordoned=True,
+            ),
         ),
         log_gaps={1: LogGaps(clock // 60, frozenset({("quiet", bytes(16), 1)}), frozenset({("deleted", 0)}))},
         future_replicas=(FutureReplica("payments", 0, 2, "/data/b", 3_000_000 + int(clock) * 20_000, UNKNOWN),),

@@ -6,7 +6,7 @@ Two clocks appear, never mixed: `time` is Unix time in seconds, for people and f
 everything named `*_at` are seconds of the monotonic clock, for differences.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
@@ -176,6 +176,24 @@ class LogDir:
     bytes: int
     usable_bytes: int
     total_bytes: int
+    cordoned: bool = False
+    """`cordoned.log.dirs` has it: it keeps its replicas and gets no new ones (KIP-1066, Kafka 4.3)."""
+
+
+def for_new_replicas(directories: Iterable[LogDir]) -> list[LogDir]:
+    """Return which log directories of a broker may get a new replica of its choice; none if all are offline.
+
+    If all that are online are cordoned, the broker uses one of them all the same. No new replica should get there:
+    Kafka places none on such a broker, and from 4.4 on it refuses assignments that name it (KAFKA-20832).
+    """
+    online = [directory for directory in directories if directory.online]
+    return [directory for directory in online if not directory.cordoned] or online
+
+
+def cordoned_brokers(directories: Iterable[LogDir]) -> frozenset[int]:
+    """Return the brokers whose log directories are all cordoned, offline ones left out."""
+    online = [directory for directory in directories if directory.online]
+    return frozenset(each.broker for each in online) - {each.broker for each in online if not each.cordoned}
 
 
 @dataclass(frozen=True, slots=True)

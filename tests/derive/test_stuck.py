@@ -114,6 +114,12 @@ def test_the_room_that_counts_is_where_the_replica_lies() -> None:
         assert of(judged(lambda _: STANDING, dict.fromkeys(POLLS, fields).__getitem__))[-1] == cause
 
 
+def test_the_room_of_a_cordoned_directory_does_not_count() -> None:
+    """While it is not known where the replica lies, the broker chooses among the others."""
+    dirs = (replace(directory(ONLINE), cordoned=True), directory(OFFLINE, usable=1000))
+    assert of(judged(lambda _: STANDING, lambda _: {"log_dirs": dirs}))[-1] == "log_dir_full"
+
+
 def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
     """What goes to the other directory needs no room here."""
     room = 600 * BYTES_PER_OFFSET

@@ -19,7 +19,7 @@ from kafka_warden.planning.document import creation_document
 from kafka_warden.planning.placement import place_by_rack, room_by_rack
 from kafka_warden.planning.text import creation_text
 from tests.building import known
-from tests.support.planned import cluster, sized
+from tests.support.planned import cluster, log_dir, sized
 
 WHERE = Where("a:9092", "")
 
@@ -85,6 +85,19 @@ def test_brokers_that_are_down_take_nothing() -> None:
     seen = hosting(1, 1)
     down = replace(seen, brokers={**seen.brokers, 2: Broker(2, "b", 1, fenced=True)})
     assert create(down, 1, 2).reasons == ("replication factor 2 needs 2 brokers, but only 1 are up",)
+
+
+def test_cordoned_brokers_take_nothing() -> None:
+    """Kafka leaves out a broker whose log directories are all cordoned, those that are offline not counted."""
+    seen = hosting(1, 1, 0)
+    cordoned, other = log_dir(3, cordoned=True), log_dir(3, "/b", online=False)
+    found = create(replace(seen, log_dirs=(cordoned, other)), 3, 2)
+    assert found.brokers.keys() == {1, 2}
+    assert found.most_by_kafka == 3
+    assert create(replace(seen, log_dirs=(cordoned,)), 1, 3).reasons == (
+        "replication factor 3 needs 3 brokers, but only 2 are up; Kafka leaves out cordoned ones: 3",
+    )
+    assert create(replace(seen, log_dirs=(cordoned, log_dir(3, "/b"))), 1, 3).fits
 
 
 @pytest.mark.parametrize(

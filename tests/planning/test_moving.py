@@ -50,6 +50,36 @@ def test_a_broker_that_is_down_is_refused(state: dict[str, Any]) -> None:
         plan(down, to("t", 0, 1, 4))
 
 
+def test_cordoned_log_directories_get_no_replica() -> None:
+    """Neither the one that the file names, nor any of a broker that has no other, offline ones left out."""
+    cordoned = replace(
+        SEEN,
+        log_dirs=(
+            log_dir(1),
+            log_dir(2, "/a", cordoned=True),
+            log_dir(2, "/b"),
+            log_dir(4, cordoned=True),
+            log_dir(4, "/b", online=False),
+        ),
+    )
+    with pytest.raises(ReassignmentError, match="all log directories of broker 4 are cordoned: uncordon one first"):
+        plan(cordoned, to("t", 0, 2, 4))
+    with pytest.raises(ReassignmentError, match="the log directory /a of broker 2 is cordoned: the broker refuses"):
+        plan(cordoned, to("u", 0, 3, 2, log_dirs=[None, "/a"]))
+    assert not any("cordoned" in each for each in warnings(plan(cordoned, to("u", 0, 3, 2, log_dirs=[None, "/b"]))))
+
+
+def test_what_stays_on_a_cordoned_broker_is_a_warning() -> None:
+    """Kafka 4.4 refuses the whole assignment, 4.3 does not. The rollback of a drain is refused as any move there."""
+    cordoned = replace(SEEN, log_dirs=tuple(log_dir(broker, cordoned=broker == 1) for broker in (1, 2, 3, 4)))
+    staying = warnings(plan(cordoned, to("t", 0, 1, 4)))
+    assert any("t-0: stays on a broker whose log directories are all cordoned." in each for each in staying)
+    (leaving,) = (each for each in warnings(plan(cordoned, to("t", 0, 2, 4))) if "cordoned" in each)
+    assert leaving.startswith(
+        "the rollback has no throttle and no command: t-0: all log directories of broker 1 are cordoned: uncordon one"
+    )
+
+
 def test_many_mistakes_are_counted() -> None:
     """The first ones are named, the others counted."""
     with pytest.raises(ReassignmentError, match=r"\(x-0\).*\(x-2\).*; and 7 more"):

@@ -11,7 +11,7 @@ from kafka_warden.planning.findings import problems, warnings
 from kafka_warden.planning.room import Disk, Partitions, count_replicas
 from tests.support.planned import GB, cluster, log_dir, plan, sized, to
 
-OFFLINE = log_dir(2, online=False)
+OFFLINE, CORDONED = log_dir(2, online=False), log_dir(2, cordoned=True)
 TOPICS = {"t": [sized([1, 2], GB), sized([2, 1], GB)], "__consumer_offsets": [sized([1, 2, 3], GB)] * 5}
 
 
@@ -68,6 +68,8 @@ def test_bytes_that_each_broker_sends_and_receives() -> None:
         ("named and full", [log_dir(2), log_dir(2, "/b", usable=1)], ["/b"], False, "/b has not enough free space"),
         ("none is left", [log_dir(2, usable=GB), log_dir(2, "/b", usable=GB)], ["/b"], None, "depends"),
         ("named and empty", [log_dir(2, usable=GB), log_dir(2, "/b", usable=2 * GB)], ["/b"], True, ""),
+        ("a cordoned one takes none", [CORDONED, log_dir(2, "/b", usable=GB)], [], False, "not enough free space"),
+        ("the other one takes both", [log_dir(2, usable=1, cordoned=True), log_dir(2, "/b")], [], True, ""),
         ("all offline", [OFFLINE], [], False, "all log directories are offline"),
     ],
 )
@@ -82,6 +84,12 @@ def test_disks(why: str, directories: list[LogDir], paths: list[str], fits: bool
     assert message in disk.why
     assert bool(problems(found)) is (fits is False)
     assert any(f"disks of broker 2: {disk.why}" in warning for warning in warnings(found)) is (fits is None)
+
+
+def test_a_move_in_progress_to_a_cordoned_broker_goes_on() -> None:
+    """It was submitted before: Kafka uses one of the directories."""
+    seen = cluster({"t": [sized([1, 2], GB, adding=[2]), sized([3], GB)]}, log_dirs=(CORDONED,), more=[4])
+    assert plan(seen, to("t", 1, 4)).rooms[1].disk.fits is True
 
 
 def test_counts_for_a_creation() -> None:

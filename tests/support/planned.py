@@ -33,7 +33,7 @@ def cluster(topics: Topics, more: Iterable[int] = (), **fields: Any) -> Snapshot
 
 def log_dir(broker: int, path: str = "/data", usable: float = 1e15, used: float = 0.0, **more: Any) -> LogDir:
     """Make a log directory with much free space."""
-    return LogDir(broker, path, more.pop("online", True), int(used), int(usable), int(usable + used))
+    return replace(LogDir(broker, path, True, int(used), int(usable), int(usable + used)), **more)  # noqa: FBT003
 
 
 def sized(replicas: Sequence[int], size: float, **more: Any) -> Partition:

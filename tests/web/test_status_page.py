@@ -194,7 +194,7 @@ def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems(
     """By the threshold of the alert; the row says it, too."""
     assert [float(each.value) for each in thresholds() if each.name == "disk_full"] == [NEARLY_FULL]
     views = views_of(status_rows.quiet())
-    full, free = (LogDir(1, f"/{left}", 1.0, 5.0, left, 100.0) for left in (9.0, 11.0))
+    full, free = (LogDir(1, f"/{left}", 1.0, 5.0, left, 100.0, 0.0) for left in (9.0, 11.0))
     sidecar = replace(views.sidecar, dropped_series={"replica_lag_messages": 1200})
     views = replace(views, log_dirs=Table((full, free), 2), sidecar=sidecar)
     assert [(problem.kind, problem.sentence) for problem in problems(views)] == [

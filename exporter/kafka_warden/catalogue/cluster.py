@@ -171,4 +171,9 @@ CLUSTER = (
     _directory(
         "log_dir_online", "1 while the directory is online (DescribeLogDirs)", lambda directory: int(directory.online)
     ),
+    _directory(
+        "log_dir_cordoned",
+        "1 while cordoned.log.dirs keeps new replicas out of the directory (DescribeLogDirs, Kafka 4.3). KIP-1066",
+        lambda directory: int(directory.cordoned) if directory.online else UNKNOWN,
+    ),
 )

@@ -9,6 +9,7 @@ NOTES: Final[Mapping[str, tuple[str, str]]] = {
     "Directory.bytes": ("bytes", "size of the logs in it"),
     "Directory.usable_bytes": ("bytes", "free bytes of its volume (Kafka 3.3)"),
     "Directory.total_bytes": ("bytes", "size of its volume (Kafka 3.3)"),
+    "Directory.cordoned": ("", "it gets no new replicas (Kafka 4.3)"),
     "MissingLog.topic": ("", "topic of a replica without a log on the broker"),
     "MissingLog.topic_id": ("", "id of the topic"),
     "MissingLog.partition": ("", "partition number"),

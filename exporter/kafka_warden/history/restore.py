@@ -17,6 +17,7 @@ from kafka_warden.history.column_types import PythonValue
 from kafka_warden.history.poll import topic_id_bytes
 from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.history.tables import moves, quotas
+from kafka_warden.history.tables.records import Directory
 from kafka_warden.model import (
     UNKNOWN,
     Broker,
@@ -205,7 +206,7 @@ def _brokers(columns: Mapping[str, Any]) -> dict[int, Broker]:
 
 def _log_dirs(columns: Mapping[str, Any]) -> tuple[LogDir, ...]:
     return tuple(
-        LogDir(row["broker"], each.path, each.online, each.bytes, each.usable_bytes, each.total_bytes)
+        LogDir(row["broker"], *(getattr(each, name) for name in Directory.__slots__))
         for row in _each(columns)
         for each in row["log_dirs"] or ()
     )

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from kafka_warden.errors import TopicError
 from kafka_warden.formulas import limits
-from kafka_warden.model import Snapshot
+from kafka_warden.model import Snapshot, cordoned_brokers
 from kafka_warden.planning.placement import Rack, keeps_racks_apart, most_by_kafka, place_by_rack, room_by_rack
 from kafka_warden.planning.room import count_replicas
 
@@ -41,7 +41,7 @@ class Creation:
     """To create."""
     factor: int
     brokers: Mapping[int, Count]
-    """By id; only brokers that are up."""
+    """By id; only brokers that are up, and have a log directory that is not cordoned."""
     broker_limit: float
     """`+inf` if none is configured."""
     cluster_before: int
@@ -85,7 +85,9 @@ def plan_creation(
         raise TopicError(
             f"{topic}: has {len(existing)} partitions already; Kafka only adds some, so give a larger number"
         )
-    up = sorted(broker.id for broker in snapshot.brokers.values() if not (broker.gone or broker.fenced))
+    cordoned = cordoned_brokers(snapshot.log_dirs)
+    used = [broker for broker in snapshot.brokers.values() if not broker.gone and broker.id not in cordoned]
+    up = sorted(broker.id for broker in used if not broker.fenced)
     hosted = count_replicas(snapshot)
     before = [hosted[broker] for broker in up]
     counted = limits.is_counted(topic)
@@ -93,9 +95,8 @@ def plan_creation(
     cluster_before = int(limits.counted_rows(snapshot.topics, snapshot.partitions.topic).sum())
     racks = [snapshot.brokers[broker].rack for broker in up]
     headroom = [limits.headroom(limit, float(count)) for count in before]
-    reasons = _reasons(headroom, racks, limits.headroom(cluster, float(cluster_before)), partitions, factor)
-    registered = [broker.rack for broker in snapshot.brokers.values() if not broker.gone]
-    most = most_by_kafka(registered, len(up), partitions, factor) if up else 0
+    reasons = _reasons(headroom, racks, limits.headroom(cluster, float(cluster_before)), partitions, factor, cordoned)
+    most = most_by_kafka([broker.rack for broker in used], len(up), partitions, factor) if up else 0
     placed = _placed(before, headroom, racks, partitions, factor) if not reasons else None
     added = Counter(index for replicas in placed or () for index in replicas)
     assign = placed is not None and most > min(headroom)
@@ -167,10 +168,16 @@ def _check_name(snapshot: Snapshot, topic: str) -> None:
 
 
 def _reasons(
-    headroom: Sequence[float], racks: Sequence[Rack], cluster_headroom: float, partitions: int, factor: int
+    headroom: Sequence[float],
+    racks: Sequence[Rack],
+    cluster_headroom: float,
+    partitions: int,
+    factor: int,
+    cordoned: Collection[int],
 ) -> tuple[str, ...]:
     if factor > len(headroom):
-        return (f"replication factor {factor} needs {factor} brokers, but only {len(headroom)} are up",)
+        others = f"; Kafka leaves out cordoned ones: {', '.join(map(str, sorted(cordoned)))}" if cordoned else ""
+        return (f"replication factor {factor} needs {factor} brokers, but only {len(headroom)} are up{others}",)
     reasons = []
     if partitions > cluster_headroom:
         reasons.append(f"the cluster has room for {_room(cluster_headroom)} partitions, not for {partitions}")

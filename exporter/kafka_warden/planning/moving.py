@@ -13,7 +13,7 @@ import numpy as np
 from kafka_warden.errors import IncompleteError, ReassignmentError
 from kafka_warden.formulas.limits import is_counted
 from kafka_warden.formulas.ops import as_known
-from kafka_warden.model import UNKNOWN, Floats, Snapshot
+from kafka_warden.model import UNKNOWN, Floats, LogDir, ReplicaTable, Snapshot, cordoned_brokers
 from kafka_warden.planning.reassignment import Target
 
 MOST_NAMED: Final = 3
@@ -125,9 +125,10 @@ class _Resolver:
         starts = np.searchsorted(partitions.topic, np.arange(len(snapshot.topics) + 1, dtype=partitions.topic.dtype))
         ends = zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)
         self._rows = dict(zip(snapshot.topics, ends, strict=True))
-        self._dirs: dict[int, dict[str, bool]] = {}
+        self._dirs: dict[int, dict[str, LogDir]] = {}
         for directory in snapshot.log_dirs:
-            self._dirs.setdefault(directory.broker, {})[directory.path] = directory.online
+            self._dirs.setdefault(directory.broker, {})[directory.path] = directory
+        self._cordoned = cordoned_brokers(snapshot.log_dirs)
 
     def all_moving(self, targets: Sequence[Target]) -> tuple[Moving, ...]:
         """Resolve the partitions of the file, then those whose move is in progress."""
@@ -163,6 +164,8 @@ class _Resolver:
                 yield f"the cluster has no broker {broker}"
             elif known.gone or known.fenced:
                 yield f"broker {broker} is down: start it first, or use another broker"
+            elif broker in self._cordoned and broker not in self._hosts(target):
+                yield f"all log directories of broker {broker} are cordoned: uncordon one first, or use another broker"
             elif (path := target.log_dir(broker)) is not None:
                 yield from self._log_dir_problems(broker, path)
 
@@ -170,13 +173,20 @@ class _Resolver:
         directories = self._dirs.get(broker, {})
         if directories and path not in directories:
             yield f"broker {broker} has no log directory {path}; it has {', '.join(sorted(directories))}"
-        elif directories and not directories[path]:
+        elif directories and not directories[path].online:
             yield f"the log directory {path} of broker {broker} is offline"
+        elif directories and directories[path].cordoned:
+            yield f"the log directory {path} of broker {broker} is cordoned: the broker refuses replicas for it"
+
+    def _hosts(self, target: Target) -> set[int]:
+        """Return the brokers of the present replicas."""
+        row, replicas = self.row(target), self._snapshot.replicas
+        return set() if row is None else set(replicas.broker[slice(*_rows_of(replicas, row))].tolist())
 
     def moving(self, row: int, target: Target | None) -> Moving:
         """Resolve the partition of one row. `target` is `None` if the file does not name it."""
         partitions, replicas = self._snapshot.partitions, self._snapshot.replicas
-        first, last = np.searchsorted(replicas.partition, np.array([row, row + 1], replicas.partition.dtype)).tolist()
+        first, last = _rows_of(replicas, row)
         at = {int(replicas.broker[index]): index for index in range(first, last)}
         sources = tuple(broker for broker, index in at.items() if not replicas.adding[index])
         staying = tuple(broker for broker, index in at.items() if not replicas.removing[index])
@@ -210,6 +220,12 @@ class _Resolver:
             under_way=bool(partitions.reassigning[row]),
             names_dirs_of_staying=target is not None and any(target.log_dir(broker) for broker in sources),
         )
+
+
+def _rows_of(replicas: ReplicaTable, row: int) -> tuple[int, int]:
+    """Return the first row of the replicas of a partition, and that behind the last."""
+    first, last = np.searchsorted(replicas.partition, np.array([row, row + 1], replicas.partition.dtype)).tolist()
+    return first, last
 
 
 def _check_known(moving: Iterable[Moving]) -> None:

@@ -14,7 +14,8 @@ def most_by_kafka(racks: Collection[Rack], up: int, partitions: int, factor: int
     to `factor` in the rest. Several racks: Kafka distributes to racks first, so the only broker of a rack may get a
     replica of every partition.
 
-    `racks`: of the registered brokers, fenced ones included. `up`: brokers that are not fenced, at least `factor`.
+    `racks`: of the registered brokers, fenced ones included, cordoned ones not. `up`: brokers that are not fenced, at
+    least `factor`.
     """
     if len(set(racks)) != 1:
         return partitions

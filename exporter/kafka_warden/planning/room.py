@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kafka_warden.formulas import limits
-from kafka_warden.model import LogDir, Snapshot
+from kafka_warden.model import LogDir, Snapshot, for_new_replicas
 from kafka_warden.planning.moving import Arriving, Moving
 
 
@@ -34,7 +34,7 @@ class Disk:
     """Highest count or bytes, with old and new replicas."""
     after: float | None
     usable: float | None
-    """Free at present."""
+    """Free at present, without cordoned log directories."""
     capacity: float | None
     fits: bool | None
     """`None` if unknown, or if it depends on the directory that the broker chooses."""
@@ -87,34 +87,34 @@ def _disk(snapshot: Snapshot, moving: Sequence[Moving], arriving: Sequence[Arriv
     directories = [directory for directory in snapshot.log_dirs if directory.broker == broker]
     if not directories:
         return Disk(None, None, None, None, None, None if arriving else True, "the log directories are unknown")
-    online = [directory for directory in directories if directory.online]
+    usable = for_new_replicas(directories)
     before = float(sum(directory.bytes for directory in directories))
     receives = sum(one.remaining for one in arriving)
     leaves = [p.leaving[broker] for p in moving if broker in p.leaving]
     after = before + receives - sum(leaves) if min(leaves, default=0.0) >= 0 else None
-    known = all(directory.usable_bytes >= 0 for directory in online)
-    fits, why = _fits(online, arriving) if known else (None, "their free space is unknown (needs Kafka 3.3)")
+    known = all(directory.usable_bytes >= 0 for directory in usable)
+    fits, why = _fits(usable, arriving) if known else (None, "their free space is unknown (needs Kafka 3.3)")
     return Disk(
         before=before,
         during=before + receives,
         after=None if after is None else max(after, 0.0),
-        usable=float(sum(directory.usable_bytes for directory in online)) if known else None,
-        capacity=float(sum(directory.total_bytes for directory in online)) if known else None,
+        usable=float(sum(directory.usable_bytes for directory in usable)) if known else None,
+        capacity=float(sum(directory.total_bytes for directory in directories if directory.online)) if known else None,
         fits=fits if arriving else True,
         why=why if arriving else "",
     )
 
 
-def _fits(online: Sequence[LogDir], arriving: Sequence[Arriving]) -> tuple[bool | None, str]:
+def _fits(directories: Sequence[LogDir], arriving: Sequence[Arriving]) -> tuple[bool | None, str]:
     """Return whether new replicas fit, and why not. The broker chooses a directory if the file names none.
 
     It chooses the one with the fewest logs, and ignores free space. So replicas fit for certain if they fit into the
     fullest directory, and not if they exceed the free space of all. Otherwise it is unknown: directories may also share
     a volume.
     """
-    if not online:
+    if not directories:
         return False, "all log directories are offline"
-    usable = {directory.path: float(directory.usable_bytes) for directory in online}
+    usable = {directory.path: float(directory.usable_bytes) for directory in directories}
     for one in arriving:
         if one.log_dir is not None:
             usable[one.log_dir] = usable.get(one.log_dir, 0.0) - one.remaining

@@ -93,6 +93,7 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watch
                 bytes=int(size.sum()),
                 usable_bytes=directory.usable_bytes,
                 total_bytes=directory.total_bytes,
+                cordoned=directory.is_cordoned,
             ),
         )
     return answer

@@ -171,7 +171,7 @@ GRIDS: Final = (
         (
             Column("Broker", "broker", ID),
             Column("Directory", "log_dir", NAME),
-            Column("State", "online", WORDS, of=lambda row: "online" if row.online else "offline"),
+            Column("State", "online", WORDS, of=lambda row: row.state),
             Column("Free", "usable_bytes", BYTES),
             Column("Volume", "total_bytes", BYTES, 2),
             Column("Logs", "bytes", BYTES, 1),

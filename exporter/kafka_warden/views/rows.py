@@ -218,7 +218,15 @@ class LogDir:
     bytes: Annotated[float | None, Of("log_dir_bytes")]
     usable_bytes: Annotated[float | None, Of("log_dir_usable_bytes")]
     total_bytes: Annotated[float | None, Of("log_dir_total_bytes")]
+    cordoned: Annotated[float | None, Of("log_dir_cordoned")]
     severity: Severity = None
+
+    @property
+    def state(self) -> str:
+        """Whether the broker can use it, and gives it new replicas."""
+        if not self.online:
+            return "offline"
+        return "online, cordoned" if self.cordoned else "online"
 
     @property
     def used(self) -> float | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from kafka_warden.derive.flows.changes import MoveKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.model import LogDir
+from kafka_warden.model import LogDir, for_new_replicas
 
 Place = tuple[int, str | None]
 """Broker and path; `None` while the directory is unknown."""
@@ -45,13 +45,12 @@ class Disks:
         return any(not directory.online for directory in directories) and (bool(sized) or settled)
 
     def usable(self, row: int) -> float | None:
-        """Free bytes in the directory of a replica; while unknown, of the largest: the broker chooses."""
+        """Free bytes in the directory of a replica; while unknown, the most in one that the broker may choose."""
         broker, path = self._place(row)
-        usable = [
-            directory.usable_bytes
-            for directory in self._directories.get(broker, [])
-            if directory.online and path in {None, directory.path}
-        ]
+        directories = self._directories.get(broker, [])
+        if path is None:
+            directories = for_new_replicas(directories)
+        usable = [each.usable_bytes for each in directories if each.online and path in {None, each.path}]
         return None if not usable or min(usable) < 0 else float(max(usable))
 
     def arriving(self, row: int) -> float:

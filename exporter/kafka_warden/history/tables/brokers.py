@@ -53,7 +53,8 @@ def _of_broker(name: str, text: str) -> Column[Any]:
 def _log_dirs(poll: Poll, item: Host) -> list[Directory] | None:
     found = [each for each in poll.snapshot.log_dirs if each.broker == item.id]
     return [
-        Directory(each.path, each.online, each.bytes, each.usable_bytes, each.total_bytes) for each in found
+        Directory(each.path, each.online, each.bytes, each.usable_bytes, each.total_bytes, each.cordoned)
+        for each in found
     ] or None
 
 

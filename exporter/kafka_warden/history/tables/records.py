@@ -62,6 +62,7 @@ class Directory:
     bytes: int
     usable_bytes: int
     total_bytes: int
+    cordoned: bool
 
 
 @dataclass(frozen=True, slots=True)
