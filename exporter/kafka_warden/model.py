@@ -235,6 +235,8 @@ class BrokerConfig:
     quota_window_size: float = 1.0
     remote_copy_window: float = 11.0
     """`remote.log.manager.copy.quota.window.num` x `.size.seconds`."""
+    follower_fetch_last_tiered: bool = False
+    """`follower.fetch.last.tiered.offset.enable` (Kafka 4.3, KIP-1023)."""
     kafka_version: str | None = None
     """Release of the broker that answered, such as `4.1`."""
 
@@ -257,6 +259,16 @@ class TopicConfig:
     remote_copy_lag_bytes: float = 0.0
     """`remote.copy.lag.bytes`: bytes behind a closed segment at which it is copied, whatever its age; as above."""
     min_insync_replicas: int = 1
+
+
+def skips_tiered(topic: TopicConfig | None, broker: BrokerConfig | None) -> bool:
+    """Return whether an empty follower on a broker begins behind what is in remote storage (KIP-1023).
+
+    Only if its leader no longer has the log from its first record on: the leader answers a fetch of that one otherwise.
+    """
+    if topic is None or broker is None:
+        return False
+    return broker.follower_fetch_last_tiered and topic.remote_storage and not topic.compacted
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kafka_warden.derive import Derived
-from kafka_warden.model import UNKNOWN, Snapshot, TopicConfig
-from tests.building import Partition, judge_each, known
+from kafka_warden.model import UNKNOWN, BrokerConfig, Snapshot, TopicConfig
+from tests.building import BYTES_PER_OFFSET, Partition, judge_each, known, snapshot
 from tests.derive.throttled import MB, STEP, everywhere, poll, throttle
 
 POLLS = range(20)
@@ -231,3 +231,26 @@ def test_lag_and_remaining_of_a_move_are_one_number() -> None:
         assert each.lag.bytes.tolist() == [0.0, each.moves[0].remaining_bytes] == [0.0, 100_000.0]
         assert each.lag.sum_bytes.values[:2].tolist() == [0.0, 100_000.0]
         assert each.lag.led_bytes.values[:2].tolist() == [100_000.0, 0.0]
+
+
+def test_an_empty_target_lacks_what_is_not_in_remote_storage() -> None:
+    """Kafka 4.3 may let it begin there, from the first poll on; later it lacks what its leader has beyond its end."""
+
+    def lacks(broker: BrokerConfig, **fields: Any) -> float | None:
+        made = {"replicas": (1, 2), "adding": (2,), "start": 1000, "end": 2000, "tiered": 1749, "lag": {2: 2000}}
+        seen = snapshot(
+            {"t": [Partition(**{**made, "sizes": {2: 0}, **fields})]},
+            topic_configs={"t": TopicConfig(remote_storage=True)},
+            broker_configs={2: broker},
+        )
+        starts = np.where(seen.replicas.broker == 2, 0 if fields.get("lag") is None else 1750, seen.replicas.start)
+        return known(judge_each(replace(seen, replicas=replace(seen.replicas, start=starts)))[0].moves)[
+            0
+        ].remaining_bytes
+
+    skips = BrokerConfig(follower_fetch_last_tiered=True)
+    assert lacks(skips) == 250 * BYTES_PER_OFFSET
+    assert lacks(BrokerConfig()) == 1000 * BYTES_PER_OFFSET
+    assert lacks(skips, start=0) == 2000 * BYTES_PER_OFFSET
+    assert lacks(skips, tiered=UNKNOWN) == 1000 * BYTES_PER_OFFSET
+    assert lacks(skips, lag={2: 100}) == 100 * BYTES_PER_OFFSET

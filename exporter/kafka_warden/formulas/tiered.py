@@ -32,6 +32,14 @@ def uncopied_offsets(end: Longs, start: Longs, tiered: Longs) -> Longs:
     return np.maximum(end - np.maximum(copied_to, start), 0)
 
 
+def first_copied(start: Longs, tiered: Longs) -> Longs:
+    """First offset of the local log that is not in remote storage, where an empty follower may begin. KIP-1023.
+
+    `tiered` may be `UNKNOWN` or `NOTHING_TIERED`: then that is where the local log starts.
+    """
+    return np.where(tiered >= 0, np.maximum(tiered + 1, start), start)
+
+
 @dataclass(frozen=True, slots=True)
 class Lag:
     """What may be left uncopied on purpose, by partition (P,): KIP-1241, Kafka 4.4. No lag: both are 0."""

@@ -48,6 +48,7 @@ NOTES: Final[Mapping[str, tuple[str, str]]] = {
     "BrokerConfig.quota_window_num": ("", "`replication.quota.window.num`"),
     "BrokerConfig.quota_window_size": ("s", "`replication.quota.window.size.seconds`"),
     "BrokerConfig.remote_copy_window": ("s", "`remote.log.manager.copy.quota.window.num` x `.size.seconds`"),
+    "BrokerConfig.follower_fetch_last_tiered": ("", "`follower.fetch.last.tiered.offset.enable` (Kafka 4.3)"),
     "BrokerConfig.kafka_version": ("", "release of the broker"),
     "TopicConfig.leader_throttled": ("", "`leader.replication.throttled.replicas`"),
     "TopicConfig.follower_throttled": ("", "`follower.replication.throttled.replicas`"),

@@ -14,6 +14,7 @@ from kafka_warden.errors import IncompleteError, ReassignmentError
 from kafka_warden.formulas.limits import is_counted
 from kafka_warden.formulas.ops import as_known
 from kafka_warden.model import UNKNOWN, Floats, LogDir, ReplicaTable, Snapshot, cordoned_brokers
+from kafka_warden.planning.lacking import lacking_bytes
 from kafka_warden.planning.reassignment import Target
 
 MOST_NAMED: Final = 3
@@ -205,8 +206,7 @@ class _Resolver:
             arriving=tuple(
                 Arriving(
                     broker=broker,
-                    # An unknown size counts as 0: then all of it is copied, and the plan is not too short.
-                    remaining=max(size - (max(float(replicas.size[at[broker]]), 0.0) if broker in at else 0.0), 0.0),
+                    remaining=lacking_bytes(self._snapshot, row, broker, at.get(broker)),
                     log_dir=target.log_dir(broker) if target is not None else None,
                     under_way=broker in at,
                 )

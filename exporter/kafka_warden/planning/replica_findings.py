@@ -6,6 +6,7 @@ from typing import Final
 from kafka_warden.formulas.min_isr import effective, is_capped
 from kafka_warden.model import Snapshot, cordoned_brokers
 from kafka_warden.planning.formatting import in_bytes
+from kafka_warden.planning.lacking import skips
 from kafka_warden.planning.moving import Moving, names
 from kafka_warden.planning.plan import MovePlan
 
@@ -16,9 +17,13 @@ _REFUSES_AT_FIRST: Final = (
 )
 _WAITS: Final = "a replica that stays is not in sync: Kafka does not complete the move before it is"
 _RACKS: Final = "more replicas share a rack after the move than now, although there are enough racks"
+_SKIPS: Final = (
+    "the new preferred leader gets only what is not in remote storage (follower.fetch.last.tiered.offset.enable): once"
+    " it leads, consumers read all else from there"
+)
 _CORDONED: Final = (
-    "stays on a broker whose log directories are all cordoned. Kafka refuses that from 4.4 on (KAFKA-20832): move it away"
-    " too, or uncordon one for the move"
+    "stays on a broker whose log directories are all cordoned. Kafka refuses that from 4.4 on (KAFKA-20832): move it"
+    " away too, or uncordon one for the move"
 )
 _DIRS: Final = (
     "the file names a log directory for a replica that stays on its broker. That copy is not planned; its limit is"
@@ -38,12 +43,18 @@ def about_replicas(plan: MovePlan) -> Iterable[str]:
         _REFUSES_AT_FIRST: [p for p in changing if _refuses_at_first(snapshot, p)],
         _WAITS: [p for p in changing if {*p.sources} & {*p.replicas} - p.in_sync],
         _RACKS: [p for p in changing if _share_racks(snapshot, p.replicas) > _share_racks(snapshot, p.sources)],
+        _SKIPS: [p for p in changing if _begins_with_a_part(snapshot, p)],
         _CORDONED: [p for p in plan.moving if p.asked and cordoned_brokers(snapshot.log_dirs) & {*p.replicas}],
         _DIRS: [p for p in plan.moving if p.names_dirs_of_staying],
     }
     for what, partitions in found.items():
         if partitions:
             yield f"{names(partitions)}: {what}"
+
+
+def _begins_with_a_part(snapshot: Snapshot, moving: Moving) -> bool:
+    preferred = moving.replicas[0]
+    return preferred in {one.broker for one in moving.arriving} and skips(snapshot, moving.row, preferred)
 
 
 def _refuses_after(snapshot: Snapshot, moving: Moving) -> bool:

@@ -30,6 +30,7 @@ COPY_WINDOW_SAMPLES: Final = "remote.log.manager.copy.quota.window.num"
 COPY_WINDOW_SECONDS: Final = "remote.log.manager.copy.quota.window.size.seconds"
 CONTROLLER_SAMPLES: Final = "controller.quota.window.num"
 CONTROLLER_SECONDS: Final = "controller.quota.window.size.seconds"
+LAST_TIERED: Final = "follower.fetch.last.tiered.offset.enable"
 BROKER_KEYS: Final = (
     *LIMIT_KEYS.values(),
     COPY_QUOTA,
@@ -44,6 +45,7 @@ BROKER_KEYS: Final = (
     "num.replica.fetchers",
     "replication.quota.window.num",
     "replication.quota.window.size.seconds",
+    LAST_TIERED,
 )
 COPY_LAG_KEYS: Final = (
     "remote.copy.lag.ms",
@@ -205,6 +207,7 @@ def parse_broker_config(entries: Entries) -> BrokerConfig:
         quota_window_num=plain.get("replication.quota.window.num", default.quota_window_num),
         quota_window_size=float(plain.get("replication.quota.window.size.seconds", default.quota_window_size)),
         remote_copy_window=float(plain.get(COPY_WINDOW_SAMPLES, 11) * plain.get(COPY_WINDOW_SECONDS, 1)),
+        follower_fetch_last_tiered=plain.get(LAST_TIERED) == "true",
     )
 
 

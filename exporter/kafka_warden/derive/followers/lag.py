@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_warden.derive.followers.first_offsets import first_offsets
 from kafka_warden.derive.followers.remaining import RemainingEstimate, estimate_remaining
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import lag as formulas
@@ -57,10 +58,9 @@ def derive_lag(
     # The remembered end of a silent follower is not compared where it is above, like one from before an election.
     silent = replicas.end == UNKNOWN
     messages = formulas.messages(end, leader_end, elected[replicas.partition] | silent)
-    held = np.where(
-        (indexed.leader_end == UNKNOWN) | (partitions.start == UNKNOWN), UNKNOWN, indexed.leader_end - partitions.start
-    )
-    lacking = formulas.to_copy(messages.values, held[replicas.partition])
+    first = first_offsets(indexed)
+    held = np.where((leader_end == UNKNOWN) | (first == UNKNOWN), UNKNOWN, leader_end - first)
+    lacking = formulas.to_copy(messages.values, held)
     estimate, adding = estimate_remaining(indexed, lacking, per_offset, compacted, estimate)
     lag_bytes = formulas.offsets_to_bytes(lacking, per_offset[replicas.partition])
     lag_bytes[adding.rows] = adding.bytes
