@@ -54,12 +54,19 @@ def test_a_move_in_progress_fails_already() -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "waits"),
-    [((1, 2, 3), True), ((2,), True), ((1, 3), False), ((2, 1), False), ((1, 2), False)],
+    ("version", "after", "waits"),
+    [
+        ("4.2", (1, 2, 3), True),
+        ("4.3", (1, 2, 3), False),
+        ("4.3", (2,), True),
+        ("4.2", (1, 3), False),
+        ("4.2", (2, 1), False),
+        ("4.2", (1, 2), False),
+    ],
 )
-def test_a_replica_that_stays_out_of_sync_holds_the_move_up(after: Sequence[int], waits: bool) -> None:
+def test_a_replica_that_stays_out_of_sync_holds_the_move_up(version: str, after: Sequence[int], waits: bool) -> None:
     """One that goes does not, nor does another order. tests/cluster/test_plan_by_hand.py has it on real Kafka."""
-    seen = cluster({"t": [sized([1, 2], GB, out=[2])]}, more=[3])
+    seen = cluster({"t": [sized([1, 2], GB, out=[2])]}, more=[3], kafka_version=version)
     assert warned(plan(seen, to("t", 0, *after)), WAITS) is waits
 
 

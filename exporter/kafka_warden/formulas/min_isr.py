@@ -1,12 +1,12 @@
 """`min.insync.replicas` as the leader of a partition applies it. KAFKA-15583."""
 
-import re
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from kafka_warden.formulas.ops import Longs
+from kafka_warden.formulas.release import is_since
 
 CAPPED_SINCE: Final = (3, 7)
 """First release that needs no more in-sync replicas than the partition has. Older ones refuse `acks=all` for ever."""
@@ -14,8 +14,7 @@ CAPPED_SINCE: Final = (3, 7)
 
 def is_capped(kafka_version: str | None) -> bool:
     """Return whether a broker of this release, such as `4.1`, caps the setting. An unknown release counts as new."""
-    release = re.match(r"(\d{1,4})\.(\d{1,4})(?!\d)", kafka_version or "")
-    return release is None or (int(release[1]), int(release[2])) >= CAPPED_SINCE
+    return is_since(kafka_version, CAPPED_SINCE)
 
 
 def effective(configured: npt.ArrayLike, replicas: npt.ArrayLike, capped: npt.ArrayLike) -> Longs:

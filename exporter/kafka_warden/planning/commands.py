@@ -81,12 +81,13 @@ def _execute(
     throttle = [] if limit is None or hand is not None else ["--throttle", str(limit)]
     if limit is not None and hand is not None:
         prefix = "" if purpose == "begin" else f"{purpose}_"
-        yield Command(f"{prefix}rates", "the throttle of the next move: brokers", _rates(where, hand, str(limit)))
+        about_rates = "set the throttle of the brokers first. Start the move only if each of them reports Completed"
+        yield Command(f"{prefix}rates", about_rates, _rates(where, hand, str(limit)))
         groups: dict[tuple[tuple[Side, str], ...], list[str]] = {}
         for topic, sides in hand.lists.items():
             groups.setdefault(tuple(sides.items()), []).append(topic)
         for lists, topics in groups.items():
-            yield Command(f"{prefix}lists", "the throttle of the next move: lists", _lists(where, topics, dict(lists)))
+            yield Command(f"{prefix}lists", "set the throttled lists", _lists(where, topics, dict(lists)))
     # The tool requires --additional during another move.
     options = ["--execute", *["--additional"] * additional, *throttle, *file]
     yield Command(purpose, about, _line(where, REASSIGN, options))

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from kafka_warden.formulas.completion import completes
 from kafka_warden.formulas.min_isr import effective, is_capped
 from kafka_warden.model import Snapshot, cordoned_brokers
 from kafka_warden.planning.formatting import in_bytes
@@ -41,7 +42,7 @@ def about_replicas(plan: MovePlan) -> Iterable[str]:
     found = {
         _REFUSES: [p for p in plan.moving if _refuses_after(snapshot, p)],
         _REFUSES_AT_FIRST: [p for p in changing if _refuses_at_first(snapshot, p)],
-        _WAITS: [p for p in changing if {*p.sources} & {*p.replicas} - p.in_sync],
+        _WAITS: [p for p in changing if not _completes(snapshot, p)],
         _RACKS: [p for p in changing if _share_racks(snapshot, p.replicas) > _share_racks(snapshot, p.sources)],
         _SKIPS: [p for p in changing if _begins_with_a_part(snapshot, p)],
         _CORDONED: [p for p in plan.moving if p.asked and cordoned_brokers(snapshot.log_dirs) & {*p.replicas}],
@@ -68,6 +69,17 @@ def _refuses_at_first(snapshot: Snapshot, moving: Moving) -> bool:
     during = assigned | {*moving.replicas}
     now = _needed(snapshot, moving, assigned, moving.leader)
     return now <= len(moving.in_sync) < _needed(snapshot, moving, during, moving.leader)
+
+
+def _completes(snapshot: Snapshot, moving: Moving) -> bool:
+    """Whether the controller completes the move without a replica that is out of sync now."""
+    return completes(
+        snapshot.kafka_version,
+        {*moving.sources},
+        {*moving.replicas},
+        moving.in_sync,
+        zookeeper=snapshot.quorum is None,
+    )
 
 
 def _needed(snapshot: Snapshot, moving: Moving, replicas: Collection[int], leader: int) -> int:
