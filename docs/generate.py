@@ -39,7 +39,8 @@ All metrics of `/metrics`, with one sample each. Made from the catalogue by `mak
 
 - **Unknown is absent, unlimited is `+Inf`, a known zero is 0, no value is ever NaN.** A sum is absent while a part
   of it is unknown, because the sum of the rest would be wrong.
-- Gauges, except names that end in `_total` (counters) and `_info` (always 1). Seconds, bytes, ratios from 0 to 1.
+- Gauges, except names that end in `_total` (counters) and `_info` (always 1), and the summary
+  `kafka_warden_controller_event_queue_seconds`. Seconds, bytes, ratios from 0 to 1.
 - Limits and usage are separate metrics: divide them in PromQL.
 - No `cluster` label: set it as a target label in Prometheus ([alerts/README.md](../alerts/README.md)).
 - Metrics are rendered once per poll; a scrape only reads them. `kafka_warden_snapshot_timestamp_seconds` is the start

@@ -17,7 +17,7 @@ from tests.support.doctor import PASSWORD
 from tests.support.small_disks import small_disk
 
 Secure = Callable[..., Identity]
-ACL = "kafka-acls --bootstrap-server"
+ACL = "kafka-acls.sh --bootstrap-server"
 
 
 def free_port() -> int:

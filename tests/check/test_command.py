@@ -21,7 +21,7 @@ def test_each_result_is_one_line(doctor: ScriptedDoctor) -> None:
     assert codes == sorted(codes, key=[check.code for check in CHECKS].index)
     refused = next(line for line in lines if "KW-ACL-TOPIC-CONFIGS" in line)
     assert refused.startswith("error    KW-ACL-TOPIC-CONFIGS     User:ANONYMOUS: refused for all topics")
-    assert "-> kafka-acls --bootstrap-server" in refused
+    assert "-> kafka-acls.sh --bootstrap-server" in refused
     assert last == f"{len(lines) - 1} ok, 0 warning, 1 error, 0 skipped"
 
 

@@ -177,7 +177,7 @@ def test_each_missing_acl(secured: Cluster, tmp_path: Path, capsys: pytest.Captu
     doctor = look(secured, tmp_path, capsys, MONITOR)
     secured.admin.revoke(MONITOR, [acl])
     try:
-        doctor.one(CODES[acl], "kafka-acls --bootstrap-server", f"--allow-principal User:{MONITOR}")
+        doctor.one(CODES[acl], "kafka-acls.sh --bootstrap-server", f"--allow-principal User:{MONITOR}")
     finally:
         secured.admin.grant(MONITOR, [acl])
     assert doctor.wrong() == {}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.config import FLAGS, OPTIONS, Config, load
-from kafka_warden.config.layers import from_file, variable
+from kafka_warden.config.layers import PROPERTIES_FILE, from_file, variable
 from kafka_warden.config.types import BOOTSTRAP, HistoryConfig, HistoryKafkaConfig, ParquetConfig
 from kafka_warden.errors import ConfigError
 from kafka_warden.model import Parameters
@@ -478,6 +478,7 @@ def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -
     """Unchanged it has the defaults. Without its comment signs it has every option."""
     reference = (DOCS / "reference-config.yaml").read_text()
     assert repr(_load(tmp_path, reference).to_parameters()) == repr(Parameters())
+    assert _load(tmp_path, reference.replace("interval: 10s", "interval: 4s")).poll.deadline == 2
     shown = from_file(DOCS / "reference-config.yaml")
     for option in OPTIONS:
         if option.key in shown and option.default is not None:
@@ -486,7 +487,7 @@ def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -
     uncommented = tmp_path / "all.yml"
     lines = [line.replace("# ", "", 1) if ": " in f"{line.strip()} " else line for line in reference.splitlines()[3:]]
     uncommented.write_text("\n".join(line for line in lines if not line.rstrip().endswith(".")))
-    assert {option.key for option in OPTIONS} <= set(from_file(uncommented))
+    assert {PROPERTIES_FILE, *(option.key for option in OPTIONS)} <= set(from_file(uncommented))
 
 
 def test_the_documentation_names_every_option_and_flag() -> None:

@@ -170,7 +170,7 @@ def documented_acls() -> set[tuple[str, str | None, str]]:
     block = re.search(r"```console\n(.*?)```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
     assert block
     found: set[tuple[str, str | None, str]] = set()
-    for command in block[1].replace("\\\n", " ").split("$ kafka-acls")[1:]:
+    for command in block[1].replace("\\\n", " ").split("$ kafka-acls.sh")[1:]:
         topic = re.search(r"--topic '([^']+)'", command)
         kind = ("topic", topic[1]) if topic else ("cluster", None)
         found |= {(*kind, operation) for operation in re.findall(r"--operation (\w+)", command)}

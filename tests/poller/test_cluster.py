@@ -98,6 +98,18 @@ def test_an_active_controller_that_no_listener_answers_for_is_one_failure(config
     assert (Source.CONFIGS, "100") not in configured.poller.status
 
 
+def test_a_listener_of_the_active_controller_that_cannot_be_reached(
+    brokers: ScriptedCluster, clock: VirtualClock
+) -> None:
+    """The quorum names it first; another one is configured."""
+    port = brokers.controller()
+    brokers.topic("a", [[1, 2]])
+    brokers.do("advertise", broker=100, host="127.0.0.1", port=1)
+    with polling(brokers, clock, controllers=(("127.0.0.1", port),)) as polled:
+        assert window_of(polled.poll()) == 11
+        assert polled.down() == {}
+
+
 def test_a_new_controller_is_asked_at_once(polled: Polling) -> None:
     """Of the former one nothing is kept, and it is asked again when it comes back."""
     for active in (101, 102, 101):

@@ -28,7 +28,7 @@ class Commands:
 
     def acl(self, options: Iterable[str]) -> str:
         """Return the command that adds an ACL."""
-        return self.line("kafka-acls", ["--add", "--allow-principal", self.principal, *options])
+        return self.line("kafka-acls.sh", ["--add", "--allow-principal", self.principal, *options])
 
     def line(self, tool: str, options: Iterable[str]) -> str:
         """Return the command line of a tool, with the administrator's properties where the cluster is secured."""

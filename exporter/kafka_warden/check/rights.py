@@ -232,7 +232,7 @@ class Rights:
         places: Sequence[tuple[str, int]] = self.config.controllers.bootstrap
         if quorum.leader in quorum.controllers:
             name, _, number = quorum.controllers[quorum.leader].rpartition(":")
-            places = [(name, int(number))]
+            places = [*dict.fromkeys([(name, int(number)), *places])]
         fault: object = "its listener is not known"
         for host, port in places:
             link = self.connector.link(host, port)

@@ -232,6 +232,6 @@ class ClusterQuestions:
         state, addresses = self.context.state, self.context.state.controllers
         if quorum.leader in quorum.controllers:
             host, _, port = quorum.controllers[quorum.leader].rpartition(":")
-            addresses = ((host, int(port)),)
+            addresses = tuple(dict.fromkeys(((host, int(port)), *addresses)))
         state.links.keep_controllers(addresses)
         return [state.links.controller(host, port) for host, port in addresses]

@@ -124,9 +124,10 @@ class Commands:
         self._brokers.cluster.revision += 1
 
     async def advertise(self, broker: int, host: str, port: int) -> None:
-        """Show another address of a broker in the metadata."""
-        self._brokers.cluster.brokers[broker].advertised = (host, port)
-        self._brokers.cluster.revision += 1
+        """Show another address of a broker in the metadata, or of a controller with the quorum."""
+        cluster = self._brokers.cluster
+        (cluster.brokers | cluster.controllers)[broker].advertised = (host, port)
+        cluster.revision += 1
 
     async def rule(self, **rule: Any) -> None:
         """Add a rule, before all others."""

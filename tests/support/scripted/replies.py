@@ -243,7 +243,8 @@ def quorum(cluster: Description) -> Any:
         observers=[state(broker) for broker in cluster.brokers],
     )
     controller = cluster.controllers.get(cluster.controller)
-    listeners = [] if controller is None else [node.Listener(name="C", host=controller.host, port=controller.port)]
+    places = [] if controller is None else [controller.address()]
+    listeners = [node.Listener(name="C", host=host, port=port) for host, port in places]
     return response(
         topics=[response.TopicData(topic_name="__cluster_metadata", partitions=[partition])],
         nodes=[node(node_id=cluster.controller, listeners=listeners)],

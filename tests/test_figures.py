@@ -1,0 +1,76 @@
+"""Numbers in the documents are those of the code, or of the one document with the measurement."""
+
+import math
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kafka_warden.clients.agents.http import CONNECT_SECONDS
+from kafka_warden.clients.agents.session import COST, EVERY
+from kafka_warden.clients.jmx.slots import MOST_TARGETS
+from kafka_warden.clients.kafka.connection import LONGEST_PAUSE
+from kafka_warden.clients.kafka.frames import BEFORE_LOGIN, SMALL
+from kafka_warden.formulas.stuck import stall_limit
+from kafka_warden.history.parquet.sink import FILE_ROWS, MOST_ROWS
+from kafka_warden.poller import PollerSettings
+from kafka_warden.poller.poller import REQUESTS
+from kafka_warden.poller.tables import LARGE
+from kafka_warden.reload import AGAIN
+from kafka_warden.web.checks import _WAITING, _WAITING_PER_CLIENT
+from kafka_warden.web.file import MOST_COST
+from kafka_warden.web.rows import MOST_MAKING
+
+ROOT: Final = Path(__file__).parents[1]
+WORDS: Final = ("no", "one", "two", "three", "four", "five", "six")
+RUNS: Final = re.compile(r"^\| ([\d,]+) \| \d+ ms \| \d+ ms \| \d+ ms \| [\d,]+ \| (\d+) MB \|$", re.MULTILINE)
+"""Partitions and memory, as `make scale` prints them."""
+
+
+def memory() -> str:
+    """What bench/README.md has, rounded up to tens of MB."""
+    measured = dict(RUNS.findall((ROOT / "bench" / "README.md").read_text()))
+    small, middle, large = (
+        f"{10 * math.ceil(int(measured[partitions]) / 10)} MB for" for partitions in ("10,005", "50,000", "200,000")
+    )
+    return f"about {small} 10,000 partitions, {middle} 50,000, {large} 200,000"
+
+
+@pytest.mark.parametrize(
+    ("document", "stated"),
+    [
+        ("alerts/runbooks/KafkaReassignmentStuck.md", f"({stall_limit(PollerSettings().interval):.0f} s, if polls are"),
+        ("alerts/runbooks/KafkaWardenDown.md", memory()),
+        ("docs/agents.md", f"asked once in {EVERY:.0f} s, or once in {COST} times the duration"),
+        (
+            "docs/agents.md",
+            f"the pause is {CONNECT_SECONDS:.0f} s at first, and doubles with each failure up to {EVERY:.0f} s",
+        ),
+        ("docs/architecture.md", f"a frame before login has at most {BEFORE_LOGIN >> 10} KiB"),
+        ("docs/architecture.md", f"may take {REQUESTS} such pauses longer than `poll.deadline`, at most {REQUESTS} s"),
+        ("docs/architecture.md", f"A pause above {LONGEST_PAUSE:.0f} s is a protocol fault"),
+        ("docs/architecture.md", f"A broker with {LARGE:,} replicas or more"),
+        ("docs/configuration.md", f"so does the sidecar every {AGAIN:.0f} s"),
+        ("docs/configuration.md", f"above {MOST_COST}, some 4 s, a hash is refused"),
+        (
+            "docs/configuration.md",
+            f"{WORDS[_WAITING_PER_CLIENT].capitalize()} per client and {_WAITING} in all may wait",
+        ),
+        ("docs/history.md", f"when a table has {FILE_ROWS:,} rows"),
+        ("docs/reliability.md", f"above {MOST_ROWS:,} of a table the oldest are dropped"),
+        ("docs/security.md", f"of a client may wait, and {MOST_MAKING} in all"),
+        ("docs/threat-model.md", f"a frame has at most {SMALL >> 10} KiB"),
+        ("docs/threat-model.md", f"{MOST_TARGETS} processes are asked at most"),
+    ],
+)
+def test_a_number_is_that_of_the_code(document: str, stated: str) -> None:
+    """The document says so, word for word."""
+    assert stated in " ".join((ROOT / document).read_text().split())
+
+
+def test_sample_of_check_counts_its_lines() -> None:
+    """The output that docs/check.md shows, and the JSON document of the same run."""
+    text = (ROOT / "docs" / "check.md").read_text()
+    lines = str(len(re.findall(r"^ok +KW-", text, re.MULTILINE)))
+    assert re.findall(r"^(\d+) ok, ", text, re.MULTILINE) == re.findall(r'"ok": (\d+)', text) == [lines]
