@@ -25,6 +25,9 @@ UNKNOWN: Final = ops.UNKNOWN
 UNLIMITED: Final = float("inf")
 """A limit that is not set."""
 
+NO_LISTENER: Final = -2
+"""Leader of a partition that has one, on a broker without the listener that the metadata was asked over."""
+
 NO_BROKER: Final = ""
 """The value of the label `broker` for a source that asks the cluster, not one broker."""
 
@@ -68,6 +71,8 @@ class BrokerState(StrEnum):
     FENCED = "fenced"
     SHUTTING_DOWN = "shutting_down"
     GONE = "gone"
+    NO_LISTENER = "no_listener"
+    """It leads or is in an ISR, and lacks the listener that the sidecar uses: Metadata does not list it there."""
     UNANSWERING = "unanswering"
 
 
@@ -111,7 +116,7 @@ class PartitionTable:
     """Index into `Snapshot.topics`."""
     number: Ints
     leader: Ints
-    """Broker id, `UNKNOWN` where there is none."""
+    """Broker id, `UNKNOWN` where there is none, `NO_LISTENER` where it is not known."""
     leader_epoch: Ints
     leader_row: Ints
     """Row of the leader's replica in the `ReplicaTable`, `UNKNOWN` where there is none."""

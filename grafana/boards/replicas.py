@@ -248,7 +248,8 @@ BROKERS: Final = (
                     " or ".join(
                         f"({most('broker_state', 'broker', _state)} == 1) * {value}"
                         for value, _state in enumerate(
-                            f'state="{name}"' for name in ("active", "unanswering", "shutting_down", "fenced", "gone")
+                            f'state="{name}"'
+                            for name in ("active", "unanswering", "shutting_down", "fenced", "gone", "no_listener")
                         )
                     ),
                     "broker {{broker}}",
@@ -259,6 +260,7 @@ BROKERS: Final = (
                     ("shutting down", "blue"),
                     ("fenced", "orange"),
                     ("gone", "red"),
+                    ("lacks the listener", "purple"),
                 ),
             ),
             lines(

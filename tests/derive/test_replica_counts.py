@@ -90,7 +90,8 @@ def test_min_isr_above_the_replication_factor(why: str, cluster: str, leader: st
     ("why", "partition", "expected"),
     [
         ("one of one", Partition(replicas=(1,)), False),
-        ("one of two that are assigned, one of them being added", Partition(replicas=(1, 2), adding=(2,)), True),
+        ("one of one, which moves", Partition(replicas=(1, 2), adding=(2,), removing=(1,)), False),
+        ("one of two", Partition(replicas=(1, 2), out=(2,)), True),
         ("two of two", Partition(replicas=(1, 2)), False),
     ],
 )

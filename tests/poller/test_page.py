@@ -125,3 +125,33 @@ def test_numbers_are_shown_for_three_intervals_after_the_last_answer(polled: Pol
             assert shown(cycle, "snapshot_timestamp_seconds") == {"": answered}
     assert pages == [3, 3, 3, 0]
     assert len(down(cycle)) == len(shown(cycle, "up"))
+
+
+def test_a_broker_without_the_listener_is_neither_down_nor_are_its_partitions_offline(
+    polled: Polling, cycle: Cycle
+) -> None:
+    """What it leads, and lag behind it, is unknown; it is not asked, and so not reported as down."""
+    polled.brokers.brokers({"id": 3, "listener": False})
+    polled.clock.advance(INTERVAL)
+    with capture_logs() as logs:
+        cycle.once()
+    assert logs == []
+    assert down(cycle) == set()
+    assert (shown(cycle, "offline_partitions"), shown(cycle, "unknown_leader_partitions")) == ({"": 0}, {"": 1})
+    assert shown(cycle, "topic_offline_partitions") == {'topic="a"': 0}
+    assert shown(cycle, "topic_non_preferred_leader_partitions") == {}
+    assert shown(cycle, "broker_leaders") == {'broker="1"': 1, 'broker="2"': 1}
+    assert shown(cycle, "broker_replica_lag_unknown_replicas") == {'broker="1"': 1, 'broker="2"': 1, 'broker="3"': 3}
+    states = {labels for labels, value in shown(cycle, "broker_state").items() if value}
+    assert states == {
+        f'broker="{id_}",state="{state}"' for id_, state in enumerate(("active", "active", "no_listener"), 1)
+    }
+    page = cycle.holder.page
+    assert page is not None
+    assert page.views is not None
+    views = page.views.get()
+    assert views is not None
+    assert [(each.kind, each.severity) for each in views.problems.rows] == [
+        ("unknown_leaders", "warning"),
+        ("broker_no_listener", "warning"),
+    ]

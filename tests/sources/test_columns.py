@@ -15,7 +15,7 @@ from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 from kafka_warden.clients.kafka.columns import read_varint
 from kafka_warden.clients.kafka.repeated import Undecoded
 from kafka_warden.errors import ProtocolError
-from kafka_warden.model import UNKNOWN, Longs
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Longs
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, parse_metadata
 from kafka_warden.sources.metadata_columns import VERSIONS, parse_columns
@@ -25,6 +25,7 @@ from tests.building import Partition, layout
 
 _Topic: Final = MetadataResponse.MetadataResponseTopic
 _Offsets: Final = ListOffsetsResponse.ListOffsetsTopicResponse
+LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND = 5, 72
 MANY: Final = 130
 """Partitions of one topic: more than a varint of one byte counts."""
 
@@ -39,6 +40,7 @@ def metadata(seed: int, version: int) -> bytes:
             replicas = chance.sample(range(1, 9), 3 if alike else chance.randint(0, 5))
             partitions.append(
                 _Topic.MetadataResponsePartition(
+                    error_code=chance.choice([0, LEADER_NOT_AVAILABLE, LISTENER_NOT_FOUND]),
                     partition_index=index,
                     leader_id=chance.choice([UNKNOWN, *replicas]),
                     leader_epoch=chance.randrange(9),
@@ -95,6 +97,20 @@ def test_metadata_as_columns_is_that_of_objects(seed: int, version: int) -> None
     reply = Undecoded(version, metadata(seed, version), MetadataResponse[version])
     assert parse_columns(reply.split("topics")[1], version) is not None
     assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"), [(0, UNKNOWN), (LEADER_NOT_AVAILABLE, UNKNOWN), (LISTENER_NOT_FOUND, NO_LISTENER)]
+)
+@pytest.mark.parametrize("version", [0, 7, *sorted(VERSIONS)])
+def test_a_leader_without_the_listener_is_no_missing_leader(version: int, error: int, expected: int) -> None:
+    """Kafka answers error 72 and leader -1 for it, and error 5 for a partition without a leader."""
+    partition = _Topic.MetadataResponsePartition(error_code=error, leader_id=-1, replica_nodes=[1], isr_nodes=[1])
+    body = MetadataResponse(brokers=[], cluster_id="c", topics=[_Topic(name="t", partitions=[partition])])
+    reply = Undecoded(version, body.encode(version=version), MetadataResponse[version])
+    for layout_ in (MetadataQuestion().parse(reply), parse_metadata(reply.decode())):
+        assert (layout_.leader.tolist(), layout_.leader_row.tolist()) == ([expected], [UNKNOWN])
+        assert layout_.without_listener() == ({1} if expected == NO_LISTENER else set())
 
 
 @pytest.mark.parametrize("version", range(MetadataResponse.max_version + 1))

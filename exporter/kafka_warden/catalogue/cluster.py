@@ -76,7 +76,12 @@ CLUSTER = (
         "Replicas that the broker hosts, adding ones included (Metadata)",
         lambda derived: derived.cluster.replicas,
     ),
-    by_broker("broker_leaders", "Partitions that the broker leads (Metadata)", lambda derived: derived.cluster.leaders),
+    Metric(
+        "broker_leaders",
+        "Partitions that the broker leads (Metadata)",
+        BROKER,
+        lambda view: view.leaders(view.derived.cluster.leaders),
+    ),
     Metric(
         "controller_info",
         "The active controller (DescribeQuorum; in ZooKeeper mode Metadata)",

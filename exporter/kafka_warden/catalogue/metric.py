@@ -82,6 +82,11 @@ class View:
         for broker, value in zip(self.derived.indexed.brokers.tolist(), column.tolist(), strict=True):
             yield (str(broker),), value
 
+    def leaders(self, column: np.ndarray) -> Iterator[Sample]:
+        """Read a column (B,) by leader, without brokers of which it is not known what they lead."""
+        hidden = set(map(str, self.derived.indexed.hidden))
+        return ((labels, value) for labels, value in self.brokers(column) if labels[0] not in hidden)
+
     def partitions(self, column: Floats, rows: np.ndarray) -> "Counted":
         """Read the known values of some rows of a column (P,) by topic and partition."""
         table, names = self.snapshot.partitions, self.snapshot.topics

@@ -36,7 +36,7 @@ def _by_leader(name: str, about: str) -> Metric:
             return ()
         indexed = view.derived.indexed
         rows = getattr(view.derived.cluster, column) & (indexed.led_by != UNKNOWN)
-        return view.brokers(np.bincount(indexed.led_by[rows], minlength=len(indexed.brokers)))
+        return view.leaders(np.bincount(indexed.led_by[rows], minlength=len(indexed.brokers)))
 
     return Metric(name, about, ("broker",), read)
 
@@ -103,10 +103,17 @@ REPLICAS = (
     ),
     _count(
         "at_min_isr_partitions",
-        "Partitions with just min.insync.replicas in sync, except those with one assigned replica (Metadata, "
-        "DescribeConfigs)",
+        "Partitions with just min.insync.replicas in sync, except those with one replica, not counting adding ones "
+        "(Metadata, DescribeConfigs)",
     ),
     _count("offline_partitions", "Partitions without a leader (Metadata)"),
+    Metric(
+        "unknown_leader_partitions",
+        "Partitions whose leader lacks the listener that the sidecar uses: they are not offline, and their lag is "
+        "unknown (Metadata, LISTENER_NOT_FOUND)",
+        (),
+        lambda view: [((), int(view.derived.cluster.hidden.sum()))],
+    ),
     _by_leader("broker_under_replicated_partitions", "Under-replicated partitions by leader (Metadata). KIP-352"),
     _by_leader(
         "broker_under_min_isr_partitions", "Partitions under min.insync.replicas by leader (Metadata, DescribeConfigs)"

@@ -112,11 +112,12 @@ REPLICATION = (
         "SumReplicaLag of KIP-73 in bytes (ListOffsets, DescribeLogDirs); absent while a part is unknown",
         lambda derived: derived.lag.sum_bytes.values,
     ),
-    by_broker(
+    Metric(
         "broker_led_replica_lag_bytes",
         "Lag in bytes of the followers of partitions that the broker leads (ListOffsets, DescribeLogDirs); absent "
         "while a part is unknown. KIP-73",
-        lambda derived: derived.lag.led_bytes.values,
+        BROKER,
+        lambda view: view.leaders(view.derived.lag.led_bytes.values),
     ),
     Metric(
         "broker_replica_lag_unknown_replicas",

@@ -58,8 +58,9 @@ TOPICS = (
     ),
     _topic(
         "topic_non_preferred_leader_partitions",
-        "Partitions of the topic that are led by another replica than the first one (Metadata)",
-        lambda topics: topics.non_preferred_leader,
+        "Partitions of the topic that are led by another replica than the first one; absent while a leader is not "
+        "known (Metadata)",
+        lambda topics: as_parts(topics.non_preferred_leader),
     ),
     _topic(
         "topic_isr_shrinks_total",

@@ -1,5 +1,6 @@
 """Brokers and partitions: states, counts, under-replication (judgement.md 2), partition limits (8)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.limits import counted_rows
 from kafka_warden.formulas.min_isr import effective, is_capped
-from kafka_warden.model import UNKNOWN, Bools, BrokerState, Longs, Snapshot, Source
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, BrokerState, Longs, Snapshot, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Cluster:
     min_isr_known: bool
     """False while min.insync.replicas of a topic is not."""
     offline: Bools
+    hidden: Bools
+    """(P,) led by a broker without the listener that the metadata was asked over: the leader is not known."""
     adding: Longs
     """(B,) replicas being added."""
     removing: Longs
@@ -45,11 +48,12 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     counts = counted_rows(snapshot.topics, partitions.topic)
     in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
     assigned = np.bincount(replicas.partition, minlength=len(partitions))
+    factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
     smallest = _min_isr(indexed, assigned)
     missing = replicas.partition[~replicas.in_isr & ~replicas.adding]
     under: Bools = np.bincount(missing, minlength=len(partitions)) > 0
     return Cluster(
-        states={broker: _state(snapshot, broker) for broker in snapshot.brokers},
+        states={broker: _state(snapshot, broker, indexed.hidden) for broker in snapshot.brokers},
         replicas=_count(indexed, np.ones(len(replicas), bool)),
         leaders=_count(indexed, indexed.is_leader),
         counted=_count(indexed, counts[replicas.partition]),
@@ -57,9 +61,10 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
         under_replicated=under,
         under_replicated_known=snapshot.reassignments_known or not under.any(),
         under_min_isr=(partitions.leader != UNKNOWN) & (in_isr < smallest),
-        at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & (assigned > 1),
+        at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & (factor > 1),
         min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
         offline=partitions.leader == UNKNOWN,
+        hidden=partitions.leader == NO_LISTENER,
         adding=_count(indexed, replicas.adding),
         removing=_count(indexed, replicas.removing),
     )
@@ -80,10 +85,10 @@ def _count(indexed: IndexedSnapshot, rows: Bools) -> Longs:
     return np.bincount(indexed.host[rows], minlength=len(indexed.brokers))
 
 
-def _state(snapshot: Snapshot, broker: int) -> BrokerState:
+def _state(snapshot: Snapshot, broker: int, hidden: Collection[int]) -> BrokerState:
     known = snapshot.brokers[broker]
     if known.gone:
-        return BrokerState.GONE
+        return BrokerState.NO_LISTENER if broker in hidden else BrokerState.GONE
     if known.fenced:
         return BrokerState.FENCED
     status = snapshot.status.get((Source.OFFSETS, str(broker)))

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs, Snapshot
+from kafka_warden.formulas.replica_state import members_of_isr
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Ints, Longs, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class IndexedSnapshot:
     """(R,)"""
     leader_end: Longs
     """(P,) log end of the leader, `UNKNOWN` without an answer."""
+    hidden: frozenset[int]
+    """Ids of brokers that are up, and lack the listener that the metadata was asked over."""
 
     def by_broker(self, column: Floats) -> dict[int, float]:
         """Return a column (B,) by broker id."""
@@ -53,4 +56,6 @@ def index_snapshot(snapshot: Snapshot) -> IndexedSnapshot:
     host = np.searchsorted(brokers, replicas.broker).astype(np.int32)
     led_by = np.full(len(partitions), UNKNOWN, np.int32)
     led_by[has_leader] = host[partitions.leader_row[has_leader]]
-    return IndexedSnapshot(snapshot, brokers, host, led_by, is_leader, leader_end)
+    alive = members_of_isr(partitions.leader == NO_LISTENER, replicas.partition, replicas.broker, replicas.in_isr)
+    hidden = alive - {broker.id for broker in snapshot.brokers.values() if not broker.gone}
+    return IndexedSnapshot(snapshot, brokers, host, led_by, is_leader, leader_end, hidden)

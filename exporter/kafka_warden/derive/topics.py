@@ -9,7 +9,7 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.lag import as_parts
 from kafka_warden.formulas.replica_state import Codes
 from kafka_warden.formulas.rows import Keys, carry
-from kafka_warden.model import UNKNOWN, Floats, Ints, Longs, Snapshot
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Floats, Ints, Longs, Snapshot
 
 OUT, IN, ADDING = range(3)
 """A replica outside the ISR, in the ISR, and being added by a reassignment."""
@@ -35,7 +35,7 @@ class Topics:
     under_min_isr: Longs
     """(T,) partitions; `UNKNOWN` where min.insync.replicas is."""
     non_preferred_leader: Longs
-    """(T,) partitions led by another replica than the first one."""
+    """(T,) partitions led by another replica than the first one; `UNKNOWN` where a leader is not known."""
     bytes: Floats
     """(T,) all logs of all replicas, NaN while the size of one is unknown."""
     messages_in: Floats
@@ -57,11 +57,12 @@ def derive_topics(
     first_replica = np.searchsorted(replicas.partition, first.astype(replicas.partition.dtype))
     configured = np.array([name in snapshot.topic_configs for name in snapshot.topics], bool)
     under_min_isr = _count(snapshot, np.flatnonzero(cluster.under_min_isr))
+    hidden = _count(snapshot, np.flatnonzero(partitions.leader == NO_LISTENER))
     kept = _isr_changes(snapshot, memory)
     return kept, Topics(
         offline=_count(snapshot, np.flatnonzero(cluster.offline)),
         under_min_isr=np.where(configured, under_min_isr, UNKNOWN),
-        non_preferred_leader=_count(snapshot, _non_preferred(snapshot)),
+        non_preferred_leader=np.where(hidden > 0, UNKNOWN, _count(snapshot, _non_preferred(snapshot))),
         bytes=_sums(as_parts(replicas.size), first_replica),
         messages_in=_sums(messages_in, first),
         isr_shrinks=kept.shrinks,

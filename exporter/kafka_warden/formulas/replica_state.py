@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Longs
+from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs
 
 Codes = NDArray[np.int8]
 
@@ -34,6 +34,11 @@ class ReplicaState(StrEnum):
 
 
 STATES: Final = tuple(ReplicaState)
+
+
+def members_of_isr(chosen: Bools, partition: Ints, broker: Ints, in_isr: Bools) -> frozenset[int]:
+    """Return the brokers in the ISR of chosen (P,) partitions: they are up, since the controller drops dead ones."""
+    return frozenset(broker[in_isr & chosen[partition]].tolist())
 
 
 @dataclass(frozen=True, slots=True)

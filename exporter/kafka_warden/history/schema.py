@@ -78,6 +78,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "snapshot.broker_beans[].every": "it says only how long the beans are shown",
     "snapshot.controller_beans[].left_out": "`kafka_warden_dropped_series` counts it",
     "snapshot.controller_beans[].every": "it says only how long the beans are shown",
+    "derived.cluster.hidden": "the rows whose `partitions.leader` is -2",
     "derived.indexed": "computed from the snapshot alone",
     "derived.lag.estimate": "state of a fold, which a replay computes again",
     "derived.throttles.limits": "equal to `configs.broker_config.limits`",

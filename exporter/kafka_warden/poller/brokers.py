@@ -60,9 +60,13 @@ class BrokerQuestions:
         self._remote = self.rows.remote(self.layout, state.answers.copied_topics())
         if self._remote:
             self._due = state.answers.copies_due(self.layout.topics, state.network.clock.time())
-        brokers = state.answers.brokers.values()
+        brokers, hidden = state.answers.brokers.values(), self.layout.without_listener()
         self._shared = shared_addresses(broker for broker in brokers if not (broker.fenced or broker.gone))
         for broker in brokers:
+            if broker.id in hidden:
+                for source in (Source.OFFSETS, *(optional.source for optional in OPTIONAL)):
+                    state.book.forget([str(broker.id)], only=source)
+                continue
             if broker.fenced or broker.gone:
                 self._not_asked(broker)
                 if broker.fenced:

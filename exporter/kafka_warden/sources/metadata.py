@@ -12,9 +12,10 @@ from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
 from kafka_warden.errors import OtherClusterError, ProtocolError, SourceError, UnsupportedError
+from kafka_warden.formulas.replica_state import members_of_isr
 from kafka_warden.formulas.rows import Keys
-from kafka_warden.model import UNKNOWN, Bools, Broker, Ints
-from kafka_warden.sources.metadata_columns import leader_rows, parse_columns
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Broker, Ints
+from kafka_warden.sources.metadata_columns import leader_rows, leaders, parse_columns
 
 NO_TOPIC_ID: Final = bytes(16)
 MOST_BROKERS: Final = 10_000
@@ -43,6 +44,11 @@ class Layout:
     offline: Bools
     controller: int = UNKNOWN
     """Id of the active controller in ZooKeeper mode. In KRaft mode that of any broker."""
+
+    def without_listener(self) -> frozenset[int]:
+        """Return the brokers that are up, and that this reply does not list since they lack the listener."""
+        found = members_of_isr(self.leader == NO_LISTENER, self.partition, self.broker, self.in_isr)
+        return found - self.brokers.keys()
 
     def keys(self) -> Keys:
         """Keys of its rows."""
@@ -176,7 +182,8 @@ def parse_metadata(reply: Any) -> Layout:
         for partition in sorted(topic.partitions, key=lambda partition: partition.partition_index)
     ]
     replicas = [(row, each, broker) for row, (_, each) in enumerate(rows) for broker in each.replica_nodes]
-    leader = np.array([each.leader_id for _, each in rows], np.int32)
+    errors = np.array([each.error_code for _, each in rows], np.int32)
+    leader = leaders(np.array([each.leader_id for _, each in rows], np.int32), errors)
     partition = np.array([row for row, _, _ in replicas], np.int32)
     broker = np.array([broker for _, _, broker in replicas], np.int32)
     return Layout(

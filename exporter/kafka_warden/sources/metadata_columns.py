@@ -8,12 +8,14 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.clients.kafka.columns import MORE, field_at, ragged, read_varint
-from kafka_warden.model import UNKNOWN, Bools, Ints
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Ints
 
 VERSIONS: Final = {10: 4, 11: 0, 12: 0, 13: 2}
 """Versions of the protocol, with the bytes between the topics and the tagged fields of the whole reply."""
 
 TOPIC_ID: Final = 16
+LISTENER_NOT_FOUND: Final = 72
+"""Error code of a partition whose leader lacks the listener of the request; its leader id is -1."""
 REPLICAS: Final = 14
 """Bytes before the lists of brokers: error code, number, leader, leader epoch."""
 
@@ -59,7 +61,7 @@ def parse_columns(body: bytes, version: int) -> dict[str, Any] | None:
 def _replicas(body: bytes, places: Any, lists: Any) -> dict[str, Any]:
     """Return the columns of leaders and replicas. `lists` (P, 3): lengths of replicas, ISR and offline replicas."""
     count, in_sync, offline = lists.T
-    leader = field_at(body, ">i4", places + 6).astype(np.int32)
+    leader = leaders(field_at(body, ">i4", places + 6), field_at(body, ">i2", places))
     first = places + REPLICAS + 1
     broker = field_at(body, ">i4", ragged(first, count, 4)).astype(np.int32)
     partition = np.repeat(np.arange(len(places), dtype=np.int32), count)
@@ -73,6 +75,11 @@ def _replicas(body: bytes, places: Any, lists: Any) -> dict[str, Any]:
         "in_isr": _listed(body, isr_at, in_sync, broker, partition),
         "offline": _listed(body, isr_at + 4 * in_sync + 1, offline, broker, partition),
     }
+
+
+def leaders(leader: Any, error: Any) -> Ints:
+    """Return the leaders of partitions, given their error codes."""
+    return np.where(error == LISTENER_NOT_FOUND, NO_LISTENER, leader).astype(np.int32)
 
 
 def leader_rows(leader: Ints, partition: Ints, broker: Ints) -> Ints:

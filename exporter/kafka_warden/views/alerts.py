@@ -26,6 +26,7 @@ ALERTS: Final[Mapping[str, str]] = dict(
 
 UNAVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     BrokerState.UNANSWERING: ("not answering", "KafkaBrokerUnreachable"),
+    BrokerState.NO_LISTENER: ("without the listener that the sidecar uses", "KafkaWardenBlind"),
     BrokerState.GONE: ("gone from the cluster", "KafkaBrokerFenced"),
     BrokerState.FENCED: ("fenced", "KafkaBrokerFenced"),
     BrokerState.SHUTTING_DOWN: ("shutting down", None),

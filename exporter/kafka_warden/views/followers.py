@@ -9,7 +9,7 @@ from kafka_warden.catalogue import View
 from kafka_warden.catalogue.followers import ROUTINE
 from kafka_warden.derive.moves.moves import Move as DerivedMove
 from kafka_warden.formulas.replica_state import STATES
-from kafka_warden.model import UNKNOWN
+from kafka_warden.model import NO_LISTENER, UNKNOWN
 from kafka_warden.views.alerts import of_move, of_replica, runbook, severity
 from kafka_warden.views.notes import cause_of, why_no_eta
 from kafka_warden.views.rows import Move, Replica, Table
@@ -88,7 +88,7 @@ def _replicas(view: View, rows: np.ndarray) -> Iterator[Replica]:
             topic=names[topic],
             partition=number,
             broker=broker,
-            leader=None if leader == UNKNOWN else leader,
+            leader=None if leader in {UNKNOWN, NO_LISTENER} else leader,
             state=state,
             out_of_sync_seconds=out,
             behind_seconds=behind,

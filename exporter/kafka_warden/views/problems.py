@@ -107,6 +107,9 @@ def _partitions(views: Views) -> Iterator[Problem]:
     if offline := cluster.offline_partitions:
         text = f"{_count(offline, 'partition')} without a leader."
         yield _problem("offline_partitions", text, None, "replicas", OFFLINE)
+    if hidden := cluster.unknown_leader_partitions:
+        text = f"{_count(hidden, 'partition')} led by brokers without the sidecar's listener: their lag is unknown."
+        yield _problem("unknown_leaders", text, None, "replicas", BLIND)
     if under := cluster.known_under_min_isr_partitions:
         text = f"{_count(under, 'partition')} with fewer in-sync replicas than min.insync.replicas: writes may fail."
         yield _problem("under_min_isr", text, None, "replicas", UNDER_MIN_ISR)

@@ -51,6 +51,7 @@ class Cluster:
     partition_headroom: Annotated[float | None, Of("cluster_partition_headroom")]
     replicas: Annotated[float | None, Of("cluster_replicas")]
     offline_partitions: Annotated[float | None, Of("offline_partitions")]
+    unknown_leader_partitions: Annotated[float | None, Of("unknown_leader_partitions")]
     under_min_isr_partitions: Annotated[float | None, Of("under_min_isr_partitions")]
     known_under_min_isr_partitions: Annotated[float | None, Of("known_under_min_isr_partitions")]
     at_min_isr_partitions: Annotated[float | None, Of("at_min_isr_partitions")]

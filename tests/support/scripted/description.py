@@ -85,6 +85,8 @@ class Broker:
     advertised: tuple[str, int] | None = None
     """The address in the metadata, where it is not the own one."""
     fenced: bool = False
+    listener: bool = True
+    """Whether it has the listener over which the metadata is asked."""
     config: dict[str, str] = field(default_factory=dict)
     certificate: str = ""
     """PEM files of a certificate and its key, for a port that speaks TLS."""

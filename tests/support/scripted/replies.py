@@ -22,6 +22,7 @@ from tests.support.scripted.kinds import MARK, Patched
 
 UNKNOWN_PARTITION: Final = 3
 TOPIC_DENIED, CLUSTER_DENIED, NOT_CONTROLLER, INVALID_REQUEST, STORAGE_ERROR = 29, 31, 41, 42, 56
+LISTENER_NOT_FOUND: Final = 72
 READ, WRITE, DESCRIBE = 3, 4, 8
 """Authorized operations."""
 CONTROLLER_DEFAULTS: Final = {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}
@@ -43,7 +44,7 @@ def metadata(cluster: Description, request: Any) -> Any:
                 node_id=broker.id, host=broker.address()[0], port=broker.address()[1], rack=None
             )
             for broker in cluster.brokers.values()
-            if not broker.fenced
+            if broker.listener and not broker.fenced
         ],
         cluster_id=cluster.cluster_id,
         controller_id=min((broker.id for broker in cluster.brokers.values() if not broker.fenced), default=-1)
@@ -64,7 +65,8 @@ def _no_topic(cluster: Description, name: str) -> Any:
 
 def _topic(cluster: Description, topic: Topic) -> Any:
     kind = MetadataResponse.MetadataResponseTopic
-    fenced = {broker.id for broker in cluster.brokers.values() if broker.fenced}
+    away = {broker.id for broker in cluster.brokers.values() if broker.fenced or not broker.listener}
+    hidden = {broker.id for broker in cluster.brokers.values() if not broker.listener}
     return kind(
         name=topic.name,
         topic_id=topic.id,
@@ -72,11 +74,12 @@ def _topic(cluster: Description, topic: Topic) -> Any:
         partitions=[
             kind.MetadataResponsePartition(
                 partition_index=partition,
-                leader_id=topic.leader(partition),
+                error_code=LISTENER_NOT_FOUND if topic.leader(partition) in hidden else 0,
+                leader_id=-1 if topic.leader(partition) in hidden else topic.leader(partition),
                 leader_epoch=topic.epochs.get(partition, 0),
                 replica_nodes=replicas,
                 isr_nodes=topic.isr[partition],
-                offline_replicas=[broker for broker in replicas if broker in fenced],
+                offline_replicas=[broker for broker in replicas if broker in away],
             )
             for partition, replicas in enumerate(topic.replicas)
         ],

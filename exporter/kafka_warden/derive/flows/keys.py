@@ -19,7 +19,7 @@ class FlowKey(NamedTuple):
     target: int
     """Broker id."""
     leader: int
-    """Broker id, `UNKNOWN` where none leads."""
+    """Broker id, `UNKNOWN` where none leads, `NO_LISTENER` where the leader is not known."""
     leader_listed: bool
     """The leader's list names its partitions, so that the leader's limit holds it back."""
     follower_listed: bool
@@ -38,7 +38,8 @@ def group_by_flow(indexed: IndexedSnapshot, throttles: Throttles, rows: Longs) -
     """Group followers, given as rows of the replicas, by the flow that they catch up over."""
     replicas = indexed.snapshot.replicas
     led_by = indexed.led_by[replicas.partition[rows]]
-    leaders = np.where(led_by == UNKNOWN, UNKNOWN, indexed.brokers[led_by])
+    none = np.minimum(indexed.snapshot.partitions.leader[replicas.partition[rows]], UNKNOWN)
+    leaders = np.where(led_by == UNKNOWN, none, indexed.brokers[led_by])
     columns = (replicas.broker[rows], leaders, *(throttles.held[side][rows] for side in SIDES))
     groups: dict[tuple[int, int, bool, bool], list[int]] = {}
     for row, *key in zip(rows.tolist(), *(column.tolist() for column in columns), strict=True):

@@ -53,7 +53,9 @@ def derive_lag(
     bytes of the leader's log; `elected` (P,) marks another leader or epoch since the previous poll.
     """
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
-    end = formulas.last_known(replicas.end, known_end)
+    # A follower on a broker that cannot be asked goes on, unlike one that is down.
+    unseen = np.isin(replicas.broker, list(indexed.hidden))
+    end = formulas.last_known(replicas.end, np.where(unseen, UNKNOWN, known_end))
     leader_end = indexed.leader_end[replicas.partition]
     # The remembered end of a silent follower is not compared where it is above, like one from before an election.
     silent = replicas.end == UNKNOWN

@@ -23,7 +23,7 @@ from kafka_warden.formulas.folds import Minimum, Stall, stall
 from kafka_warden.formulas.moves import Trend
 from kafka_warden.formulas.ops import NUMBERS, as_known
 from kafka_warden.formulas.stuck import Cause
-from kafka_warden.model import UNKNOWN, Floats, Longs, Parameters
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Floats, Longs, Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def _move(
     _, topic, number, broker = inputs.keys[row]
     partition = indexed.snapshot.replicas.partition[row]
     remaining, size = inputs.remaining[row], int(indexed.snapshot.replicas.size[row])
-    leader = flow.leader if flow.leader != UNKNOWN else None
+    leader = flow.leader if flow.leader not in {UNKNOWN, NO_LISTENER} else None
     copied = moves.slope(track.times, track.copied)
     messages = int(lag.messages[row])
     stalled = inputs.stalls[row]

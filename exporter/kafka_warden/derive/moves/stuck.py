@@ -17,7 +17,7 @@ from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, stuck
 from kafka_warden.formulas.folds import Minimum, Stall, stall
 from kafka_warden.formulas.ops import as_finite, sum_known
-from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
 
 AGREEING_POLLS = 2
 """Polls in a row with the same fact before it is shown."""
@@ -188,7 +188,7 @@ def _facts(inputs: StuckInputs, key: FlowKey) -> stuck.MoveFacts:
     return stuck.MoveFacts(
         target_answers=_answers(inputs, target),
         leader_exists=leader != UNKNOWN,
-        leader_answers=leader == UNKNOWN or _answers(inputs, leader),
+        leader_answers=leader in {UNKNOWN, NO_LISTENER} or _answers(inputs, leader),
         next_fetch_bytes=float(snapshot.broker_configs.get(target, BrokerConfig()).replica_fetch_max_bytes),
         failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),

@@ -61,7 +61,11 @@ PARTITIONS: Final = Table(
     ("topic", "topic_id", "partition"),
     (
         *PARTITION_KEY,
-        array_column("leader", "broker id of the leader; null if there is none", "snapshot.partitions.leader"),
+        array_column(
+            "leader",
+            "broker id of the leader; null if there is none, -2 if it lacks the sidecar's listener",
+            "snapshot.partitions.leader",
+        ),
         array_column("leader_epoch", "leader epoch", "snapshot.partitions.leader_epoch"),
         array_column("start", "local log start of the leader", "snapshot.partitions.start", "offset"),
         array_column(
