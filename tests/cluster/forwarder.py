@@ -17,15 +17,18 @@ class Forwarder:
 
     Attributes:
         delay: Seconds that whatever it hands on waits.
+        open: Cleared while nothing is handed on, as behind a firewall that drops: connections stay, and hang.
     """
 
     def __init__(self, target: str) -> None:
         self.delay = 0.0
+        self.open = threading.Event()
+        self.open.set()
         host, port = target.rsplit(":", 1)
         self._target = (host, int(port))
         self._listener = socket.socket()
         self._listener.bind(("127.0.0.1", 0))  # bound and not listening: no other process gets it, and it refuses
-        self._open: list[socket.socket] = []
+        self._sockets: list[socket.socket] = []
 
     @property
     def address(self) -> str:
@@ -52,7 +55,7 @@ class Forwarder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for each in (self._listener, *self._open):
+        for each in (self._listener, *self._sockets):
             each.close()
 
     def _accept(self) -> None:
@@ -62,7 +65,7 @@ class Forwarder:
                 far = socket.create_connection(self._target)
             except OSError:
                 return
-            self._open += [near, far]
+            self._sockets += [near, far]
             for source, sink in ((near, far), (far, near)):
                 threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
 
@@ -70,6 +73,7 @@ class Forwarder:
         try:
             while data := source.recv(BUFFER):
                 time.sleep(self.delay)
+                self.open.wait()
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)
         except OSError:
