@@ -30,6 +30,7 @@ def test_a_snapshot_has_what_the_brokers_answered(polled: Polling) -> None:
         "leader_row": [0, 3],
         "start": [5, 5],
         "tiered": [UNKNOWN, UNKNOWN],
+        "copy_due": [UNKNOWN, UNKNOWN],
         "reassigning": [True, False],
     }
     assert {name: getattr(replicas, name).tolist() for name in replicas.__slots__} == {

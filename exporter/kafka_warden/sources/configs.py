@@ -113,7 +113,7 @@ async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at
         SourceError: it did not answer.
     """
     answered, refused = await _read(link, TOPIC, topics, TOPIC_KEYS, timeout_at)
-    if remote := [topic for topic, entries in answered.items() if _has_remote_storage(_plain(entries))]:
+    if remote := [topic for topic, entries in answered.items() if _has_remote_storage(entries)]:
         lags, fault = await _read(link, TOPIC, remote, COPY_LAG_KEYS, timeout_at)
         refused = refused or fault
         others = answered.keys() - set(remote)
@@ -226,7 +226,7 @@ def parse_topic_config(entries: Entries) -> TopicConfig:
         follower_throttled=plain.get("follower.replication.throttled.replicas", ""),
         compacted="compact" in plain.get("cleanup.policy", ""),
         segment_bytes=plain.get("segment.bytes", default.segment_bytes),
-        remote_storage=_has_remote_storage(plain),
+        remote_storage=_has_remote_storage(entries),
         remote_copy_disabled=plain.get("remote.log.copy.disable") == "true",
         min_insync_replicas=plain.get("min.insync.replicas", default.min_insync_replicas),
         remote_copy_lag_seconds=lag_seconds if delayed else 0.0,
@@ -234,8 +234,9 @@ def parse_topic_config(entries: Entries) -> TopicConfig:
     )
 
 
-def _has_remote_storage(plain: Mapping[str, Any]) -> bool:
-    return plain.get("remote.storage.enable") == "true"
+def _has_remote_storage(entries: Entries) -> bool:
+    enabled = entries.get("remote.storage.enable")
+    return enabled is not None and enabled.value == "true"
 
 
 def _copy_lag(plain: Mapping[str, int], unit: str) -> float:
