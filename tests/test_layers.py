@@ -92,6 +92,7 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.plan.files",
         "kafka_warden.plan.inbound_file",
         "kafka_warden.planning",
+        "kafka_warden.settings.java_properties",
         "kafka_warden.standard_streams",
     }
     | {

@@ -156,6 +156,16 @@ def test_wrong_password(doctor: ScriptedDoctor) -> None:
     assert "canary-wrong" not in doctor.output
 
 
+def test_text_in_a_login_module_that_is_no_option(doctor: ScriptedDoctor) -> None:
+    """A quote in the password that is not escaped cuts it; the login is not tried with what is left."""
+    jaas = write_secret(
+        doctor.folder / "jaas", f'PlainLoginModule required username="monitor" password="{PASSWORD}"x";'
+    )
+    doctor.kafka(security_protocol="SASL_PLAINTEXT", sasl_mechanism="PLAIN", sasl_jaas_config_file=str(jaas))
+    doctor.one("KW-CONFIG", "kafka.sasl.jaas.config.file: character", "behind the option password: this is no option")
+    assert doctor.brokers.seen("SaslHandshake") == []
+
+
 def test_wrong_mechanism(doctor: ScriptedDoctor) -> None:
     """The line names those that are offered."""
     with_accounts(doctor)

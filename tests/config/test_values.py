@@ -153,6 +153,8 @@ def test_patterns_as_text(text: str, items: list[str]) -> None:
         (values.port, "jmx", "expected a port"),
         (values.positive_number, float("nan"), "expected a number above 0"),
         (values.positive_number, float("inf"), "expected a number above 0"),
+        (values.positive_number, "1_000", "expected a number above 0, got '1_000'"),
+        (values.rate, "1_000", "expected bytes per second above 0"),
         (values.positive_number, 10**400, "expected a number above 0"),
         (values.text, None, "expected text, got nothing"),
         (values.text, {}, "expected text, got keys and values"),

@@ -101,15 +101,15 @@ def test_days_with_many_files_are_compacted() -> None:
 
 
 def test_properties_are_those_of_a_java_client(tmp_path: Path) -> None:
-    """Comments and empty lines are left out; a line without `=` is named by its number, and nothing prints a secret."""
+    """Comments are left out, and lines continued; one word is named by its line, and nothing prints a secret."""
     file = tmp_path / "client.properties"
-    file.write_text('# mine\n\nsecurity.protocol = SASL_SSL\nsasl.jaas.config=x password="hidden";\n')
+    file.write_text('# mine\n\nsecurity.protocol = SASL_SSL\nsasl.jaas.config: x \\\n  password="hidden";\n')
     topic = Topic.at("kafka://one:9092,two:9092/history", file)
     assert topic.properties == {"security.protocol": "SASL_SSL", "sasl.jaas.config": 'x password="hidden";'}
     assert topic.place == "kafka://one:9092,two:9092/history"
     assert "hidden" not in repr(topic)
     file.write_text("a=b\nhidden\n")
-    with pytest.raises(ConfigError, match=r"client.properties, line 2: expected key=value$"):
+    with pytest.raises(ConfigError, match=r"client.properties: line 2: expected key=value$"):
         Topic.at("kafka://one:9092/history", file)
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="cannot read the file"):
         Topic.at("kafka://one:9092/history", tmp_path / "nowhere")

@@ -146,7 +146,7 @@ def _property_entry(path: Path, name: str, found: Property, others: Collection[s
     secret = name in SECRET_PROPERTIES
     known = name in KNOWN or name.removesuffix(".file") in SECRET_PROPERTIES or name.startswith(PROVIDERS)
     if not known and meant_by(name) in ("", *others):
-        if not _FOREIGN_NAME.fullmatch(name):
+        if not _FOREIGN_NAME.fullmatch(name) or found.is_lost(name):
             raise ConfigError(
                 f"{path}: line {found.line} does not start with the name of a property, or continues the line before,"
                 " which then must end with \\ and nothing behind it; it is not shown, as it may be secret"

@@ -28,7 +28,7 @@ from kafka_warden.config.types import HTTP, OPTIONS, Config, KafkaConfig
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.java_properties import PropertySecret
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
-from kafka_warden.settings.strict import read_file, reason
+from kafka_warden.settings.strict import read_file, reason, refuse_placeholder
 
 _KAFKA_KEY: Final = re.compile(r"kafka\.([^:]+): (.*)", re.DOTALL)
 _SHORTEST_INTERVAL: Final = 0.1
@@ -202,14 +202,14 @@ def _secret(entry: Entry, *, in_file: bool) -> SecretSource:
     given: object = entry.value
     if isinstance(given, PropertySecret):
         return given
+    if not isinstance(given, str) or not given.strip():
+        raise ConfigError(f"{entry.where}: expected {'the path of a file' if in_file else 'a secret'}")
+    source = SecretFile(_located(given, entry)) if in_file else Secret(given)
     try:
-        text = values.text(entry.value)
-        source = SecretFile(_located(text, entry)) if in_file else Secret(text)
+        refuse_placeholder(given)
         source.read()
-    except SecretError as failure:
+    except (SecretError, ValueError) as failure:
         raise SecretError(f"{entry.where}: {failure}") from None
-    except ValueError:
-        raise ConfigError(f"{entry.where}: expected {'the path of a file' if in_file else 'a secret'}") from None
     return source
 
 

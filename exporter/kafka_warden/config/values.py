@@ -31,6 +31,7 @@ _RATE_UNITS: Final = {
 }
 _RATE: Final = re.compile(rf"(\d{{1,18}}(?:\.\d{{1,9}})?)\s?({'|'.join(_RATE_UNITS)})/s", re.ASCII)
 
+_NUMBER: Final = re.compile(r"\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?", re.ASCII)
 _ITEM: Final = re.compile(r"(?:\\.|\[[^\]]*\]|\{[^{}]*\}|[^,])+", re.DOTALL)
 
 
@@ -90,9 +91,11 @@ def positive_number(value: object) -> float:
     unexpected = _unexpected("expected a number above 0", value)
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise unexpected
+    if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
+        raise unexpected
     try:
         number = float(value)
-    except (ValueError, OverflowError):
+    except OverflowError:
         raise unexpected from None
     if not math.isfinite(number) or number <= 0:
         raise unexpected
@@ -127,6 +130,7 @@ def text(value: object) -> str:
     """Read text that is not empty."""
     if not isinstance(value, str) or not value.strip():
         raise _unexpected("expected text", value)
+    refuse_placeholder(value)
     return value
 
 

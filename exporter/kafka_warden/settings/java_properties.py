@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import Secret, refuse_shared
-from kafka_warden.settings.strict import open_now, reason
+from kafka_warden.settings.strict import decoded, open_now, reason
 
 MOST: Final = 1 << 20
 """Bytes of a file."""
@@ -28,13 +28,16 @@ class Property(NamedTuple):
     value: str
     line: int
 
+    def is_lost(self, name: str) -> bool:
+        """Return whether the line is one word: perhaps the rest of the value before, which may be secret."""
+        return not self.value and "." not in name
+
 
 def parse_properties(text: str) -> dict[str, Property]:
     """Parse the text of a file. As the clients do, blanks around a value are left out, except in its quotes.
 
     Raises:
-        UnicodeDecodeError: an escape is half of a surrogate pair.
-        ValueError: a line is no pair. The message quotes none of it: it may be a secret.
+        ValueError: a line cannot be read. The message quotes none of it: it may be a secret.
     """
     found: dict[str, Property] = {}
     lines = iter(enumerate(_LINE_END.split(text), 1))
@@ -47,7 +50,10 @@ def parse_properties(text: str) -> dict[str, Property]:
         pair = _PAIR.fullmatch(line)
         if pair is None:
             raise ValueError(f"line {number}: expected key=value")
-        found[_unescape(pair[1])] = Property(_unescape(pair[2]).strip(_BLANKS), number)
+        try:
+            found[_unescape(pair[1])] = Property(_unescape(pair[2]).strip(_BLANKS), number)
+        except UnicodeDecodeError:
+            raise ValueError(f"line {number}: an escape is half a character") from None
     return found
 
 
@@ -68,11 +74,7 @@ def read_properties(path: Path, secret: frozenset[str]) -> dict[str, Property]:
     try:
         with open(path, "rb", opener=open_now) as file:
             status = os.fstat(file.fileno())
-            found = parse_properties(file.read(MOST).decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ConfigError(
-            f"{path}: the file is not UTF-8 text, or an escape is half a character; write other letters as \\uXXXX"
-        ) from None
+            found = parse_properties(decoded(file.read(MOST)))
     except OSError as failure:
         raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
     except ValueError as failure:

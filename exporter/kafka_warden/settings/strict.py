@@ -57,18 +57,18 @@ def parse_duration(text: str) -> float | None:
     return sum(float(number) * _UNITS[unit] for unit, number in parts.items()) if parts else None
 
 
-_PLACEHOLDER: Final = re.compile(r"\$\{[^{}]*\}|\{\{[^{}]*\}\}")
+_PLACEHOLDER: Final = re.compile(r"(\$\{)[^{}]*\}|(\{\{)[^{}]*\}\}|(?<![^\"'])(<)[A-Za-z][\w .-]*>(?![^\"'])")
+_FORMS: Final = {"${": "${...}", "{{": "{{...}}", "<": "<...>"}
 
 
 def refuse_placeholder(text: str) -> None:
-    """Refuse a value that another program would have replaced.
+    """Refuse a value that another program, or a reader of a template, would have replaced.
 
     Raises:
         ValueError: the message quotes none of it.
     """
     if found := _PLACEHOLDER.search(text):
-        form = "${...}" if found[0].startswith("$") else "{{...}}"
-        raise ValueError(f"{form} is not replaced here; write the value itself")
+        raise ValueError(f"{_FORMS[found[found.lastindex or 0]]} is not replaced here; write the value itself")
 
 
 def nearest(name: str, known: Iterable[str], least: float = 0.7) -> str:
@@ -107,6 +107,19 @@ def open_now(path: str, flags: int) -> int:
 def special_file(paths: Iterable[Path]) -> Path | None:
     """Return the first path that is neither a file nor a directory, nor missing. OpenSSL waits for a FIFO's writer."""
     return next((path for path in paths if path.exists() and not (path.is_file() or path.is_dir())), None)
+
+
+def decoded(content: bytes) -> str:
+    """Return the text of a file, without a byte order mark.
+
+    Raises:
+        ValueError: it is not UTF-8. The message has the line.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        line = content.count(b"\n", 0, failure.start) + 1
+        raise ValueError(f"line {line} is not UTF-8 text; save the file as UTF-8") from None
 
 
 def read_file(path: Path, most: int = -1, accept: Callable[[os.stat_result], None] = lambda _: None) -> bytes:

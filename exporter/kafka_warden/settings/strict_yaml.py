@@ -8,11 +8,12 @@ from typing import Any, Final
 import yaml
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.strict import read_file, reason
+from kafka_warden.settings.strict import decoded, read_file, reason
 
 MOST_VALUES: Final = 100_000
 """Values in one file."""
 _QUOTED: Final = re.compile(r"'([^']*)'")
+_QUOTES_HELP: Final = ("found character '%'", "found character '@'", "found character '`'", "mapping values are not")
 _SYNTAX: Final = re.compile(r"<.*>|.{,2}")
 _TAG: Final = "tag:yaml.org,2002:"
 _NO_TEXT: Final = (f"{_TAG}null", f"{_TAG}merge")
@@ -60,11 +61,13 @@ def read_yaml(path: Path) -> dict[str, Any]:
         ConfigError: it cannot be read, or is anything else. The message quotes no value, which may be secret.
     """
     try:
-        content = yaml.load(read_file(path).decode(), Loader=_StrictLoader)  # noqa: S506  # a SafeLoader
+        text = decoded(read_file(path))
     except OSError as failure:
         raise ConfigError(f"{path}: cannot read the file: {reason(failure)}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: the file is not UTF-8 text") from None
+    except ValueError as failure:
+        raise ConfigError(f"{path}: {failure}") from None
+    try:
+        content = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  # a SafeLoader
     except yaml.MarkedYAMLError as failure:
         raise ConfigError(f"{path}: not valid YAML: {_problem(failure)}") from None
     except Exception:  # noqa: BLE001  # PyYAML's readers of explicit tags raise KeyError, IndexError and more
@@ -109,4 +112,5 @@ def _problem(failure: yaml.MarkedYAMLError) -> str:
     problem = _QUOTED.sub(lambda quoted: quoted[0] if _SYNTAX.fullmatch(quoted[1]) else "'...'", shown)
     mark = failure.problem_mark or failure.context_mark
     place = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-    return " ".join(f"{problem}{place}".split())
+    hint = "; put the value in quotes" if problem.startswith(_QUOTES_HELP) else ""
+    return " ".join(f"{problem}{place}{hint}".split())

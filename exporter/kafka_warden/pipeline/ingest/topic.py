@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.ingest.offsets import Span
+from kafka_warden.settings.java_properties import read_properties
 
 SCHEME: Final = "kafka://"
 _ADDRESS: Final = re.compile(r"kafka://([^/]+)/([^/]+)")
@@ -48,7 +49,7 @@ class Topic:
             raise ConfigError(
                 "--input: a topic needs confluent-kafka: in a checkout pip install '.[spark,history-kafka]'"
             )
-        return cls(found[1], found[2], read_properties(properties) if properties else {})
+        return cls(found[1], found[2], _read(properties) if properties else {})
 
     @property
     def place(self) -> str:
@@ -82,22 +83,12 @@ def is_topic(place: str) -> bool:
     return place.startswith(SCHEME)
 
 
-def read_properties(file: Path) -> dict[str, str]:
-    """Read a properties file of Java's form, one `key=value` per line.
-
-    Raises:
-        ConfigError: the file cannot be read, or a line has another form.
-    """
+def _read(file: Path) -> dict[str, str]:
     try:
-        lines = file.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"--kafka-properties: {file} cannot be read: {problem}") from None
-    found = {}
-    for number, line in enumerate(map(str.strip, lines), 1):
-        if line and line[0] not in "#!":
-            key, equals, value = line.partition("=")
-            if not equals:
-                # The line itself may be a secret.
-                raise ConfigError(f"--kafka-properties: {file}, line {number}: expected key=value")
-            found[key.strip()] = value.strip()
-    return found
+        found = read_properties(file, frozenset())
+    except ConfigError as problem:
+        raise ConfigError(f"--kafka-properties: {problem}") from None
+    for name, each in found.items():
+        if each.is_lost(name):
+            raise ConfigError(f"--kafka-properties: {file}: line {each.line}: expected key=value")
+    return {name: each.value for name, each in found.items()}
