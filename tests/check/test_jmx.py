@@ -105,6 +105,9 @@ def test_agents(doctor: ScriptedDoctor) -> None:
         doctor.config["jmx"] = {"source": "http", "brokers": {1: address}}
         assert doctor.wrong() == {}
         assert doctor.code == 0
+        doctor.config["jmx"]["brokers"] = {1: address, 2: address}
+        doctor.one("KW-JMX", f"broker 1, broker 2 have the same JMX address {address}", "jmx.brokers")
+        doctor.config["jmx"]["brokers"] = {1: address}
         doctor.config["jmx"]["path"] = "/other"
         doctor.one("KW-JMX", "answers 404 to /other", "jmx.path")
         doctor.config["jmx"] = {"source": "http", "brokers": {1: f"127.0.0.1:{free_port()}"}}

@@ -77,8 +77,9 @@ class Watched:
 
 @pytest.fixture
 def watched(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Watched]:
-    """Before the first poll."""
+    """Before the first poll. Each broker has a host of its own."""
     session = Session()
+    brokers.brokers(*({"id": broker, "host": f"127.0.0.{10 + broker}"} for broker in (2, 3)))
     questions = JmxQuestions(PLAN, session)  # type: ignore[arg-type]  # has what is used of a session
     with polling(brokers, clock, jmx=questions) as polled:
         yield Watched(polled, session)
@@ -92,6 +93,16 @@ def test_no_process_is_asked_twice_in_a_poll(watched: Watched) -> None:
     assert [watched.poll(), watched.poll()] == [[ALL], [ALL]]
     watched.start(1, 2, 3)
     assert [watched.poll(), watched.poll()] == [[ALL], [ALL]]
+
+
+def test_brokers_with_one_address(watched: Watched) -> None:
+    """`jmx.port` of brokers on one host: the beans of one process are not those of three."""
+    for broker in (2, 3):
+        watched.polled.brokers.brokers({"id": broker, "host": "127.0.0.1"})
+    watched.start(1, 2, 3)
+    watched.poll()
+    assert watched.shown() == {"1": False, "2": False, "3": False, "101": True}
+    assert watched.polled.poller._state.answers.broker_beans == {}
 
 
 def test_brokers_that_are_new_when_the_cluster_is_back_are_asked_in_that_poll(watched: Watched) -> None:

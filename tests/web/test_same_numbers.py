@@ -26,7 +26,8 @@ from tests.support.same_numbers import WITHOUT
 from tests.support.scripted import ScriptedCluster, VirtualClock
 from tests.web.conftest import Served
 
-PLAN: Final = JmxPlan(port=9999, controllers={"100": ("controller.example", 9999)})
+BROKERS: Final = {broker: (f"broker-{broker}.example", 9999) for broker in (1, 2, 3)}
+PLAN: Final = JmxPlan(brokers=BROKERS, controllers={"100": ("controller.example", 9999)})
 SPECIAL: Final = {
     "active_controller_count": 1.0,
     "fetcher_failed_partitions_count": 0.0,

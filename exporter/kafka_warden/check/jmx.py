@@ -24,7 +24,7 @@ from kafka_warden.errors import (
     UnsupportedError,
 )
 from kafka_warden.parts import jmx_plan, jmx_session
-from kafka_warden.poller.beans import JmxQuestions
+from kafka_warden.poller.beans import JmxQuestions, shared_places
 from kafka_warden.sources.bean_list import CLIENTS, GROUPS, When
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.sources.metadata import Layout
@@ -95,7 +95,7 @@ def _ask(
     *,
     compare: bool,
 ) -> None:
-    answers = session.ask(targets, monotonic() + WITHIN)
+    answers = {**session.ask(targets, monotonic() + WITHIN), **shared_places(targets)}
     if isinstance(session, JmxSession):
         for answer in answers.values():
             if isinstance(answer, UnsupportedError):

@@ -1,6 +1,7 @@
 """Asking JMX beside the Kafka protocol: which processes, and keeping their answers for as long as they are shown."""
 
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class JmxQuestions:
 
         Processes that moved meanwhile according to the metadata are left out.
         """
-        started, replies = question.asked_at, question.answers.result()
+        started, replies = question.asked_at, {**question.answers.result(), **shared_places(question.targets)}
         places = {target.place for target in self.targets(answers.brokers, question.controller)}
         for key in (target.key for target in question.targets if target.place in places):
             answer, (kind, _, name) = replies[key], key.partition(" ")
@@ -145,6 +146,19 @@ class JmxQuestions:
         self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"], *, named: bool = True
     ) -> JmxTarget:
         return JmxTarget(key, *address, self._plan.user, self._plan.password, kind, named)
+
+
+def shared_places(targets: Iterable[JmxTarget]) -> dict[str, ProtocolError]:
+    """Return why targets with one address have no answer, by key: it is not known which one of them answers there."""
+    sharing: dict[tuple[str, str, int], list[str]] = defaultdict(list)
+    for target in targets:
+        sharing[target.kind, target.host.lower(), target.port].append(target.key)
+    return {
+        key: ProtocolError(f"{', '.join(keys)} have the same JMX address {host}:{port}")
+        for (_, host, port), keys in sharing.items()
+        if len(keys) > 1
+        for key in keys
+    }
 
 
 def fresh(beans: Mapping[Key, ProcessBeans], clock: float, interval: float) -> dict[Key, ProcessBeans]:
