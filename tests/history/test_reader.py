@@ -66,6 +66,14 @@ def test_a_file_that_is_cut_off_is_named(history: Path, keep: int) -> None:
     assert read(history, "partitions").num_rows
 
 
+def test_a_file_whose_column_has_no_readable_name_is_named(history: Path) -> None:
+    """Names of columns are UTF-8, unless bytes of the file are damaged."""
+    file = min(history.rglob("*.parquet"))
+    file.write_bytes(file.read_bytes().replace(b"cluster", b"\xffluster"))
+    with pytest.raises(DamagedFileError, match=rf"{file.name}: it is cut off or damaged \(.*; remove it"):
+        list(polls(history))
+
+
 def test_a_missing_column_is_named(history: Path) -> None:
     """The error has the name of the file and the column."""
     file = the_file(history, "replicas")

@@ -236,7 +236,7 @@ def opened(system: Any, file: Found) -> Iterator[Any]:
         with source, pq.ParquetFile(source) as parquet:
             _check(file, parquet)
             yield parquet
-    except (pa.ArrowInvalid, OSError) as problem:
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as problem:  # the second: the name of a column
         raise DamagedFileError(
             f"{file.place}: it is cut off or damaged ({problem}); remove it, the other files can be read without it"
         ) from problem
