@@ -12,7 +12,7 @@ from fleet.made import Creation
 from fleet.settings import DAY, WEEK, Settings, chance
 from fleet.topology import KEPT_BYTES, Cluster, draw_topic, make_topics, place
 from fleet.truth import Reached
-from kafka_warden.formulas.limits import LEFT_OUT
+from kafka_warden.formulas.limits import INTERNAL
 from kafka_warden.model import Floats, Parameters
 
 TOPIC: Final = 4.0
@@ -119,7 +119,7 @@ def draw_curves(settings: Settings, creations: Sequence[Creation], cluster: Clus
     for each in creations:
         there, topic = slice(int(np.searchsorted(days, each.at)), None), each.topic
         hosted = np.bincount(each.replicas.ravel(), minlength=wide[1] + 1)[1:]
-        if topic.name not in LEFT_OUT:
+        if topic.name not in INTERNAL:
             curves.partitions[there] += topic.partitions
             curves.replicas[there] += hosted
         curves.disk_bytes[there] += np.outer(_held(each, days[there], factor[there]), hosted)

@@ -35,7 +35,7 @@ def _limit_used(scope: str, by: str) -> str:
     return f"max by ({by}) ({_of(f'{scope}_partitions')}) / ({limit})"
 
 
-STUCK: Final = number(f"{_most('reassignment_stuck', REPLICA)} == 1", "cluster")
+STUCK: Final = number(f"{_most('reassignment_stuck', REPLICA)} > 0", "cluster")
 BROKER_ANSWERS: Final = _most("cluster_reachable")
 CONTROLLER_ANSWERS: Final = _most("controller_reachable")
 OUT_OF_SYNC: Final = _most("broker_out_of_sync_replicas", "broker, state", 'state!="moving"')

@@ -14,7 +14,7 @@ LATE: Final[looks.Steps] = ((1, "orange"),)
 CAUSE: Final = f"{REPLICA}, cause"
 # Two sidecars may name different causes for a poll: one of the two, so that a replica counts once.
 ONE_CAUSE: Final = f"topk by ({REPLICA}) (1, {most('reassignment_stuck', CAUSE)})"
-STUCK_ONLY: Final = f" and on ({REPLICA}) {most('reassignment_stuck', REPLICA)} == 1"
+STUCK_ONLY: Final = f" and on ({REPLICA}) {most('reassignment_stuck', REPLICA)} > 0"
 MOVING: Final = {"topic": "Topic", "partition": "Partition", "broker": "To broker"}
 
 OVERVIEW: Final = (
@@ -54,7 +54,7 @@ OVERVIEW: Final = (
                     "Adding replicas that have stopped getting closer to their leader.",
                     runbooks=("KafkaReassignmentStuck",),
                 ),
-                or_zero(number(f"{most('reassignment_stuck', REPLICA)} == 1"), "reassigning_partitions"),
+                or_zero(number(f"{most('reassignment_stuck', REPLICA)} > 0"), "reassigning_partitions"),
                 steps=looks.RED_FROM_ONE,
             ),
         ],
@@ -144,7 +144,7 @@ REPLICAS: Final = (
                     Value(
                         "No progress for", least("reassignment_stalled_seconds", REPLICA) + STUCK_ONLY, looks.SECONDS
                     ),
-                    Value("Stuck", f"{most('reassignment_stuck', CAUSE)} == 1", looks.COUNT, hidden=True),
+                    Value("Stuck", f"{most('reassignment_stuck', CAUSE)} > 0", looks.COUNT, hidden=True),
                 ],
             ),
         ],

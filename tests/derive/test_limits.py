@@ -21,13 +21,13 @@ def read(broker_limit: float, cluster_limit: float) -> dict[str, dict[tuple[str,
 
 
 def test_counts_and_room() -> None:
-    """Adding replicas count, two internal topics do not, each partition counts once in the cluster."""
+    """Adding replicas count, internal topics do not, each partition counts once in the cluster."""
     page = read(2, 10)
 
-    assert page["broker_partitions"] == {("1",): 1, ("2",): 2, ("3",): 2}
-    assert page["broker_partition_headroom"] == {("1",): 1, ("2",): 0, ("3",): 0}
-    assert page["cluster_partitions"] == {(): 3}
-    assert page["cluster_partition_headroom"] == {(): 7}
+    assert page["broker_partitions"] == {("1",): 1, ("2",): 2, ("3",): 1}
+    assert page["broker_partition_headroom"] == {("1",): 1, ("2",): 0, ("3",): 1}
+    assert page["cluster_partitions"] == {(): 2}
+    assert page["cluster_partition_headroom"] == {(): 8}
     assert page["cluster_replicas"] == {(): 22}
 
 
@@ -35,8 +35,8 @@ def test_room_is_negative_when_over_and_infinite_without_a_limit() -> None:
     """What exists goes on working."""
     over, unlimited = read(1, 2), read(math.inf, math.inf)
 
-    assert over["broker_partition_headroom"] == {("1",): 0, ("2",): -1, ("3",): -1}
-    assert over["cluster_partition_headroom"] == {(): -1}
+    assert over["broker_partition_headroom"] == {("1",): 0, ("2",): -1, ("3",): 0}
+    assert over["cluster_partition_headroom"] == {(): 0}
     assert set(unlimited["broker_partition_headroom"].values()) == {math.inf}
     assert unlimited["cluster_partition_headroom"] == {(): math.inf}
     assert unlimited["broker_partition_limit"] == {("1",): math.inf, ("2",): math.inf, ("3",): math.inf}

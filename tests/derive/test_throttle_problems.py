@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_warden.model import UNKNOWN, FutureReplica, Limit, Origin, Side, TopicConfig
+from kafka_warden.model import SIDES, UNKNOWN, BrokerConfig, FutureReplica, Limit, Origin, Side, TopicConfig
 from tests.building import Partition, Topics
 from tests.derive.throttled import ALL, MB, Found, Watch, everywhere, found, of, rates, throttle, throttled_rates
 
@@ -127,6 +127,21 @@ def test_a_throttle_that_is_forgotten_is_left_behind_and_nothing_else() -> None:
 
 
 WILD = TopicConfig("*", "*")
+
+
+@pytest.mark.parametrize(
+    ("why", "origin", "lists", "expected"),
+    [
+        ("meant to stay", Origin.CLUSTER_DEFAULT, WILD, False),
+        ("rates of brokers are those of a tool", Origin.BROKER, WILD, True),
+        ("lists of replicas are those of a tool", Origin.CLUSTER_DEFAULT, TOOL, True),
+    ],
+)
+def test_a_permanent_throttle_is_not_left_behind(why: str, origin: Origin, lists: TopicConfig, expected: bool) -> None:
+    """The default rate of the cluster for all replicas of a topic."""
+    configured = {b: BrokerConfig(limits=dict.fromkeys(SIDES, Limit(2 * MB, origin))) for b in ALL}
+    raised = Watch(moves_grace=60.0).problems(RESTING, polls=9, broker_configs=configured, topic_configs={"t": lists})
+    assert ("left_behind" in {problem for _, _, problem in raised}) is expected, why
 
 
 def test_wildcards_are_no_problem() -> None:
@@ -398,6 +413,17 @@ def test_idle_rate() -> None:
     watch, configured = Watch(), rates({2: 2 * MB}, {})
     assert watch.problems(RESTING, polls=3, broker_configs=configured) == of("idle_rate", (2, "leader"))
     assert watch.problems(RESTING, broker_configs=configured, topic_configs={"t": TopicConfig("0:1", "")}) == set()
+
+
+def test_lists_that_vanish_during_a_move() -> None:
+    """Strimzi's Topic Operator removes lists that it does not know: the copy has no limit."""
+    watch = Watch()
+    watch.problems(moving(), polls=3, **tool())
+    free = {**tool(), "topic_configs": {"t": TopicConfig()}}
+    assert watch.problems(moving(), polls=3, **free) >= of("lopsided", (1, "leader"), (3, "follower"))
+    assert not any(
+        problem == "idle_rate" for broker, _, problem in watch.problems(moving(), **free) if broker in {1, 3}
+    )
 
 
 def test_a_rate_is_not_idle_while_lists_are_unknown() -> None:

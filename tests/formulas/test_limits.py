@@ -85,10 +85,10 @@ def test_reassignment_fits(why: str, adding: dict[int, int], expected: bool) -> 
 
 @pytest.mark.parametrize(
     ("topic", "expected"),
-    [("orders", True), ("__consumer_offsets", False), ("__transaction_state", False), ("__share_group_state", True)],
+    [("orders", True), ("__mine", True), *((topic, False) for topic in sorted(limits.INTERNAL))],
 )
 def test_is_counted(topic: str, expected: bool) -> None:
-    """Two internal topics are left out, nothing else."""
+    """Topics of Kafka itself are left out, nothing else."""
     assert limits.is_counted(topic) is expected
 
 

@@ -52,6 +52,10 @@ def _use(row: Row, metrics: Metrics) -> float | None:
 
 MADE_OF: Final[Mapping[tuple[str, str], Callable[[Row, Metrics], Any]]] = {
     ("Cluster", "brokers"): lambda _, metrics: metrics.counted("broker_state", "state"),
+    ("BrokerRow", "fenced_responding"): lambda row, metrics: bool(
+        metrics.get("broker_fenced_responding", broker=str(row["broker"]))
+    ),
+    ("Cluster", "stuck_without_row"): lambda _, metrics: metrics.counted("reassignment_stuck", "cause", topic=""),
     ("Cluster", "out_of_sync"): lambda _, metrics: _out_of_sync(metrics),
     ("Throttle", "throttled_rate"): _throttled,
     ("Throttle", "use"): _use,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
 
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cycle import Cycle
@@ -58,6 +59,39 @@ def test_denied_topics_have_no_row(denied: str) -> None:
 
     assert named == {"hidden", "orders", "payments", "quiet"} - {denied}
     assert differences(views_of(page), page.text)[0] == []
+
+
+@pytest.mark.parametrize("denied", ["hidden", "orders", "payments", "quiet"])
+def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
+    """The page and the alerts have the same problems as without `topics.deny`, without the name.
+
+    So has each family that an alert reads, except where the alert itself is by topic.
+    """
+    hidden, whole = (status_rows.page(scene.poll, scene.PARAMETERS, deny=deny) for deny in (denied, ""))
+    found, expected = ({each.kind: each.severity for each in views_of(page).problems.rows} for page in (hidden, whole))
+    assert found == expected
+    groups = [group for file in ALERTS.glob("*.rules.yml") for group in yaml.safe_load(file.read_text())["groups"]]
+    expressions = [rule["expr"] for group in groups for rule in group["rules"]]
+    read = set(re.findall(r"(?<![\w:])kafka_warden_\w+", " ".join(expressions)))
+    by_topic = {name for name in read if name.startswith("kafka_warden_topic_")} | {
+        "kafka_warden_reassignment_never_ends"
+    }
+    sums, all_sums = (without_topics(page.text.decode(), read - by_topic) for page in (hidden, whole))
+    assert sums == all_sums
+    assert any(name == "kafka_warden_reassignment_stuck" for name, _ in sums)
+    assert f'"{denied}"' not in hidden.text.decode()
+    assert not any(denied in each.sentence for each in views_of(hidden).problems.rows)
+
+
+def without_topics(text: str, names: set[str]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Sum up the samples of some families over topics and partitions."""
+    sums: dict[tuple[str, frozenset[tuple[str, str]]], float] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name in names:
+                labels = frozenset((k, v) for k, v in sample.labels.items() if k not in {"topic", "partition"})
+                sums[sample.name, labels] = sums.get((sample.name, labels), 0.0) + sample.value
+    return sums
 
 
 def test_the_worst_come_first() -> None:

@@ -11,13 +11,18 @@ import numpy as np
 
 from kafka_warden.formulas.ops import Bools, Ints, V
 
-LEFT_OUT: Final = frozenset({"__consumer_offsets", "__transaction_state"})
-"""Topics that limits neither count nor reject: KIP-578, Goals. All others count."""
+INTERNAL: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata"}
+)
+"""Topics that Kafka makes for itself. Limits neither count nor reject them: KIP-578, Goals.
+
+`is_internal` of Metadata is computed from the first three names (`Topic.isInternal`); the last one is tiered storage's.
+"""
 
 
 def is_counted(topic: str) -> bool:
     """Whether a topic's partitions count towards the limits."""
-    return topic not in LEFT_OUT
+    return topic not in INTERNAL
 
 
 def counted_rows(topics: Sequence[str], topic: Ints) -> Bools:

@@ -67,7 +67,7 @@ class FollowerFacts:
     """Its end grew over the quota window."""
     leader_ahead: Bools
     shrinking: Bools
-    """Its lag in bytes shrank over the quota window."""
+    """Its lag in messages shrank over the quota window."""
 
 
 def restarted_log(

@@ -27,12 +27,14 @@ ALERTS: Final[Mapping[str, str]] = dict(
 UNAVAILABLE: Final[Mapping[str, tuple[str, str | None]]] = {
     BrokerState.UNANSWERING: ("not answering", "KafkaBrokerUnreachable"),
     BrokerState.NO_LISTENER: ("without the listener that the sidecar uses", "KafkaWardenBlind"),
-    BrokerState.GONE: ("gone from the cluster", "KafkaBrokerFenced"),
-    BrokerState.FENCED: ("fenced", "KafkaBrokerFenced"),
+    BrokerState.GONE: ("gone from the cluster", "KafkaBrokerUnreachable"),
+    BrokerState.FENCED: ("fenced", "KafkaBrokerUnreachable"),
     BrokerState.SHUTTING_DOWN: ("shutting down", None),
 }
 """State of a broker to words, and the alert."""
 
+FENCED: Final = "KafkaBrokerFenced"
+"""Of a broker that runs and answers, and that the controller does not see."""
 STUCK: Final = "KafkaReassignmentStuck"
 NEVER_ENDS: Final = "KafkaReassignmentWillMissItsTime"
 OUT_OF_SYNC: Final = "KafkaReplicasOutOfSync"
@@ -92,7 +94,9 @@ def of_replica(state: str | None, out_of_sync_seconds: float | None) -> str | No
 
 
 def _broker(row: rows.BrokerRow) -> Iterator[str | None]:
-    if row.state is not None and row.state in UNAVAILABLE:
+    if row.fenced_responding:
+        yield FENCED
+    elif row.state is not None and row.state in UNAVAILABLE:
         yield UNAVAILABLE[row.state][1]
     elif row.metadata_stale_seconds:
         yield METADATA_STALE

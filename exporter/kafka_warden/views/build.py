@@ -53,12 +53,13 @@ def make_views(view: View | None, sidecar: Sidecar, history: Samples) -> Views:
 
 
 def _with_cluster(made: Views, view: View) -> Views:
-    shown = set(series(view, "broker_info"))
+    shown, responding = set(series(view, "broker_info")), series(view.sidecar, "broker_fenced_responding")
     return replace(
         made,
         cluster=_cluster(view),
         brokers=table(
-            joined(view, BrokerRow, ("broker",)), lambda row: (row.state == "active", (str(row.broker),) in shown)
+            joined(view, BrokerRow, ("broker",), fenced_responding=lambda key: bool(responding.get(key))),
+            lambda row: (row.state == "active", (str(row.broker),) in shown),
         ),
         moves=moves(view),
         log_dir_moves=table(joined(view, LogDirMove, ("topic", "partition", "broker")), lambda row: largest(row.eta)),
@@ -84,6 +85,9 @@ def _cluster(view: View) -> Cluster:
     out = Counter[str]()
     for (_, state), count in series(view, "broker_out_of_sync_replicas").items():
         out[state] += int(count)
+    hidden = Counter[str]()
+    for (topic, _, _, cause), count in series(view, "reassignment_stuck").items():
+        hidden[cause] += 0 if topic else int(count)
     return joined(
         view,
         Cluster,
@@ -91,6 +95,7 @@ def _cluster(view: View) -> Cluster:
         brokers=lambda _: dict(states),
         topics=lambda _: len(view.snapshot.topics),
         out_of_sync=lambda _: {state: count for state, count in out.items() if count},
+        stuck_without_row=lambda _: {cause: count for cause, count in hidden.items() if count},
     )[0]
 
 

@@ -18,7 +18,8 @@ CAUSES: Final = {
     Cause.AUX_STATE_ERROR: "Broker {broker} cannot read the state of the partition in remote storage.",
     Cause.THROTTLE_BLOCKED: "A throttle of 0 lets nothing through.",
     Cause.THROTTLE_BELOW_INBOUND: "Producers write more than the throttle lets through.",
-    Cause.COPIED_NOT_COMPLETED: "Everything is copied, but the controller does not complete the move.",
+    Cause.COPIED_NOT_COMPLETED: "Everything is copied, but the controller does not complete the move. Some versions "
+    "of Kafka wait for replicas that stay: look for one that is out of sync.",
     Cause.NO_PROGRESS: "Nothing is copied, without a known cause: look at the logs of brokers {leader} and {broker}.",
 }
 

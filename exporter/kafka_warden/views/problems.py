@@ -1,5 +1,6 @@
 """What needs a look, as sentences: the worst first. Everything here is counted from the other rows."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -7,6 +8,7 @@ from kafka_warden.errors import OtherClusterError
 from kafka_warden.model import Source
 from kafka_warden.views.alerts import (
     BLIND,
+    FENCED,
     JMX,
     LOG_DIR_FILLING,
     LOG_DIR_OFFLINE,
@@ -115,9 +117,9 @@ def _partitions(views: Views) -> Iterator[Problem]:
         yield _problem("under_min_isr", text, None, "replicas", UNDER_MIN_ISR)
     if out := sum(cluster.out_of_sync.values()) - cluster.out_of_sync.get("moving", 0):
         ages = [row.out_of_sync_seconds for row in views.replicas.rows if row.out_of_sync_seconds is not None]
-        if ages:
-            text = f"{_count(out, 'replica')} out of sync."
-            yield _problem("out_of_sync", text, max(ages), "replicas", OUT_OF_SYNC)
+        # Topics without rows have no age either.
+        text = f"{_count(out, 'replica')} out of sync."
+        yield _problem("out_of_sync", text, max(ages, default=None), "replicas", OUT_OF_SYNC)
     left = cluster.partition_headroom
     if left is not None and left < 0:
         text = f"The cluster is {-left:,.0f} partitions above its limit."
@@ -125,12 +127,12 @@ def _partitions(views: Views) -> Iterator[Problem]:
 
 
 def _brokers(views: Views) -> Iterator[Problem]:
-    states: dict[str, list[str]] = defaultdict(list)
+    states: dict[tuple[str, str | None], list[str]] = defaultdict(list)
     for row in views.brokers.rows:
         if row.state is not None and row.state in UNAVAILABLE:
-            states[row.state].append(str(row.broker))
-    for state, brokers in states.items():
-        text, alert = UNAVAILABLE[state]
+            states[row.state, FENCED if row.fenced_responding else UNAVAILABLE[row.state][1]].append(str(row.broker))
+    for (state, alert), brokers in states.items():
+        text = UNAVAILABLE[state][0] + (", and answers" if alert == FENCED else "")
         who = "Broker {} is" if len(brokers) == 1 else "Brokers {} are"
         sentence = f"{who.format(_listed(brokers))} {text}."
         yield _problem(f"broker_{state}", sentence, None, "brokers", alert)
@@ -153,20 +155,28 @@ def _brokers(views: Views) -> Iterator[Problem]:
 
 
 def _moves(views: Views) -> Iterator[Problem]:
-    causes: dict[str, list[Move]] = defaultdict(list)
+    cluster = views.cluster
+    assert cluster is not None  # noqa: S101  # the caller checked
+    causes: dict[str, list[Move]] = {cause: [] for cause in cluster.stuck_without_row}
     for move in views.moves.rows:
         if move.cause is not None:
-            causes[move.cause].append(move)
+            causes.setdefault(move.cause, []).append(move)
     for cause, stuck in causes.items():
-        text = f"{_count(len(stuck), 'move')} stuck. {stuck[0].sentence}"
+        number = len(stuck) + cluster.stuck_without_row.get(cause, 0)
+        text = f"{_count(number, 'move')} stuck: {cause.replace('_', ' ')}."
         if len({move.sentence for move in stuck}) > 1:
             targets = _listed(map(str, sorted({move.broker for move in stuck})))
-            text = f"{_count(len(stuck), 'move')} to broker {targets} stuck: {cause.replace('_', ' ')}."
-        longest = max(move.stalled or 0.0 for move in stuck)
+            text = f"{_count(number, 'move')} to broker {targets} stuck: {cause.replace('_', ' ')}."
+        elif stuck:
+            text = f"{_count(number, 'move')} stuck. {stuck[0].sentence}"
+        longest = max((move.stalled or 0.0 for move in stuck), default=None)
         yield _problem(f"stuck_{cause}", text, longest, "moves", STUCK)
     never = sum(1 for move in views.moves.rows if move.never_ends and move.cause is None)
     if never:
         text = f"{_count(never, 'move')} never ending: producers write more than is copied."
+        yield _problem("never_ends", text, None, "moves", NEVER_ENDS)
+    elif not causes and cluster.eta == math.inf:
+        text = "Moves never end: producers write more than is copied."
         yield _problem("never_ends", text, None, "moves", NEVER_ENDS)
 
 

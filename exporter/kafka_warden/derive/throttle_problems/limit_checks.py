@@ -65,9 +65,9 @@ def fetch_size(facts: Facts, side: Side) -> Bools:
 
 
 def idle_rate(facts: Facts, side: Side) -> Bools:
-    """(B,) limits that are set while no list of any topic names a replica."""
+    """(B,) limits that are set while no list of any topic names a replica; in a move that is `lopsided`."""
     in_use = not facts.throttles.lists_known or any(facts.throttles.lists.values())
-    return formulas.idle_rate(facts.needs.limits[side], in_use)
+    return formulas.idle_rate(facts.needs.limits[side], in_use) & ~facts.needs.taking_part
 
 
 def log_dirs_idle(facts: Facts) -> Bools:

@@ -5,7 +5,7 @@ import numpy as np
 from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, brokers_of, limit_of_rows
 from kafka_warden.formulas import throttle_problems as formulas
 from kafka_warden.formulas.throttle_problems import Problem
-from kafka_warden.model import SIDES, UNKNOWN, Bools, Side
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Origin, Side
 
 
 def uneven(facts: Facts, side: Side) -> Bools:
@@ -51,7 +51,7 @@ def _half_throttled(facts: Facts, side: Side) -> Bools:
     if side is Side.LEADER:
         # Where the list names other replicas, the leader changed: that is uneven.
         free &= ~_other_leaders(facts, rows)
-    if facts.throttles.lists_known and any(facts.throttles.lists.values()):
+    if facts.throttles.lists_known:
         free |= formulas.unlisted(ours | theirs, limit)
     half = np.zeros(len(replicas), bool)
     half[rows] = free
@@ -92,7 +92,7 @@ def left_behind(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
     """Find limits and lists that are not needed any more; None while ongoing moves are unknown."""
     snapshot = facts.indexed.snapshot
     limit = facts.needs.limits[side]
-    left = formulas.left_behind(limit, facts.named[side].any, _needed(facts, side))
+    left = formulas.left_behind(limit, facts.named[side].any, _needed(facts, side) | _permanent(facts, side))
     if snapshot.future_replicas:
         return {}
     certain = snapshot.reassignments_known and facts.throttles.lists_known
@@ -101,6 +101,13 @@ def left_behind(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
         (broker, side, Problem.LEFT_BEHIND): True if certain and broker in answering else None
         for broker in facts.indexed.brokers[left].tolist()
     }
+
+
+def _permanent(facts: Facts, side: Side) -> Bools:
+    """(B,) brokers with the cluster's default rate and a list `*`: no tool sets that, so it is meant to stay."""
+    limits = (facts.throttles.limits.get((broker, side)) for broker in facts.indexed.brokers.tolist())
+    default = np.array([limit is not None and limit.origin is Origin.CLUSTER_DEFAULT for limit in limits], bool)
+    return default & facts.named[side].by_wildcard
 
 
 def _needed(facts: Facts, side: Side) -> Bools:

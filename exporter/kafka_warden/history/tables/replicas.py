@@ -55,7 +55,11 @@ REPLICAS: Final = Table(
         array_column("lag_messages", "messages that it is behind", "derived.lag.messages", "messages"),
         array_column("lag_bytes", "bytes that it is behind", "derived.lag.bytes", "bytes"),
         array_column("known_end", "last known log end", "derived.lag.end", "offset"),
-        array_column("following", "it is a follower, and its partition has a leader", "derived.lag.following"),
+        array_column(
+            "following",
+            "its partition has several replicas, and it does not lead; true without a leader, too",
+            "derived.lag.following",
+        ),
         array_column("lagging", "it is behind, out of sync or moving", "derived.lag.shown"),
         array_column(
             "shown", "it has its own series in `/metrics`: `lagging` or `late`", "derived.replicas.times.shown"
