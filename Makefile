@@ -83,7 +83,7 @@ test: tools setup ## style, types, the core of all tests, the wheel: 30 minutes 
 	@scripts/step make slow
 
 # What `make test` leaves out, in shards of at most an hour. Property tests take other examples each time there.
-full-kafka: tools setup ## all other tests of the exporter and the sandbox, on Kafka 3.9, 4.1 and 4.2
+full-kafka: tools setup ## all other tests of the exporter and the sandbox, on Kafka 3.9, 4.1 and 4.4
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m 'hypothesis and $(CORE)' $(ARGS)
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_kafka $(ARGS)
 

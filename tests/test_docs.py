@@ -16,6 +16,8 @@ from docs.worked_rows import FIVE
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
+from sandbox.settings import release
+from tests.alerts.record_help import VERSIONS as TOOLS
 from tests.support.processes import run
 
 ROOT: Final = Path(__file__).parents[1]
@@ -49,6 +51,25 @@ def test_metrics_document_has_every_family() -> None:
     """Every family is documented once, with its help, its type and a sample."""
     documented = re.findall(r"^# TYPE (\S+)", render(), re.MULTILINE)
     assert sorted(documented) == sorted(NAMES)
+
+
+def test_versions_are_named_as_tested() -> None:
+    """README and sandbox name the oldest and newest Kafka of docs/versions.md; alerts, those of the recorded tools."""
+    oldest, *_, newest = sorted((version for version, _ in versions.COLUMNS), key=release)
+    kraft = min((version for version, mode in versions.COLUMNS if mode == versions.KRAFT), key=release)
+    tools = f"{TOOLS[0].rpartition('.')[0]} to {TOOLS[-1].rpartition('.')[0]}"
+    assert f"Tested with Kafka {oldest} to {newest}" in (ROOT / "README.md").read_text()
+    assert f"{kraft} to {newest} are tested" in (ROOT / "sandbox" / "__main__.py").read_text()
+    assert f"Commands work on Kafka {tools}." in (ROOT / "alerts" / "README.md").read_text()
+
+
+def test_versions_of_python_are_those_of_the_lock() -> None:
+    """Each document has the range of the classifiers, and `make dist` installs with each of them."""
+    found = re.findall(r"Language :: Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
+    text = f"Python {found[0]} to {found[-1]}"
+    for name in ("README.md", "docs/install.md", "docs/reliability.md"):
+        assert re.findall(r"Python 3\.\d+ (?:to 3\.\d+|or newer)", (ROOT / name).read_text()) == [text], name
+    assert f"for version in {' '.join(found)}; do" in (ROOT / "scripts" / "make-dist").read_text()
 
 
 def test_versions_showed_what_their_requests_allow() -> None:
