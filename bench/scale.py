@@ -225,6 +225,7 @@ def _snapshot(
             size=end * RECORD,
             sized_at=np.full(len(partition), clock),
             start=np.where(leads | adding, 0, UNKNOWN),
+            eligible=np.full(len(partition), UNKNOWN, np.int32),
         ),
         brokers=brokers,
         controller=1,

@@ -111,6 +111,7 @@ def _tables(world: World, slots: tuple[np.ndarray, np.ndarray]) -> tuple[Partiti
         size=world.sized[slots],
         sized_at=world.sized_at[slots],
         start=np.where(started & alive, world.start[rows], UNKNOWN),
+        eligible=np.full(len(rows), UNKNOWN, np.int32),
     )
     return partitions, replicas
 

@@ -42,6 +42,8 @@ class Partition:
     epoch: int = 0
     out: Sequence[int] = ()
     """Brokers that are missing from the ISR, besides those being added."""
+    eligible: Mapping[int, int] | None = field(default_factory=dict)
+    """Broker to `IN_ELR` and `LAST_KNOWN_ELR`; `None` where no broker answered."""
     offline: Sequence[int] = ()
     adding: Sequence[int] = ()
     removing: Sequence[int] = ()
@@ -153,6 +155,10 @@ def snapshot(
             size=_longs(partition.size_at(broker) for partition, broker in replicas),
             sized_at=np.full(len(replicas), clock),
             start=_longs(partition.start for partition, _ in replicas),
+            eligible=_ints(
+                UNKNOWN if partition.eligible is None else partition.eligible.get(broker, 0)
+                for partition, broker in replicas
+            ),
         ),
         "brokers": seen.brokers,
         "offsets_at": dict.fromkeys(seen.brokers, clock),

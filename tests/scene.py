@@ -10,6 +10,8 @@ import numpy as np
 
 from kafka_warden.catalogue import Build, Figures, Sidecar, View
 from kafka_warden.model import (
+    IN_ELR,
+    LAST_KNOWN_ELR,
     UNKNOWN,
     UNLIMITED,
     Broker,
@@ -213,7 +215,10 @@ def topics(clock: float) -> Topics:
             Partition(replicas=(2, 1, 3), adding=(3,), removing=(1,), end=fast, lag={3: fast}),
         ],
         "payments": [Partition(replicas=(2, 1, 3), end=90_000 + seconds * 10, tiered=59_999, lag={1: 2500}, out=(1,))],
-        "quiet": [Partition(replicas=(3, 2), end=1000), Partition(replicas=(4,), leader=UNKNOWN, out=(4,))],
+        "quiet": [
+            Partition(replicas=(3, 2), end=1000),
+            Partition(replicas=(4,), leader=UNKNOWN, out=(4,), eligible={4: IN_ELR + LAST_KNOWN_ELR}),
+        ],
     }
 
 

@@ -22,6 +22,9 @@ Floats = ops.Floats
 UNKNOWN: Final = ops.UNKNOWN
 """In integer columns: not known, because no answer came. Offsets, sizes and broker ids are never negative."""
 
+IN_ELR, LAST_KNOWN_ELR = 1, 2
+"""Flags of a replica that KIP-966 makes a leader again: it has all committed records while it is in the ELR."""
+
 UNLIMITED: Final = float("inf")
 """A limit that is not set."""
 
@@ -43,6 +46,7 @@ class Source(StrEnum):
     QUOTAS = "quotas"
     QUORUM = "quorum"
     FENCED_BROKERS = "fenced_brokers"
+    ELIGIBLE_LEADERS = "eligible_leaders"
     JMX = "jmx"
 
 
@@ -54,6 +58,7 @@ class Optional(StrEnum):
     QUORUM = "quorum"
     QUOTAS = "quotas"
     FENCED_BROKERS = "fenced_brokers"
+    ELIGIBLE_LEADERS = "eligible_leaders"
     TOPIC_CONFIGS = "topic_configs"
     BROKER_CONFIGS = "broker_configs"
     CONTROLLER_CONFIGS = "controller_configs"
@@ -154,6 +159,8 @@ class ReplicaTable:
     """Monotonic time of the answer that `size` comes from; 0 where it is unknown."""
     start: Longs
     """Local log start offset of this replica, asked of leaders and of adding replicas only; else `UNKNOWN`."""
+    eligible: Ints
+    """Of partitions without a leader: sum of `IN_ELR` and `LAST_KNOWN_ELR`. `UNKNOWN` where no broker answered."""
 
     def __len__(self) -> int:
         return len(self.partition)

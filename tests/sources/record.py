@@ -22,6 +22,7 @@ from kafka_warden.clients.kafka.requests import MetadataRequest
 from kafka_warden.model import UNKNOWN
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.configs import read_broker_config, read_controller_window, read_topic_configs
+from kafka_warden.sources.eligible_leaders import read_eligible_leaders
 from kafka_warden.sources.log_dirs import read_log_dirs
 from kafka_warden.sources.metadata import MetadataQuestion, read_fenced
 from kafka_warden.sources.offsets import read_ends, read_starts
@@ -32,9 +33,11 @@ from kafka_warden.sources.replies import RowIndex
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE, LOG_DIR_RATE
 from sandbox.admin_quotas import DEFAULT
+from tests.support.topics import lose_leaders
 
 RECORDED: Final = Path(__file__).with_name("recorded")
 VERSIONS: Final = ("4.1.1", "3.9.1")
+ELR_VERSION: Final = "4.4.0"
 TOPICS: Final = ("compacted", "emptied", "lagging", "moving", "sized")
 TIME_LIMIT: Final = 60.0
 
@@ -50,6 +53,15 @@ def main() -> None:
             with recording(version) as name_next:
                 Questions(cluster, name_next).ask_all()
         (RECORDED / f"kafka-{version}-known.json").write_text(f"{json.dumps(facts, indent=2, sort_keys=True)}\n")
+    record_eligible_leaders()
+
+
+def record_eligible_leaders() -> None:
+    """Record the answer for two partitions without a leader."""
+    with Cluster(ClusterSettings(version=ELR_VERSION, tiered=False, jmx=False)) as cluster:
+        lose_leaders(cluster)
+        with recording(ELR_VERSION) as name_next:
+            Questions(cluster, name_next).ask_eligible_leaders()
 
 
 def prepare(cluster: Cluster) -> None:
@@ -150,6 +162,11 @@ class Questions:
         self._broker.close()
         self._broker = self._controller
         self._ask("controller_config", lambda link, until: read_controller_window(link, 101, until))
+
+    def ask_eligible_leaders(self) -> None:
+        """Ask for the partitions of `lose_leaders`."""
+        partitions = [("pair", 0), ("single", 0)]
+        self._ask("eligible_leaders", lambda link, until: read_eligible_leaders(link, partitions, until))
 
     def _ask(self, name: str, read: Callable[[BrokerLink, float], Any]) -> Any:
         until = time.monotonic() + TIME_LIMIT

@@ -16,15 +16,17 @@ from kafka.protocol.admin import (
     DescribeConfigsResponse,
     DescribeLogDirsResponse,
     DescribeQuorumResponse,
+    DescribeTopicPartitionsResponse,
     ListPartitionReassignmentsResponse,
 )
 from kafka.protocol.consumer import ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 
 from kafka_warden.errors import ProtocolError
-from kafka_warden.model import UNKNOWN, Broker, Limit, Longs, Origin, QuotaEntity, Side
+from kafka_warden.model import IN_ELR, LAST_KNOWN_ELR, UNKNOWN, Broker, Limit, Longs, Origin, QuotaEntity, Side
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.configs import parse_broker_config, parse_configs, parse_topic_config
+from kafka_warden.sources.eligible_leaders import parse_eligible_leaders
 from kafka_warden.sources.log_dirs import MOST_OTHERS, parse_log_dirs
 from kafka_warden.sources.metadata import MOST_BROKERS, Layout, parse_brokers, parse_fenced, parse_metadata
 from kafka_warden.sources.offsets import parse_offsets
@@ -49,6 +51,7 @@ RESPONSES: Mapping[str, Any] = {
     "topic_configs": DescribeConfigsResponse,
     "quotas": DescribeClientQuotasResponse,
     "quorum": DescribeQuorumResponse,
+    "eligible_leaders": DescribeTopicPartitionsResponse,
 }
 OF_BROKER_1 = [("emptied", 0), ("lagging", 0), ("lagging", 1), ("moving", 0), ("sized", 0)]
 
@@ -131,6 +134,14 @@ def test_kafka_4_reports_fenced_brokers() -> None:
     """DescribeCluster has the dead broker, which the metadata leaves out, with its address."""
     host, port = known("4.1.1")["addresses"]["3"].split(":")
     assert parse_fenced(reply("4.1.1", "cluster")) == {3: Broker(3, host, int(port), fenced=True)}
+
+
+def test_kafka_4_reports_eligible_leaders() -> None:
+    """Of partitions without a leader. Broker 3 was killed first, 2 led `pair` last."""
+    assert parse_eligible_leaders(reply("4.4.0", "eligible_leaders")) == {
+        ("pair", 0): {2: IN_ELR + LAST_KNOWN_ELR, 3: IN_ELR},
+        ("single", 0): {3: IN_ELR + LAST_KNOWN_ELR},
+    }
 
 
 def test_ends_and_starts_go_to_the_rows_of_the_broker_that_was_asked(version: str) -> None:

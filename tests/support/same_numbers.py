@@ -184,8 +184,17 @@ def _counted(row: Row, metrics: Metrics) -> list[float]:
     if kind == "out_of_sync":
         return [sum(each for state, each in _out_of_sync(metrics).items() if state != "moving")]
     if kind in COUNTED:
-        return [metrics.get(COUNTED[kind]) or 0.0]
+        return [metrics.get(COUNTED[kind]) or 0.0, *(_to_start(metrics) if kind == "offline_partitions" else ())]
     return _brokers(text, metrics)
+
+
+def _to_start(metrics: Metrics) -> list[float]:
+    """Return the brokers that do not run and may lead partitions without a leader, each with their number."""
+    found = metrics.labelled("broker_leader_candidate_partitions")
+    down = {broker for (broker,) in found if metrics.get("broker_state", broker=broker, state="active") != 1}
+    return [
+        number for (broker,), count in found.items() if broker in down and count for number in (float(broker), count)
+    ]
 
 
 def _out_of_sync(metrics: Metrics) -> dict[str, float]:

@@ -118,6 +118,11 @@ COLUMNS: Final[Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str | Shown
         ("topic",),
         {"Offline partitions": "offline_partitions", "Under min ISR": "under_min_isr_partitions"},
     ),
+    "Replicas that may lead partitions without a leader, once their broker runs": (
+        "/leader-candidates",
+        (*MOVED, "member_of"),
+        {"Partition": "partition", "Broker": "broker"},
+    ),
     "Followers out of sync or with a problem": (
         "/replicas",
         MOVED,

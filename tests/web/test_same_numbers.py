@@ -84,6 +84,7 @@ def troubled(brokers: ScriptedCluster) -> None:
     )
     tiered = {"remote.storage.enable": "true", "segment.bytes": "1000000"}
     brokers.topic("tiered", [[1, 2], [2, 3]], end=90_000, rate=50.0, tiered=49, config=tiered)
+    brokers.topic("lost", [[4, 3]], isr=[[]], elr={0: [4, 3]}, last_known_elr={0: [4]})
     limits = {"leader.replication.throttled.rate": "0", "follower.replication.throttled.rate": "1000000"}
     copying = {"remote.log.storage.system.enable": "true", "remote.log.manager.copy.max.bytes.per.second": "1000"}
     brokers.brokers(*({"id": broker, "config": limits | copying} for broker in (1, 2)))

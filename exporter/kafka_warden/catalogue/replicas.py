@@ -61,6 +61,17 @@ def _unclean(view: View) -> Iterator[Sample]:
             yield (node,), beans.values["unclean_leader_elections_total"]
 
 
+def _candidates(view: View) -> Iterator[Sample]:
+    for candidacy, rows in view.derived.candidates.rows.items():
+        for labels, _ in view.replicas(view.snapshot.replicas.broker, rows):
+            yield (*labels, candidacy), 1
+
+
+def _candidates_by_broker(view: View) -> Iterable[Sample]:
+    partitions = view.derived.candidates.partitions
+    return () if partitions is None else view.brokers(partitions)
+
+
 def _bytes_in(view: View) -> Iterable[Sample]:
     """Moving partitions first, then the busiest: the budget cuts from the end."""
     rates = view.derived.bytes_in
@@ -113,6 +124,19 @@ REPLICAS = (
         "unknown (Metadata, LISTENER_NOT_FOUND)",
         (),
         lambda view: [((), int(view.derived.cluster.hidden.sum()))],
+    ),
+    Metric(
+        "leader_candidate",
+        "1 for a replica that may lead a partition without a leader once its broker runs, by what it is a member of: "
+        "isr, elr, or last_known_elr, which has the last leader (Metadata, DescribeTopicPartitions). KIP-966",
+        (*REPLICA, "member_of"),
+        _candidates,
+    ),
+    Metric(
+        "broker_leader_candidate_partitions",
+        "Partitions without a leader whose ISR or ELR has the broker (Metadata, DescribeTopicPartitions). KIP-966",
+        ("broker",),
+        _candidates_by_broker,
     ),
     _by_leader("broker_under_replicated_partitions", "Under-replicated partitions by leader (Metadata). KIP-352"),
     _by_leader(

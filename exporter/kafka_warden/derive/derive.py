@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from kafka_warden.derive.candidates import Candidates, derive_candidates
 from kafka_warden.derive.cluster import Cluster, derive_cluster
 from kafka_warden.derive.flows.flow import Inbound, derive_flows
 from kafka_warden.derive.followers.isr_ages import Ages, derive_ages
@@ -45,6 +46,7 @@ class Derived:
     log_counts: dict[int, LogCounts]
     """By broker; brokers without an answer of log dirs are missing."""
     topics: Topics
+    candidates: Candidates
 
 
 def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
@@ -113,4 +115,5 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
         tiered=tiered,
         log_counts=gaps,
         topics=topics,
+        candidates=derive_candidates(seen),
     )

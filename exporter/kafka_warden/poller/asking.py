@@ -28,6 +28,7 @@ from kafka_warden.poller.images import Images
 from kafka_warden.poller.links import Links
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.poller.tables import mark_moves, partition_rows
+from kafka_warden.sources.eligible_leaders import EligibleLeaders
 from kafka_warden.sources.metadata import Layout
 
 SHARE: Final = 0.4
@@ -151,6 +152,8 @@ class PollContext:
     starts: Longs = field(init=False)
     """Of local logs, asked just before the sizes; and again just after them:"""
     starts_after: Longs = field(init=False)
+    eligible: EligibleLeaders = field(default_factory=dict)
+    """Who may lead the partitions without a leader, as answered in this poll."""
     followers_at: dict[int, float] = field(default_factory=dict)
     """Broker to when it answered for the ends of what it follows."""
     leaders_asked_at: dict[int, float] = field(default_factory=dict)

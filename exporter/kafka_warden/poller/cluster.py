@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
+import numpy as np
+
 from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.requests import DescribeTopicPartitionsRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, UnsupportedError
-from kafka_warden.model import NO_BROKER, Optional, Quorum, Source
+from kafka_warden.model import NO_BROKER, UNKNOWN, Optional, Quorum, Source
 from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
 from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
+from kafka_warden.sources.eligible_leaders import EligibleLeaders, read_eligible_leaders
 from kafka_warden.sources.metadata import Layout
 from kafka_warden.sources.quorum import read_quorum
 from kafka_warden.sources.quotas import read_quotas
@@ -135,6 +139,23 @@ class ClusterQuestions:
         """Drop the outcome of its own listener, which is not asked any more. A broker that is one keeps its own."""
         if node not in self.context.state.answers.brokers:
             self.context.state.book.forget([str(node)], Source.CONFIGS)
+
+    async def eligible_leaders(self, layout: Layout) -> None:
+        """Ask who may lead the partitions without a leader. Brokers that do not know the request have no ELR."""
+        rows = np.flatnonzero(layout.leader == UNKNOWN)
+        if not len(rows):
+            self.context.state.book.forget([NO_BROKER], only=Source.ELIGIBLE_LEADERS)
+            return
+        numbers = zip(layout.topic[rows].tolist(), layout.number[rows].tolist(), strict=True)
+        partitions = [(layout.topics[topic], number) for topic, number in numbers]
+        if self.context.lead is not None and self.context.lead.knows(DescribeTopicPartitionsRequest) is False:
+            self.context.eligible = {partition: {} for partition in partitions}
+        elif self.context.wants(Optional.ELIGIBLE_LEADERS):
+
+            async def read(link: BrokerLink, until: float) -> EligibleLeaders:
+                return await read_eligible_leaders(link, partitions, until)
+
+            self.context.eligible = (await self.context.ask_any(Source.ELIGIBLE_LEADERS, self._candidates, read)) or {}
 
     async def slow_questions(self, layout: Layout) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""

@@ -23,7 +23,7 @@ from kafka_warden.poller.images import Images
 from kafka_warden.poller.lead import Lead
 from kafka_warden.poller.links import Links
 from kafka_warden.poller.status import StatusBook
-from kafka_warden.poller.tables import Rows, in_order, mark_moves, partition_table, replica_table
+from kafka_warden.poller.tables import Rows, eligible_column, in_order, mark_moves, partition_table, replica_table
 from kafka_warden.sources.metadata import Layout
 
 log = structlog.get_logger(__name__)
@@ -232,7 +232,9 @@ class Poller:
             topics=layout.topics,
             topic_ids=layout.topic_ids,
             partitions=partition_table(layout, answers.columns, asked.tiered, reassigning),
-            replicas=replica_table(layout, answers.columns, ends, adding, removing),
+            replicas=replica_table(
+                layout, answers.columns, ends, (adding, removing), eligible_column(layout, asked.eligible)
+            ),
             brokers=dict(answers.brokers),
             controller=controller,
             kafka_version=answers.kafka_version,
@@ -277,6 +279,7 @@ async def _remaining_questions(asked: PollContext, questions: ClusterQuestions, 
     if not suspect:
         await questions.about_cluster()
         cluster_known.set()
+    await questions.eligible_leaders(layout)
     await questions.slow_questions(layout)
     if suspect:
         await questions.about_cluster()

@@ -8,7 +8,17 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.formulas.rows import carry
-from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, LogGaps, Longs, PartitionTable, ReplicaTable
+from kafka_warden.model import (
+    UNKNOWN,
+    Bools,
+    Floats,
+    Ints,
+    LogGaps,
+    Longs,
+    PartitionTable,
+    ReplicaTable,
+)
+from kafka_warden.sources.eligible_leaders import EligibleLeaders
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.metadata import Layout
 from kafka_warden.sources.reassignments import Reassignments
@@ -283,18 +293,30 @@ def log_gaps(layout: Layout, broker: int, sizes: Longs, answer: LogDirs, clock: 
     return LogGaps(clock, missing if all_online else None, stray)
 
 
-def replica_table(layout: Layout, columns: Columns, ends: Longs, adding: Bools, removing: Bools) -> ReplicaTable:
-    """Make the table of a snapshot, which shares the columns."""
+def eligible_column(layout: Layout, answer: EligibleLeaders) -> Ints:
+    """Make `ReplicaTable.eligible`: `UNKNOWN` where the answer does not have the partition."""
+    column = np.full(len(layout.partition), UNKNOWN, np.int32)
+    for key, row in partition_rows(layout, answer).items():
+        first, last = np.searchsorted(layout.partition, (row, row + 1))
+        column[first:last] = [answer[key].get(broker, 0) for broker in layout.broker[first:last].tolist()]
+    return column
+
+
+def replica_table(
+    layout: Layout, columns: Columns, ends: Longs, moves: tuple[Bools, Bools], eligible: Ints
+) -> ReplicaTable:
+    """Make the table of a snapshot, which shares the columns. `moves`: replicas that are added, and removed."""
     columns.shared = True
     return ReplicaTable(
         partition=layout.partition,
         broker=layout.broker,
         in_isr=layout.in_isr,
         offline=layout.offline,
-        adding=adding,
-        removing=removing,
+        adding=moves[0],
+        removing=moves[1],
         end=ends,
         size=columns.size,
         sized_at=columns.sized_at,
         start=columns.start,
+        eligible=eligible,
     )

@@ -15,6 +15,7 @@ from kafka_warden.views.problems import problems
 from kafka_warden.views.recent import Samples
 from kafka_warden.views.rows import (
     BrokerRow,
+    Candidate,
     Client,
     Cluster,
     LogDir,
@@ -69,6 +70,10 @@ def _with_cluster(made: Views, view: View) -> Views:
         topics=table(
             (row for row in joined(view, Topic, ("topic",)) if row.offline_partitions or row.under_min_isr_partitions),
             lambda row: (largest(row.offline_partitions), largest(row.under_min_isr_partitions)),
+        ),
+        leader_candidates=table(
+            joined(view, Candidate, ("topic", "partition", "broker", "member_of")),
+            lambda row: (row.topic, row.partition, row.member_of, row.broker),
         ),
         clients=table(joined(view, Client, ("user", "client_id")), _fewest_tokens),
         log_dirs=table(

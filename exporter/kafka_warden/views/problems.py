@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from kafka_warden.errors import OtherClusterError
-from kafka_warden.model import Source
+from kafka_warden.model import BrokerState, Source
 from kafka_warden.views.alerts import (
     BLIND,
     FENCED,
@@ -107,7 +107,7 @@ def _partitions(views: Views) -> Iterator[Problem]:
     cluster = views.cluster
     assert cluster is not None  # noqa: S101  # the caller checked
     if offline := cluster.offline_partitions:
-        text = f"{_count(offline, 'partition')} without a leader."
+        text = f"{_count(offline, 'partition')} without a leader.{_to_start(views)}"
         yield _problem("offline_partitions", text, None, "replicas", OFFLINE)
     if hidden := cluster.unknown_leader_partitions:
         text = f"{_count(hidden, 'partition')} led by brokers without the sidecar's listener: their lag is unknown."
@@ -124,6 +124,14 @@ def _partitions(views: Views) -> Iterator[Problem]:
     if left is not None and left < 0:
         text = f"The cluster is {-left:,.0f} partitions above its limit."
         yield _problem("cluster_partition_limit", text, None, "brokers", "KafkaClusterPartitionLimit")
+
+
+def _to_start(views: Views) -> str:
+    """Name the brokers that do not run and may lead partitions without a leader, those of most partitions first."""
+    down = [row for row in views.brokers.rows if row.leader_candidate_partitions and row.state != BrokerState.ACTIVE]
+    down.sort(key=lambda row: -(row.leader_candidate_partitions or 0))
+    names = _listed(f"{row.broker} (in the ISR or ELR of {row.leader_candidate_partitions:,.0f})" for row in down)
+    return f" Start broker {names}." if down else ""
 
 
 def _brokers(views: Views) -> Iterator[Problem]:

@@ -87,6 +87,7 @@ class BrokerRow:
     partition_headroom: Annotated[float | None, Of("broker_partition_headroom")]
     under_replicated_partitions: Annotated[float | None, Of("broker_under_replicated_partitions")]
     under_min_isr_partitions: Annotated[float | None, Of("broker_under_min_isr_partitions")]
+    leader_candidate_partitions: Annotated[float | None, Of("broker_leader_candidate_partitions")]
     lag_messages: Annotated[float | None, Of("broker_sum_replica_lag_messages")]
     lag_bytes: Annotated[float | None, Of("broker_sum_replica_lag_bytes")]
     lag_unknown_replicas: Annotated[float | None, Of("broker_replica_lag_unknown_replicas")]
@@ -194,6 +195,18 @@ class Topic:
     topic: Name
     offline_partitions: Annotated[float | None, Of("topic_offline_partitions")]
     under_min_isr_partitions: Annotated[float | None, Of("topic_under_min_isr_partitions")]
+    severity: Severity = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A replica that may lead a partition without a leader."""
+
+    topic: Name
+    partition: Partition
+    broker: Broker
+    member_of: Annotated[str, Text("isr, elr, or last_known_elr, which has the last leader")]
+    candidate: Annotated[float | None, Of("leader_candidate")]
     severity: Severity = None
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 from kafka_warden.views.recent import Samples
 from kafka_warden.views.rows import (
     BrokerRow,
+    Candidate,
     Client,
     Cluster,
     LogDir,
@@ -47,6 +48,7 @@ class Views:
     throttle_problems: Table[ThrottleProblem] = EMPTY
     replicas: Table[Replica] = EMPTY
     topics: Table[Topic] = EMPTY
+    leader_candidates: Table[Candidate] = EMPTY
     clients: Table[Client] = EMPTY
     log_dirs: Table[LogDir] = EMPTY
     tiered_brokers: Table[TieredBroker] = EMPTY

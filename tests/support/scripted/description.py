@@ -28,6 +28,9 @@ class Topic:
     """Partition to its leader, where that is not the first replica in the ISR."""
     epochs: dict[int, int] = field(default_factory=dict)
     """Partition to its leader epoch, 0 for all others."""
+    elr: dict[int, list[int]] = field(default_factory=dict)
+    """Partition to its eligible leader replicas."""
+    last_known_elr: dict[int, list[int]] = field(default_factory=dict)
     start: int = 0
     end: int = 0
     """The log's end offset at time 0."""
@@ -58,6 +61,8 @@ class Topic:
         self.lag = {int(broker): messages for broker, messages in self.lag.items()}
         self.epochs = {int(partition): epoch for partition, epoch in self.epochs.items()}
         self.moves = {int(partition): move for partition, move in self.moves.items()}
+        self.elr = {int(partition): brokers for partition, brokers in self.elr.items()}
+        self.last_known_elr = {int(partition): brokers for partition, brokers in self.last_known_elr.items()}
 
     @property
     def id(self) -> uuid.UUID:

@@ -85,8 +85,9 @@ class Encoder:
                 return replies.log_dirs(cluster, broker, asked, request.version)
             case "DescribeConfigs":
                 return replies.configs(cluster.image(broker), broker, asked)
-            case "Metadata":
-                return replies.metadata(cluster.image(broker), asked)
+        by_request = {"DescribeTopicPartitions": replies.topic_partitions, "Metadata": replies.metadata}
+        if request.name in by_request:
+            return by_request[request.name](cluster.image(broker), asked)
         make = {
             "DescribeClientQuotas": replies.quotas,
             "DescribeCluster": replies.describe_cluster,

@@ -16,6 +16,8 @@ from kafka.protocol.admin import (
     DescribeLogDirsResponse,
     DescribeQuorumRequest,
     DescribeQuorumResponse,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
@@ -39,6 +41,7 @@ KINDS: Final[Mapping[int, tuple[str, Any, Any]]] = {
         (DescribeConfigsRequest, DescribeConfigsResponse),
         (DescribeLogDirsRequest, DescribeLogDirsResponse),
         (DescribeQuorumRequest, DescribeQuorumResponse),
+        (DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse),
         (ListOffsetsRequest, ListOffsetsResponse),
         (ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse),
         (MetadataRequest, MetadataResponse),

@@ -12,6 +12,7 @@ from kafka.protocol.admin import (
     DescribeConfigsResponse,
     DescribeLogDirsResponse,
     DescribeQuorumResponse,
+    DescribeTopicPartitionsResponse,
     ListPartitionReassignmentsResponse,
 )
 from kafka.protocol.consumer import ListOffsetsResponse
@@ -51,6 +52,33 @@ def metadata(cluster: Description, request: Any) -> Any:
         if cluster.zookeeper is None
         else cluster.zookeeper,
         topics=topics,
+    )
+
+
+def topic_partitions(cluster: Description, request: Any) -> Any:
+    """Partitions of the topics that are asked for, from the cursor on, at most as many as are asked for."""
+    response = DescribeTopicPartitionsResponse
+    kind = response.DescribeTopicPartitionsResponseTopic
+    names = sorted(asked.name for asked in request.topics)
+    wanted = [(name, number) for name in names for number in range(len(cluster.topics[name].replicas))]
+    wanted = [each for each in wanted if each >= (request.cursor.topic_name, request.cursor.partition_index)]
+    partitions: dict[str, list[Any]] = {}
+    for name, number in wanted[: request.response_partition_limit]:
+        topic = cluster.topics[name]
+        partition = kind.DescribeTopicPartitionsResponsePartition(
+            partition_index=number,
+            leader_id=topic.leader(number),
+            replica_nodes=topic.replicas[number],
+            isr_nodes=topic.isr[number],
+            eligible_leader_replicas=topic.elr.get(number, []),
+            last_known_elr=topic.last_known_elr.get(number, []),
+            offline_replicas=[],
+        )
+        partitions.setdefault(name, []).append(partition)
+    rest = wanted[request.response_partition_limit :]
+    return response(
+        topics=[kind(name=name, topic_id=cluster.topics[name].id, partitions=of) for name, of in partitions.items()],
+        next_cursor=response.Cursor(topic_name=rest[0][0], partition_index=rest[0][1]) if rest else None,
     )
 
 

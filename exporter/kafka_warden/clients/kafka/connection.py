@@ -28,6 +28,7 @@ READ_ONLY: Final = frozenset(
         ApiKey.DescribeLogDirs,
         ApiKey.DescribeClientQuotas,
         ApiKey.DescribeQuorum,
+        ApiKey.DescribeTopicPartitions,
         ApiKey.ListPartitionReassignments,
     },
 )

@@ -6,6 +6,7 @@ from kafka.protocol.admin import (
     DescribeConfigsRequest,
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
+    DescribeTopicPartitionsRequest,
     ListPartitionReassignmentsRequest,
 )
 from kafka.protocol.consumer import ListOffsetsRequest
@@ -18,6 +19,7 @@ __all__ = [
     "DescribeConfigsRequest",
     "DescribeLogDirsRequest",
     "DescribeQuorumRequest",
+    "DescribeTopicPartitionsRequest",
     "ListOffsetsRequest",
     "ListPartitionReassignmentsRequest",
     "MetadataRequest",

@@ -52,6 +52,11 @@ REPLICAS: Final = Table(
             "monotonic s",
         ),
         array_column("start", "local log start; leaders and adding replicas only", "snapshot.replicas.start", "offset"),
+        array_column(
+            "eligible",
+            "of partitions without a leader: 1 in the ELR, 2 last known ELR, 3 both, 0 neither; null where not known",
+            "snapshot.replicas.eligible",
+        ),
         array_column("lag_messages", "messages that it is behind", "derived.lag.messages", "messages"),
         array_column("lag_bytes", "bytes that it is behind", "derived.lag.bytes", "bytes"),
         array_column("known_end", "last known log end", "derived.lag.end", "offset"),

@@ -56,6 +56,12 @@ TABLES: Final = (
     ),
     Resource("topics", rows.Topic, "Topics with partitions that are offline or under min.insync.replicas", ("topic",)),
     Resource(
+        "leader-candidates",
+        rows.Candidate,
+        "Replicas that may lead a partition without a leader once their broker runs, by partition",
+        ("topic", "broker"),
+    ),
+    Resource(
         "clients",
         rows.Client,
         "Clients with a quota of controller mutations, the fewest tokens first",

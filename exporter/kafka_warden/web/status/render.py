@@ -39,6 +39,7 @@ TABLES: Final = {
     "throttle_problems": ("broker",),
     "replicas": ("topic", "broker"),
     "topics": ("topic",),
+    "leader_candidates": ("topic", "broker"),
     "brokers": ("broker",),
     "log_dirs": ("broker",),
     "clients": (),
