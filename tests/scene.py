@@ -131,6 +131,7 @@ def sidecar() -> Sidecar:
         "web_logins_refused_total": {("wrong",): 4, ("overload",): 5},
         "web_config_in_use": {(): False},
         "state_last_save_successful": {(): True},
+        "undescribed_topics": {(): 0},
         "config_last_reload_successful": {(): True},
         "config_last_reload_success_timestamp_seconds": {(): EPOCH},
         "certificate_expiry_timestamp_seconds": {("web",): EPOCH + 86_400, ("kafka_client",): EPOCH + 172_800},

@@ -249,6 +249,7 @@ class Cycle:
             "broker_fenced_responding": {(str(broker),): on for broker, on in self._poller.reach.fenced.items()},
             "controller_reachable": {(): self._poller.reach.controller},
             "poll_interval_seconds": {(): self.interval},
+            "undescribed_topics": {(): self._poller.undescribed},
             "state_last_save_successful": {(): self._saved},
         }
         return Sidecar(

@@ -65,13 +65,31 @@ def test_equality_is_of_values_and_there_is_no_hash() -> None:
 
 
 def test_scrub_replaces_every_secret_that_is_in_memory() -> None:
-    """Secrets in a text are replaced, the longest first. Very short ones stay."""
+    """Secrets in a text are replaced, the longest first."""
     secrets = [Secret(CANARY), Secret(f"{CANARY}-longer"), Secret("abc")]
 
     cleaned = scrub(f"x {CANARY}-longer y {CANARY} z abc")
 
-    assert cleaned == "x <redacted> y <redacted> z abc"
+    assert cleaned == "x <redacted> y <redacted> z <redacted>"
     assert len(secrets) == 3
+
+
+@pytest.mark.parametrize(
+    ("secret", "text", "cleaned"),
+    [
+        ("abc", "abc, xabc, abcx, 'abc' abc", "<redacted>, xabc, abcx, '<redacted>' <redacted>"),
+        ("a", "a cat at user:a@host", "<redacted> cat at user:<redacted>@host"),
+        ("$$", "pay $$ or $$, a$$", "pay <redacted> or <redacted>, a$$"),
+        ('x"y', json.dumps({"password": 'x"y'}), '{"password": "<redacted>"}'),
+        ("test", "tests of dGVzdA== and dGVzdA", "tests of <redacted>A== and <redacted>A"),
+        ("1234", "in 12345 s: 1234", "in 12345 s: <redacted>"),
+    ],
+)
+def test_a_short_secret_is_replaced_where_it_is_a_word(secret: str, text: str, cleaned: str) -> None:
+    """Within other words it is ordinary text, which has to stay readable."""
+    known = Secret(secret)
+    assert scrub(text) == cleaned
+    assert known.reveal() == secret
 
 
 @pytest.mark.parametrize(

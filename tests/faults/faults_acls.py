@@ -7,7 +7,7 @@ from sandbox.admin_principals import CLUSTER_NAME, Acl
 from sandbox.protection import MONITOR
 from tests.alerts.stage import Fired, fired
 from tests.cluster.page import Page
-from tests.faults.faults_brokers import names
+from tests.faults.faults_brokers import blind, names, no_numbers
 from tests.faults.witness import Witness
 
 POLLS: Final = 5
@@ -56,8 +56,20 @@ def without_configs_of_cluster(witness: Witness) -> Iterator[set[Fired]]:
 
 
 def without_describe_of_topics(witness: Witness) -> Iterator[set[Fired]]:
-    """No topic: Kafka leaves it out of the answer, which is no error."""
-    yield from _without(witness, ("topic", "*", "describe"), set(), TOPICS)
+    """No topic: Kafka leaves it out of the answer, without an error. What was known ages; a new sidecar knows none."""
+    acl, admin = ("topic", "*", "describe"), witness.cluster.admin
+    before = _settled(witness)
+    admin.revoke(MONITOR, [acl])
+    try:
+        page = witness.until_shown(lambda page: page.get("undescribed_topics"), "the topics are refused")
+        assert page.up()["metadata", ""] is False
+        assert page.errors("metadata").keys() == {"authorization"}
+        witness.until_shown(no_numbers, "old numbers are removed")
+        yield blind() | {REFUSED}
+        gone = names(before) - names(_settled(witness))
+        assert gone == TOPICS, f"these only on one side: {gone ^ TOPICS}"
+    finally:
+        admin.grant(MONITOR, [acl])
 
 
 def without_configs_of_topics(witness: Witness) -> Iterator[set[Fired]]:

@@ -285,6 +285,38 @@ def test_a_full_disk_loses_only_new_rows(disk: Path, monkeypatch: pytest.MonkeyP
     assert found["polls"] > 10
 
 
+@pytest.mark.parametrize(
+    ("made", "umask", "folders", "files"),
+    [
+        (None, 0o000, 0o700, 0o600),
+        (0o700, 0o022, 0o700, 0o600),
+        (0o750, 0o022, 0o750, 0o640),
+        (0o777, 0o000, 0o755, 0o644),
+        (0o755, 0o077, 0o700, 0o600),
+    ],
+)
+def test_only_readers_of_the_folder_can_read_history(
+    tmp_path: Path, made: int | None, umask: int, folders: int, files: int
+) -> None:
+    """It names all topics. Without a folder that someone else made it is for its owner only."""
+    path = tmp_path / "history"
+    if made is not None:
+        path.mkdir()
+        path.chmod(made)
+    before = os.umask(umask)
+    try:
+        folder = Folder(path)
+        folder.check()
+        folder.write("polls", 0, "kafka-warden-a-1-1.parquet", b"rows")
+        folder.close()
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == (made or 0o700)
+    below = [each for each in path.rglob("*") if each.name != folder_module.LOCK]
+    assert {each.stat().st_mode & 0o777 for each in below if each.is_dir()} == {folders}
+    assert [each.stat().st_mode & 0o777 for each in below if each.is_file()] == [files]
+
+
 def test_a_moved_folder_is_created_again(tmp_path: Path) -> None:
     """The folder is moved while the sidecar runs."""
     path = tmp_path / "history"

@@ -1,9 +1,12 @@
 """Brokers and topics that come and go."""
 
+from typing import Any
+
+import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.model import Broker, Source
-from kafka_warden.poller.answers import LastAnswers
+from kafka_warden.poller.answers import MOST_LOST, LastAnswers
 from tests.poller.polling import Polling
 
 ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
@@ -99,6 +102,74 @@ def test_a_broker_that_left_is_shown_for_as_long_as_replicas_are_assigned_to_it(
     polled.brokers.brokers({"id": 3})
     snapshot = polled.poll()
     assert set(snapshot.broker_configs) == set(snapshot.log_gaps) == {1, 2, 3}
+
+
+HOURS = 3600.0
+
+
+@pytest.fixture
+def old(polled: Polling) -> Polling:
+    """Brokers before Kafka 4.0, which do not list fenced brokers. Broker 4 has no replica."""
+    polled.brokers.brokers({"id": 4})
+    polled.limit({"DescribeCluster": (0, 1)})
+    polled.brokers.do("versions", broker=4, versions={"DescribeCluster": (0, 1)})
+    assert 4 in polled.poll().offsets_at
+    return polled
+
+
+@pytest.mark.parametrize("rule", [None, {"hang": True}])
+def test_a_broker_without_replicas_that_died_is_gone_for_hours(old: Polling, rule: dict[str, Any] | None) -> None:
+    """It did not answer while the cluster still listed it. When it is back it is as before."""
+    if rule is None:
+        old.brokers.do("refuse", broker=4)
+    else:
+        old.brokers.rule(4, **rule)
+    assert not old.poll().brokers[4].gone
+    port = old.brokers.ports[4]
+    old.brokers.do("remove_brokers", brokers=[4])
+    for after in (10.0, 6 * HOURS - 60.0):
+        assert old.poll(after).brokers[4] == Broker(4, "127.0.0.1", port, gone=True)
+        assert old.down().keys() == {"offsets4", "log_dirs4", "configs4"}
+    assert 4 not in old.poll(60.0).brokers
+    assert old.down() == {}
+
+    old.brokers.do("clear")
+    old.brokers.brokers({"id": 4})
+    assert 4 in old.poll().offsets_at
+
+
+def test_a_broker_that_comes_back_is_not_gone(old: Polling) -> None:
+    """Within the hours; and if it leaves in order then, it has left."""
+    old.brokers.do("refuse", broker=4)
+    old.poll()
+    old.brokers.do("remove_brokers", brokers=[4])
+    assert old.poll().brokers[4].gone
+    old.brokers.brokers({"id": 4})
+    assert not old.poll(60.0).brokers[4].gone
+    old.brokers.do("remove_brokers", brokers=[4])
+    assert 4 not in old.poll().brokers
+
+
+def test_a_broker_that_was_removed_leaves_at_once(old: Polling) -> None:
+    """A controlled shutdown takes it out of the metadata first; so does an operator who moves its replicas away."""
+    old.brokers.do("remove_brokers", brokers=[4])
+    assert 4 not in old.poll().brokers
+    old.brokers.do("refuse", broker=3)
+    old.poll()
+    old.brokers.do("remove_brokers", brokers=[3])
+    assert old.poll().brokers[3].gone
+    old.brokers.topic("a", [[1, 2], [2, 1], [1, 2]])
+    assert 3 not in old.poll().brokers
+
+
+def test_a_hostile_list_of_brokers_that_died_is_limited() -> None:
+    """A broker may name a thousand others in each poll."""
+    answers = LastAnswers()
+    for first in range(0, 3000, 1000):
+        named = {broker: Broker(broker, "a", 1) for broker in range(first, first + 1000)}
+        answers.update_brokers(named, {}, frozenset())
+        answers.update_brokers({}, {}, frozenset(), named, float(first))
+        assert len(answers.brokers) == MOST_LOST
 
 
 def test_nothing_is_kept_of_a_broker_that_left() -> None:

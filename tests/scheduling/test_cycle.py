@@ -32,6 +32,7 @@ class Polled:
         self.not_available: Any = {}
         self.ever_answered: frozenset[Optional] = frozenset()
         self.bootstrap: frozenset[str] = frozenset()
+        self.undescribed = 0
         self.throttle_times: Any = {}
         self.reach = Reach()
         self.last: Snapshot | None = None

@@ -109,6 +109,11 @@ SIDECAR = (
         "DescribeQuorum), 0 when that timed out through two brokers that answer other requests, or through the only "
         "one; absent when no broker answers, or refuses it (ACL, version)",
     ),
+    _figures(
+        "undescribed_topics",
+        "Topics that the metadata had since the sidecar started, and that its principal may not describe any more (ACL "
+        "Describe): they are missing from all counts and sums",
+    ),
     SidecarMetric(
         "snapshot_timestamp_seconds",
         "Start time of the poll that is shown. After three intervals without a new one only self-metrics are served",

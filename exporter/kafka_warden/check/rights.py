@@ -158,7 +158,7 @@ class Rights:
             again = await MetadataQuestion().read(lead, self.connector.until())
             visible = {*self.reached.layout.topics, *again.topics}
             hidden = sorted(filter(self.config.topics.matches, on_disk - visible))[:SAMPLE]
-            errors = await topic_errors(lead, hidden or ([] if visible else [NO_TOPIC]), self.connector.until())
+            errors = await topic_errors(lead, self.connector.until(), hidden or ([] if visible else [NO_TOPIC]))
             refused = [name for name, fault in errors.items() if isinstance(fault, AuthorizationError)]
             fix = self.commands.acl(["--topic", "*", "--operation", "Describe"])
             if not refused:

@@ -28,6 +28,13 @@ from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.metadata import Layout, MetadataQuestion
 from kafka_warden.sources.reassignments import Reassignments
 
+LOST_FOR: Final = 6 * 3600.0
+"""Seconds for which a broker without replicas that died is shown: as long as alerts stay without data (`remembered` in
+alerts/thresholds.yml). Before Kafka 4.0 nothing shows whether it was removed meanwhile."""
+
+MOST_LOST: Final = 100
+"""Such brokers."""
+
 EARLY: Final = 0.9
 """Part of the interval after which a question is due: polls start a little early or late."""
 
@@ -62,6 +69,8 @@ class LastAnswers:
     rows: Rows | None = None
     columns: Columns = field(default_factory=lambda: Columns.unknown(0))
     brokers: dict[int, Broker] = field(default_factory=dict)
+    _lost: dict[int, float] = field(default_factory=dict)
+    """Broker without replicas to when the cluster no longer listed it, although it was not shut down in order."""
     reassignments: Reassignments = field(default_factory=dict)
     quorum: Quorum | None = None
     quotas: tuple[QuotaEntity, ...] | None = None
@@ -73,6 +82,8 @@ class LastAnswers:
     topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
     refused_topics: frozenset[str] | set[str] = frozenset()
     """Topics that were asked about and not answered, for example for lack of an ACL."""
+    undescribed: frozenset[str] = frozenset()
+    """Topics that the metadata had, and that may not be described any more."""
     _topics_answered: dict[str, float] = field(default_factory=dict)
     """By topic, when its configuration was last answered."""
     log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
@@ -174,13 +185,27 @@ class LastAnswers:
         self.refused_topics = {name for name in self.refused_topics if name in names}
 
     def update_brokers(
-        self, active: Mapping[int, Broker], fenced: Mapping[int, Broker], assigned: frozenset[int]
+        self,
+        active: Mapping[int, Broker],
+        fenced: Mapping[int, Broker],
+        assigned: frozenset[int],
+        died: Collection[int] = (),
+        clock: float = 0.0,
     ) -> list[int]:
-        """Update the known brokers; return those that are dropped: not listed, and without an assigned replica."""
+        """Update the known brokers; return those that are dropped: not listed, and without an assigned replica.
+
+        `died`: those that had not answered before the cluster no longer listed them at a monotonic time. They stay for
+        `LOST_FOR`.
+        """
         listed = {**fenced, **active}
+        since = {**dict.fromkeys(died, clock), **self._lost}
+        # With a replica it is shown for as long as it has one, and no longer: then it was removed.
+        known = assigned.union(listed)
+        lost = [(broker, at) for broker, at in since.items() if broker not in known and clock - at < LOST_FOR]
+        self._lost = dict(lost[-MOST_LOST:])
         missing = {
             broker: replace(self.brokers.get(broker, Broker(broker, "", 0)), fenced=False, gone=True)
-            for broker in assigned - listed.keys()
+            for broker in assigned.union(self._lost) - listed.keys()
         }
         dropped = [broker for broker in self.brokers if broker not in listed and broker not in missing]
         self.brokers = dict(sorted({**listed, **missing}.items()))

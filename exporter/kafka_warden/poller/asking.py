@@ -283,7 +283,7 @@ class PollContext:
     def watched(self, layout: Layout) -> Bools:
         """Mark replicas that move, also between log directories, or whose topic has a throttle list. Once a poll."""
         if self._watched is None:
-            self._watched = _watched(layout, self.state.answers)
+            self._watched = watched_replicas(layout, self.state.answers)
         return self._watched
 
 
@@ -300,7 +300,8 @@ def _without_frames(fault: SourceError) -> SourceError:
     return fault.with_traceback(None)
 
 
-def _watched(layout: Layout, answers: LastAnswers) -> Bools:
+def watched_replicas(layout: Layout, answers: LastAnswers) -> Bools:
+    """Mark replicas as `PollContext.watched` does."""
     listed = [
         index
         for index, name in enumerate(layout.topics)

@@ -13,6 +13,7 @@ from kafka_warden.errors import ProtocolError, SourceError, UnsupportedError
 from kafka_warden.model import NO_BROKER, Broker, Optional, Source
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.poller.images import newer
+from kafka_warden.poller.vanished import refuse_vanished
 from kafka_warden.sources.metadata import FENCED_BROKERS, Layout, MetadataQuestion, read_fenced
 
 
@@ -39,22 +40,28 @@ class Lead:
             state.links.mark_ok(link)
             return link, layout
 
-        found = await self.context.ask_any(Source.METADATA, list(candidates), read)
-        if found is not None:
-            link, layout = found
-            state.answers.metadata.cluster_id = state.answers.metadata.cluster_id or layout.cluster_id
-            self.context.lead_by(link)
-            state.lead = candidates[link]
-            await self._adopt(layout, link, list(candidates))
-        else:
+        found, started = await self.context.ask_any(Source.METADATA, list(candidates), read), self.context.now()
+        if found is None:
             self.context.reach.controller = None
+            return
+        link, layout = found
+        state.answers.metadata.cluster_id = state.answers.metadata.cluster_id or layout.cluster_id
+        if fault := await refuse_vanished(self.context, layout, link):
+            self.context.note(Source.METADATA, NO_BROKER, started, fault)
+            self.context.reach.controller = None
+            state.links.mark_failed(link, self.context.now())
+            return
+        self.context.lead_by(link)
+        state.lead = candidates[link]
+        await self._adopt(layout, link, list(candidates))
 
     async def _adopt(self, layout: Layout, lead: BrokerLink, candidates: Sequence[BrokerLink]) -> None:
         state, answers = self.context.state, self.context.state.answers
         others = [link for link in candidates if link is not lead and not link.busy]
         fenced = await self._fenced(lead, others)
         assigned = frozenset(np.unique(layout.broker).tolist())
-        for broker in answers.update_brokers(layout.brokers, fenced, assigned):
+        died = self._died(layout) if fenced is None else ()
+        for broker in answers.update_brokers(layout.brokers, fenced or {}, assigned, died, self.context.clock):
             state.forget(broker)
         state.images.keep(state.active)
         if state.lead is not None:
@@ -71,10 +78,20 @@ class Lead:
         if self.context.zookeeper and known is not None and not known.gone:
             self.context.controller = known.id
 
-    async def _fenced(self, lead: BrokerLink, others: Sequence[BrokerLink]) -> dict[int, Broker]:
-        """Ask for the fenced brokers. Without an answer they are those of before, where it can be known at all."""
+    def _died(self, layout: Layout) -> Sequence[int]:
+        """Return the brokers that the metadata no longer lists, and that did not answer in the last poll.
+
+        One that was shut down in order is no longer listed before it closes its connections.
+        """
+        book, active = self.context.state.book, self.context.state.active
+        return [
+            broker for broker in active if broker not in layout.brokers and book.silent(Source.OFFSETS, str(broker))
+        ]
+
+    async def _fenced(self, lead: BrokerLink, others: Sequence[BrokerLink]) -> dict[int, Broker] | None:
+        """Ask for the fenced brokers. Without an answer they are those of before; `None` where it cannot be known."""
         if not self.context.wants(Optional.FENCED_BROKERS):
-            return {}
+            return None
         new = True
         with contextlib.suppress(SourceError):  # asking meets it again
             new = await lead.supports(DescribeClusterRequest, FENCED_BROKERS, self.context.soon())
@@ -85,7 +102,7 @@ class Lead:
         if fenced is not None:
             return fenced
         if isinstance(self.context.outcomes[Source.FENCED_BROKERS, NO_BROKER].fault, UnsupportedError):
-            return {}
+            return None
         return {id_: known for id_, known in self.context.state.answers.brokers.items() if known.fenced}
 
     async def compare(self) -> None:

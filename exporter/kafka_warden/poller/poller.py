@@ -164,6 +164,11 @@ class Poller:
         return self._state.book.ever_answered
 
     @property
+    def undescribed(self) -> int:
+        """How many topics the metadata had, and may not be described any more."""
+        return len(self._state.answers.undescribed)
+
+    @property
     def bootstrap(self) -> frozenset[str]:
         """The addresses of `bootstrap.servers`."""
         return frozenset(map(str, self._state.links.settings.bootstrap))

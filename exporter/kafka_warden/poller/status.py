@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from kafka_warden.errors import (
+    REASONS,
     AuthenticationError,
     AuthorizationError,
     ConnectTimeoutError,
@@ -37,6 +38,9 @@ UNREACHABLE: Final = "unreachable"
 
 _NOT_FOR_CLIENTS: Final = (RefusedError, ConnectTimeoutError, AuthenticationError, TlsError)
 """What a listener answers that is for controllers only."""
+
+SILENT: Final = {reason for reason, cls in REASONS.items() if cls.reached is False}
+"""Reasons of processes that are not there, or hang."""
 
 Key = tuple[Source, str]
 """Source and broker id as text; `NO_BROKER` where none is asked in particular."""
@@ -126,6 +130,11 @@ class StatusBook:
         """Return whether the source was not answered in the last poll that asked."""
         entry = self._entries.get((source, broker))
         return entry is not None and entry.up is False
+
+    def silent(self, source: Source, broker: str) -> bool:
+        """Return whether nothing came from the broker in the last poll that asked, whatever it could have refused."""
+        entry = self._entries.get((source, broker))
+        return entry is not None and entry.up is False and entry.reason in SILENT
 
     def fail_others(self, fault: SourceError, spared: Collection[Source]) -> None:
         """Note the same failure for every source that was asked before, except the spared ones."""

@@ -10,6 +10,7 @@ import base64
 import hmac
 import json
 import os
+import re
 import stat
 import weakref
 from collections.abc import Iterable, Iterator
@@ -22,8 +23,8 @@ from kafka_warden.settings.strict import open_now, reason
 
 REDACTED: Final = "<redacted>"
 _LARGEST: Final = 64 * 1024
-_SHORTEST_SCRUBBED: Final = 5
-"""Characters. Shorter values are part of ordinary text."""
+_WORD: Final = 5
+"""Characters. A shorter value is part of ordinary text: it is replaced only where it is a word of its own."""
 
 _known: weakref.WeakValueDictionary[int, "Secret"] = weakref.WeakValueDictionary()
 
@@ -35,7 +36,8 @@ class Secret:
 
     def __init__(self, value: str) -> None:
         self._value = value
-        self._forms = tuple({form for form in _forms(value) if len(form) >= _SHORTEST_SCRUBBED})
+        encoded = (form for form in _encoded(value) if len(form) >= _WORD)
+        self._forms = tuple(filter(None, {*_written(value), *encoded}))
         _known[id(self)] = self
 
     def reveal(self) -> str:
@@ -43,7 +45,7 @@ class Secret:
         return self._value
 
     def found_in(self, text: str) -> Iterator[str]:
-        """Yield the forms of the value that `text` contains, without very short ones."""
+        """Yield the forms of the value that `text` contains."""
         return (form for form in self._forms if form in text)
 
     def read(self) -> "Secret":
@@ -206,18 +208,28 @@ def scrub(text: str) -> str:
     found = {form for secret in secrets if secret is not None for form in secret.found_in(text)}
     # Longest first: a password may contain another one.
     for form in sorted(found, key=len, reverse=True):
-        text = text.replace(form, REDACTED)
+        word = rf"(?<!\w){re.escape(form)}(?!\w)"
+        text = text.replace(form, REDACTED) if len(form) >= _WORD else re.sub(word, REDACTED, text)
     return text
 
 
-def _forms(value: str) -> Iterator[str]:
+def _raw(value: str) -> bytes:
+    return value.encode("utf-8", "surrogateescape")
+
+
+def _written(value: str) -> Iterator[str]:
     """Yield a text as it is, and as it is written within a longer text."""
     yield value
-    raw = value.encode("utf-8", "surrogateescape")
+    raw = _raw(value)
     for before in ("", "'\""):  # with both quotes in a text, one of them is escaped
         shown = (repr(before + value), ascii(before + value), repr(before.encode() + raw)[1:])
         yield from (text[len(repr(before)) - 1 : -1] for text in shown)
     yield from (json.dumps(value, ensure_ascii=escaped)[1:-1] for escaped in (True, False))
+
+
+def _encoded(value: str) -> Iterator[str]:
+    """Yield the parts of a longer text in base 64 that show a text."""
+    raw = _raw(value)
     # In base 64 a text has one of three forms, by its place. The characters at its ends depend on its neighbours.
     for shift, first in enumerate((0, 2, 3)):
         encoded = base64.b64encode(bytes(shift) + raw).decode()

@@ -126,7 +126,7 @@ def refuse_other_cluster(watched: str | None, found: str | None, address: str) -
         )
 
 
-async def topic_errors(link: BrokerLink, names: Sequence[str], until: float) -> dict[str, SourceError | None]:
+async def topic_errors(link: BrokerLink, until: float, names: Sequence[str]) -> dict[str, SourceError | None]:
     """Ask for topics by name; return why each is not described.
 
     A broker refuses a name that the principal may not describe, whether there is such a topic or not.

@@ -68,6 +68,9 @@ def _sidecar(views: Views) -> Iterator[Problem]:
     if own.controller_reachable == 0:
         text = "The active controller does not answer."
         yield _problem("controller_unreachable", text, None, "sidecar", "KafkaNoActiveController")
+    if own.undescribed_topics:
+        text = f"{_count(own.undescribed_topics, 'topic')} not shown: Describe on them was taken away."
+        yield _problem("undescribed_topics", text, None, "sidecar", "KafkaWardenAccessRefused")
     for kind, alert in (("sources_down", BLIND), ("jmx_down", JMX)):
         down = [row for row in views.sources.rows if alert in alerts(row)]
         names = _listed(f"{row.source} of broker {row.broker}" if row.broker else row.source for row in down)

@@ -312,6 +312,7 @@ class SidecarRow:
     cluster_reachable: Annotated[float | None, Of("cluster_reachable")]
     controller_reachable: Annotated[float | None, Of("controller_reachable")]
     config_last_reload_successful: Annotated[float | None, Of("config_last_reload_successful")]
+    undescribed_topics: Annotated[float | None, Of("undescribed_topics")]
     state_last_save_successful: Annotated[float | None, Of("state_last_save_successful")]
     web_config_in_use: Annotated[float | None, Of("web_config_in_use")]
     jmx: Annotated[bool, Text("Whether beans are read")]

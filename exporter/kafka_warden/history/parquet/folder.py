@@ -3,6 +3,9 @@
     partitions/date=2026-11-21/hour=17/kafka-warden-<run>-<sequence>-<part>.parquet
 
 A file is written under a name that starts with a dot, which Spark and Arrow ignore, then flushed and renamed.
+
+The history names all topics. Only the owner can read a folder that is made here. Who can read one that exists can read
+what is written there.
 """
 
 import contextlib
@@ -11,7 +14,9 @@ import errno
 import fcntl
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,10 +69,11 @@ class Folder:
         directory = self.path / table / f"{dt.datetime.fromtimestamp(hour * SECONDS, dt.UTC):date=%Y-%m-%d/hour=%H}"
         beside = directory / f".{name}.tmp"
         try:
-            _make(directory)
+            readers = stat.S_IMODE(self.path.stat().st_mode)
+            _make(directory, 0o700 | readers & 0o055)
             # A file or link with that name is removed, and "x" follows no link.
             beside.unlink(missing_ok=True)
-            with beside.open("xb") as file:
+            with open(beside, "xb", opener=partial(os.open, mode=0o600 | readers & 0o044)) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
@@ -131,7 +137,7 @@ class Folder:
             return False
 
     def _open(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(0o700, parents=True, exist_ok=True)
         handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -194,10 +200,10 @@ def _directories(path: Path) -> list[Path]:
         return []
 
 
-def _make(directory: Path) -> None:
+def _make(directory: Path, mode: int) -> None:
     if not directory.is_dir():
-        _make(directory.parent)
-        directory.mkdir(exist_ok=True)
+        _make(directory.parent, mode)
+        directory.mkdir(mode, exist_ok=True)
         _sync(directory.parent)
 
 

@@ -1,0 +1,70 @@
+"""Topics that vanish from the metadata: deleted, or topics that the principal may not describe any more.
+
+The answer for all topics leaves out what may not be described, without an error. So topics that vanish are asked for by
+name. Without the refused ones a sum is lower than it was, and an alert on them would resolve: where they had a problem,
+or none is left, the metadata counts as refused until they can be described again, or the sidecar starts again.
+"""
+
+from functools import partial
+from typing import Final
+
+import numpy as np
+import structlog
+
+from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.errors import AuthorizationError, SourceError
+from kafka_warden.poller.answers import LastAnswers
+from kafka_warden.poller.asking import PollContext, watched_replicas
+from kafka_warden.sources.metadata import Layout, topic_errors
+
+log = structlog.get_logger(__name__)
+
+MOST: Final = 1000
+"""Topics that are asked for by name in a poll. Where one of them is refused, the others count as refused."""
+
+
+async def refuse_vanished(context: PollContext, layout: Layout, link: BrokerLink) -> SourceError | None:
+    """Return why this metadata must not be used, if so. Call it before the metadata is adopted."""
+    answers = context.state.answers
+    refused = await _refused(context, layout, link)
+    if isinstance(refused, SourceError):
+        return refused
+    before, answers.undescribed = answers.undescribed, frozenset(refused)
+    if not refused:
+        if before:
+            log.info("all topics may be described again")
+        return None
+    others = f" and {len(refused) - 1} more topics" if len(refused) > 1 else ""
+    fault = AuthorizationError(
+        f"{min(refused)}{others} may not be described any more: grant Describe (docs/security.md), or restart the"
+        " sidecar if that is intended"
+    )
+    if not layout.topics or not refused.isdisjoint(_troubled(answers)):
+        return fault
+    if refused - before:
+        log.warning("topics are missing from all numbers", error=str(fault))
+    return None
+
+
+async def _refused(context: PollContext, layout: Layout, link: BrokerLink) -> set[str] | SourceError:
+    """Return the topics that vanished, and that the broker refuses to describe, or why it did not answer."""
+    answers = context.state.answers
+    known = answers.layout.topics if answers.layout is not None else ()
+    vanished = sorted(answers.undescribed.union(known).difference(layout.topics))
+    if not vanished:
+        return set()
+    errors = await context.attempt(link, partial(topic_errors, names=vanished[:MOST]), context.soon())
+    if isinstance(errors, SourceError):
+        return errors
+    refused = {name for name, fault in errors.items() if isinstance(fault, AuthorizationError)}
+    return refused.union(vanished[MOST:]) if refused else refused
+
+
+def _troubled(answers: LastAnswers) -> set[str]:
+    """Return the topics that last had a partition without a leader, a replica out of sync, a move or a throttle."""
+    layout = answers.layout
+    if layout is None:
+        return set()
+    replicas = ~layout.in_isr | layout.offline | watched_replicas(layout, answers)
+    partitions = np.concatenate([layout.partition[replicas], np.flatnonzero(layout.leader < 0)])
+    return {layout.topics[index] for index in np.unique(layout.topic[partitions]).tolist()}

@@ -1,0 +1,118 @@
+"""Topics that vanish from the metadata: deleted, or topics that may not be described any more."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from kafka_warden.model import Source
+from kafka_warden.poller import vanished
+from tests.poller.polling import Polling
+
+TROUBLES: tuple[Mapping[str, Any], ...] = (
+    {"isr": [[1]]},
+    {"isr": [[]]},
+    {"moves": {0: {"adding": [2], "removing": []}}},
+    {"config": {"leader.replication.throttled.replicas": "*"}},
+)
+DESCRIBE = "topic_describe"
+
+
+def add(polled: Polling, **given: Any) -> None:
+    """Add the topic `lost` and see it."""
+    polled.brokers.topic("lost", [[1, 2]], **given)
+    for _ in range(2):  # its configuration and its moves are known then
+        assert "lost" in polled.poll().topics
+
+
+def named(polled: Polling) -> int:
+    """How many requests for the metadata the last poll sent."""
+    return len(polled.brokers.seen("Metadata"))
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: next(iter(trouble)))
+def test_a_topic_with_a_problem_does_not_vanish_with_its_right(polled: Polling, trouble: Mapping[str, Any]) -> None:
+    """The metadata is refused until the right is back: the last numbers age, and nothing resolves."""
+    add(polled, **trouble)
+    last = polled.poll()
+    polled.brokers.topic("lost", [[1, 2]], listed=False, **trouble)
+    for poll in range(1, 4):
+        stale = polled.poll()
+        assert (stale.clock, stale.topics) == (last.clock, ("a", "lost"))
+        assert polled.status(Source.METADATA).errors == {"authorization": poll}
+        assert polled.poller.undescribed == 1
+        assert polled.poller.reach.cluster
+    polled.brokers.topic("lost", [[1, 2]], **trouble)
+    assert polled.poll().clock > last.clock
+    assert polled.poller.undescribed == 0
+    assert polled.status(Source.METADATA).up
+
+
+def test_topics_without_a_problem_are_counted(polled: Polling) -> None:
+    """The others are shown, one warning names one, and it stays so until they are back."""
+    add(polled)
+    polled.brokers.topic("lost", [[1, 2]], listed=False)
+    with capture_logs() as logs:
+        for _ in range(3):
+            assert polled.poll().topics == ("a",)
+            assert polled.poller.undescribed == 1
+            assert named(polled) == 2
+    assert polled.down() == {}
+    (warning,) = [entry["error"] for entry in logs if entry["log_level"] == "warning"]
+    assert warning.startswith("lost may not be described any more: grant Describe")
+    polled.brokers.topic("lost", [[1, 2]])
+    assert polled.poll().topics == ("a", "lost")
+    assert polled.poller.undescribed == 0
+    assert named(polled) == 1
+
+
+def test_without_any_topic_left_the_metadata_is_refused(polled: Polling) -> None:
+    """An empty cluster has no problem, either."""
+    last = polled.poll()
+    polled.brokers.do("deny", rights=[DESCRIBE])
+    for _ in range(2):
+        assert polled.poll().clock == last.clock
+        assert polled.down()["metadata"] == "authorization"
+    polled.brokers.do("deny", rights=[])
+    assert polled.poll(61.0).topics == ("a",)
+    assert polled.down() == {}
+
+
+@pytest.mark.parametrize("trouble", [{}, *TROUBLES], ids=str)
+def test_a_deleted_topic_is_forgotten(polled: Polling, trouble: Mapping[str, Any]) -> None:
+    """Also one with a problem, in the first poll, which asks for it once."""
+    add(polled, **trouble)
+    polled.brokers.do("remove_topics", topics=["lost"])
+    assert polled.poll().topics == ("a",)
+    assert named(polled) == 2
+    assert polled.poll().topics == ("a",)
+    assert named(polled) == 1
+    assert polled.poller.undescribed == 0
+    assert polled.down() == {}
+
+
+def test_some_of_very_many_topics_are_asked_for(polled: Polling, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one of them is refused, the others count as refused."""
+    monkeypatch.setattr(vanished, "MOST", 2)
+    for name in ("x", "y", "z"):
+        polled.brokers.topic(name, [[1, 2]])
+    polled.poll()
+    for name in ("x", "y", "z"):
+        polled.brokers.topic(name, [[1, 2]], listed=False, deleted=name == "x")
+    assert polled.poll().topics == ("a",)
+    assert polled.poller.undescribed == 2
+
+
+def test_a_broker_that_does_not_answer_for_names_shows_nothing(polled: Polling) -> None:
+    """The poll fails, and the next one asks another broker first."""
+    add(polled, isr=[[1]])
+    polled.brokers.do("remove_topics", topics=["lost"])
+    lead = polled.brokers.seen("Metadata")[0]["broker"]
+    polled.brokers.rule(lead, "Metadata", times=1)
+    polled.brokers.rule(lead, "Metadata", hang=True)
+    polled.brokers.rule(lead, "Metadata", times=1)
+    assert polled.poll().topics == ("a", "lost")
+    assert polled.down()["metadata"] == "timeout"
+    assert polled.poll().topics == ("a",)
+    assert polled.status(Source.METADATA).up
