@@ -16,6 +16,7 @@ from kafka_warden.errors import (
 )
 from kafka_warden.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
 from kafka_warden.history.parquet.reader import polls, read
+from kafka_warden.history.restore import snapshot_of
 from kafka_warden.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
 from tests.history.places import NOON, put, rewrite, the_file, write
@@ -101,6 +102,24 @@ def test_a_new_column_is_null_in_an_older_file(history: Path) -> None:
     assert after["end"].null_count == before.num_rows
     assert after.schema == before.schema
     assert after.drop_columns(["end"]) == before.drop_columns(["end"])
+
+
+def test_a_new_field_of_a_structure_has_its_default_in_an_older_file(history: Path) -> None:
+    """In structures in lists, too. In a file of this version it is an error."""
+    file = the_file(history, "brokers")
+    rows = pq.read_table(file)
+    place, kind = rows.schema.get_field_index("log_dirs"), rows.schema.field("log_dirs").type.value_type
+    old = pa.list_(pa.struct([field for field in kind if field.name != "cordoned"]))
+    cut = [
+        each and [{name: value for name, value in one.items() if name != "cordoned"} for one in each]
+        for each in rows["log_dirs"].to_pylist()
+    ]
+    rows = rows.set_column(place, pa.field("log_dirs", old), pa.array(cut, old))
+    rewrite(file, rows, version=0)
+    assert {directory.cordoned for poll in polls(history) for directory in snapshot_of(poll).log_dirs} == {False}
+    rewrite(file, rows)
+    with pytest.raises(HistoryFileError, match="the column log_dirs of the table brokers is list"):
+        read(history, "brokers")
 
 
 def test_a_newer_version_is_refused(history: Path) -> None:

@@ -6,7 +6,7 @@ Unknown is null: `UNKNOWN` in integers, NaN in floats, `None` in optional types.
 import types
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
@@ -118,8 +118,17 @@ class Struct:
         return None if value is None else {name: type_.write(getattr(value, name)) for name, type_ in self.fields}
 
     def read(self, value: PythonValue) -> Any:
-        """Convert to the dataclass."""
-        return None if value is None else self.make(**{name: type_.read(value[name]) for name, type_ in self.fields})
+        """Convert to the dataclass. A field that is younger than the row is null there, and has its default."""
+        if value is None:
+            return None
+        absent = {each.name for each in fields(self.make) if each.default is not MISSING}
+        return self.make(
+            **{
+                name: type_.read(value[name])
+                for name, type_ in self.fields
+                if value[name] is not None or name not in absent
+            }
+        )
 
 
 ColumnType = Scalar | ListOf | MapOf | Struct

@@ -259,7 +259,20 @@ def _check(file: Found, parquet: Any) -> None:
                 raise MissingColumnError(
                     f"{place}: the column {field.name} of the table {table} is missing; restore the file"
                 )
-        elif (kind.value_type if pa.types.is_dictionary(kind) else kind) != field.type:
+        elif not _fits(kind.value_type if pa.types.is_dictionary(kind) else kind, field.type, older=version < VERSION):
             raise HistoryFileError(
                 f"{place}: the column {field.name} of the table {table} is {kind}, not {field.type}; restore the file"
             )
+
+
+def _fits(found: Any, wanted: Any, *, older: bool) -> bool:
+    """Return whether a column has its type. Structures of an older file may lack fields that came later."""
+    if pa.types.is_struct(found) and pa.types.is_struct(wanted):
+        kinds = {field.name: field.type for field in found}
+        complete = len(kinds) == len(wanted) or older
+        known = [field for field in wanted if field.name in kinds]
+        alike = all(_fits(kinds[field.name], field.type, older=older) for field in known)
+        return complete and alike and len(known) == len(kinds)
+    if pa.types.is_list(found) and pa.types.is_list(wanted):
+        return _fits(found.value_type, wanted.value_type, older=older)
+    return bool(found == wanted)

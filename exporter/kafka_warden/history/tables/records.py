@@ -62,7 +62,7 @@ class Directory:
     bytes: int
     usable_bytes: int
     total_bytes: int
-    cordoned: bool
+    cordoned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
