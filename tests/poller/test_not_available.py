@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.cycle import Cycle
-from kafka_warden.model import ControllerWindow, Optional, Parameters, Snapshot, Source
+from kafka_warden.model import IN_ELR, ControllerWindow, Optional, Parameters, Snapshot, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.status import ASK_AGAIN
 from kafka_warden.state import StateFile
@@ -34,6 +34,7 @@ DISABLED: Final = {
     Optional.QUORUM: {"quorum"},
     Optional.QUOTAS: {"quotas"},
     Optional.FENCED_BROKERS: {"fenced_brokers"},
+    Optional.ELIGIBLE_LEADERS: {"eligible_leaders"},
     Optional.TOPIC_CONFIGS: {"configs"},
     Optional.BROKER_CONFIGS: {"configs1", "configs2", "configs3"},
     Optional.CONTROLLER_CONFIGS: {"configs100"},
@@ -186,12 +187,14 @@ def test_what_is_disabled_is_not_asked(brokers: ScriptedCluster, clock: VirtualC
     """It is asked as soon as the option is gone, and what was known of it is forgotten when the option comes back."""
     brokers.controller()
     brokers.topic("a", [[1, 2, 3]], end=100, moves={0: {"adding": [3], "removing": []}})
+    brokers.topic("lost", [[3]], isr=[[]], elr={0: [3]})
     names = {
         Optional.LOG_DIRS: "DescribeLogDirs",
         Optional.REASSIGNMENTS: "ListPartitionReassignments",
         Optional.QUORUM: "DescribeQuorum",
         Optional.QUOTAS: "DescribeClientQuotas",
         Optional.FENCED_BROKERS: "DescribeCluster",
+        Optional.ELIGIBLE_LEADERS: "DescribeTopicPartitions",
     }
     settings = PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=frozenset({optional}))
     with polling(brokers, clock, disabled=settings.disabled) as polled:
@@ -220,6 +223,7 @@ def lacks(snapshot: Snapshot, optional: Optional) -> bool:
         Optional.QUORUM: snapshot.quorum is None,
         Optional.QUOTAS: snapshot.quotas is None,
         Optional.FENCED_BROKERS: (Source.FENCED_BROKERS, "") not in snapshot.status,
+        Optional.ELIGIBLE_LEADERS: not (snapshot.replicas.eligible == IN_ELR).any(),
         Optional.TOPIC_CONFIGS: not snapshot.topic_configs,
         Optional.BROKER_CONFIGS: not snapshot.broker_configs,
         Optional.CONTROLLER_CONFIGS: (Source.CONFIGS, "100") not in snapshot.status,
