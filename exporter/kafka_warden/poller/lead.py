@@ -132,12 +132,11 @@ class Lead:
         images, clock, brokers = self.context.state.images, self.context.clock, (lead_id, other_id)
         other = await self._metadata(self.context.state.links.broker(self.context.state.active[other_id]))
         first: Layout | None = self.context.layout
+        if other is not None and first is not None and newer(first, other, brokers) > 0:
+            first = await self._metadata(lead)
         if other is None or first is None:
             return
         verdict = newer(first, other, brokers)
-        if verdict > 0:
-            first = await self._metadata(lead)
-            verdict = newer(first, other, brokers) if first is not None else 0
         for broker, behind in zip(brokers, (verdict > 0, verdict < 0), strict=True):
             images.note(broker, clock if behind else None)
 
