@@ -113,7 +113,7 @@ FEATURES: Final = (
     ),
     Feature(
         "age of the quorum's members",
-        frozenset({"quorum_last_caught_up_timestamp_seconds"}),
+        frozenset({"quorum_last_caught_up_timestamp_seconds", "broker_metadata_stale_seconds"}),
         "no time of the last catch-up",
         DescribeQuorumRequest,
         1,
