@@ -44,6 +44,7 @@ def test_a_snapshot_has_what_the_brokers_answered(polled: Polling) -> None:
         "size": [10_000, 10_000, 9_000, 10_000, 9_000, 10_000],
         "sized_at": [snapshot.clock] * 6,
         "start": [5, 5, 5, 5, UNKNOWN, UNKNOWN],
+        "eligible": [UNKNOWN] * 6,
     }
     assert {(each.broker, each.path, each.bytes) for each in snapshot.log_dirs} == {
         (1, "/data", 20_000),

@@ -35,6 +35,7 @@ _BY_NAME: Final = {
     "controller_mutation_quota_per_second": Rank.ALERTS,
     "controller_mutation_tokens": Rank.ALERTS,
     "controller_mutations_per_second": Rank.ALERTS,
+    "leader_candidate": Rank.TOPICS,
     "partition_bytes_in_per_second": Rank.RATES,
     "partition_under_replicated_seconds": Rank.PROBLEMS,
     "reassignment_never_ends": Rank.ALERTS,

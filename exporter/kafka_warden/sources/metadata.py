@@ -99,12 +99,12 @@ class MetadataQuestion:
             ProtocolError: it cannot be decoded.
         """
         head, body = reply.split("topics")
-        refuse_other_cluster(self.cluster_id, head["cluster_id"], address)
-        topics = (reply.version, body)
+        topics, cluster_id = (reply.version, body), head.get("cluster_id")  # from version 2 on
+        refuse_other_cluster(self.cluster_id, cluster_id, address)
         if self._layout is None or topics != self._topics:
             columns = parse_columns(body, reply.version)
             brokers = parse_brokers(head["brokers"])
-            layout = Layout(head["cluster_id"], brokers, **columns) if columns else parse_metadata(reply.decode())
+            layout = Layout(cluster_id, brokers, **columns) if columns else parse_metadata(reply.decode())
             self._topics, self._layout = topics, layout
         else:
             layout = replace(self._layout, brokers=parse_brokers(head["brokers"]))

@@ -149,6 +149,13 @@ GRIDS: Final = (
         ("topic",),
     ),
     Grid(
+        "leader-candidates",
+        "Leader candidates",
+        "No partition is without a leader, or no replica of one may lead it.",
+        (_PARTITION, Column("Broker", "broker", ID), Column("Member of", "member_of", WORDS)),
+        (*_MOVED, "member_of"),
+    ),
+    Grid(
         "brokers",
         "Brokers",
         "No broker is known.",

@@ -25,7 +25,7 @@ from kafka_warden.errors import LONGEST_MESSAGE, SourceError
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.poller.links import Links
 from kafka_warden.settings.secrets import Secret
-from kafka_warden.sources import configs, log_dirs, metadata, offsets, quorum, quotas, reassignments
+from kafka_warden.sources import configs, eligible_leaders, log_dirs, metadata, offsets, quorum, quotas, reassignments
 from kafka_warden.sources.metadata import Layout
 from kafka_warden.sources.replies import index_rows
 from tests.support.fuzz.wire import Body, mutated
@@ -191,5 +191,6 @@ QUESTIONS: Final[dict[int, Sequence[Question]]] = {
     48: [quotas.read_quotas],
     55: [quorum.read_quorum],
     CLUSTER: [metadata.read_fenced],
+    75: [lambda link, until: eligible_leaders.read_eligible_leaders(link, [("a", 0), ("b", 1)], until)],
 }
 """API key to the questions whose reply is fuzzed."""
