@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(file: Path, monkeypatch: p
     assert list(file.parent.iterdir()) == [file]
 
 
-@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o777])
+@pytest.mark.parametrize("mode", [0o602, 0o666, 0o777])
 def test_a_file_that_others_can_write_is_not_used(file: Path, mode: int) -> None:
     """The warning has the command; the next save replaces it by one that only its owner can write."""
     StateFile(file).save(DOCUMENT)
@@ -179,6 +179,16 @@ def test_a_file_that_others_can_write_is_not_used(file: Path, mode: int) -> None
     ]
     StateFile(file).save(DOCUMENT)
     assert StateFile(file).load() == DOCUMENT
+
+
+def test_the_own_group_may_write_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a volume of Kubernetes with `fsGroup`. A group of others may not."""
+    StateFile(file).save(DOCUMENT)
+    file.chmod(0o660)
+    assert StateFile(file).load() == DOCUMENT
+    monkeypatch.setattr(os, "getegid", lambda: file.stat().st_gid + 1)
+    monkeypatch.setattr(os, "getgroups", list)
+    assert StateFile(file).load() is None
 
 
 def test_a_file_of_another_user_is_not_used(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,9 @@ class StateFile:
         own, mode = os.geteuid(), stat.S_IMODE(status.st_mode)
         if status.st_uid != own:
             raise StateError(f"it belongs to user {status.st_uid}; remove it, or run: chown {own} {self._path}")
-        if mode & SHARED:
+        # Kubernetes makes the files of a volume writable for the group of `fsGroup`, which is one of this process.
+        others = stat.S_IWOTH if status.st_gid in {os.getegid(), *os.getgroups()} else SHARED
+        if mode & others:
             raise StateError(f"mode {mode:04o} lets other users write it; remove it, or run: chmod 600 {self._path}")
 
     def _write(self, raw: bytes) -> None:

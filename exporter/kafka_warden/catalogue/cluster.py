@@ -103,7 +103,7 @@ CLUSTER = (
     ),
     Metric(
         "broker_metadata_stale_seconds",
-        "Seconds since the broker's image of the metadata is old, 0 for a current one (DescribeQuorum, Metadata)",
+        "Seconds for which the metadata of a broker has been old, 0 for current metadata (DescribeQuorum, Metadata)",
         BROKER,
         lambda view: (((str(broker),), age) for broker, age in view.snapshot.metadata_ages.items()),
     ),

@@ -65,12 +65,12 @@ class Images:
         return suspects[self.turn % len(suspects)]
 
     def note_quorum(self, quorum: Quorum | None, brokers: Mapping[int, Broker], clock: float) -> None:
-        """Take over when each broker last caught up. Without an answer, or without times in it, that is not known."""
-        before, self._caught_up, self._as_of = self._caught_up, {}, clock
+        """Take over when each broker last caught up. Without an answer with times the last one stays in force."""
         times = {replica.node: replica.last_caught_up_time for replica in quorum.replicas} if quorum is not None else {}
         now = times.get(quorum.leader) if quorum is not None else None
         if now is None:
             return
+        before, self._caught_up, self._as_of = self._caught_up, {}, clock
         for broker, known in brokers.items():
             at = times.get(broker)
             if at is not None:

@@ -53,11 +53,12 @@ async def _refused(context: PollContext, layout: Layout, link: BrokerLink) -> se
     vanished = sorted(answers.undescribed.union(known).difference(layout.topics))
     if not vanished:
         return set()
-    errors = await context.attempt(link, partial(topic_errors, names=vanished[:MOST]), context.soon())
+    asked = vanished[:: -(-len(vanished) // MOST)]
+    errors = await context.attempt(link, partial(topic_errors, names=asked), context.soon())
     if isinstance(errors, SourceError):
         return errors
     refused = {name for name, fault in errors.items() if isinstance(fault, AuthorizationError)}
-    return refused.union(vanished[MOST:]) if refused else refused
+    return refused.union(set(vanished).difference(asked)) if refused else refused
 
 
 def _troubled(answers: LastAnswers) -> set[str]:
