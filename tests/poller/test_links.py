@@ -3,8 +3,11 @@
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.model import Broker
+from kafka_warden.poller.answers import Cadence, LastAnswers
+from kafka_warden.poller.asking import PollerState
 from kafka_warden.poller.images import Images
 from kafka_warden.poller.links import Links
+from kafka_warden.poller.status import StatusBook
 
 BROKERS = {broker: Broker(broker, f"kafka-{broker}.example", 9092) for broker in (1, 2, 3, 4, 5)}
 
@@ -58,6 +61,14 @@ def test_a_broker_with_an_old_image_is_asked_last() -> None:
     links.mark_failed(next(iter(asked(links, 2))), 1.0)
     images.note(1, 0.0)
     assert order(links, 1, images) == [3, 4, 5, None, 2, 1]
+
+
+def test_brokers_that_are_fenced_or_gone_are_not_asked() -> None:
+    """They cannot answer for the metadata."""
+    brokers = {1: Broker(1, "a", 1, fenced=True), 2: Broker(2, "b", 1, gone=True), 3: Broker(3, "c", 1)}
+    links = made()
+    state = PollerState(links.network, links, LastAnswers(brokers=brokers), StatusBook(), Cadence(1.0), Cadence(1.0))
+    assert list(links.metadata_candidates(state.active, 1, state.images).values()) == [3, None]
 
 
 def test_controllers_that_are_no_longer_asked_keep_no_connection() -> None:

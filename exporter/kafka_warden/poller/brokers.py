@@ -61,7 +61,7 @@ class BrokerQuestions:
         if self._remote:
             self._due = state.answers.copies_due(self.layout.topics, state.network.clock.time())
         brokers, hidden = state.answers.brokers.values(), self.layout.without_listener()
-        self._shared = shared_addresses(broker for broker in brokers if not (broker.fenced or broker.gone))
+        self._shared = shared_addresses(state.active.values())
         for broker in brokers:
             if broker.id in hidden:
                 for source in (Source.OFFSETS, *(optional.source for optional in OPTIONAL)):
