@@ -1,13 +1,19 @@
 """The `Host` header: web pages that resolve their own name to this machine read nothing."""
 
 import socket
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
+from kafka_warden.page import PageHolder
 from kafka_warden.settings.strict import Address
-from kafka_warden.web.hosts import HostNames, host_names
+from kafka_warden.web.health import Health
+from kafka_warden.web.hosts import HostNames
+from kafka_warden.web.server import WebServer, WebSettings
+from sandbox import wait_for
 from tests.web.conftest import PAGE, Served, parse, read_all
 from tests.web.test_auth import header
 from tests.web.test_current import USERS
@@ -55,44 +61,88 @@ def test_with_a_password_every_name_is_accepted(serve: Callable[..., Served], tm
     assert _ask(served, FOREIGN) == 401
 
 
-def test_configured_names_are_accepted_and_no_others(serve: Callable[..., Served], tmp_path: Path) -> None:
+@pytest.mark.parametrize("login", [False, True])
+def test_configured_names_are_accepted_and_no_other_public_ones(
+    serve: Callable[..., Served], tmp_path: Path, *, login: bool
+) -> None:
     """Also with a password. A suffix of a name is another name."""
     path = tmp_path / "web.yml"
     path.write_text(USERS)
-    served = serve(path, hosts=frozenset({"warden.example"}))
-    login = header("prometheus")
+    served = serve(path if login else None, hosts=frozenset({"warden.example"}))
     names = ("warden.example", "Warden.Example.:443", "localhost", "10.0.0.7:80", FOREIGN, "x.warden.example")
-    assert [_ask(served, name, "/metrics", login) for name in names] == [200] * 4 + [421] * 2
+    assert [_ask(served, name, "/metrics", header("prometheus")) for name in names] == [200] * 4 + [421] * 2
 
 
 @pytest.mark.parametrize(
-    ("bound", "configured", "accepted"),
+    "name",
     [
-        ("127.0.0.1", (), False),
-        ("::1", (), False),
-        ("127.0.1.1", (), False),
-        ("0.0.0.0", (), True),  # noqa: S104  # nothing listens
-        ("::", (), True),
-        ("10.0.0.7", (), True),
-        ("::", ("other.example",), False),
-        ("127.0.0.1", (FOREIGN,), True),
+        "warden",
+        "kafka_warden_1",
+        "10-0-0-7.kafka.pod.cluster.local",
+        "kafka-warden.monitoring.svc",
+        "kafka-warden.monitoring.svc.cluster.local.",
+        "ip-10-0-0-7.eu-west-1.compute.internal",
+        "kafka-warden.service.consul",
+        "nas.home.arpa",
     ],
 )
-def test_servers_that_others_reach_are_scraped_by_any_name(
-    bound: str, configured: tuple[str, ...], *, accepted: bool
+def test_names_that_public_dns_does_not_have_are_accepted(name: str) -> None:
+    """Prometheus in the same Kubernetes or compose file needs no option."""
+    assert HostNames().accept(f"{name}:10073", protected=False)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])  # noqa: S104  # this machine only, for the test
+def test_the_address_of_the_server_does_not_matter(address: str) -> None:
+    """A web page reaches every address that its browser reaches."""
+    made = WebServer(WebSettings(Address(address, 0)), PageHolder(PAGE, ready=True), health=Health)
+    served = Served(made, made.start(), PageHolder(), [])
+    try:
+        assert [_ask(served, name) for name in (FOREIGN, "warden")] == [421, 200]
+    finally:
+        made.stop()
+
+
+def test_the_full_name_of_the_machine_is_accepted(
+    serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Names of services and of DNS. Only `web.hosts` limits them."""
-    names = host_names(frozenset(configured), Address("warden", 0), bound)
-    assert names.accept(f"{FOREIGN}:80", protected=False) is accepted
-    assert names.accept("warden:80", protected=False)
+    """It may come from DNS: the server starts without it, and has it as soon as DNS answers."""
+    answered = threading.Event()
+    monkeypatch.setattr(socket, "getfqdn", lambda: answered.wait(60) and "Warden.Corp.example")
+    served = serve()
+    assert _ask(served, "warden.corp.example") == 421
+    answered.set()
+    wait_for(lambda: _ask(served, "warden.corp.example") == 200)
+    assert _ask(served, FOREIGN) == 421
+
+
+def test_unknown_names_are_logged_once(served: Served) -> None:
+    """Prometheus does not show the text of the response. Clients choose the names: few are logged."""
+    with capture_logs() as logs:
+        for number in range(12):
+            for _ in range(2):
+                assert _ask(served, f"{number}.attacker.example") == 421
+    assert [entry["host"] for entry in logs] == [f"{number}.attacker.example" for number in range(10)]
+    assert all("web.hosts" in entry["fix"] for entry in logs)
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost.evil.example", "localhost:80:80", "[::1", "127.0.0.1.evil.example", "a b", ":80"]
+    "host",
+    [
+        "localhost.evil.example",
+        "localhost:80:80",
+        "[::1",
+        "127.0.0.1.evil.example",
+        "a b",
+        ":80",
+        "warden.svc.evil.example",
+        "warden.notlocal",
+        "7.0.0.10.in-addr.arpa",
+        "kafka-warden.dev",
+    ],
 )
 def test_what_only_looks_like_a_known_name_is_refused(host: str) -> None:
     """Without a match, and as a part of another name."""
-    assert not HostNames(own=frozenset({"localhost"}), loopback=True).accept(host, protected=False)
+    assert not HostNames(own=frozenset({"localhost"})).accept(host, protected=False)
 
 
 def test_only_a_target_that_starts_with_an_origin_is_in_absolute_form(served: Served) -> None:

@@ -21,6 +21,9 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
 _VERSIONS: Final = ("1.0", "1.1")
+_UNKNOWN_NAME: Final = "add it to web.hosts, or use an IP address or localhost, or configure a login (web.config_file)"
+_MOST_NAMES: Final = 10
+"""Unknown names that are logged: clients choose them."""
 _PIECE: Final = 256 * 1024
 _ORIGIN: Final = re.compile(rb"\Ahttps?://[^/]+", re.IGNORECASE)
 """Start of a request target in absolute form, which RFC 9112 3.2.2 makes servers accept."""
@@ -29,14 +32,15 @@ _ORIGIN: Final = re.compile(rb"\Ahttps?://[^/]+", re.IGNORECASE)
 class Application:
     """Serves one ASGI scope per call: a request, a websocket (refused) or the lifespan (nothing to do)."""
 
-    def __init__(self, site: Site, current: CurrentWebFile, connections: Connections) -> None:
+    def __init__(self, site: Site, current: CurrentWebFile, connections: Connections, names: HostNames) -> None:
         self._site = site
         self._current = current
         self._connections = connections
         # Of each client by itself: a status page that refreshes must not take the requests of Prometheus.
         self._rates = ClientRates()
         self.authenticator = Authenticator()
-        self.host_names = HostNames()
+        self.host_names = names
+        self._unknown_names: set[str] = set()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one scope."""
@@ -79,10 +83,18 @@ class Application:
         if version not in _VERSIONS:
             return plain(505, "HTTP/1.1 only")
         if not self.host_names.accept(headers.get("host", ""), protected=bool(file.tls or file.users)):
-            return plain(421, "unknown name of this server; use an IP address or localhost, or add it to web.hosts")
+            self._note_name(headers["host"])
+            return plain(421, f"unknown name of this server; {_UNKNOWN_NAME}")
         if file.rate_limit is not None and not self._rates.takes(client, file.rate_limit):
             return plain(429, "too many requests")
         return None
+
+    def _note_name(self, host: str) -> None:
+        """Log an unknown name once: Prometheus shows the status of a refused scrape, and not its text."""
+        if len(self._unknown_names) < _MOST_NAMES and host not in self._unknown_names:
+            self._unknown_names.add(host)
+            log = structlog.get_logger(__name__)
+            log.warning("a request for an unknown name of this server is refused", host=host[:100], fix=_UNKNOWN_NAME)
 
     async def _send(self, response: Response, peer: Peer | None, send: Send) -> None:
         headers = {

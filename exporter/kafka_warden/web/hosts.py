@@ -1,43 +1,49 @@
 """Names of this server in the `Host` header.
 
-A web page can let its own name resolve to 127.0.0.1 (DNS rebinding). The browser then lets it read responses of this
-server, and sends that name as `Host`. TLS and passwords prevent that: the page has no certificate and no login. Without
-these, and on loopback only, where scrapers are on this machine, unknown names are refused, as in Jupyter. Other servers
-are scraped by names that they cannot know.
+A web page can let its own name resolve to the address of this server (DNS rebinding). The browser then lets it read
+responses of this server, and sends that name as `Host`. TLS and passwords prevent that: the page has no certificate and
+no login. Without these, names that an attacker can own in public DNS are refused unless `web.hosts` lists them. Private
+names are accepted, so that scrapers need no option: those of containers, of Kubernetes and of a local network.
 """
 
 import ipaddress
 import re
 import socket
 from dataclasses import dataclass
+from typing import Final
 
 from kafka_warden.settings.strict import Address
 
-_HOST = re.compile(r"(\[[^]]*\]|[^:]*)(?::\d*)?")
+_HOST: Final = re.compile(r"(\[[^]]*\]|[^:]*)(?::\d*)?")
+_LABEL: Final = re.compile(r"[a-z0-9_-]+")
+"""A name without a dot. A resolver completes it with a domain that belongs to its network."""
+_PRIVATE: Final = tuple(
+    ".localhost .local .internal .intranet .private .corp .home .lan .home.arpa .svc .consul".split()  # noqa: SIM905  # as the documents list them
+)
+"""Names that public DNS does not have: RFC 6761, 6762 (with appendix G) and 8375, `.internal` of ICANN, services of
+Kubernetes (`NAME.NAMESPACE.svc`, also with `.cluster.local`) and of Consul."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostNames:
-    """The accepted names in lower case. `configured`: those of `web.hosts`; if there are any, no others are."""
+    """The accepted names in lower case, besides private ones. `configured`: those of `web.hosts`."""
 
     configured: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
-    loopback: bool = False
-    """Whether only this machine reaches the server."""
 
     def accept(self, header: str, *, protected: bool) -> bool:
         """Return whether a `Host` header, which may be empty, is accepted. `protected`: by TLS or passwords."""
-        if not header or not (self.configured or (self.loopback and not protected)):
+        if not header or (protected and not self.configured):
             return True
         found = _HOST.fullmatch(header)
         name = found[1].strip("[]").rstrip(".").lower() if found else ""
-        return name in self.configured or name in self.own or name.endswith(".localhost") or _is_address(name)
+        private = _LABEL.fullmatch(name) or name.endswith(_PRIVATE) or _is_address(name)
+        return bool(private) or name in self.configured or name in self.own
 
 
-def host_names(configured: frozenset[str], listen: Address, bound: str) -> HostNames:
-    """Return the names of a server that listens on an address, which was bound as `bound`."""
-    own = frozenset(("localhost", socket.gethostname().lower(), listen.host.lower()))
-    return HostNames(configured, own, ipaddress.ip_address(bound).is_loopback)
+def own_names(listen: Address, *others: str) -> frozenset[str]:
+    """Return the names of a machine that listens on an address. `others`: its other names."""
+    return frozenset(name.lower() for name in (socket.gethostname(), listen.host, *others))
 
 
 def _is_address(name: str) -> bool:

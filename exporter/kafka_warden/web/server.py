@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import socket
 import ssl
 import threading
 import time
@@ -23,7 +24,7 @@ from kafka_warden.web.asgi import Application
 from kafka_warden.web.connections import Connections, Listener, bind
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.health import Health
-from kafka_warden.web.hosts import host_names
+from kafka_warden.web.hosts import HostNames, own_names
 from kafka_warden.web.http1 import stay_on_http_1
 from kafka_warden.web.responses import Site
 from kafka_warden.web.rows import RowSite
@@ -45,7 +46,7 @@ class WebSettings:
     listen: Address
     config_file: Path | None = None
     hosts: frozenset[str] = frozenset()
-    """Accepted names in the `Host` header, in lower case; see `hosts.py`."""
+    """Public names of the server, in lower case; see `hosts.py`."""
     version: str = "unknown"
     connections: int = 64
     idle_timeout: float = 5.0
@@ -100,13 +101,14 @@ class WebServer:
             handshakes=self.current.uses_tls,
         )
         site = Site(holder, health, RowSite(holder, settings.version), lambda: self.current.problem)
-        self._app = Application(site, self.current, self.connections)
+        names = HostNames(settings.hosts, own_names(settings.listen))
+        self._app = Application(site, self.current, self.connections, names)
         self.checks = self._app.authenticator.checks
         self._files = DaemonThreads(1, "files")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
-        self._watcher: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._started = threading.Event()
         self._turn_at: float | None = None
         self.failure: BaseException | None = None
@@ -124,8 +126,7 @@ class WebServer:
             ConfigError: the server cannot listen on the address.
         """
         listener = bind(self._settings.listen, self.connections)
-        host, port = listener.getsockname()[:2]
-        self._app.host_names = host_names(self._settings.hosts, self._settings.listen, host)
+        port = listener.getsockname()[1]
         self._thread = threading.Thread(target=self._run, args=(listener,), name="web", daemon=True)
         self._thread.start()
         started = self._started.wait(_START_TIMEOUT)
@@ -163,10 +164,16 @@ class WebServer:
         self._loop.set_exception_handler(note_failure)
         context = self.current.switching_context() if self.current.uses_tls else None
         stay_on_http_1()
+        self._tasks = [asyncio.create_task(self._learn_full_name())]
         if self._settings.config_file is not None:
-            self._watcher = asyncio.create_task(self._watch())
+            self._tasks.append(asyncio.create_task(self._watch()))
         config = _HypercornConfig(self._settings, listener, context)
         await serve(self._app, config, shutdown_trigger=self._until_stopped, mode="asgi")  # type: ignore[arg-type]  # hypercorn's TypedDicts
+
+    async def _learn_full_name(self) -> None:
+        with contextlib.suppress(RuntimeError):  # no thread can start now
+            full_name = await self._files.run(socket.getfqdn)  # it may ask DNS, which may be slow
+            self._app.host_names = HostNames(self._settings.hosts, own_names(self._settings.listen, full_name))
 
     async def _watch(self) -> None:
         while True:
