@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from kafka_warden.model import Source
 from kafka_warden.poller import vanished
+from kafka_warden.poller.answers import LOST_FOR
 from tests.poller.polling import Polling
 
 TROUBLES: tuple[Mapping[str, Any], ...] = (
@@ -74,9 +75,66 @@ def test_without_any_topic_left_the_metadata_is_refused(polled: Polling) -> None
     for _ in range(2):
         assert polled.poll().clock == last.clock
         assert polled.down()["metadata"] == "authorization"
+    for _ in range(2):
+        polled.poll(LOST_FOR)
+        assert polled.down()["metadata"] == "authorization"
     polled.brokers.do("deny", rights=[])
     assert polled.poll(61.0).topics == ("a",)
     assert polled.down() == {}
+
+
+@pytest.mark.parametrize("trouble", [{}, *TROUBLES], ids=str)
+def test_a_few_topics_that_are_refused_for_long_count_as_deleted(polled: Polling, trouble: Mapping[str, Any]) -> None:
+    """They were deleted together with their ACLs. The others are shown again, at once where the rest has no problem."""
+    add(polled, **trouble)
+    polled.brokers.topic("lost", [[1, 2]], listed=False, **trouble)
+    polled.poll()
+    polled.poll(LOST_FOR - 20.0)
+    assert polled.poller.undescribed == 1
+    with capture_logs() as logs:
+        assert [polled.poll(20.0).topics for _ in range(2)] == [("a",), ("a",)]
+    assert polled.poller.undescribed == 0
+    assert named(polled) == 1
+    assert polled.status(Source.METADATA).up
+    (note,) = [entry for entry in logs if entry["log_level"] == "warning"]
+    assert (note["topics"], note["first"]) == (1, "lost")
+
+
+def test_many_topics_that_are_refused_stay_so(polled: Polling) -> None:
+    """More than a tenth: an ACL was lost."""
+    many = [f"t{number}" for number in range(18)]
+    for name in many:
+        polled.brokers.topic(name, [[1, 2]])
+    polled.poll()
+    for name in many[:3]:
+        polled.brokers.topic(name, [[1, 2]], listed=False)
+    polled.poll()
+    for _ in range(3):
+        polled.poll(LOST_FOR)
+        assert polled.poller.undescribed == 3
+    polled.brokers.topic("t0", [[1, 2]])
+    polled.brokers.do("remove_topics", topics=["t1"])
+    polled.poll(LOST_FOR)
+    assert polled.poller.undescribed == 0
+
+
+def test_a_topic_that_can_be_described_meanwhile_starts_again(polled: Polling) -> None:
+    """And each topic has its own time."""
+    for name in ("x", *map(str, range(20))):
+        polled.brokers.topic(name, [[1, 2]])
+    add(polled, isr=[[1]])
+    polled.brokers.topic("x", [[1, 2]], listed=False)
+    polled.poll()
+    polled.brokers.topic("x", [[1, 2]])
+    polled.poll(LOST_FOR - 20.0)
+    for name in ("x", "lost"):
+        polled.brokers.topic(name, [[1, 2]], listed=False, isr=[[1]])
+        polled.poll(60.0)
+    assert polled.poller.undescribed == 2
+    polled.poll(LOST_FOR - 60.0)
+    assert (polled.poller.undescribed, polled.status(Source.METADATA).up) == (2, False)
+    assert "lost" not in polled.poll(60.0).topics
+    assert (polled.poller.undescribed, polled.status(Source.METADATA).up) == (0, True)
 
 
 @pytest.mark.parametrize("trouble", [{}, *TROUBLES], ids=str)

@@ -29,8 +29,8 @@ from kafka_warden.sources.metadata import Layout, MetadataQuestion
 from kafka_warden.sources.reassignments import Reassignments
 
 LOST_FOR: Final = 6 * 3600.0
-"""Seconds for which a broker without replicas that died is shown: as long as alerts stay without data (`remembered` in
-alerts/thresholds.yml). Before Kafka 4.0 nothing shows whether it was removed meanwhile."""
+"""Seconds for which a lost broker or topic is kept: as long as alerts stay without data (`remembered` in
+alerts/thresholds.yml). Before Kafka 4.0 nothing shows whether a broker without replicas was removed meanwhile."""
 
 MOST_LOST: Final = 100
 """Such brokers."""
@@ -82,8 +82,8 @@ class LastAnswers:
     topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
     refused_topics: frozenset[str] | set[str] = frozenset()
     """Topics that were asked about and not answered, for example for lack of an ACL."""
-    undescribed: frozenset[str] = frozenset()
-    """Topics that the metadata had, and that may not be described any more."""
+    undescribed: dict[str, float] = field(default_factory=dict)
+    """Topics that the metadata had, and that may not be described any more, with when they vanished."""
     _topics_answered: dict[str, float] = field(default_factory=dict)
     """By topic, when its configuration was last answered."""
     log_dirs: dict[int, tuple[LogDir, ...]] = field(default_factory=dict)
