@@ -76,6 +76,12 @@ def test_alert_is_complete(rule: dict[str, Any]) -> None:
     assert (ALERTS / "runbooks" / f"{name}.md").is_file()
 
 
+@each_alert
+def test_no_sentence_depends_on_a_number(rule: dict[str, Any]) -> None:
+    """`1 partitions have` is wrong: counts stand at the end, behind their noun."""
+    assert re.findall(r"\{\{-? [.$][vV]alue\b[^}]*\}\} \w+s (?!a |per )\w+", " ".join(texts(rule))) == []
+
+
 def test_alerts_end_with_their_broker() -> None:
     """An alert that stays while its broker does not answer ends when the cluster no longer has that broker."""
     kept = [rule for rule in ALERTING if re.search(r'"firing"}\s+unless on \(cluster, broker\)', rule["expr"])]

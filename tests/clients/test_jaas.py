@@ -85,7 +85,7 @@ def test_java_reads_the_same(text: str, expected: dict[str, str] | None) -> None
         ('M required username="u";;', "text behind the first ;"),
         ('M required username="u"; # Tr0ub4dor', "text behind the first ;"),
         ("M required username=u;password=Tr0ub4dor;", "text behind the first ;"),
-        ('M required username="${env:USER}";', "${...} is not replaced here; write the value itself"),
+        ('M required username="${env:USER}";', "into the file of sasl.password.file"),
         ("${file:/run/secrets:jaas}", "${...} is not replaced here"),
         ("M required username='{{ KEY }}';", "{{...}} is not replaced here"),
         # Java takes these, and not as they were meant.

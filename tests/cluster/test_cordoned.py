@@ -54,7 +54,7 @@ def test_cordoned_log_directories(make_cluster: Callable[..., Cluster], tmp_path
     refused = plan(cluster, tmp_path, "b", [1, 3], code=2)
     assert "all log directories of broker 3 are cordoned" in refused.stderr
     too_many = json.loads(creation(cluster, tmp_path, 4, 3, code=1).stdout)
-    assert "only 2 are up; Kafka leaves out cordoned ones: 3" in too_many["problems"][0]
+    assert "up: 2; Kafka leaves out cordoned ones: 3" in too_many["problems"][0]
     with pytest.raises(AdminError, match="replication factor"):
         cluster.admin.create_topic("new", 4, 3)
     cluster.admin.create_topic("new", 4, 2)

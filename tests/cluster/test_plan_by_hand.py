@@ -116,7 +116,7 @@ def test_a_move_away_from_a_dead_broker(own: Cluster, shell: Shell, tmp_path: Pa
 
     assert (replicas(own, "away"), replicas(own, "also")) == ({0: (1, 4), 1: (4, 2)}, {0: (2, 4)})
     assert document["commands"][0]["purpose"] == "rates"
-    assert any("broker 3 is down: --execute --throttle would wait for it" in each for each in document["warnings"])
+    assert any("broker 3: down, and --execute --throttle would wait for it" in each for each in document["warnings"])
 
 
 @pytest.mark.timeout(900)

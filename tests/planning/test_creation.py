@@ -76,7 +76,7 @@ def test_the_stricter_limit_decides() -> None:
 def test_limits_do_not_apply_to_internal_topics() -> None:
     """KIP-578, Goals; the replication factor still needs enough brokers."""
     assert create(hosting(10, 10), 50, 2, cluster_limit=0, name="__consumer_offsets").fits
-    reason = "replication factor 3 needs 3 brokers, but only 2 are up"
+    reason = "replication factor 3 needs 3 brokers; up: 2"
     assert create(hosting(10, 10), 50, 3, name="__consumer_offsets").reasons == (reason,)
 
 
@@ -84,7 +84,7 @@ def test_brokers_that_are_down_take_nothing() -> None:
     """Kafka places no replica on a fenced broker."""
     seen = hosting(1, 1)
     down = replace(seen, brokers={**seen.brokers, 2: Broker(2, "b", 1, fenced=True)})
-    assert create(down, 1, 2).reasons == ("replication factor 2 needs 2 brokers, but only 1 are up",)
+    assert create(down, 1, 2).reasons == ("replication factor 2 needs 2 brokers; up: 1",)
 
 
 def test_cordoned_brokers_take_nothing() -> None:
@@ -95,7 +95,7 @@ def test_cordoned_brokers_take_nothing() -> None:
     assert found.brokers.keys() == {1, 2}
     assert found.most_by_kafka == 3
     assert create(replace(seen, log_dirs=(cordoned,)), 1, 3).reasons == (
-        "replication factor 3 needs 3 brokers, but only 2 are up; Kafka leaves out cordoned ones: 3",
+        "replication factor 3 needs 3 brokers; up: 2; Kafka leaves out cordoned ones: 3",
     )
     assert create(replace(seen, log_dirs=(cordoned, log_dir(3, "/b"))), 1, 3).fits
 

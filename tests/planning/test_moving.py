@@ -140,9 +140,9 @@ def test_notes() -> None:
 @pytest.mark.parametrize(
     ("partition", "rate", "message"),
     [
-        (Partition(replicas=[1], leader=UNKNOWN), 0.0, "t-0 has no leader"),
-        (sized([1], UNKNOWN), 0.0, "t-0 has a leader whose log size is unknown"),
-        (sized([1], GB), np.nan, "t-0 was not measured"),
+        (Partition(replicas=[1], leader=UNKNOWN), 0.0, "t-0: no leader"),
+        (sized([1], UNKNOWN), 0.0, "t-0: log size of the leader unknown"),
+        (sized([1], GB), np.nan, "t-0: not measured"),
     ],
 )
 def test_unknown_values_are_refused(partition: Partition, rate: float, message: str) -> None:
@@ -152,12 +152,19 @@ def test_unknown_values_are_refused(partition: Partition, rate: float, message: 
         plan(seen, to("t", 0, 2), bytes_in=rate)
 
 
+def test_several_partitions_read_as_one() -> None:
+    """Names come first, and no verb depends on how many they are."""
+    seen = cluster({"many": [Partition(replicas=[1], leader=UNKNOWN)] * 5}, more=[2])
+    with pytest.raises(IncompleteError, match="many-0, many-1, many-2 and 2 more: no leader: nothing can be copied"):
+        plan(seen, *(to("many", number, 2) for number in range(5)))
+
+
 def test_configurations_must_be_known() -> None:
     """Limits need windows and fetch sizes of brokers, and the lists of all topics."""
     seen = cluster({"t": [sized([1], GB)], "u": [sized([1, 2], GB)]}, more=[2])
     with pytest.raises(IncompleteError, match="the configuration of broker 2 is unknown"):
         plan(replace(seen, broker_configs={1: seen.broker_configs[1]}), to("t", 0, 2))
-    with pytest.raises(IncompleteError, match="the configuration of 1 topics is unknown, for example of u"):
+    with pytest.raises(IncompleteError, match="the configuration of 1 topic is unknown, for example of u"):
         plan(replace(seen, topic_configs={"t": TopicConfig()}), to("t", 0, 2))
 
 

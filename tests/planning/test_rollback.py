@@ -65,8 +65,8 @@ def test_no_rollback_command_without_a_plan() -> None:
     silent = cluster({"t": [sized([1, 2, 3], UNKNOWN)]})
     cases = {
         "t-0: broker 3 is down": plan(down, to("t", 0, 1)),
-        "t-0 has a leader whose log size is unknown": plan(silent, to("t", 0, 1)),
-        "t-0 was not measured": plan(THREE, to("t", 0, 1), bytes_in=np.nan),
+        "t-0: log size of the leader unknown": plan(silent, to("t", 0, 1)),
+        "t-0: not measured": plan(THREE, to("t", 0, 1), bytes_in=np.nan),
         "within 1 h it needs 25 MB/s, and 10 MB/s are allowed; a deadline of 2 h 30 min or more is possible": plan(
             THREE, to("t", 0, 1), network=10 * MB
         ),

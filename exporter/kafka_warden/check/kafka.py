@@ -22,6 +22,7 @@ from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import Config
 from kafka_warden.errors import AuthorizationError, OtherClusterError, SourceError, StateError, UnsupportedError
 from kafka_warden.model import Broker, Optional
+from kafka_warden.planning.formatting import in_count
 from kafka_warden.settings.strict import Address
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced, shared_addresses
 from kafka_warden.state import StateFile, watched_cluster
@@ -174,7 +175,9 @@ async def _fenced(link: BrokerLink, connector: Connector) -> Mapping[int, Broker
 def _report_cluster(reached: Reached, failures: Mapping[Address, Failed | None], report: Report) -> None:
     """A fenced broker that fails as a bootstrap server is reported there."""
     layout, subject = reached.layout, f"cluster {reached.layout.cluster_id}"
-    report.ok("KW-CLUSTER", subject, f"{len(layout.brokers)} brokers, {len(layout.topics)} topics")
+    report.ok(
+        "KW-CLUSTER", subject, f"{in_count(len(layout.brokers), 'broker')}, {in_count(len(layout.topics), 'topic')}"
+    )
     for broker in reached.fenced.values():
         if failures.get(Address(broker.host, broker.port)) is None:
             text = f"broker {broker.id} is registered and fenced"
@@ -232,5 +235,5 @@ async def _versions(reached: Reached, connector: Connector, report: Report, disa
                     f"upgrade to Kafka {since} or later to have them",
                 )
     if not missing:
-        listed = (f"Kafka {release} on {len(brokers)} brokers" for release, brokers in releases.items())
+        listed = (f"Kafka {release} on {in_count(len(brokers), 'broker')}" for release, brokers in releases.items())
         report.ok("KW-VERSION", "", ", ".join(listed))

@@ -162,9 +162,9 @@ class Rights:
             refused = [name for name, fault in errors.items() if isinstance(fault, AuthorizationError)]
             fix = self.commands.acl(["--topic", "*", "--operation", "Describe"])
             if not refused:
-                self.report.ok(code, "", f"{len(visible)} topics are listed")
+                self.report.ok(code, "", f"topics listed: {len(visible)}")
             elif visible:
-                text = f"{len(refused)} topics have logs and may not be described, such as {refused[0]}"
+                text = f"topics with logs that may not be described: {len(refused)}, such as {refused[0]}"
                 self.report.warning(code, self.commands.principal, text, f"{fix} (or list them in topics.deny)")
             else:
                 self.report.error(code, self.commands.principal, "no topic may be described: no lag, no bytes in", fix)
@@ -183,7 +183,7 @@ class Rights:
         if not isinstance(answer.refused, AuthorizationError):
             self.report.ok(code, "", "the configuration of topics is answered")
         elif answer.configs:
-            text = f"of {len(topics)} topics only {len(answer.configs)} return their configuration"
+            text = f"topics that return their configuration: {len(answer.configs)} of {len(topics)}"
             self.report.warning(code, self.commands.principal, text, fix)
         else:
             self.report.error(

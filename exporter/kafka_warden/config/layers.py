@@ -9,7 +9,14 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.jaas import NAME as JAAS
 from kafka_warden.clients.kafka.jaas import parse_jaas
 from kafka_warden.clients.kafka.known_properties import KNOWN
-from kafka_warden.clients.kafka.property_names import ALIASES, LOGIN, PROVIDERS, SECRET_PROPERTIES, meant_by
+from kafka_warden.clients.kafka.property_names import (
+    ALIASES,
+    LOGIN,
+    PROVIDERS,
+    SECRET_PROPERTIES,
+    meant_by,
+    secret_file,
+)
 from kafka_warden.clients.kafka.ssl_properties import PATHS, PEM_TEXTS
 from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError, SecretError
@@ -153,7 +160,7 @@ def _property_entry(path: Path, name: str, found: Property, others: Collection[s
             )
         return Entry(None, where, foreign=True)
     try:
-        refuse_placeholder(found.value)
+        refuse_placeholder(found.value, secret_file(name) if secret else "")
     except ValueError as failure:
         raise ConfigError(f"{where}: {failure}") from None
     return Entry(PropertySecret(path, name) if secret else found.value, where, path.parent)

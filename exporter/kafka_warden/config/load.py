@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.librdkafka import refusal
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, canonical, check_name
+from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, canonical, check_name, secret_file
 from kafka_warden.clients.kafka.ssl_properties import HOST_NAMES, PATHS
 from kafka_warden.config import values
 from kafka_warden.config.layers import (
@@ -124,7 +124,7 @@ def _jmx_password(read: Mapping[str, Any], entries: Entries) -> SecretSource | N
         return None
     if read["jmx.user"] is None:
         raise ConfigError(f"{found.where}: needs jmx.user")
-    return _secret(found, in_file=found is file)
+    return _secret(found, None if found is file else "jmx.password_file")
 
 
 def _check_jmx_tls(read: Mapping[str, Any], entries: Entries) -> None:
@@ -167,7 +167,7 @@ def _kafka(entries: Entries, file: Path | None) -> KafkaConfig:
         if secret in SECRET_PROPERTIES:
             if secret in secrets:
                 raise ConfigError(f"{entry.where}: set either {secret} or {secret}.file, not both")
-            secrets[secret] = _secret(entry, in_file=name != secret)
+            secrets[secret] = _secret(entry, secret_file(name) if name == secret else None)
         else:
             properties[name] = _property(name, entry)
     try:
@@ -198,15 +198,17 @@ def _property(name: str, entry: Entry) -> str:
 _EMPTY: Final = "expected https or none, which stops the check of host names, got nothing"
 
 
-def _secret(entry: Entry, *, in_file: bool) -> SecretSource:
+def _secret(entry: Entry, file_option: str | None) -> SecretSource:
+    """Read a secret. `file_option`: the option for a file that has it, `None` if this is that option."""
     given: object = entry.value
+    in_file = file_option is None
     if isinstance(given, PropertySecret):
         return given
     if not isinstance(given, str) or not given.strip():
         raise ConfigError(f"{entry.where}: expected {'the path of a file' if in_file else 'a secret'}")
     source = SecretFile(_located(given, entry)) if in_file else Secret(given)
     try:
-        refuse_placeholder(given)
+        refuse_placeholder(given, file_option or "")
         source.read()
     except (SecretError, ValueError) as failure:
         raise SecretError(f"{entry.where}: {failure}") from None

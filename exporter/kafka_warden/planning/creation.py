@@ -12,6 +12,7 @@ import numpy as np
 from kafka_warden.errors import TopicError
 from kafka_warden.formulas import limits
 from kafka_warden.model import Snapshot, cordoned_brokers
+from kafka_warden.planning.formatting import in_count
 from kafka_warden.planning.placement import Rack, keeps_racks_apart, most_by_kafka, place_by_rack, room_by_rack
 from kafka_warden.planning.room import count_replicas
 
@@ -83,7 +84,8 @@ def plan_creation(
     partitions = total - len(existing)
     if partitions <= 0:
         raise TopicError(
-            f"{topic}: has {len(existing)} partitions already; Kafka only adds some, so give a larger number"
+            f"{topic}: has {in_count(len(existing), 'partition')} already; Kafka only adds some, so give a larger"
+            " number"
         )
     cordoned = cordoned_brokers(snapshot.log_dirs)
     used = [broker for broker in snapshot.brokers.values() if not broker.gone and broker.id not in cordoned]
@@ -152,7 +154,8 @@ def _factor(snapshot: Snapshot, topic: str, existing: Sequence[Sequence[int]], w
     (factor,) = factors
     if wanted not in {None, factor}:
         raise TopicError(
-            f"{topic}: its partitions have {factor} replicas, and new ones get as many; leave --replication-factor out"
+            f"{topic}: its partitions have {in_count(factor, 'replica')}, and new ones get as many; leave"
+            " --replication-factor out"
         )
     return factor
 
@@ -177,7 +180,7 @@ def _reasons(
 ) -> tuple[str, ...]:
     if factor > len(headroom):
         others = f"; Kafka leaves out cordoned ones: {', '.join(map(str, sorted(cordoned)))}" if cordoned else ""
-        return (f"replication factor {factor} needs {factor} brokers, but only {len(headroom)} are up{others}",)
+        return (f"replication factor {factor} needs {in_count(factor, 'broker')}; up: {len(headroom)}{others}",)
     reasons = []
     if partitions > cluster_headroom:
         reasons.append(f"the cluster has room for {_room(cluster_headroom)} partitions, not for {partitions}")

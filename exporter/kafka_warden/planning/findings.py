@@ -9,7 +9,7 @@ from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import SIDES, UNLIMITED, Side
 from kafka_warden.planning.by_hand import LONGEST_LIST, ByHand
 from kafka_warden.planning.choice import Choice
-from kafka_warden.planning.formatting import in_bytes, in_percent, in_rate, in_time
+from kafka_warden.planning.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.planning.moving import electing, first_of, names, only_growing, only_under_way
 from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.replica_findings import about_replicas
@@ -86,7 +86,7 @@ def _no_room(plan: MovePlan) -> Iterable[str]:
     for room in plan.rooms:
         if not room.partitions.fits:
             yield (
-                f"broker {room.broker} would have {room.partitions.during} partitions while it moves,"
+                f"broker {room.broker} would have {in_count(room.partitions.during, 'partition')} while it moves,"
                 f" its limit is {room.partitions.limit:.0f}"
             )
         if room.disk.fits is False:
@@ -123,7 +123,7 @@ def _about_hand(what: str, limit: int | None, hand: ByHand | None) -> Iterable[s
     if hand.down:
         down = first_of([f"broker {broker}" for broker in hand.down])
         yield (
-            f"{what}{down} is down: --execute --throttle would wait for it and start no move (KAFKA-13392)."
+            f"{what}{down}: down, and --execute --throttle would wait for it and start no move (KAFKA-13392)."
             " The commands set the throttle of the others with kafka-configs"
         )
     if hand.long:

@@ -8,7 +8,7 @@ import numpy as np
 from kafka_warden.formulas.mean_rate import Sums, add, realign_sums
 from kafka_warden.formulas.rows import Keys, match_partitions
 from kafka_warden.model import Floats, Snapshot
-from kafka_warden.planning.formatting import in_percent, in_rate, in_time
+from kafka_warden.planning.formatting import in_count, in_percent, in_rate, in_time
 
 OLD: Final = 7 * 86400.0
 """Seconds. A percentile that ends earlier does not know last week's days."""
@@ -39,7 +39,7 @@ class Inbound:
     def about(self) -> str:
         """The assumption in words."""
         return (
-            f"The inbound rate stays at the mean of {self.polls} polls over {self.longest:.0f} s:"
+            f"The inbound rate stays at the mean of {in_count(self.polls, 'poll')} over {self.longest:.0f} s:"
             f" {in_rate(total(self.rates))} in total. If it is higher at another time of day, measure then, or longer"
             " (--measure)."
         )
@@ -67,8 +67,9 @@ class Percentile:
     def about(self) -> str:
         """The assumption in words."""
         return (
-            f"The inbound rate of each partition is its {in_percent(self.share)} percentile over {self.polls} polls in"
-            f" {in_time(self.longest)}: {in_rate(total(self.rates))} in total, as if all partitions were busy at once."
+            f"The inbound rate of each partition is its {in_percent(self.share)} percentile over"
+            f" {in_count(self.polls, 'poll')} in {in_time(self.longest)}: {in_rate(total(self.rates))} in total, as if"
+            " all partitions were busy at once."
         )
 
 

@@ -9,6 +9,7 @@ from kafka_warden.formulas import law, moves, throttle
 from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import BrokerConfig, Side, Snapshot
 from kafka_warden.planning.during_move import DuringMove
+from kafka_warden.planning.formatting import in_count
 from kafka_warden.planning.moving import Moving
 
 SideKey = tuple[int, Side]
@@ -62,7 +63,7 @@ def derive_loads(snapshot: Snapshot, moving: Sequence[Moving], during: DuringMov
     missing = sorted(set(snapshot.topics) - snapshot.topic_configs.keys())
     if missing:
         raise IncompleteError(
-            f"the configuration of {len(missing)} topics is unknown, for example of {missing[0]}:"
+            f"the configuration of {in_count(len(missing), 'topic')} is unknown, for example of {missing[0]}:"
             " is DescribeConfigs on topics allowed?"
         )
     through: dict[SideKey, list[tuple[Moving, float]]] = {}

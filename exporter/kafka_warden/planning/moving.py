@@ -232,11 +232,12 @@ def _check_known(moving: Iterable[Moving]) -> None:
     """Refuse a plan that needs an unknown number."""
     copied = [partition for partition in moving if partition.arriving]
     checks: Mapping[str, list[Moving]] = {
-        "has no leader: nothing can be copied until it has one": [p for p in copied if p.leader == UNKNOWN],
-        "has a leader whose log size is unknown: is that broker up?": [p for p in copied if p.size < 0],
-        "was not measured: its inbound rate is unknown in all polls; measure longer (--measure), or use a longer"
-        " history": [p for p in copied if p.bytes_in < 0],
+        "no leader: nothing can be copied until there is one": [p for p in copied if p.leader == UNKNOWN],
+        "log size of the leader unknown: is that broker up?": [p for p in copied if p.size < 0],
+        "not measured, the inbound rate is unknown in all polls: measure longer (--measure), or use a longer history": [
+            p for p in copied if p.bytes_in < 0
+        ],
     }
     for problem, found in checks.items():
         if found:
-            raise IncompleteError(f"{names(found)} {problem}")
+            raise IncompleteError(f"{names(found)}: {problem}")

@@ -61,14 +61,17 @@ _PLACEHOLDER: Final = re.compile(r"(\$\{)[^{}]*\}|(\{\{)[^{}]*\}\}|(?<![^\"'])(<
 _FORMS: Final = {"${": "${...}", "{{": "{{...}}", "<": "<...>"}
 
 
-def refuse_placeholder(text: str) -> None:
+def refuse_placeholder(text: str, secret_file: str = "") -> None:
     """Refuse a value that another program, or a reader of a template, would have replaced.
+
+    `secret_file`: the option with the file of a secret. There a secret may have any text.
 
     Raises:
         ValueError: the message quotes none of it.
     """
     if found := _PLACEHOLDER.search(text):
-        raise ValueError(f"{_FORMS[found[found.lastindex or 0]]} is not replaced here; write the value itself")
+        way_out = f", or put a secret that has this text into the file of {secret_file}" if secret_file else ""
+        raise ValueError(f"{_FORMS[found[found.lastindex or 0]]} is not replaced here; write the value itself{way_out}")
 
 
 def nearest(name: str, known: Iterable[str], least: float = 0.7) -> str:

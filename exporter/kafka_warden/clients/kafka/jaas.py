@@ -14,6 +14,8 @@ from kafka_warden.settings.secrets import Secret, SecretSource
 from kafka_warden.settings.strict import did_you_mean, refuse_placeholder
 
 NAME: Final = "kafka.sasl.jaas.config"
+PASSWORD_FILE: Final = "sasl.password.file"  # noqa: S105  # the name of a property
+"""What takes a password that no text of this property can have."""
 _FORM: Final = 'expected <login module> required username="..." password="...";'
 _FLAGS: Final = ("required", "requisite", "sufficient", "optional")
 _TOKEN: Final = re.compile(
@@ -100,7 +102,7 @@ def parse_jaas(config: Secret) -> Jaas:
     """
     text = config.reveal()
     try:
-        refuse_placeholder(text)
+        refuse_placeholder(text, PASSWORD_FILE)
     except ValueError as failure:
         raise SecretError(f"{NAME}: {failure}") from None
     tokens = [_Token(found.lastgroup or "", found[0], found.start()) for found in _TOKEN.finditer(text)]

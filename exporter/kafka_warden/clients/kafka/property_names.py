@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
+from kafka_warden.clients.kafka.jaas import PASSWORD_FILE
 from kafka_warden.clients.kafka.kerberos import KERBEROS_EFFECTIVE
 from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.oauth import OAUTH_ALIASES, OAUTH_EFFECTIVE, OAUTH_ONLY
@@ -76,6 +77,11 @@ _SAME: Final = (
     ("ssl.key.pem", "ssl.keystore.key"),
 )
 """librdkafka's name and Java's for one thing. Unlike `ALIASES`, a message has the name that was set."""
+
+
+def secret_file(name: str) -> str:
+    """Return the property for a file with a secret, which may have any text."""
+    return PASSWORD_FILE if name == "sasl.jaas.config" else f"{name}.file"
 
 
 def canonical(name: str) -> str:
