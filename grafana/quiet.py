@@ -32,6 +32,9 @@ ZERO_BY_NATURE: Final = (
         "tiered", "Bytes to delete", "", "deleted within a round of the expiration task, unless deleting itself fails"
     ),
     Quiet("tiered", "Errors over time", "deletions", "a deletion that fails is tried again before it counts for long"),
+    Quiet("tiered", "Allowed copy lag, by topic", "", "Kafka before 4.4, which the rounds use, copies at once"),
+    Quiet("capacity", "Log directories", "Cordoned", "Kafka before 4.3, which the rounds use, has no cordoned ones"),
+    Quiet("sidecar", "Unknown lags and topics", "topics refused to {{instance}}", "the rounds take no ACL away"),
     Quiet("capacity", "Missing and stray logs", "", "thousands of logs have to be created or deleted at once"),
     Quiet(
         "sidecar",

@@ -14,6 +14,7 @@ BROKER_LIMIT: Final = ("KafkaBrokerPartitionLimit",)
 CLUSTER_LIMIT: Final = ("KafkaClusterPartitionLimit",)
 NEAR: Final[looks.Steps] = ((0.8, "orange"), (1, "red"))
 NO_LIMIT: Final = "no limit set"
+CORDONED: Final = looks.named(("no", "text"), ("yes", "orange"))
 OPTION: Final = "The limit is the option limits.max_broker_partitions."
 
 OF_LIMIT: Final = f"{most('broker_partitions', 'broker')} / ({least('broker_partition_limit', 'broker')} {FINITE})"
@@ -176,13 +177,15 @@ DISKS: Final = (
             rows(
                 About(
                     "Log directories",
-                    "Bytes of local logs, and the free space on their volume.",
+                    "Bytes of local logs, the free space on their volume, and whether new replicas are kept out "
+                    "(cordoned.log.dirs).",
                 ),
                 {"broker": "Broker", "log_dir": "Directory"},
                 [
                     Value("Logs", most("log_dir_bytes", DIRECTORY), looks.BYTES),
                     Value("Left", least("log_dir_usable_bytes", DIRECTORY), looks.BYTES),
                     Value("Volume used", USED, looks.RATIO, ((0.8, "orange"), (0.9, "red")), gauge=True),
+                    Value("Cordoned", most("log_dir_cordoned", DIRECTORY), looks.COUNT, mappings=[CORDONED]),
                 ],
                 sort="Volume used",
             ),

@@ -193,6 +193,18 @@ TOPICS: Final = (
                     ),
                 ],
             ),
+            rows(
+                About(
+                    "Replicas that may lead offline partitions",
+                    "Start their brokers to get the leaders back. With last_known_elr only the last leader is known: "
+                    "records may be lost.",
+                    runbooks=("KafkaPartitionOffline",),
+                    no_value="no partition is offline",
+                ),
+                {"topic": "Topic", "partition": "Partition", "broker": "Broker", "member_of": "Member of"},
+                [Value("Candidate", most("leader_candidate", f"{REPLICA}, member_of"), looks.COUNT, hidden=True)],
+                sort="Broker",
+            ),
             lines(
                 About(
                     "Changes of the ISR, by topic",
@@ -241,15 +253,27 @@ BROKERS: Final = (
             states(
                 About(
                     "Brokers",
-                    "State of each broker in the cluster, and whether it answers the sidecar.",
+                    "State of each broker in the cluster, and whether it answers the sidecar, from current metadata.",
                     runbooks=("KafkaBrokerUnreachable", "KafkaBrokerFenced", "KafkaBrokerMetadataStale"),
                 ),
                 Query(
                     " or ".join(
-                        f"({most('broker_state', 'broker', _state)} == 1) * {value}"
-                        for value, _state in enumerate(
-                            f'state="{name}"'
-                            for name in ("active", "unanswering", "shutting_down", "fenced", "gone", "no_listener")
+                        (
+                            f"6 + 0 * ({least('broker_metadata_stale_seconds', 'broker')} > 0)",
+                            *(
+                                f"({most('broker_state', 'broker', _state)} == 1) * {value}"
+                                for value, _state in enumerate(
+                                    f'state="{name}"'
+                                    for name in (
+                                        "active",
+                                        "unanswering",
+                                        "shutting_down",
+                                        "fenced",
+                                        "gone",
+                                        "no_listener",
+                                    )
+                                )
+                            ),
                         )
                     ),
                     "broker {{broker}}",
@@ -261,6 +285,7 @@ BROKERS: Final = (
                     ("fenced", "orange"),
                     ("gone", "red"),
                     ("lacks the listener", "purple"),
+                    ("old metadata", "orange"),
                 ),
             ),
             lines(

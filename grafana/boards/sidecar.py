@@ -167,15 +167,17 @@ PAGE: Final = (
             ),
             lines(
                 About(
-                    "Unknown lags",
-                    "Followers with unknown lag, by broker: the reason for missing sums on other dashboards.",
-                    runbooks=BLIND,
+                    "Unknown lags and topics",
+                    "Followers with unknown lag, by broker: the reason for missing sums on other dashboards. And "
+                    "topics that may not be described any more: all numbers lack them.",
+                    runbooks=(*BLIND, "KafkaWardenAccessRefused"),
                 ),
                 [
                     Query(
                         f"max by (broker) ({_of('broker_replica_lag_unknown_replicas')})",
-                        "broker {{broker}}",
-                    )
+                        "lags on {{broker}}",
+                    ),
+                    Query(f"max by (instance) ({_of('undescribed_topics')})", "topics refused to {{instance}}"),
                 ],
                 looks.COUNT,
             ),
@@ -227,18 +229,23 @@ PAGE: Final = (
     ),
 )
 
+STATE_FILE: Final = f'label_replace(min by (instance) ({_of("state_last_save_successful")}), "sink", "state", "", "")'
+
 HISTORY: Final = (
     Line(
         7,
         [
             states(
                 About(
-                    "History writable",
-                    "By sidecar and destination: a directory (parquet) or a topic (kafka).",
+                    "History and state file writable",
+                    "By sidecar and destination: a directory (parquet), a topic (kafka), or the file of state.path "
+                    "(state).",
                     runbooks=LOST,
-                    no_value="history is off",
                 ),
-                Query(f"min by (instance, sink) ({_of('sink_up')})", "{{sink}} ({{instance}})"),
+                Query(
+                    f"min by (instance, sink) ({_of('sink_up')}) or {STATE_FILE}",
+                    "{{sink}} ({{instance}})",
+                ),
                 looks.named(("no", "red"), ("yes", "green")),
             ),
             lines(

@@ -206,6 +206,29 @@ BEHIND: Final = (
                 [Query(most("remote_copy_lag_bytes", "broker"), BROKER)],
                 looks.BYTES,
             ),
+            rows(
+                About(
+                    "Allowed copy lag, by topic",
+                    "How long, and behind how many bytes, copies of closed segments may be delayed. The limit that is "
+                    "reached first counts.",
+                    no_value=NOT_USED,
+                ),
+                {"topic": "Topic"},
+                [
+                    Value(
+                        "Time",
+                        most("topic_remote_copy_allowed_lag_seconds", "topic"),
+                        looks.SECONDS,
+                        mappings=[looks.UNLIMITED],
+                    ),
+                    Value(
+                        "Bytes",
+                        most("topic_remote_copy_allowed_lag_bytes", "topic"),
+                        looks.BYTES,
+                        mappings=[looks.UNLIMITED],
+                    ),
+                ],
+            ),
             lines(
                 About("Bytes to delete", "Expired bytes that are still in remote storage and cost money."),
                 [Query(most("remote_delete_lag_bytes", "broker"), BROKER)],

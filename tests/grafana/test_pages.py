@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from docs.catalogue import all_panels, all_rules
 from grafana.boards import BOARDS
 from grafana.build import render
 from grafana.kit.links import TAG
@@ -30,6 +31,11 @@ remote_copy_quota_bytes_per_second remote_fetch_quota_bytes_per_second
 broker_partition_limit broker_partition_headroom cluster_partition_limit cluster_partition_headroom
 """
 """Metrics that may be +Inf."""
+SHOWN_OTHERWISE: Final = {
+    "broker_fenced_responding",  # the state of the broker
+    "reassignment_never_ends",  # its ETA is "never"
+    "sink_last_success_timestamp_seconds",  # rows of history written
+}
 
 PAGES: Final = {file.name: load(file) for file in FILES}
 UIDS: Final = [page["uid"] for page in PAGES.values()]
@@ -201,6 +207,13 @@ def test_every_alert_is_linked() -> None:
     """Each runbook can be reached from a panel that shows what its alert is about."""
     linked = set(re.findall(r"alerts/runbooks/(\w+)\.md", json.dumps(list(PAGES.values()))))
     assert linked == RUNBOOKS
+
+
+def test_what_alerts_read_is_shown() -> None:
+    """Each metric that the condition of an alert reads is on a dashboard, or another number shows the same."""
+    shown = frozenset[str]().union(*(panel.metrics for panel in all_panels()))
+    read = frozenset[str]().union(*(rule.metrics for rule in all_rules()))
+    assert {name.removeprefix("kafka_warden_") for name in read - shown} == SHOWN_OTHERWISE
 
 
 @each_page
