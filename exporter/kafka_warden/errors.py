@@ -264,6 +264,10 @@ class MisdirectedError(ProtocolError):
     reached = None
 
 
+class ReplacedControllerError(ProtocolError):
+    """The answer is that of a controller which another one has replaced."""
+
+
 class OtherClusterError(SourceError):
     """A broker of another cluster answers: an address was given to it. The cluster that is watched was not reached."""
 

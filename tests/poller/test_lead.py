@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 
 from kafka_warden.model import Optional, Snapshot
 from kafka_warden.poller.images import newer
+from tests.building import known
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -115,6 +116,37 @@ def test_a_broker_that_the_controller_forgot_stays_old(led_by_1: Polling) -> Non
     assert led_by_1.poll().metadata_ages == {1: 0.0, 2: 0.0, 3: 0.0}
 
 
+def test_a_broker_that_the_controller_forgot_before_the_start_is_old(
+    brokers: ScriptedCluster, clock: VirtualClock
+) -> None:
+    """It is not fenced, and the second answer without it shows that it does not read the metadata."""
+    brokers.topic("a", ROWS)
+    brokers.do("quorum_ages", ages={2: 0.0, 3: 0.0})
+    with polling(brokers, clock) as polled:
+        polled.poll()
+        assert polled.poll().metadata_ages == {1: pytest.approx(INTERVAL, abs=1.0), 2: 0.0, 3: 0.0}
+        assert leads(polled) != 1
+
+
+def test_a_broker_that_is_no_observer_is_not_old(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """As one in ZooKeeper mode, while the cluster migrates to KRaft."""
+    brokers.topic("a", ROWS)
+    brokers.do("quorum_ages", ages={2: 0.0, 3: 0.0})
+    brokers.do("versions", broker=1, versions={"DescribeQuorum": (0, -1)})
+    with polling(brokers, clock) as polled:
+        assert [polled.poll().metadata_ages for _ in range(3)] == [{2: 0.0, 3: 0.0}] * 3
+
+
+def test_the_lead_is_compared_in_the_second_poll(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """The first one that has a broker as its lead. Without DescribeQuorum that alone shows an old image."""
+    brokers.topic("a", ROWS)
+    with polling(brokers, clock, disabled=frozenset({Optional.QUORUM, Optional.REASSIGNMENTS})) as polled:
+        isolate(polled, ages=False)
+        polled.poll()
+        polled.poll()
+        assert in_sync(polled.poll()) == 6
+
+
 def test_an_old_image_leads_where_no_other_broker_answers(led_by_1: Polling) -> None:
     """Something is known, and the others are shown as not answering."""
     isolate(led_by_1)
@@ -126,19 +158,40 @@ def test_an_old_image_leads_where_no_other_broker_answers(led_by_1: Polling) -> 
     assert {"offsets2", "offsets3"} <= led_by_1.down().keys()
 
 
-def test_a_replaced_controller_is_not_believed(led_by_1: Polling) -> None:
-    """It answers with an older epoch, and calls the brokers of its successor old."""
-    led_by_1.poller._state.answers.quorum = _epoch(led_by_1, 2)
+@pytest.fixture
+def older(led_by_1: Polling) -> Polling:
+    """Only broker 3 still knows the controller of epoch 7; the others name one of epoch 2."""
+    led_by_1.brokers.do("controller_epoch", epoch=7)
+    assert led_by_1.poll().quorum is not None
+    led_by_1.brokers.do("isolate", broker=3)
+    led_by_1.brokers.do("clear")
+    led_by_1.brokers.do("controller_epoch", epoch=2)
+    return led_by_1
+
+
+def epoch(polled: Polling) -> int:
+    """The epoch of the controller that is shown."""
+    return known(polled.poll().quorum).leader_epoch
+
+
+def test_a_replaced_controller_is_not_believed(older: Polling) -> None:
+    """It calls the brokers of its successor old. The others are asked until one knows the successor."""
+    assert [epoch(older) for _ in range(6)] == [7] * 6
+    assert older.down() == {}
+
+
+def test_a_quorum_that_was_formatted_again_is_followed(older: Polling) -> None:
+    """Its epochs begin again. After three polls in which no broker knows a newer one it is believed."""
+    older.brokers.do("isolate", broker=3)
+    older.brokers.do("clear")
     with capture_logs() as logs:
-        led_by_1.poll()
-    assert "quorum" in led_by_1.down()
-    assert "of epoch 2 has replaced" in logs[0]["error"]
-
-
-def _epoch(polled: Polling, epoch: int) -> Any:
-    quorum = polled.poller._state.answers.quorum
-    assert quorum is not None
-    return type(quorum)(quorum.leader, epoch, quorum.high_watermark, quorum.replicas, quorum.controllers)
+        for _ in range(3):
+            older.poll()
+            assert older.down() == {"quorum": "protocol"}
+            assert {each["broker"] for each in older.brokers.seen("DescribeQuorum")} == {1, 2, 3}
+    assert "of epoch 7 has replaced" in logs[0]["error"]
+    assert [epoch(older) for _ in range(2)] == [2, 2]
+    assert older.down() == {}
 
 
 @pytest.mark.parametrize(

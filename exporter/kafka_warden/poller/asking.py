@@ -18,6 +18,7 @@ from kafka_warden.errors import (
     PollAbandonedError,
     ProtocolError,
     RefusedError,
+    ReplacedControllerError,
     SourceError,
     TokenError,
     UnsupportedError,
@@ -61,6 +62,8 @@ class PollerState:
     """The broker that answered the last question for the metadata."""
     window_of: int | None = None
     """The active controller when the quota window was asked for last."""
+    replaced: int = 0
+    """Polls in which all brokers that answered named an older controller, since the last one in which one did not."""
 
     @property
     def active(self) -> dict[int, Broker]:
@@ -199,7 +202,7 @@ class PollContext:
 
         The next one is asked when the one before fails or has not answered for a while. An answer that comes later is
         waited for by the poll, not by the caller. `candidates` has the best first and may grow meanwhile. `most` limits
-        how many are asked, without those that do not know the request: they are not sent it.
+        how many are asked, without those that do not know the request, or the active controller.
         """
         started, asked = self.now(), 0
         pending: set[asyncio.Task[T | SourceError]] = set()
@@ -219,7 +222,7 @@ class PollContext:
                 result = task.result()
                 if not isinstance(result, SourceError):
                     return self.note(source, NO_BROKER, started, result)
-                if not isinstance(result, UnsupportedError):
+                if not isinstance(result, UnsupportedError | ReplacedControllerError):
                     fault = fault if isinstance(fault, OtherClusterError) else result
                 else:
                     fault, most = fault or result, most and most + 1

@@ -7,8 +7,15 @@ from typing import Final, TypeVar
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeTopicPartitionsRequest
-from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, UnsupportedError
+from kafka_warden.clients.kafka.requests import DescribeQuorumRequest, DescribeTopicPartitionsRequest
+from kafka_warden.errors import (
+    AnswerTimeoutError,
+    ProtocolError,
+    RefusedError,
+    ReplacedControllerError,
+    SourceError,
+    UnsupportedError,
+)
 from kafka_warden.model import NO_BROKER, UNKNOWN, Optional, Quorum, Source
 from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
@@ -27,6 +34,10 @@ FORWARDED: Final = Source.REASSIGNMENTS, Source.QUORUM
 CONTROLLER_TRIES: Final = 2
 """Brokers that are asked for what the active controller knows: when it hangs, each of them waits for it."""
 
+AGREED: Final = 3
+"""Polls in which no broker knows the newest controller, before an older one is believed: epochs begin again when the
+quorum is formatted again."""
+
 T = TypeVar("T")
 
 
@@ -40,6 +51,8 @@ class ClusterQuestions:
     context: PollContext
     _forwarded: list[bool | None] = field(default_factory=list)
     """Of each request to the active controller, whether it was answered; `None` for an error that is no time-out."""
+    _replaced: bool = False
+    """Whether a broker named a controller that another one has replaced."""
 
     @property
     def failing(self) -> bool:
@@ -81,12 +94,23 @@ class ClusterQuestions:
             quorum = await self._ask_controller(Source.QUORUM, self._read_quorum, self._candidates)
             if quorum is not None:
                 self._lead_by(quorum)
-        self.context.state.images.note_quorum(quorum, self.context.state.answers.brokers, self.context.clock)
+            elif self._replaced:
+                self.context.state.replaced += 1
+        state = self.context.state
+        # While a cluster migrates to KRaft, brokers in ZooKeeper mode do not read the metadata of its controllers.
+        readers = [
+            id_
+            for id_, broker in state.active.items()
+            if state.links.broker(broker).knows(DescribeQuorumRequest) is not False
+        ]
+        state.images.note_quorum(quorum, state.answers.brokers, readers, self.context.clock)
 
     async def _read_quorum(self, link: BrokerLink, timeout_at: float) -> Quorum:
         quorum, before = await read_quorum(link, timeout_at), self.context.state.answers.quorum
-        if before is not None and quorum.leader_epoch < before.leader_epoch:
-            raise ProtocolError(
+        agreed = self.context.state.replaced >= AGREED
+        if before is not None and quorum.leader_epoch < before.leader_epoch and not agreed:
+            self._replaced = True
+            raise ReplacedControllerError(
                 f"{link.address} names controller {quorum.leader} of epoch {quorum.leader_epoch}, which controller "
                 f"{before.leader} of epoch {before.leader_epoch} has replaced"
             )
@@ -132,7 +156,7 @@ class ClusterQuestions:
         state, before = self.context.state, self.context.state.answers.quorum
         if before is not None and before.leader != quorum.leader:
             self._forget_controller(before.leader)
-        state.answers.quorum = quorum
+        state.answers.quorum, state.replaced = quorum, 0
         state.answers.mark_answered(Source.QUORUM, self.context.clock)
 
     def _forget_controller(self, node: int) -> None:

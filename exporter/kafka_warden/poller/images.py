@@ -64,21 +64,26 @@ class Images:
         self.turn += 1
         return suspects[self.turn % len(suspects)]
 
-    def note_quorum(self, quorum: Quorum | None, brokers: Mapping[int, Broker], clock: float) -> None:
-        """Take over when each broker last caught up. Without an answer with times the last one stays in force."""
+    def note_quorum(
+        self, quorum: Quorum | None, brokers: Mapping[int, Broker], readers: Collection[int], clock: float
+    ) -> None:
+        """Take over when each broker last caught up. Without an answer with times the last one stays in force.
+
+        `readers`: the brokers that are to follow the active controller.
+        """
         times = {replica.node: replica.last_caught_up_time for replica in quorum.replicas} if quorum is not None else {}
         now = times.get(quorum.leader) if quorum is not None else None
         if now is None:
             return
         before, self._caught_up, self._as_of = self._caught_up, {}, clock
-        for broker, known in brokers.items():
+        for broker in brokers:
             at = times.get(broker)
             if at is not None:
                 # Both are of the active controller's clock.
                 self._caught_up[broker] = clock - max(now - at, 0.0)
-            elif broker in before and not known.fenced and not known.gone:
-                # After 300 s without a fetch the controller no longer lists it.
-                self._caught_up[broker] = before[broker]
+            elif broker in readers:
+                # After 300 s without a fetch the controller no longer lists it. A new controller does not list it yet.
+                self._caught_up[broker] = before.get(broker, clock)
 
     def note(self, broker: int, behind_at: float | None) -> None:
         """Note when the metadata of a broker was found to be behind; `None` where it is not."""

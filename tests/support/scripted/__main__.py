@@ -112,6 +112,11 @@ class Commands:
         self._brokers.cluster.quorum_ages = {int(broker): age for broker, age in ages.items()}
         self._brokers.cluster.revision += 1
 
+    async def controller_epoch(self, epoch: int) -> None:
+        """Set the epoch of the active controller."""
+        self._brokers.cluster.controller_epoch = epoch
+        self._brokers.cluster.revision += 1
+
     async def rejoin(self, broker: int) -> None:
         """Give a broker that was cut off its controllers back, and remove all rules."""
         del self._brokers.cluster.images[broker]

@@ -125,6 +125,7 @@ class Description:
         self.cluster_id = "scripted-cluster-00001"
         self.controller = 100
         """The one that is active."""
+        self.controller_epoch = 1
         self.zookeeper: int | None = None
         """In ZooKeeper mode, the broker that is the active controller, -1 for none."""
         self.brokers: dict[int, Broker] = {}

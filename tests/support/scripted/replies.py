@@ -32,11 +32,11 @@ NO_ID: Final = uuid.UUID(int=0)
 
 
 def metadata(cluster: Description, request: Any) -> Any:
-    """All topics, or those that are asked for by name."""
+    """All topics, or those that are asked for by name, also none."""
     response = MetadataResponse
     shown = [topic for topic in cluster.topics.values() if topic.listed and "topic_describe" not in cluster.denied]
     topics = [_topic(cluster, topic) for topic in shown]
-    if request.topics:
+    if request.topics is not None:
         known = {topic.name: topic for topic in topics}
         topics = [known.get(asked.name) or _no_topic(cluster, asked.name) for asked in request.topics]
     return response(
@@ -268,7 +268,7 @@ def quorum(cluster: Description) -> Any:
     partition = kind(
         partition_index=0,
         leader_id=cluster.controller,
-        leader_epoch=1,
+        leader_epoch=cluster.controller_epoch,
         high_watermark=1000,
         current_voters=[state(cluster.controller)],
         observers=[state(broker) for broker in cluster.brokers],
