@@ -324,7 +324,7 @@ def test_a_cluster_that_is_not_that_of_the_state_file(doctor: ScriptedDoctor) ->
     """The sidecar would refuse its answers; with other addresses it would not."""
     state = {"cluster_id": "before", "bootstrap": [doctor.brokers.bootstrap.split(",")[0]]}
     write_secret(doctor.folder / "state", json.dumps(state))
-    doctor.one("KW-CLUSTER", "belongs to the cluster", "'before'", "remove the state file")
+    doctor.one("KW-CLUSTER", "leads to the cluster", "'before'", "remove the state file")
     write_secret(doctor.folder / "state", json.dumps({**state, "bootstrap": ["elsewhere:9092"]}))
     assert doctor.wrong() == {}
 

@@ -11,7 +11,8 @@ from kafka_warden.cycle import Cycle
 from kafka_warden.model import Parameters
 from kafka_warden.state import BOOTSTRAP, StateFile
 from tests import scene
-from tests.poller.polling import INTERVAL, Polling, polling
+from tests.building import known
+from tests.poller.polling import CONNECTED, INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 OWN, OTHER = "scripted-cluster-00001", "another-cluster-00002"
@@ -52,8 +53,9 @@ def test_the_message_names_both_clusters_and_what_to_do(polled: Polling) -> None
         for _ in range(3):
             polled.poll_any()
     message = (
-        f"127.0.0.1:{polled.brokers.ports[1]} belongs to the cluster '{OTHER}', which is not used: this sidecar watches"
-        f" '{OWN}'; correct bootstrap.servers, or remove the state file and restart to watch the other one"
+        f"127.0.0.1:{polled.brokers.ports[1]} leads to the cluster '{OTHER}', which is not used: this sidecar watches"
+        f" '{OWN}'; correct DNS, NAT, bootstrap.servers or advertised.listeners, or remove the state file and restart"
+        " to watch the other one"
     )
     assert [entry["error"] for entry in logs if entry.get("source") == "metadata"] == [message]
 
@@ -62,6 +64,75 @@ def test_a_broker_of_another_cluster_costs_nothing_beside_one_of_this(polled: Po
     """The next one is asked in the same poll."""
     move(polled.brokers, 1)
     assert polled.poll().topics == ("a",)
+    assert polled.down() == {}
+
+
+@pytest.fixture
+def moved(polled: Polling) -> Polling:
+    """The address of broker 2 leads to the broker 2 of another cluster from now on: its connection is lost."""
+    polled.poll()
+    move(polled.brokers, 2)
+    polled.brokers.do("disconnect", broker=2)
+    return polled
+
+
+def test_the_own_address_of_a_broker_that_leads_to_another_cluster(moved: Polling) -> None:
+    """Nothing that is answered there counts, from the first poll on; the message names broker, address and clusters."""
+    with capture_logs() as logs:
+        polls = [moved.poll(after) for after in (INTERVAL, 61.0)]
+    for snapshot in polls:
+        ends = {broker: snapshot.replicas.end[snapshot.replicas.broker == broker] for broker in (1, 2, 3)}
+        assert set(snapshot.offsets_at) == {1, 3}
+        assert (ends[2] < 0).all()
+        assert (ends[1] >= 0).all()
+    assert moved.down() == dict.fromkeys(("offsets2", "log_dirs2", "configs2"), "other_cluster")
+    where = f"127.0.0.1:{moved.brokers.ports[2]}, the address of broker 2, leads to the cluster '{OTHER}', which is not"
+    (message,) = {entry["error"] for entry in logs if entry["broker"] == "2"}
+    assert message.startswith(f"{where} used: this sidecar watches '{OWN}'; ")
+    asked = {each["request"] for each in moved.brokers.seen() if each["broker"] == 2}
+    assert asked == {CONNECTED, "ApiVersions", "Metadata"}
+
+    moved.brokers.do("clear")
+    assert set(moved.poll().offsets_at) == {1, 2, 3}
+    assert moved.down() == {}
+
+
+def test_the_page_names_the_broker_whose_address_leads_to_another_cluster(moved: Polling, tmp_path: Path) -> None:
+    """It is not answering, with the reason."""
+    made = cycle(moved, tmp_path / "state")
+    for _ in range(2):
+        made.once()
+        moved.clock.advance(INTERVAL)
+    views = known(known(known(made.holder.page).views).get())
+    (problem,) = [each for each in views.problems.rows if each.kind == "broker_unanswering"]
+    assert problem.sentence == (
+        "Broker 2 is not answering."
+        " Another cluster has answered instead in 2 polls, and is not used: the log names both."
+    )
+
+
+def test_a_poll_costs_no_more_while_connections_stay(polled: Polling) -> None:
+    """The cluster id is asked for once in each connection."""
+    polled.poll()
+    before = polled.brokers.do("received")["Metadata"]
+    for _ in range(3):
+        polled.poll()
+    assert polled.brokers.do("received")["Metadata"] == before + 3
+    polled.brokers.do("disconnect", broker=3)
+    polled.poll()
+    assert polled.brokers.do("received")["Metadata"] == before + 5
+
+
+@pytest.mark.parametrize("how", ["no id", "Kafka 0.10"])
+def test_a_broker_that_does_not_know_the_id_of_its_cluster_is_not_refused(polled: Polling, how: str) -> None:
+    """Nothing is known against it."""
+    if how == "no id":
+        polled.brokers.rule(None, "Metadata", changes={"cluster_id": None})
+        for broker in (1, 2, 3):
+            polled.brokers.do("disconnect", broker=broker)
+    else:
+        polled.limit({"Metadata": (0, 1)})
+    assert set(polled.poll().offsets_at) == {1, 2, 3}
     assert polled.down() == {}
 
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.link import Ask, BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import AuthenticationError, SourceError
 from kafka_warden.model import Broker
 from kafka_warden.poller.images import Images
+from kafka_warden.sources.metadata import read_cluster_id, refuse_other_cluster
 
 AUTHENTICATION_PAUSE = 60.0
 """Seconds without a further attempt after a refused password, so that no account is locked."""
@@ -32,6 +34,8 @@ class Links:
     settings: KafkaClientSettings
     lost: Callable[[], None] = lambda: None
     """Called on the network's loop when a connection to a broker is lost between two polls: `BrokerLink`."""
+    watched: Callable[[], str | None] = lambda: None
+    """Returns the id of the cluster that may answer, `None` for any."""
     closed: bool = False
     _links: dict[str, BrokerLink] = field(default_factory=dict)
     _refused: dict[str, _Refusal] = field(default_factory=dict)
@@ -143,8 +147,16 @@ class Links:
         if link is None or (link.host, link.port) != (host, port):
             if link is not None:
                 link.close()
-            link = self._links[key] = BrokerLink(self.network, self.settings, host, port, self.lost)
+            # A controller does not answer for the metadata.
+            verify = None if key.startswith("controller") else partial(self._verify, key, f"{host}:{port}")
+            link = self._links[key] = BrokerLink(self.network, self.settings, host, port, self.lost, verify)
         return link
+
+    async def _verify(self, key: str, address: str, ask: Ask) -> None:
+        """Refuse a new connection to another cluster. A name, a NAT or a port may lead there since the last one."""
+        if (watched := self.watched()) is not None:
+            where = address if key.startswith("bootstrap") else f"{address}, the address of {key},"
+            refuse_other_cluster(watched, await read_cluster_id(ask), where)
 
     def _close_all(self) -> None:
         for link in self._links.values():

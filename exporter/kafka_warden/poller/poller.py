@@ -76,10 +76,11 @@ class Poller:
         self.jmx = jmx
         self._network = Network(clock)
         self._clock = self._network.clock
+        answers = LastAnswers(window=settings.controller_window)
         self._state = PollerState(
             self._network,
-            Links(self._network, kafka, lost),
-            LastAnswers(window=settings.controller_window),
+            Links(self._network, kafka, lost, lambda: answers.metadata.cluster_id),
+            answers,
             StatusBook(settings.disabled),
             log_dirs_due=Cadence(settings.log_dirs),
             slow_due=Cadence(settings.slow),

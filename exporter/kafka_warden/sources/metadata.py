@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.clients.kafka.faults import error_code_fault
-from kafka_warden.clients.kafka.link import BrokerLink
+from kafka_warden.clients.kafka.link import Ask, BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
 from kafka_warden.errors import OtherClusterError, ProtocolError, SourceError, UnsupportedError
@@ -117,12 +117,24 @@ def request_metadata() -> Any:
     return MetadataRequest(topics=None, allow_auto_topic_creation=False)
 
 
+async def read_cluster_id(ask: Ask) -> str | None:
+    """Ask for the id of the cluster, and for no topic; `None` where the broker does not know it (before Kafka 0.10.1).
+
+    Raises:
+        SourceError: the broker did not answer.
+    """
+    reply = await ask(MetadataRequest(topics=[], allow_auto_topic_creation=False))
+    cluster_id: str | None = reply.cluster_id
+    return cluster_id
+
+
 def refuse_other_cluster(watched: str | None, found: str | None, address: str) -> None:
     """Raise an OtherClusterError for the answer of a cluster that is not watched; `None` is an id that is not known."""
     if None not in (watched, found) and found != watched:
         raise OtherClusterError(
-            f"{address} belongs to the cluster {found!r}, which is not used: this sidecar watches {watched!r};"
-            " correct bootstrap.servers, or remove the state file and restart to watch the other one"
+            f"{address} leads to the cluster {found!r}, which is not used: this sidecar watches {watched!r}; correct"
+            " DNS, NAT, bootstrap.servers or advertised.listeners, or remove the state file and restart to watch the"
+            " other one"
         )
 
 

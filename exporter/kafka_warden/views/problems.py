@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from kafka_warden.errors import OtherClusterError
 from kafka_warden.model import BrokerState, Source
@@ -58,7 +58,7 @@ def severity_of(found: Iterable[Problem], *kinds: str) -> str | None:
 def _sidecar(views: Views) -> Iterator[Problem]:
     own = views.sidecar
     if own.cluster_reachable == 0:
-        text = f"No broker can be reached.{_other_cluster(views)}"
+        text = f"No broker can be reached.{_other_cluster(views, Source.METADATA, [''])}"
         yield _problem("cluster_unreachable", text, None, "sidecar", "KafkaClusterUnreachable")
     elif not views.fresh:
         text = "No fresh data: no poll has been complete for three intervals."
@@ -97,10 +97,10 @@ def _files(views: Views) -> Iterator[Problem]:
         yield _problem("state_not_saved", text, None, "sidecar", "KafkaWardenHistoryLost")
 
 
-def _other_cluster(views: Views) -> str:
-    """Return a sentence if brokers of another cluster have answered since the start."""
-    reason = OtherClusterError.reason
-    polls = sum(row.errors.get(reason, 0) for row in views.sources.rows if row.source == Source.METADATA)
+def _other_cluster(views: Views, source: Source, brokers: Collection[str]) -> str:
+    """Return a sentence if another cluster has answered for these brokers since the start, and nothing answers now."""
+    rows = [row for row in views.sources.rows if row.source == source and row.broker in brokers and not row.up]
+    polls = max((row.errors.get(OtherClusterError.reason, 0) for row in rows), default=0)
     if not polls:
         return ""
     return f" Another cluster has answered instead in {_count(polls, 'poll')}, and is not used: the log names both."
@@ -146,6 +146,7 @@ def _brokers(views: Views) -> Iterator[Problem]:
         text = UNAVAILABLE[state][0] + (", and answers" if alert == FENCED else "")
         who = "Broker {} is" if len(brokers) == 1 else "Brokers {} are"
         sentence = f"{who.format(_listed(brokers))} {text}."
+        sentence += _other_cluster(views, Source.OFFSETS, brokers)
         yield _problem(f"broker_{state}", sentence, None, "brokers", alert)
     stale = {str(row.broker): row.metadata_stale_seconds for row in views.brokers.rows if METADATA_STALE in alerts(row)}
     if stale:

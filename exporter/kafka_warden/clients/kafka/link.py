@@ -30,6 +30,10 @@ LASTING: Final = 60.0
 """Seconds. A connection that is younger, or idle for longer, may be closed without the end of its broker."""
 
 
+Ask = Callable[[Any], Awaitable[Any]]
+"""Sends a request over one connection, and returns the decoded reply."""
+
+
 class Step(Enum):
     """How far the making of a connection came: what a failure belongs to."""
 
@@ -44,7 +48,8 @@ class Step(Enum):
 class BrokerLink:
     """Asks one question at a time; others wait for their turn. Use it on the network's loop only.
 
-    `lost` is called when the broker closes a connection that lasted, between two questions.
+    `lost` is called when the broker closes a connection that lasted, between two questions. `verify` is called on each
+    new connection, before its first question, and raises a `SourceError` where the process must not be asked anything.
     """
 
     def __init__(
@@ -54,6 +59,7 @@ class BrokerLink:
         host: str,
         port: int,
         lost: Callable[[], None] = lambda: None,
+        verify: Callable[[Ask], Awaitable[None]] | None = None,
     ) -> None:
         self._network = network
         self._settings = settings
@@ -61,10 +67,14 @@ class BrokerLink:
         self.port = port
         self.answered_at = -math.inf
         """Monotonic time of the last reply of any kind."""
+        self.lost_at = -math.inf
+        """Monotonic time at which the broker last closed a connection between two questions."""
         self.step = Step.RESOLVE
         """The last step that was begun."""
         self._connection: Connection | None = None
         self._lost = lost
+        self._verify = verify
+        self._verified = False
         self._lasting_from = math.inf
         self._turn = asyncio.Lock()
         self._resolved = False
@@ -199,13 +209,21 @@ class BrokerLink:
         return reply
 
     async def _connected(self, timeout_at: float) -> Connection:
-        if self._connection is not None and self.connected:
-            return self._connection
-        self.close()
-        self.step = Step.LOGIN
-        login = await self._login(timeout_at)
-        self._connection = await self._open(timeout_at, partial(self._log_in, login))
-        self._lasting_from = self.now() + LASTING
+        if self._connection is None or not self.connected:
+            self.close()
+            self.step = Step.LOGIN
+            login = await self._login(timeout_at)
+            self._connection = await self._open(timeout_at, partial(self._log_in, login))
+            self._lasting_from = self.now() + LASTING
+            self._verified = False
+        if self._verify is not None and not self._verified:
+            waited = await self._wait_while_throttled(timeout_at)
+            try:
+                await self._verify(partial(self._exchange, self._connection, timeout_at=timeout_at + waited))
+            except BaseException:
+                self.close()
+                raise
+            self._verified = True
         return self._connection
 
     async def _open(
@@ -260,6 +278,7 @@ class BrokerLink:
     def _note_loss(self) -> None:
         # Of this end's own closing nothing is left here: `close` forgets the connection first.
         if self._connection is not None and not self.connected and not self.busy:
+            self.lost_at = self.now()
             lasted, self._lasting_from = self.now() >= self._lasting_from, math.inf
             if lasted and self.now() < self.answered_at + LASTING:
                 self._lost()
