@@ -7,7 +7,9 @@ from structlog.testing import capture_logs
 
 from kafka_warden.model import Broker, Source
 from kafka_warden.poller.answers import MOST_LOST, LastAnswers
+from kafka_warden.timer import SOON
 from tests.poller.polling import Polling
+from tests.support.linking import wait_until
 
 ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
 
@@ -138,6 +140,37 @@ def test_a_broker_without_replicas_that_died_is_gone_for_hours(old: Polling, rul
     assert 4 in old.poll().offsets_at
 
 
+def remove(polled: Polling, broker: int) -> None:
+    """Take a broker out of the metadata, and wait until its connection is lost."""
+    link = polled.poller._state.links._links[f"broker {broker}"]
+    polled.brokers.do("remove_brokers", brokers=[broker])
+    wait_until(lambda: not link.connected)
+
+
+def test_a_broker_without_replicas_that_dies_between_two_polls_is_gone(old: Polling) -> None:
+    """It is listed for nine more seconds. Without a poll meanwhile, it is not known whether it ended in order."""
+    remove(old, 4)
+    assert old.poll(after=120.0).brokers[4].gone
+    assert old.poll().brokers[4].gone
+
+
+def test_a_broker_without_replicas_that_hangs_between_two_polls_is_gone(old: Polling) -> None:
+    """One that ends closes its connections. This one keeps its own, until it closes idle ones; or it is cut off."""
+    old.brokers.brokers({"id": 4, "fenced": True})
+    for after in (120.0, 600.0):
+        assert old.poll(after).brokers[4].gone
+    old.brokers.do("disconnect", broker=4)
+    assert old.poll().brokers[4].gone
+
+
+def test_a_broker_that_ends_in_order_during_a_poll_is_gone_for_a_moment(old: Polling) -> None:
+    """It left the metadata before the poll, and closes its connections after it."""
+    old.brokers.brokers({"id": 4, "fenced": True})
+    assert old.poll().brokers[4].gone
+    remove(old, 4)
+    assert 4 not in old.poll().brokers
+
+
 def test_a_broker_that_comes_back_is_not_gone(old: Polling) -> None:
     """Within the hours; and if it leaves in order then, it has left."""
     old.brokers.do("refuse", broker=4)
@@ -146,14 +179,17 @@ def test_a_broker_that_comes_back_is_not_gone(old: Polling) -> None:
     assert old.poll().brokers[4].gone
     old.brokers.brokers({"id": 4})
     assert not old.poll(60.0).brokers[4].gone
-    old.brokers.do("remove_brokers", brokers=[4])
-    assert 4 not in old.poll().brokers
+    remove(old, 4)
+    assert 4 not in old.poll(SOON).brokers
 
 
 def test_a_broker_that_was_removed_leaves_at_once(old: Polling) -> None:
-    """A controlled shutdown takes it out of the metadata first; so does an operator who moves its replicas away."""
-    old.brokers.do("remove_brokers", brokers=[4])
-    assert 4 not in old.poll().brokers
+    """A controlled shutdown takes it out of the metadata first; so does an operator who moves its replicas away.
+
+    The loss of its connection brings the next poll.
+    """
+    remove(old, 4)
+    assert 4 not in old.poll(SOON).brokers
     old.brokers.do("refuse", broker=3)
     old.poll()
     old.brokers.do("remove_brokers", brokers=[3])
@@ -167,8 +203,8 @@ def test_a_hostile_list_of_brokers_that_died_is_limited() -> None:
     answers = LastAnswers()
     for first in range(0, 3000, 1000):
         named = {broker: Broker(broker, "a", 1) for broker in range(first, first + 1000)}
-        answers.update_brokers(named, {}, frozenset())
-        answers.update_brokers({}, {}, frozenset(), named, float(first))
+        answers.update_brokers(named, {}, frozenset(), answers.lost)
+        answers.update_brokers({}, {}, frozenset(), dict.fromkeys(named, float(first)) | answers.lost)
         assert len(answers.brokers) == MOST_LOST
 
 

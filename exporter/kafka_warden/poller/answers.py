@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -33,7 +34,7 @@ LOST_FOR: Final = 6 * 3600.0
 alerts/thresholds.yml). Before Kafka 4.0 nothing shows whether a broker without replicas was removed meanwhile."""
 
 MOST_LOST: Final = 100
-"""Such brokers."""
+"""Brokers without replicas that are shown although the cluster no longer lists them."""
 
 EARLY: Final = 0.9
 """Part of the interval after which a question is due: polls start a little early or late."""
@@ -69,7 +70,7 @@ class LastAnswers:
     rows: Rows | None = None
     columns: Columns = field(default_factory=lambda: Columns.unknown(0))
     brokers: dict[int, Broker] = field(default_factory=dict)
-    _lost: dict[int, float] = field(default_factory=dict)
+    lost: dict[int, float] = field(default_factory=dict)
     """Broker without replicas to when the cluster no longer listed it, although it was not shut down in order."""
     reassignments: Reassignments = field(default_factory=dict)
     quorum: Quorum | None = None
@@ -189,23 +190,19 @@ class LastAnswers:
         active: Mapping[int, Broker],
         fenced: Mapping[int, Broker],
         assigned: frozenset[int],
-        died: Collection[int] = (),
-        clock: float = 0.0,
+        lost: Mapping[int, float] = MappingProxyType({}),
     ) -> list[int]:
-        """Update the known brokers; return those that are dropped: not listed, and without an assigned replica.
+        """Update the known brokers; return those that are dropped: not listed, without an assigned replica, not lost.
 
-        `died`: those that had not answered before the cluster no longer listed them at a monotonic time. They stay for
-        `LOST_FOR`.
+        `lost`: those that are to be shown all the same, with the monotonic time since which they are not listed.
         """
         listed = {**fenced, **active}
-        since = {**dict.fromkeys(died, clock), **self._lost}
         # With a replica it is shown for as long as it has one, and no longer: then it was removed.
         known = assigned.union(listed)
-        lost = [(broker, at) for broker, at in since.items() if broker not in known and clock - at < LOST_FOR]
-        self._lost = dict(lost[-MOST_LOST:])
+        self.lost = dict([(broker, at) for broker, at in lost.items() if broker not in known][-MOST_LOST:])
         missing = {
             broker: replace(self.brokers.get(broker, Broker(broker, "", 0)), fenced=False, gone=True)
-            for broker in assigned.union(self._lost) - listed.keys()
+            for broker in assigned.union(self.lost) - listed.keys()
         }
         dropped = [broker for broker in self.brokers if broker not in listed and broker not in missing]
         self.brokers = dict(sorted({**listed, **missing}.items()))

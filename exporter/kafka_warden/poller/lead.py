@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -11,10 +12,16 @@ from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeQuorumRequest
 from kafka_warden.errors import ProtocolError, SourceError, UnsupportedError
 from kafka_warden.model import NO_BROKER, Broker, Optional, Source
+from kafka_warden.poller.answers import LOST_FOR
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.poller.images import newer
 from kafka_warden.poller.vanished import refuse_vanished
 from kafka_warden.sources.metadata import FENCED_BROKERS, Layout, MetadataQuestion, read_fenced
+
+SHUTDOWN: Final = 5.0
+"""Seconds. A broker that is shut down in order leaves the metadata less than that before or after the end of its
+connections. One that dies is listed for longer: `broker.session.timeout.ms`, 9 s; `zookeeper.session.timeout.ms`, 18 s.
+"""
 
 
 @dataclass(slots=True)
@@ -60,8 +67,8 @@ class Lead:
         others = [link for link in candidates if link is not lead and not link.busy]
         fenced = await self._fenced(lead, others)
         assigned = frozenset(np.unique(layout.broker).tolist())
-        died = self._died(layout) if fenced is None else ()
-        for broker in answers.update_brokers(layout.brokers, fenced or {}, assigned, died, self.context.clock):
+        lost = self._lost(layout) if fenced is None else {}
+        for broker in answers.update_brokers(layout.brokers, fenced or {}, assigned, lost):
             state.forget(broker)
         state.images.keep(state.active)
         if state.lead is not None:
@@ -78,15 +85,27 @@ class Lead:
         if self.context.zookeeper and known is not None and not known.gone:
             self.context.controller = known.id
 
-    def _died(self, layout: Layout) -> Sequence[int]:
-        """Return the brokers that the metadata no longer lists, and that did not answer in the last poll.
+    def _lost(self, layout: Layout) -> dict[int, float]:
+        """Return the brokers that the metadata no longer lists, and since when, unless they were shut down in order.
 
-        One that was shut down in order is no longer listed before it closes its connections.
+        One that is shut down in order closes its connections when it is no longer listed, and is listed no longer than
+        that. One that dies is listed for some seconds more. One that keeps its connections is cut off, or hangs. Where
+        no poll came soon after the end of the connection, it is not known which: then it counts as lost.
         """
-        book, active = self.context.state.book, self.context.state.active
-        return [
-            broker for broker in active if broker not in layout.brokers and book.silent(Source.OFFSETS, str(broker))
-        ]
+        state, clock, answers = self.context.state, self.context.clock, self.context.state.answers
+        lost_at = {id_: state.links.broker(broker).lost_at for id_, broker in answers.brokers.items()}
+        left = {
+            broker: clock
+            for broker in state.active
+            if broker not in layout.brokers
+            and (state.book.silent(Source.OFFSETS, str(broker)) or clock - lost_at[broker] > SHUTDOWN)
+        }
+        before = {
+            broker: at
+            for broker, at in answers.lost.items()
+            if clock - at < LOST_FOR and not at <= lost_at[broker] < at + SHUTDOWN
+        }
+        return before | left
 
     async def _fenced(self, lead: BrokerLink, others: Sequence[BrokerLink]) -> dict[int, Broker] | None:
         """Ask for the fenced brokers. Without an answer they are those of before; `None` where it cannot be known."""
@@ -118,11 +137,7 @@ class Lead:
             state.links.mark_failed(lead, self.context.now())
         elif not state.images.suspected and not state.slow_due.due("compared", clock):
             return
-        others = [
-            id_
-            for id_, broker in state.active.items()
-            if id_ != state.lead and state.links.broker(broker).answered_at >= clock
-        ]
+        others = [id_ for id_ in state.active if id_ != state.lead and id_ in self.context.offsets_at]
         if others:
             state.slow_due.done("compared", clock)
             await self._compare(lead, state.lead, state.images.next(others))
