@@ -4,8 +4,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kafka_warden.model import SIDES, BrokerConfig, Limit, LogDir, Origin, Parameters, ProcessBeans, Side, TopicConfig
-from tests.building import BYTES_PER_OFFSET, Partition, Topics, judge_each, snapshot
+from kafka_warden.derive import Derived
+from kafka_warden.formulas.stuck import STUCK_WAIT
+from kafka_warden.model import (
+    SIDES,
+    Broker,
+    BrokerConfig,
+    Limit,
+    LogDir,
+    Origin,
+    Parameters,
+    ProcessBeans,
+    Side,
+    Source,
+    TopicConfig,
+)
+from tests.building import BYTES_PER_OFFSET, Partition, Topics, answered, judge, judge_each, snapshot
 
 POLLS = range(12)
 INTERVAL = 10.0
@@ -83,6 +97,109 @@ def test_copied_not_completed() -> None:
         return {"t": [Partition(replicas=(1, 4, 2), adding=(2,), removing=(1,), end=END, lag={4: 10}, out=(4,))]}
 
     assert of(judged(topics, in_sync(topics)))[STUCK_FROM:] == ["copied_not_completed"] * (len(POLLS) - STUCK_FROM)
+
+
+REMOVAL: dict[str, Any] = {"replicas": (1, 3), "removing": (1,), "out": (3,), "end": END}
+"""Broker 1 gives its replica away, and leads until that on broker 3 is in sync."""
+
+
+def removal(lag: Callable[[int], int] = lambda _: 400) -> Callable[[int], Topics]:
+    """Only this move, with what broker 3 lacks in each poll."""
+    return lambda poll: {"t": [Partition(**REMOVAL, lag={3: lag(poll)})]}
+
+
+def fenced(_: int) -> dict[str, Any]:
+    """Broker 3 is down."""
+    return {"brokers": {1: Broker(1, "one", 9092), 3: Broker(3, "three", 9092, fenced=True)}}
+
+
+def test_a_move_that_only_removes_replicas_is_a_row_that_copies_nothing() -> None:
+    """0 bytes to copy are known; when the replica that stays will be in sync is not. It has no part in the totals."""
+    adding = Partition(**MOVE, end=END)
+
+    def polled(*partitions: Partition) -> Derived:
+        return judge(*(snapshot({"t": partitions}, clock=INTERVAL * poll) for poll in range(3)))
+
+    alone, both, other = (
+        polled(*which) for which in ([Partition(**REMOVAL)], [adding, Partition(**REMOVAL)], [adding])
+    )
+    (move,) = alone.moves
+    assert (move.broker, move.leader, move.adding) == (3, 1, False)
+    assert (move.remaining_bytes, move.remaining_messages) == (0, 0)
+    assert (move.progress, move.bytes_per_second, move.eta) == (None, None, None)
+    assert (alone.totals.reassigning_partitions, alone.totals.remaining_bytes, alone.totals.eta) == (1, 0, None)
+    assert (both.totals.remaining_bytes, both.totals.eta) == (other.totals.remaining_bytes, other.totals.eta) == (0, 0)
+
+
+def test_a_move_that_only_removes_replicas_is_stuck() -> None:
+    """The cause is that of the replica that stays: down, or out of sync, for the reasons that hold up a copy.
+
+    While it catches up, the move is not stuck.
+    """
+    lost = {"log_dirs": (directory(ONLINE, broker=3), directory(OFFLINE, online=False, broker=3))}
+    blocked = {
+        "broker_configs": dict.fromkeys((1, 3), BrokerConfig(limits=dict.fromkeys(SIDES, Limit(0.0, Origin.BROKER)))),
+        "topic_configs": {"t": TopicConfig("0:1", "0:3")},
+    }
+    cases: list[tuple[Callable[[int], int], Callable[[int], dict[str, Any]], int, str]] = [
+        (lambda _: 400, fenced, AGREED_FROM, "target_down"),
+        (lambda _: 400, lambda _: lost | {"placed": {3: {("t", 0): OFFLINE}}}, AGREED_FROM, "log_dir_offline"),
+        (lambda _: 400, lambda _: blocked, AGREED_FROM, "throttle_blocked"),
+        (lambda _: 400, lambda _: {}, STUCK_FROM, "copied_not_completed"),
+        (lambda poll: 900 - 50 * poll, lambda _: {}, len(POLLS), ""),
+    ]
+    for lag, fields, first, cause in cases:
+        expected = [""] * first + [cause] * (len(POLLS) - first)
+        assert of(judged(removal(lag), fields), broker=3) == expected
+
+
+def test_a_move_that_waits_for_one_that_stays_after_the_new_replica_leads() -> None:
+    """Nothing is left to copy: the row is that of broker 2, which is to stay and is out of sync."""
+    replicas: dict[str, Any] = {
+        "replicas": (1, 2, 3),
+        "leader": 3,
+        "adding": (3,),
+        "removing": (1,),
+        "out": (2,),
+        "end": END,
+    }
+
+    def topics(_: int) -> Topics:
+        return {"t": [Partition(**replicas, lag={2: 400})]}
+
+    def leads(poll: int) -> dict[str, Any]:
+        made = snapshot(topics(poll), clock=INTERVAL * poll).replicas
+        return {"replicas": replace(made, in_isr=made.in_isr | (made.broker == 3))}
+
+    assert judged(topics, leads)[-1] == {("t", 0, 2): "copied_not_completed"}
+
+
+def test_a_move_that_removes_a_replica_out_of_sync_only_has_no_row() -> None:
+    """What it waits for stays and is in sync: the controller ends it, and the replica that goes counts for nothing."""
+    gone = Partition(replicas=(1, 2, 3), removing=(3,), out=(3,), end=END, lag={3: 400})
+    assert not judge(snapshot({"t": [gone]})).moves
+
+
+def lasting(topics: Callable[[int], Topics], fields: Callable[[int], dict[str, Any]], polls: int = 24) -> list[bool]:
+    """Whether the alert counts the only move as stuck, in each poll, apart from its own `for`."""
+    seen = [snapshot(topics(poll), clock=INTERVAL * poll, **fields(poll)) for poll in range(polls)]
+    found = judge_each(*seen, parameters=Parameters(poll_interval=INTERVAL))
+    return [move.lasting for each in found for move in each.moves]
+
+
+def test_a_move_counts_once_it_is_stuck_for_as_long_as_its_alert_waits() -> None:
+    """150 s by itself; at once where it cannot end. Time for which its leader was away does not count."""
+    waited = STUCK_FROM + round(STUCK_WAIT / INTERVAL)
+    assert lasting(lambda _: STANDING, lambda _: {}) == [poll >= waited for poll in range(24)]
+    assert lasting(lambda _: STANDING, lambda _: BLOCKED) == [poll >= AGREED_FROM for poll in range(24)]
+
+    def hung(poll: int) -> dict[str, Any]:
+        down = {(Source.OFFSETS, "1"): replace(answered(), up=poll >= 6)}
+        return {"status": {(Source.OFFSETS, "2"): answered()} | down}
+
+    found = lasting(lambda _: STANDING, hung)
+    assert found[AGREED_FROM:6] == [True] * (6 - AGREED_FROM)
+    assert found[6:] == [poll >= 5 + round(STUCK_WAIT / INTERVAL) for poll in range(6, 24)]
 
 
 def test_a_log_dir_that_is_offline_costs_its_own_replicas_only() -> None:

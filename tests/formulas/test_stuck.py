@@ -14,6 +14,7 @@ from kafka_warden.formulas.stuck import (
     MoveFacts,
     cause,
     fact,
+    has_lasted,
     holding,
     is_settled,
     is_stuck,
@@ -113,6 +114,22 @@ CAUSES: list[tuple[Facts, Cause]] = [
 def test_cause(facts: Facts, expected: Cause) -> None:
     """Each fact alone names its cause; without any, there is just no progress."""
     assert cause(replace(NOTHING, **facts)) is expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "seconds", "never_ends", "expected"),
+    [
+        (Cause.NO_PROGRESS, 149.0, False, False),
+        (Cause.NO_PROGRESS, 150.0, False, True),
+        (Cause.NO_PROGRESS, 0.0, True, True),
+        (Cause.TARGET_DOWN, 149.0, False, False),
+        (Cause.LOG_DIR_FULL, 0.0, False, True),
+        (Cause.NO_LEADER, 0.0, False, True),
+    ],
+)
+def test_has_lasted(cause: Cause, seconds: float, never_ends: bool, expected: bool) -> None:
+    """Others wait as their rule does; those of another alert have nothing to wait for."""
+    assert has_lasted(cause, seconds, never_ends=never_ends) is expected
 
 
 def test_every_cause_has_a_row() -> None:

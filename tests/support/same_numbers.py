@@ -77,6 +77,7 @@ COUNTED: Final = {
 
 WITHOUT: Final = {
     ("Cluster", "topics"): "no metric counts topics",
+    ("Move", "adding"): "a replica that stays and that a move waits for has the same series",
     ("Move", "leader"): "the id of a broker; no series has the leader of a partition as its label",
     ("Replica", "leader"): "the same",
 }

@@ -77,7 +77,7 @@ def _side_plot(row: Row, answers: Answers) -> list[float | None]:
 
 MOVED: Final = ("topic", "partition", "broker")
 COLUMNS: Final[Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str | Shown | tuple[str, ...]]]]] = {
-    "Replicas that are being added": (
+    "Replicas that reassignments add or wait for": (
         "/moves",
         MOVED,
         {

@@ -24,7 +24,7 @@ from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
 from sandbox.monitoring import ALERTS
 from tests import scene
-from tests.building import known
+from tests.building import Partition, known, snapshot
 from tests.poller.polling import INTERVAL, polling
 from tests.support import status_rows
 from tests.support.row_values import differences, rows_of, series_of
@@ -83,6 +83,28 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
     assert not any(denied in each.sentence for each in views_of(hidden).problems.rows)
 
 
+def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:
+    """For 150 s by itself, as the rule demands of each move with a name; page and `/metrics` have one number."""
+
+    def poll(clock: float) -> Snapshot:
+        move = Partition(replicas=(1, 2), adding=(2,), end=1000, lag={2: 400})
+        # Another one begins before the first one has lasted: it is not counted in its place.
+        later = Partition(replicas=(1, 3), adding=(3,) if clock >= 100 else (), out=(3,), end=1000, lag={3: 400})
+        return snapshot({"t": [move, later]}, clock=clock)
+
+    found = [status_rows.page(poll, Parameters(poll_interval=10.0), polls, deny="t") for polls in (18, 19, 28, 29)]
+    assert [known(views_of(page).cluster).stuck_without_row for page in found] == [
+        {},
+        {"no_progress": 1},
+        {"no_progress": 1},
+        {"no_progress": 2},
+    ]
+    assert [differences(views_of(page), page.text)[0] for page in found] == [[]] * 4
+    problems = [{row.kind: row.sentence for row in views_of(page).problems.rows} for page in found]
+    sentences = [None, "1 move stuck: no progress.", "1 move stuck: no progress.", "2 moves stuck: no progress."]
+    assert [each.get("stuck_no_progress") for each in problems] == sentences
+
+
 def without_topics(text: str, names: set[str]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
     """Sum up the samples of some families over topics and partitions."""
     sums: dict[tuple[str, frozenset[tuple[str, str]]], float] = {}
@@ -122,7 +144,7 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
     assert set(notes.THROTTLES) == set(ThrottleProblem)
     assert set(notes.TIERED) == set(TieredProblem)
     for cause in Cause:
-        assert "{" not in notes.cause_of(cause, 1, None)
+        assert "{" not in notes.cause_of(cause, 1, None, adding=True)
     named = {alert for file in SOURCES for alert in re.findall(r'"(Kafka[A-Z]\w+)"', file.read_text())}
     assert len(named) > 15
     assert [alert for alert in named if not (ROOT / "alerts" / "runbooks" / f"{alert}.md").exists()] == []

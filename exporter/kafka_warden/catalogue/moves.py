@@ -7,6 +7,7 @@ from kafka_warden.catalogue.metric import Kind, Labels, Metric, Sample, View, ke
 from kafka_warden.derive.moves.log_dirs import LogDirMove
 from kafka_warden.derive.moves.moves import Move
 from kafka_warden.derive.moves.totals import Totals
+from kafka_warden.formulas.stuck import STUCK_WAIT
 
 MOVE = ("topic", "partition", "broker")
 
@@ -29,13 +30,16 @@ def _labels(move: Move | LogDirMove) -> Labels:
 
 
 def _stuck(view: View) -> Iterator[Sample]:
-    """Name the moves of topics that may have series, and count the others: an alert must not miss them."""
+    """Name the moves of topics that may have series, and count the others: an alert must not miss them.
+
+    No series shows how long one of the others is stuck, so they count once they are stuck for long enough.
+    """
     allowed = _allowed(view)
     hidden = Counter[Labels]()
     for move in view.derived.moves:
         if move.stuck is not None and move.topic in allowed:
             yield (*_labels(move), move.stuck), 1
-        elif move.stuck is not None:
+        elif move.stuck is not None and move.lasting:
             hidden["", "", str(move.broker), move.stuck] += 1
     yield from hidden.items()
 
@@ -80,12 +84,14 @@ MOVES = (
     ),
     _each(
         "reassignment_bytes_remaining",
-        "Bytes that the adding replica lacks (DescribeLogDirs, ListOffsets). KIP-73",
+        "Bytes that the adding replica lacks; 0 where a move only waits for a replica that stays (DescribeLogDirs, "
+        "ListOffsets). KIP-73",
         lambda move: move.remaining_bytes,
     ),
     _each(
         "reassignment_messages_remaining",
-        "Messages that the adding replica lacks (ListOffsets). KIP-73",
+        "Messages that the adding replica lacks; 0 where a move only waits for a replica that stays (ListOffsets). "
+        "KIP-73",
         lambda move: move.remaining_messages,
     ),
     _each(
@@ -112,13 +118,14 @@ MOVES = (
     ),
     _each(
         "reassignment_stalled_seconds",
-        "Seconds since the remaining bytes last reached a new minimum (DescribeLogDirs, ListOffsets)",
+        "Seconds since the bytes that the replica lacks last reached a new minimum (DescribeLogDirs, ListOffsets)",
         lambda move: move.stalled,
     ),
     Metric(
         "reassignment_stuck",
-        "1 while the move is stuck, with the most likely cause. Topic and partition are empty for the number of stuck "
-        "moves of topics without series (all sources; topics.deny; alerts/runbooks)",
+        "1 for each move that is stuck, with the most likely cause. Empty topic and partition: number of stuck moves "
+        f"of topics without series, each counted once it is stuck for {STUCK_WAIT:g} s, or at once if it cannot end by "
+        "itself (all sources; topics.deny; alerts/runbooks)",
         (*MOVE, "cause"),
         _stuck,
     ),

@@ -45,6 +45,18 @@ FACTS: Final = frozenset(
 """Causes that are shown after two polls that agree, without waiting for a lack of progress."""
 
 
+EXPLAINED: Final = frozenset({Cause.LEADER_UNRESPONSIVE, Cause.NO_LEADER})
+"""Causes that another alert reports: KafkaReassignmentStuck leaves such moves out."""
+
+LASTING: Final = frozenset(
+    {Cause.THROTTLE_BLOCKED, Cause.THROTTLE_BELOW_INBOUND, Cause.LOG_DIR_FULL, Cause.TARGET_DISK_TOO_SMALL}
+)
+"""Causes that do not end by themselves: KafkaReassignmentStuck does not wait for such moves to last."""
+
+STUCK_WAIT: Final = 150.0
+"""Seconds for which a move with another cause has to be stuck before the alert counts it, `stuck_wait` of
+alerts/thresholds.yml."""
+
 BLINDING: Final = FACTS - {Cause.THROTTLE_BLOCKED}
 """While one of these facts holds, no ETA is shown."""
 
@@ -54,7 +66,7 @@ class MoveFacts:
     """Facts about a move that does not advance. An unknown fact keeps its default."""
 
     target_answers: bool = True
-    """The adding broker is unfenced, in metadata, and answers."""
+    """The broker of the replica is unfenced, in metadata, and answers."""
     leader_exists: bool = True
     leader_answers: bool = True
     log_dir_online: bool = True
@@ -78,7 +90,7 @@ class MoveFacts:
     throttle_may_lose: bool = True
     """`law.may_lose`: the throttle can be the reason for a verdict of never."""
     adding_in_isr: bool = False
-    """All adding replicas of the partition are in the ISR, and it is still listed as reassigning."""
+    """All adding replicas of the partition, if any, are in the ISR, and it is still listed as reassigning."""
 
 
 def stall_limit(poll_interval: float, window: Window = DEFAULT_WINDOW) -> float:
@@ -119,6 +131,14 @@ def _past(stall: Stall | None, limit: float) -> bool:
 def is_settled(since_change: float, poll_interval: float, window: Window = DEFAULT_WINDOW) -> bool:
     """Whether the last change is 12 s and a poll ago: before that, standing still means nothing. throttle-law.md."""
     return since_change >= window.settling + poll_interval
+
+
+def has_lasted(cause: Cause, seconds: float, *, never_ends: bool) -> bool:
+    """Return whether the alert counts a move that is stuck for so long, apart from the `for` of the alert.
+
+    Prometheus knows that of each move with series of its own. Moves without are counted here.
+    """
+    return never_ends or cause in LASTING | EXPLAINED or seconds >= STUCK_WAIT
 
 
 def cause(facts: MoveFacts) -> Cause:

@@ -36,7 +36,7 @@ def _side(history: History, row: Any) -> Curve | None:
 
 
 def _move_state(row: Any) -> str:
-    return "stuck" if row.cause else "never ends" if row.never_ends else "copying"
+    return "stuck" if row.cause else "never ends" if row.never_ends else "copying" if row.adding else "waiting"
 
 
 _PARTITION: Final = Column("Partition", "topic", NAME, of=_partition)

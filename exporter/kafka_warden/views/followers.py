@@ -11,7 +11,7 @@ from kafka_warden.derive.moves.moves import Move as DerivedMove
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.model import NO_LISTENER, UNKNOWN
 from kafka_warden.views.alerts import of_move, of_replica, runbook, severity
-from kafka_warden.views.notes import cause_of, why_no_eta
+from kafka_warden.views.notes import WAITS, cause_of, why_no_eta
 from kafka_warden.views.rows import Move, Replica, Table
 from kafka_warden.views.tables import MOST
 
@@ -43,13 +43,16 @@ def _move(move: DerivedMove) -> Move:
     stuck = move.stuck
     alert = of_move(stuck=stuck is not None, never_ends=bool(move.never_ends))
     if stuck is not None:
-        sentence: str | None = cause_of(stuck, move.broker, move.leader)
+        sentence: str | None = cause_of(stuck, move.broker, move.leader, adding=move.adding)
+    elif not move.adding and not move.never_ends:
+        sentence = WAITS.format(broker=move.broker)
     else:
         sentence = why_no_eta(known=move.eta is not None, never=move.never_ends)
     return Move(
         topic=move.topic,
         partition=move.partition,
         broker=move.broker,
+        adding=move.adding,
         leader=move.leader,
         remaining_bytes=move.remaining_bytes,
         remaining_messages=move.remaining_messages,

@@ -8,7 +8,7 @@ from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
 
 CAUSES: Final = {
-    Cause.TARGET_DOWN: "Broker {broker}, which receives the replica, does not answer or is fenced.",
+    Cause.TARGET_DOWN: "Broker {broker}, whose replica has to be in sync first, does not answer or is fenced.",
     Cause.LEADER_UNRESPONSIVE: "Broker {leader}, which leads the partition, does not answer.",
     Cause.NO_LEADER: "The partition has no leader to copy from.",
     Cause.LOG_DIR_OFFLINE: "The log directory of the replica on broker {broker} is offline.",
@@ -18,8 +18,8 @@ CAUSES: Final = {
     Cause.AUX_STATE_ERROR: "Broker {broker} cannot read the state of the partition in remote storage.",
     Cause.THROTTLE_BLOCKED: "A throttle of 0 lets nothing through.",
     Cause.THROTTLE_BELOW_INBOUND: "Producers write more than the throttle lets through.",
-    Cause.COPIED_NOT_COMPLETED: "Everything is copied, but the controller does not complete the move. Some versions "
-    "of Kafka wait for replicas that stay: look for one that is out of sync.",
+    Cause.COPIED_NOT_COMPLETED: "Everything is copied, but the controller does not complete the move. Kafka may wait "
+    "for a replica that stays: look for one that is out of sync.",
     Cause.NO_PROGRESS: "Nothing is copied, without a known cause: look at the logs of brokers {leader} and {broker}.",
 }
 
@@ -78,8 +78,14 @@ TIERED: Final = {
 }
 
 
-def cause_of(cause: Cause, broker: int, leader: int | None) -> str:
+WAITS: Final = "Nothing is left to copy. The move ends when the replica on broker {broker}, which stays, is in sync."
+"""Of a move that only removes replicas."""
+
+
+def cause_of(cause: Cause, broker: int, leader: int | None, *, adding: bool) -> str:
     """Return the sentence for a stuck move."""
+    if cause is Cause.COPIED_NOT_COMPLETED and not adding:
+        return WAITS.format(broker=broker)
     return CAUSES[cause].format(broker=broker, leader="without id" if leader is None else leader)
 
 

@@ -98,11 +98,14 @@ class BrokerRow:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A replica that a reassignment adds."""
+    """A replica that a reassignment waits for."""
 
     topic: Name
     partition: Partition
     broker: Broker
+    adding: Annotated[
+        bool, Text("False for a replica that stays: the move copies nothing, and waits until it is in sync")
+    ]
     leader: Annotated[int | None, Text("Id of the broker that it copies from; null without a leader")]
     remaining_bytes: Annotated[float | None, Of("reassignment_bytes_remaining")]
     remaining_messages: Annotated[int | None, Of("reassignment_messages_remaining")]

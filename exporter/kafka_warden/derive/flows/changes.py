@@ -10,7 +10,7 @@ from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.model import SIDES, UNLIMITED
 
 MoveKey = tuple[bytes, str, int, int]
-"""Topic id, topic name, partition, adding broker: a topic that was created again is another move."""
+"""Topic id, topic name, partition, broker of the replica: a topic that was created again is another move."""
 
 
 State = tuple[bool, bool, bool]
@@ -28,7 +28,7 @@ class Change:
 
 
 def move_key(indexed: IndexedSnapshot, row: int) -> MoveKey:
-    """Return the key of an adding replica."""
+    """Return the key of the move that waits for a replica."""
     snapshot = indexed.snapshot
     partition = snapshot.replicas.partition[row]
     topic = int(snapshot.partitions.topic[partition])

@@ -1,4 +1,4 @@
-"""The log directory of each adding replica: whether it is online, and its free space (judgement.md 5)."""
+"""The log directory of each replica that a move waits for: is it online, and its free space (judgement.md 5)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ Place = tuple[int, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Disks:
-    """Log directories of adding replicas. Bytes."""
+    """Log directories of the replicas that moves wait for. Bytes."""
 
     indexed: IndexedSnapshot
     keys: Mapping[int, MoveKey]
-    """Row of each adding replica to its key."""
+    """Row of each replica to the key of its move."""
     remaining: Mapping[int, float | None]
-    """Row of each adding replica to the bytes that it lacks."""
+    """Row of each replica to the bytes that it lacks."""
     _directories: dict[int, list[LogDir]] = field(default_factory=dict)
     _arriving: dict[Place, float] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""Ongoing reassignments: remaining bytes, rate and ETA of each adding replica (judgement.md 5)."""
+"""Ongoing reassignments: remaining bytes, rate and ETA of each replica that they wait for (judgement.md 5)."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from kafka_warden.derive.flows.etas import replica_eta
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey, group_by_flow
 from kafka_warden.derive.followers.lag import Lag
-from kafka_warden.derive.moves.stuck import StuckInputs, StuckMemory, evaluate_stuck
+from kafka_warden.derive.moves.stuck import Stuck, StuckInputs, StuckMemory, evaluate_stuck
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.floor_changes import ThrottledTraffic, follow_floors
 from kafka_warden.derive.throttle.floor_changes import realign as realign_floors
@@ -22,18 +22,20 @@ from kafka_warden.formulas import law, moves
 from kafka_warden.formulas.folds import Minimum, Stall, stall
 from kafka_warden.formulas.moves import Trend
 from kafka_warden.formulas.ops import NUMBERS, as_known
-from kafka_warden.formulas.stuck import Cause
-from kafka_warden.model import NO_LISTENER, UNKNOWN, Floats, Longs, Parameters
+from kafka_warden.formulas.stuck import Cause, has_lasted
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Longs, Parameters
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One adding replica. Bytes, seconds; `None` is unknown."""
+    """One replica that a reassignment waits for. Bytes, seconds; `None` is unknown."""
 
     row: int
     topic: str
     partition: int
     broker: int
+    adding: bool
+    """False if the replica stays: the move copies nothing, and ends when this replica is in sync."""
     leader: int | None
     remaining_bytes: float | None
     remaining_messages: int | None
@@ -43,6 +45,8 @@ class Move:
     never_ends: bool | None
     stalled: float | None
     stuck: Cause | None
+    lasting: bool
+    """It is stuck, and as long as its alert demands (`stuck.has_lasted`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +81,9 @@ def derive_moves(
     memory: MovesMemory,
     parameters: Parameters,
 ) -> tuple[MovesMemory, tuple[Move, ...]]:
-    """Return every adding replica of the latest snapshot as a move."""
-    replicas = indexed.snapshot.replicas
-    rows = np.flatnonzero(replicas.adding & ~indexed.is_leader)
+    """Return every replica that a reassignment of the latest snapshot waits for as a move."""
+    copied = indexed.snapshot.replicas.adding & ~indexed.is_leader
+    rows = np.flatnonzero(copied | _staying_out_of_sync(indexed, copied))
     remaining = {row: as_known(left) for row, left in zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True)}
     tracks: dict[MoveKey, Track] = {}
     stalls: dict[int, Stall | None] = {}
@@ -95,17 +99,32 @@ def derive_moves(
     measured = measure_all(copy_progress, changes, flows)
     flow_of = {row: key for key, group in groups.items() for row in group}
     inputs = StuckInputs(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
-    stuck_memory, stuck = evaluate_stuck(inputs, memory.stuck)
+    stuck = evaluate_stuck(inputs, memory.stuck)
     evaluated = tuple(
         # A move that cannot go on at present has no ETA, unless it is complete.
         replace(move, eta=None, never_ends=None)
-        if stuck_memory.blinded(keys[move.row]) and move.remaining_bytes != 0
+        if stuck.blinded(keys[move.row]) and move.remaining_bytes != 0
         else move
         for move in (
-            _move(indexed, lag, inputs, bytes_in, flow_of[row], row, tracks[keys[row]], stuck) for row in rows.tolist()
+            _move(indexed, lag, inputs, bytes_in, flow_of[row], row, tracks[key], stuck.shown.get(key))
+            if copied[row]
+            else _waiting(indexed, inputs, flow_of[row], row, stuck.shown.get(key))
+            for row, key in keys.items()
         )
     )
-    return MovesMemory(tracks, changes, copy_progress, measured, stuck_memory, traffic), evaluated
+    return MovesMemory(tracks, changes, copy_progress, measured, stuck, traffic), evaluated
+
+
+def _staying_out_of_sync(indexed: IndexedSnapshot, copied: Bools) -> Bools:
+    """(R,) replicas that stay and are not in sync, of partitions whose reassignment copies nothing (any more).
+
+    Kafka completes such a reassignment at once if they are in sync, so it is only listed while it waits for them.
+    """
+    replicas, reassigning = indexed.snapshot.replicas, indexed.snapshot.partitions.reassigning
+    waits = reassigning & (np.bincount(replicas.partition[copied], minlength=len(reassigning)) == 0)
+    staying = ~(replicas.adding | replicas.removing | replicas.in_isr | indexed.is_leader)
+    found: Bools = waits[replicas.partition] & staying
+    return found
 
 
 def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMemory:
@@ -169,29 +188,45 @@ def _move(
     flow: FlowKey,
     row: int,
     track: Track,
-    stuck: Mapping[int, Cause],
+    stuck: Stuck | None,
 ) -> Move:
-    _, topic, number, broker = inputs.keys[row]
     partition = indexed.snapshot.replicas.partition[row]
     remaining, size = inputs.remaining[row], int(indexed.snapshot.replicas.size[row])
-    leader = flow.leader if flow.leader not in {UNKNOWN, NO_LISTENER} else None
     copied = moves.slope(track.times, track.copied)
     messages = int(lag.messages[row])
-    stalled = inputs.stalls[row]
-    return Move(
-        row=row,
-        topic=topic,
-        partition=number,
-        broker=broker,
-        leader=leader,
+    return replace(
+        _waiting(indexed, inputs, flow, row, stuck),
+        adding=True,
         remaining_bytes=remaining,
         remaining_messages=messages if messages != UNKNOWN else None,
         progress=moves.progress(NUMBERS, float(size), remaining) if remaining is not None and size >= 0 else None,
         bytes_per_second=max(copied[0], 0.0) if copied is not None else None,
         eta=_eta(inputs, flow, row, track, float(bytes_in[partition])),
-        never_ends=None if leader is None else inputs.never(flow, remaining),
+    )
+
+
+def _waiting(indexed: IndexedSnapshot, inputs: StuckInputs, flow: FlowKey, row: int, stuck: Stuck | None) -> Move:
+    """Return the move of a replica that stays: nothing is left to copy, and how long it waits is not known."""
+    _, topic, number, broker = inputs.keys[row]
+    leader = flow.leader if flow.leader not in {UNKNOWN, NO_LISTENER} else None
+    never, stalled = None if leader is None else inputs.never(flow, inputs.remaining[row]), inputs.stalls[row]
+    since = None if stuck is None else indexed.snapshot.clock - stuck.since
+    return Move(
+        row=row,
+        topic=topic,
+        partition=number,
+        broker=broker,
+        adding=False,
+        leader=leader,
+        remaining_bytes=0.0,
+        remaining_messages=0,
+        progress=None,
+        bytes_per_second=None,
+        eta=None,
+        never_ends=never,
         stalled=stalled.seconds if stalled is not None else None,
-        stuck=stuck.get(row),
+        stuck=None if stuck is None else stuck.cause,
+        lasting=stuck is not None and since is not None and has_lasted(stuck.cause, since, never_ends=never is True),
     )
 
 

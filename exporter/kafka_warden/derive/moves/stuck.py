@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,14 +34,14 @@ class StuckInputs:
     flows: Mapping[FlowKey, Flow]
     throttles: Throttles
     remaining: Mapping[int, float | None]
-    """Row of each adding replica to the bytes that it lacks."""
+    """Row of each replica that a move waits for to the bytes that it lacks."""
     stalls: Mapping[int, Stall | None]
     groups: Mapping[FlowKey, list[int]]
-    """Rows of the adding replicas by flow."""
+    """The same rows by flow."""
     changes: Mapping[FlowKey, Change]
     measured: Mapping[FlowKey, Measured]
     keys: Mapping[int, MoveKey]
-    """Row of each adding replica to its key, which outlives the row."""
+    """Row to the key of the move, which outlives the row."""
     parameters: Parameters
     _etas: dict[FlowKey, float | None] = field(default_factory=dict)
 
@@ -96,6 +97,14 @@ class Together:
     """Aux state errors of the target at that time, `None` while unknown."""
 
 
+class Stuck(NamedTuple):
+    """The verdict on a move."""
+
+    cause: stuck.Cause
+    since: float
+    """Monotonic seconds: since then it is stuck, for causes that this alert reports."""
+
+
 @dataclass(frozen=True, slots=True)
 class StuckMemory:
     """State from poll to poll."""
@@ -103,35 +112,41 @@ class StuckMemory:
     flows: Mapping[FlowKey, Together] = field(default_factory=dict)
     facts: Mapping[MoveKey, tuple[stuck.Cause | None, int]] = field(default_factory=dict)
     """Move to the first fact that holds, and in how many polls in a row it was the same."""
-    shown: Mapping[MoveKey, stuck.Cause] = field(default_factory=dict)
-    """Stuck move to the cause that is shown."""
+    shown: Mapping[MoveKey, Stuck] = field(default_factory=dict)
+    """Moves that are stuck."""
 
     def blinded(self, key: MoveKey) -> bool:
         """Return whether a fact holds that hides the ETA of a move."""
         return key in self.facts and self.facts[key][0] in stuck.BLINDING
 
 
-def evaluate_stuck(inputs: StuckInputs, memory: StuckMemory) -> tuple[StuckMemory, dict[int, stuck.Cause]]:
-    """Return the row of every stuck adding replica with its cause."""
+def evaluate_stuck(inputs: StuckInputs, memory: StuckMemory) -> StuckMemory:
+    """Find the moves that are stuck, and why."""
     flows, facts = {}, {}
-    found: dict[int, stuck.Cause] = {}
+    found: dict[MoveKey, stuck.Cause] = {}
     waiting, disks = _waiting(inputs), Disks(inputs.indexed, inputs.keys, inputs.remaining)
     for key, rows in inputs.groups.items():
         of_flow = _facts(inputs, key)
         flows[key], stalled = _together(inputs, rows, memory.flows.get(key), of_flow.aux_state_errors)
         of_flow = replace(of_flow, aux_state_errors=_gained(of_flow.aux_state_errors, flows[key].errors))
         for row in rows:
+            move = inputs.keys[row]
             of_replica = _facts_of(inputs, key, row, of_flow, disks, complete=not waiting[row])
-            fact, (before, polls) = stuck.fact(of_replica), memory.facts.get(inputs.keys[row], (None, 0))
+            fact, (before, polls) = stuck.fact(of_replica), memory.facts.get(move, (None, 0))
             polls = polls + 1 if before is fact else 1
-            facts[inputs.keys[row]] = fact, polls
+            facts[move] = fact, polls
             # A replica in sync only waits for the others of its partition.
             done = inputs.indexed.snapshot.replicas.in_isr[row] and waiting[row]
             if not done and _stands_still(inputs, key, row, stalled, len(rows)):
-                found[row] = _kept(memory.shown.get(inputs.keys[row]), stuck.cause(of_replica), of_flow.verdict)
+                found[move] = _kept(memory.shown.get(move), stuck.cause(of_replica), of_flow.verdict)
             elif fact is not None and polls >= AGREEING_POLLS:
-                found[row] = fact
-    return StuckMemory(flows, facts, {inputs.keys[row]: cause for row, cause in found.items()}), found
+                found[move] = fact
+    clock = inputs.indexed.snapshot.clock
+    return StuckMemory(flows, facts, {move: _since(memory.shown.get(move), of, clock) for move, of in found.items()})
+
+
+def _since(before: Stuck | None, cause: stuck.Cause, clock: float) -> Stuck:
+    return Stuck(cause, clock if before is None or cause in stuck.EXPLAINED else before.since)
 
 
 def _together(
@@ -162,9 +177,9 @@ def _waiting(inputs: StuckInputs) -> Bools:
     return waiting
 
 
-def _kept(before: stuck.Cause | None, cause: stuck.Cause, verdict: law.Verdict) -> stuck.Cause:
+def _kept(before: Stuck | None, cause: stuck.Cause, verdict: law.Verdict) -> stuck.Cause:
     """Keep the throttle as the cause while it is unknown: one poll after a restart no inbound rate is known."""
-    was_throttle = before is stuck.Cause.THROTTLE_BELOW_INBOUND
+    was_throttle = before is not None and before.cause is stuck.Cause.THROTTLE_BELOW_INBOUND
     unsure = cause is stuck.Cause.NO_PROGRESS and verdict is law.Verdict.UNKNOWN
     return stuck.Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
 

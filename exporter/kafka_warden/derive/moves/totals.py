@@ -36,8 +36,8 @@ class Totals:
 def derive_totals(
     indexed: IndexedSnapshot, moves: tuple[Move, ...], throttles: Throttles, throttling: Throttling, bytes_in: Floats
 ) -> Totals:
-    """Add the moves up."""
-    snapshot = indexed.snapshot
+    """Add the moves up. Those that copy nothing have no part in any sum."""
+    snapshot, moves = indexed.snapshot, tuple(move for move in moves if move.adding)
     reassigning = int(snapshot.partitions.reassigning.sum())
     ratio = formulas.move_ratio(NUMBERS, float(reassigning), float(len(snapshot.partitions)))
     binding = _bottleneck(throttling) if moves else None

@@ -8,7 +8,7 @@ import numpy as np
 from kafka_warden.derive.flows.changes import Change, MoveKey, State
 from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.moves.moves import MovesMemory, Track
-from kafka_warden.derive.moves.stuck import StuckMemory, Together
+from kafka_warden.derive.moves.stuck import Stuck, StuckMemory, Together
 from kafka_warden.derive.saved.values import Clock, Row, read_minimum, write_minimum
 from kafka_warden.formulas.stuck import Cause
 
@@ -23,6 +23,7 @@ def write_moves(memory: MovesMemory, clock: Clock) -> tuple[list[Row], list[Row]
 def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
     topic_id, topic, partition, broker = key
     fact, polls = moves.stuck.facts.get(key, (None, 0))
+    stuck = moves.stuck.shown.get(key)
     return {
         "topic": topic,
         "topic_id": topic_id.hex(),
@@ -31,7 +32,8 @@ def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
         "least": write_minimum(moves.tracks[key].minimum, clock),
         "fact": fact,
         "fact_polls": polls,
-        "cause": moves.stuck.shown.get(key),
+        "cause": None if stuck is None else stuck.cause,
+        "stuck_at": None if stuck is None else clock.write(stuck.since),
     }
 
 
@@ -71,7 +73,9 @@ def read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> M
             },
             facts={key: (_cause(row["fact"]), int(row["fact_polls"])) for key, row in zip(keys, rows, strict=True)},
             shown={
-                key: cause for key, row in zip(keys, rows, strict=True) if (cause := _cause(row["cause"])) is not None
+                key: Stuck(cause, clock.read(row["stuck_at"]))
+                for key, row in zip(keys, rows, strict=True)
+                if (cause := _cause(row["cause"])) is not None
             },
         ),
     )

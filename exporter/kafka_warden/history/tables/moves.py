@@ -1,4 +1,4 @@
-"""`moves`: one row per replica that a reassignment adds, and per replica that moves to another log directory."""
+"""`moves`: one row per replica that a reassignment waits for, and per replica that moves to another log directory."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +20,7 @@ from kafka_warden.history.tables.entities import (
 from kafka_warden.model import FutureReplica
 
 REASSIGNMENT: Final = "reassignment"
+WAITING: Final = "waiting"
 LOG_DIR: Final = "log_dir"
 
 
@@ -55,6 +56,12 @@ def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
 
+def _kind(moving: Moving) -> str:
+    if moving.raw is not None:
+        return LOG_DIR
+    return REASSIGNMENT if getattr(moving.derived, "adding", True) else WAITING
+
+
 def _raw(name: str, type_: Any, text: str, unit: str = "") -> Column[Any]:
     sources = (f"snapshot.future_replicas[].{name}",)
     text = f"{text}; `log_dir` only"
@@ -63,7 +70,7 @@ def _raw(name: str, type_: Any, text: str, unit: str = "") -> Column[Any]:
 
 def _derived(name: str, type_: Any, text: str, *more: str, unit: str = "") -> Column[Any]:
     sources = (f"derived.moves[].{name}", *(f"derived.throttling.log_dir_moves[].{each}" for each in more))
-    text = text if more else f"{text}; `reassignment` only"
+    text = text if more else f"{text}; not of `log_dir`"
     return column(name, type_, text, sources, lambda _, item: getattr(item.derived, name, None), unit=unit)
 
 
@@ -74,22 +81,22 @@ def _places(name: str) -> tuple[str, ...]:
 
 MOVES: Final = Table(
     "moves",
-    "One row per replica that a reassignment adds, and per replica that moves to another log directory. Empty while "
-    "the reassignments are not known.",
+    "One row per replica that a reassignment adds, per replica that stays and that a reassignment waits for, and per "
+    "replica that moves to another log directory. Empty while the reassignments are not known.",
     ("kind", "topic", "topic_id", "partition", "broker"),
     (
         column(
             "kind",
             STRING,
-            "`reassignment` or `log_dir`",
-            (),
-            lambda _, item: REASSIGNMENT if item.raw is None else LOG_DIR,
+            "`reassignment`, `log_dir`, or `waiting` of a replica that stays and that a reassignment waits for",
+            ("derived.moves[].adding",),
+            lambda _, item: _kind(item),
             role=Role.KEY,
         ),
         column("topic", STRING, "topic name", _places("topic"), role=Role.KEY),
         column("topic_id", OPTIONAL_STRING, "topic id", role=Role.KEY),
         column("partition", INT, "partition number", _places("partition"), role=Role.KEY),
-        column("broker", INT, "id of the broker that receives the replica", _places("broker"), role=Role.KEY),
+        column("broker", INT, "id of the broker of the replica", _places("broker"), role=Role.KEY),
         _raw("log_dir", OPTIONAL_STRING, "path of the new log directory"),
         _raw("size", BIGINT, "size of the log in the new directory", "bytes"),
         _raw("offset_lag", BIGINT, "lag that the broker reports", "messages"),

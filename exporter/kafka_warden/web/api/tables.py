@@ -35,7 +35,7 @@ TABLES: Final = (
     Resource(
         "moves",
         rows.Move,
-        "Replicas that reassignments add: stuck ones, then those that never end, then the latest ETA first",
+        "Replicas that reassignments add or wait for: stuck ones, then those that never end, then the latest ETA first",
         ("topic", "broker", "leader", "cause"),
     ),
     Resource(
