@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from alerts.thresholds import seconds
+from alerts.thresholds import seconds, thresholds
 from sandbox.monitoring import ALERTS
 from sandbox.monitoring_tools import tools
 from tests.support.processes import checked
@@ -177,6 +177,19 @@ def test_every_problem_has_its_alert() -> None:
     shown_only = {"fetch_size", "idle_rate", "copy_quota_below_segment", "client_fetch_quota_above"}
     alerted = set(re.findall(r'problem="(\w+)"', " ".join(rule["expr"] for rule in ALERTING)))
     assert alerted == (set(throttle_problems.Problem) | set(tiered_problems.Problem)) - shown_only
+
+
+def test_the_sidecar_waits_for_moves_without_a_name_as_the_rule_does_for_others() -> None:
+    """The causes and seconds of the rule, and those of the exporter, are alike."""
+    from kafka_warden.formulas import stuck  # noqa: PLC0415  as above
+
+    (wait,) = (seconds(each.value) for each in thresholds() if each.name == "stuck_wait")
+    assert wait == stuck.STUCK_WAIT
+    recorded = {rule["record"]: rule["expr"] for rule in RULES if "record" in rule}
+    (lasting,) = re.findall(r'cause=~"([^"]+)"', recorded["replica:kafka_warden_reassignment_hopeless:max"])
+    assert set(lasting.split("|")) == stuck.LASTING
+    (left_out,) = re.findall(r'cause!~"([^"]+)"', recorded["replica:kafka_warden_reassignment_stuck:max"])
+    assert set(left_out.split("|")) - {stuck.Cause.TARGET_DOWN} == stuck.EXPLAINED
 
 
 def test_every_cause_of_a_stuck_move_is_described() -> None:
