@@ -320,6 +320,12 @@ def test_state_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
     doctor.one("KW-STATE", "cannot be written", "state.path")
 
 
+def test_the_address_of_a_broker_that_leads_to_another_cluster(doctor: ScriptedDoctor) -> None:
+    """The sidecar would refuse its answers."""
+    doctor.brokers.rule(2, "Metadata", changes={"cluster_id": "another"})
+    doctor.one("KW-BROKER", "the address of broker 2, leads to the cluster 'another'", "correct DNS, NAT")
+
+
 def test_a_cluster_that_is_not_that_of_the_state_file(doctor: ScriptedDoctor) -> None:
     """The sidecar would refuse its answers; with other addresses it would not."""
     state = {"cluster_id": "before", "bootstrap": [doctor.brokers.bootstrap.split(",")[0]]}

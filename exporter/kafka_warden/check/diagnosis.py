@@ -5,12 +5,12 @@ Where a failure may mean two things, a second connection without a login decides
 
 import asyncio
 import ssl
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.kerberos import PRINCIPAL, SERVICE, Kerberos
-from kafka_warden.clients.kafka.link import BrokerLink, Step
+from kafka_warden.clients.kafka.link import Ask, BrokerLink, Step
 from kafka_warden.clients.kafka.msk import MskSigner
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
@@ -20,6 +20,7 @@ from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
     ConnectTimeoutError,
+    OtherClusterError,
     ProtocolError,
     RefusedError,
     SourceError,
@@ -65,10 +66,12 @@ class Connector:
     settings: KafkaClientSettings
     within: float
 
-    def link(self, host: str, port: int, *, login: bool = True) -> BrokerLink:
-        """Make a link, without a login if that is wanted."""
+    def link(
+        self, host: str, port: int, *, login: bool = True, verify: Callable[[Ask], Awaitable[None]] | None = None
+    ) -> BrokerLink:
+        """Make a link, without a login if that is wanted. `verify`: as in `BrokerLink`."""
         settings = self.settings if login else replace(self.settings, sasl_mechanism=None, credentials=None)
-        return BrokerLink(self.network, settings, host, port)
+        return BrokerLink(self.network, settings, host, port, verify=verify)
 
     def until(self) -> float:
         """Return the monotonic time at which a question that begins now is given up."""
@@ -99,7 +102,10 @@ class Connector:
             and (offered := await self._mechanisms(link))
         ):
             return _login_wanted(where, offered, tls=self.settings.tls is not None)
-        return Finding(CODES[step], str(fault), LOG)
+        text, fix = str(fault), LOG
+        if isinstance(fault, OtherClusterError):
+            text, _, fix = text.partition("; ")
+        return Finding(CODES[step], text, fix)
 
     async def _unusable(self, link: BrokerLink, fault: SourceError) -> Finding:
         """Name what keeps a connection from speaking Kafka."""

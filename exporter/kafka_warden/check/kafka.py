@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from kafka_warden.check.diagnosis import CODES, Connector, Finding, token_finding
@@ -20,11 +21,11 @@ from kafka_warden.clients.kafka.requests import (
 )
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import Config
-from kafka_warden.errors import AuthorizationError, OtherClusterError, SourceError, StateError, UnsupportedError
+from kafka_warden.errors import AuthorizationError, SourceError, StateError, UnsupportedError
 from kafka_warden.model import Broker, Optional
 from kafka_warden.planning.formatting import in_count
 from kafka_warden.settings.strict import Address
-from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced, shared_addresses
+from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced, shared_addresses, verify_cluster
 from kafka_warden.state import StateFile, watched_cluster
 
 REQUESTS: Final[Mapping[Any, tuple[str, str, Optional]]] = {
@@ -148,9 +149,6 @@ async def _log_in(config: Config, servers: Sequence[Address], connector: Connect
             try:
                 layout = await question.read(link, connector.until())
                 fenced = await _fenced(link, connector)
-            except OtherClusterError as fault:
-                text, _, fix = str(fault).partition("; ")
-                found = Finding("KW-CLUSTER", text, fix)
             except SourceError as fault:
                 found = await connector.diagnose(link, fault)
             else:
@@ -194,7 +192,9 @@ async def _brokers(
         report.error("KW-BROKER", "", text, fix)
 
     async def check(broker: Broker) -> None:
-        link = connector.link(broker.host, broker.port)
+        where = f"{broker.host}:{broker.port}, the address of broker {broker.id},"
+        verify = partial(verify_cluster, lambda: reached.layout.cluster_id, where)
+        link = connector.link(broker.host, broker.port, verify=verify)
         known = failures.get(Address(broker.host, broker.port))
         found = known.finding if known is not None else await connector.try_connection(link)
         if found is None:

@@ -4,14 +4,14 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from kafka_warden.clients.kafka.link import Ask, BrokerLink
+from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import AuthenticationError, SourceError
 from kafka_warden.model import Broker
 from kafka_warden.poller.images import Images
-from kafka_warden.sources.metadata import read_cluster_id, refuse_other_cluster
+from kafka_warden.sources.metadata import verify_cluster
 
 AUTHENTICATION_PAUSE = 60.0
 """Seconds without a further attempt after a refused password, so that no account is locked."""
@@ -147,16 +147,11 @@ class Links:
         if link is None or (link.host, link.port) != (host, port):
             if link is not None:
                 link.close()
-            # A controller does not answer for the metadata.
-            verify = None if key.startswith("controller") else partial(self._verify, key, f"{host}:{port}")
+            where = f"{host}:{port}, the address of {key}," if key.startswith("broker") else f"{host}:{port}"
+            # A name or a NAT may lead to another cluster since the last connection. A controller has no metadata.
+            verify = None if key.startswith("controller") else partial(verify_cluster, self.watched, where)
             link = self._links[key] = BrokerLink(self.network, self.settings, host, port, self.lost, verify)
         return link
-
-    async def _verify(self, key: str, address: str, ask: Ask) -> None:
-        """Refuse a new connection to another cluster. A name, a NAT or a port may lead there since the last one."""
-        if (watched := self.watched()) is not None:
-            where = address if key.startswith("bootstrap") else f"{address}, the address of {key},"
-            refuse_other_cluster(watched, await read_cluster_id(ask), where)
 
     def _close_all(self) -> None:
         for link in self._links.values():

@@ -1,7 +1,7 @@
 """Brokers, topics and replicas: Metadata, and DescribeCluster for fenced brokers."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -117,15 +117,18 @@ def request_metadata() -> Any:
     return MetadataRequest(topics=None, allow_auto_topic_creation=False)
 
 
-async def read_cluster_id(ask: Ask) -> str | None:
-    """Ask for the id of the cluster, and for no topic; `None` where the broker does not know it (before Kafka 0.10.1).
+async def verify_cluster(watched: Callable[[], str | None], address: str, ask: Ask) -> None:
+    """Ask over a new connection for the id of the cluster, and for no topic. Before Kafka 0.10.1 it is not known.
+
+    `watched` returns the cluster that may answer, `None` for any.
 
     Raises:
-        SourceError: the broker did not answer.
+        OtherClusterError: the broker belongs to another cluster.
+        SourceError: it did not answer.
     """
-    reply = await ask(MetadataRequest(topics=[], allow_auto_topic_creation=False))
-    cluster_id: str | None = reply.cluster_id
-    return cluster_id
+    if (wanted := watched()) is not None:
+        reply = await ask(MetadataRequest(topics=[], allow_auto_topic_creation=False))
+        refuse_other_cluster(wanted, reply.cluster_id, address)
 
 
 def refuse_other_cluster(watched: str | None, found: str | None, address: str) -> None:
