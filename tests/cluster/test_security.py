@@ -112,6 +112,36 @@ def test_a_right_that_is_given_later_needs_no_restart(scram: Cluster, tmp_path: 
         scram.admin.revoke("stranger")
 
 
+@pytest.mark.full_kafka
+def test_a_topic_that_is_deleted_with_its_acls_looks_like_a_lost_acl(scram: Cluster, tmp_path: Path) -> None:
+    """Kafka refuses to describe it by name, as it does a hidden topic. With the ACL it is deleted."""
+    of_topics = {
+        name: [("topic", name, right) for right in ("describe", "describe_configs")]
+        for name in ("secured", "short", "brief")
+    }
+    rights = [acl for acls in of_topics.values() for acl in acls]
+    scram.admin.create_topic("short", partitions=1)
+    scram.admin.create_topic("brief", partitions=1)
+    scram.admin.grant("stranger", rights)
+    try:
+        with Sidecar(configuration(scram, "stranger"), tmp_path) as sidecar:
+            sidecar.wait(lambda page: _topics(page) == {*of_topics})
+            scram.admin.delete_topic("brief")
+            page = sidecar.wait(lambda page: _topics(page) == {"secured", "short"})
+            assert page["undescribed_topics"] == 0
+            scram.admin.revoke("stranger", of_topics["short"])
+            scram.admin.delete_topic("short")
+            page = sidecar.wait(lambda page: page["undescribed_topics"] == 1)
+            assert _topics(page) == {"secured"}
+            assert page.up()["metadata", ""]
+    finally:
+        scram.admin.revoke("stranger", rights)
+
+
+def _topics(page: Page) -> set[str]:
+    return {labels["topic"] for labels, _ in page.rows("topic_offline_partitions")}
+
+
 def _wait_for_refusals(sidecar: Sidecar) -> Page:
     """Wait until a stranger knows what it may not ask; it is no failure, in some more polls."""
     sidecar.wait(lambda page: page.not_available().keys() >= REFUSED)
