@@ -6,7 +6,7 @@ from grafana.kit import looks
 from grafana.kit.links import cell
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines
-from grafana.kit.queries import EACH_CLUSTER, FINITE, REPLICA, number, series, total
+from grafana.kit.queries import EACH_CLUSTER, FINITE, NAMED, NOT_NAMED, REPLICA, series, total
 from grafana.kit.tables import Value, rows
 
 CLUSTER: Final = "Cluster"
@@ -35,7 +35,10 @@ def _limit_used(scope: str, by: str) -> str:
     return f"max by ({by}) ({_of(f'{scope}_partitions')}) / ({limit})"
 
 
-STUCK: Final = number(f"{_most('reassignment_stuck', REPLICA)} > 0", "cluster")
+STUCK: Final = total(
+    f"{_most('reassignment_stuck', REPLICA, NAMED)} or {_most('reassignment_stuck', f'{REPLICA}, cause', NOT_NAMED)}",
+    "cluster",
+)
 BROKER_ANSWERS: Final = _most("cluster_reachable")
 CONTROLLER_ANSWERS: Final = _most("controller_reachable")
 OUT_OF_SYNC: Final = _most("broker_out_of_sync_replicas", "broker, state", 'state!="moving"')

@@ -6,14 +6,18 @@ from grafana.kit import looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel
-from grafana.kit.queries import FINITE, REPLICA, busiest, least, most, number, or_zero, rate, total
+from grafana.kit.queries import FINITE, NAMED, NOT_NAMED, REPLICA, busiest, least, most, or_zero, rate, total
 from grafana.kit.tables import Value, rows
 
 NOTHING_MOVES: Final = "nothing moves"
 LATE: Final[looks.Steps] = ((1, "orange"),)
 CAUSE: Final = f"{REPLICA}, cause"
 # Two sidecars may name different causes for a poll: one of the two, so that a replica counts once.
-ONE_CAUSE: Final = f"topk by ({REPLICA}) (1, {most('reassignment_stuck', CAUSE)})"
+# Topics without series have one number for each cause.
+ONE_CAUSE: Final = (
+    f"topk by ({REPLICA}) (1, {most('reassignment_stuck', CAUSE, NAMED)})"
+    f" or {most('reassignment_stuck', CAUSE, NOT_NAMED)}"
+)
 STUCK_ONLY: Final = f" and on ({REPLICA}) {most('reassignment_stuck', REPLICA)} > 0"
 MOVING: Final = {"topic": "Topic", "partition": "Partition", "broker": "To broker"}
 
@@ -51,10 +55,10 @@ OVERVIEW: Final = (
             number_panel(
                 About(
                     "Stuck replicas",
-                    "Adding replicas that have stopped getting closer to their leader.",
+                    "Replicas that moves wait for and that have stopped getting closer to their leader.",
                     runbooks=("KafkaReassignmentStuck",),
                 ),
-                or_zero(number(f"{most('reassignment_stuck', REPLICA)} > 0"), "reassigning_partitions"),
+                or_zero(total(ONE_CAUSE), "reassigning_partitions"),
                 steps=looks.RED_FROM_ONE,
             ),
         ],
@@ -182,11 +186,11 @@ REPLICAS: Final = (
             lines(
                 About(
                     "Stuck, by cause",
-                    "Number of stuck adding replicas, by their cause at that time. Empty while none is stuck.",
+                    "Number of stuck moves, by their cause at that time. Empty while none is stuck.",
                     runbooks=("KafkaReassignmentStuck",),
                     no_value="nothing is stuck",
                 ),
-                [Query(number(f"{ONE_CAUSE} == 1", "cause"), "{{cause}}")],
+                [Query(total(ONE_CAUSE, "cause"), "{{cause}}")],
                 looks.COUNT,
                 stack=True,
             ),

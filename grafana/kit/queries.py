@@ -15,6 +15,10 @@ NARROWED_BY: Final = ("topic", "broker")
 REPLICA: Final = "topic, partition, broker"
 """Labels of a follower."""
 
+NAMED: Final = 'topic!=""'
+NOT_NAMED: Final = 'topic=""'
+"""Numbers of topics without series."""
+
 ONE_CLUSTER: Final = 'cluster="$cluster"'
 EACH_CLUSTER: Final = 'cluster=~"$cluster"'
 """Where several clusters can be chosen."""

@@ -55,7 +55,8 @@ def test_query_names_only_what_is_served(target: Target) -> None:
         assert name in SERVED
         assert {label for label, _, _ in matchers} <= SERVED[name] | FROM_PROMETHEUS
         for label, _, value in matchers:
-            if not value.startswith("$"):
+            # Series without the name of a topic have an empty one.
+            if value and not value.startswith("$"):
                 assert set(value.split("|")) <= VALUES[name, label], (name, label)
 
 

@@ -97,3 +97,37 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_second_sidecar_changes_no_number(complaints: str) -> None:
     """Each query gives the same series with the same values for one sidecar and for two, and works for two unlike."""
     assert complaints == ""
+
+
+def test_stuck_moves_without_a_name_count_with_the_others(tmp_path: Path) -> None:
+    """One has a name; three and two, for two causes, have none. A second sidecar changes no number."""
+    series = (
+        'kafka_warden_reassignment_stuck{{cluster="{}",instance="{}",topic="{}",partition="{}",broker="1",cause="{}"}}'
+    )
+    shown = {("orders", "0", "target_down"): 1, ("", "", "target_down"): 3, ("", "", "no_progress"): 2}
+    asked = [t for t in TARGETS if t.panel in {"Stuck replicas", "Stuck, by cause"} or "by (cluster)" in t.expr]
+    queries = {t.panel: t.filled(cluster=ONE) for t in asked if "reassignment_stuck" in t.expr}
+    by_cause = [
+        {"labels": f'{{cause="{cause}"}}', "value": n} for cause, n in {"target_down": 4, "no_progress": 2}.items()
+    ]
+    expected = {
+        "Stuck replicas": [{"labels": "{}", "value": 6}],
+        "Stuck, by cause": by_cause,
+        "Clusters": [{"labels": f'{{cluster="{ONE}"}}', "value": 6}],
+    }
+    assert queries.keys() == expected.keys()
+    test = {
+        "interval": "1m",
+        "input_series": [
+            {"series": series.format(ONE, instance, *labels), "values": f"{value}x5"}
+            for instance in "ab"
+            for labels, value in shown.items()
+        ],
+        "promql_expr_test": [
+            {"expr": query, "eval_time": "1m", "exp_samples": expected[panel]} for panel, query in queries.items()
+        ],
+    }
+    file = tmp_path / "unnamed.test.yml"
+    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}, sort_keys=False))
+    done = run(tools().promtool, "test", "rules", file)
+    assert done.returncode == 0, done.stdout + done.stderr
