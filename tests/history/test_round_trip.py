@@ -13,6 +13,7 @@ from kafka_warden.history.restore import document_of, parameters_of, snapshot_of
 from kafka_warden.history.tables import polls as polls_table
 from kafka_warden.model import Parameters, Snapshot
 from tests import scene
+from tests.building import Partition, snapshot
 from tests.history.alike import comparable
 from tests.history.anything import histories
 from tests.history.replay import Rows, differences, in_order_of, polls, replay, restarted_polls, rows, scene_polls
@@ -35,6 +36,14 @@ def test_the_scene_has_values_to_compare() -> None:
     assert {"moving", "in_sync"} < set(found["replicas"]["state"])
     assert any(found["replicas"]["out_seconds"])
     assert any(load and load["measured"] for load in found["brokers"]["follower_load"])
+
+
+def test_a_move_that_copies_nothing_is_of_another_kind() -> None:
+    """Jobs that compute rates and outcomes of copies leave it out."""
+    removal, copied = Partition(replicas=(1, 3), removing=(1,), out=(3,)), Partition(replicas=(1, 2), adding=(2,))
+    (poll,) = polls([snapshot({"t": [removal, copied]})], Parameters())
+    found = rows(poll)["moves"]
+    assert list(zip(found["broker"], found["kind"], strict=True)) == [(3, "waiting"), (2, "reassignment")]
 
 
 @settings(max_examples=60)

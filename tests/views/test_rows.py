@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.formulas.stuck import Cause
 from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
-from kafka_warden.model import Parameters, QuotaEntity, Snapshot, TopicConfig
+from kafka_warden.model import Broker, Parameters, QuotaEntity, Snapshot, TopicConfig
 from kafka_warden.page import Page
+from kafka_warden.top.tables import BY_NAME
 from kafka_warden.views import Views, notes, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
@@ -103,6 +105,34 @@ def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:
     problems = [{row.kind: row.sentence for row in views_of(page).problems.rows} for page in found]
     sentences = [None, "1 move stuck: no progress.", "1 move stuck: no progress.", "2 moves stuck: no progress."]
     assert [each.get("stuck_no_progress") for each in problems] == sentences
+
+
+def test_a_move_that_only_removes_replicas_says_what_it_waits_for() -> None:
+    """Not that it copies, or that its bytes are not known; stuck or not, and also if its broker is down."""
+
+    def poll(clock: float, down: bool = False) -> Snapshot:
+        removal = Partition(replicas=(1, 3), removing=(1,), out=(3,), end=1000, lag={3: 400})
+        brokers = {1: Broker(1, "one", 9092), 3: Broker(3, "three", 9092, fenced=down)}
+        return snapshot({"t": [removal]}, clock=clock, brokers=brokers)
+
+    def row(polls: int, *, down: bool = False) -> rows.Move:
+        page = status_rows.page(partial(poll, down=down), Parameters(poll_interval=10.0), polls)
+        assert differences(views_of(page), page.text)[0] == []
+        (move,) = views_of(page).moves.rows
+        return move
+
+    state = next(column for column in BY_NAME["moves"].columns if column.title == "State")
+    waits = "Nothing is left to copy. The move ends when the replica on broker 3, which stays, is in sync."
+    first, hangs, down = row(2), row(6), row(2, down=True)
+    assert [(move.remaining_bytes, move.adding, state.value(move)) for move in (first, hangs, down)] == [
+        (0, False, "waiting"),
+        (0, False, "stuck"),
+        (0, False, "stuck"),
+    ]
+    assert (first.cause, first.sentence) == (None, waits)
+    assert (hangs.cause, hangs.sentence) == ("copied_not_completed", waits)
+    assert down.cause == "target_down"
+    assert known(down.sentence).startswith("Broker 3, whose replica has to be in sync first,")
 
 
 def without_topics(text: str, names: set[str]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:

@@ -58,7 +58,10 @@ class Cluster:
     under_replicated_partitions: Annotated[float | None, Of("under_replicated_partitions")]
     out_of_sync: Annotated[Mapping[str, int], Text("Followers outside the ISR by state, those above 0")]
     reassigning_partitions: Annotated[float | None, Of("reassigning_partitions")]
-    stuck_without_row: Annotated[Mapping[str, int], Text("Stuck moves by cause, of topics without rows: topics.deny")]
+    stuck_without_row: Annotated[
+        Mapping[str, int],
+        Text("Stuck moves by cause, of topics without rows: topics.deny. reassignment_stuck counts the same ones"),
+    ]
     move_ratio: Annotated[float | None, Of("reassignment_move_ratio")]
     remaining_bytes: Annotated[float | None, Of("reassignment_total_bytes_remaining")]
     eta: Annotated[float | None, Of("reassignment_total_eta_seconds")]
