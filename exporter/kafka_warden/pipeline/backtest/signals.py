@@ -155,7 +155,7 @@ _COUNTS: Final[Mapping[str, Condition]] = {
 _MOVES: Final[Mapping[str, Condition]] = {
     "KafkaReassignmentStuck": lambda _: (
         # As in alerts/moves.rules.yml: a leader that is gone or does not answer is another alert.
-        _known(~F.col("stuck").isin(sorted(stuck.EXPLAINED))),
+        _known(~F.col("stuck").isin([cause.value for cause in sorted(stuck.EXPLAINED)])),
         F.col("stalled"),
     )
 }
