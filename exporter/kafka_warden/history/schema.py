@@ -86,7 +86,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "derived.throttles.lists": "parsed from `configs.topic_config`",
     "derived.throttles.held": "computed from `replicas.leader_listed` and `replicas.follower_listed`",
     "derived.moves[].row": "a row number: `moves` has topic, partition and broker",
-    "derived.moves[].lasting": "computed from `moves.stuck` of this and earlier polls",
+    "derived.moves[].lasting": "computed from the column `stuck` of `moves` in this and earlier polls",
 }
 """Paths in a poll that no column holds, and why."""
 
