@@ -50,9 +50,9 @@ def test_a_listener_is_rolled_out(
         _add_listener(cluster, 3, ports.reserve())
         cluster.wait_in_sync()
         cluster.admin.elect_preferred()
-        page = sidecar.wait(lambda page: _states(page)["3"] == "active" and not page.down())
+        page = sidecar.wait(lambda page: page.brokers("broker_sum_replica_lag_messages") == {1: 0, 2: 0, 3: 0})
         assert (page["offline_partitions"], page["unknown_leader_partitions"]) == (0, 0)
-        assert page.brokers("broker_sum_replica_lag_messages") == {1: 0, 2: 0, 3: 0}
+        assert (_states(page)["3"], page.down()) == ("active", set())
 
 
 def _add_listener(cluster: Cluster, node: int, port: int) -> str:
