@@ -195,7 +195,7 @@ class LogDir:
 def for_new_replicas(directories: Iterable[LogDir]) -> list[LogDir]:
     """Return which log directories of a broker may get a new replica of its choice; none if all are offline.
 
-    If all that are online are cordoned, the broker uses one of them all the same. No new replica should get there:
+    If all that are online are cordoned, the broker uses one of them. No new replica should get there:
     Kafka places none on such a broker, and from 4.4 on it refuses assignments that name it (KAFKA-20832).
     """
     online = [directory for directory in directories if directory.online]

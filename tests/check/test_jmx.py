@@ -141,6 +141,15 @@ def test_rules_that_leave_beans_out(doctor: ScriptedDoctor, kind: str, page: str
         doctor.one("KW-JMX", missing, "docs/agents.md", result="warning")
 
 
+@pytest.mark.parametrize(("page", "named"), [(BYTES + FETCHERS + STATE, True), (STATE + THROTTLES, False)])
+def test_an_agent_of_a_broker_without_the_reporter(doctor: ScriptedDoctor, page: str, *, named: bool) -> None:
+    """No rule helps where the process has no beans of Kafka's own metrics."""
+    with answering({"/metrics": page.encode()}) as (url, _):
+        doctor.config["jmx"] = {"source": "http", "brokers": {1: url.removeprefix("http://")}}
+        doctor.one("KW-JMX", "none of", "metric.reporters" if named else "docs/agents.md", result="warning")
+        assert ("JmxReporter" in doctor.wrong()["KW-JMX"]) == named
+
+
 def test_beans_that_need_not_be_there(doctor: ScriptedDoctor) -> None:
     """No follower fetches from broker 3, nothing is in remote storage, and no client has a quota."""
     with ExitStack() as stack:

@@ -50,6 +50,17 @@ def test_a_topic_with_a_problem_does_not_vanish_with_its_right(polled: Polling, 
     assert polled.status(Source.METADATA).up
 
 
+@pytest.mark.parametrize("capped", [False, True])
+def test_a_topic_under_min_isr_with_all_replicas_in_sync(
+    polled: Polling, monkeypatch: pytest.MonkeyPatch, *, capped: bool
+) -> None:
+    """Before 3.7 its leader needs more replicas than there are, and refuses writes: an alert fires."""
+    add(polled, config={"min.insync.replicas": "3"})
+    monkeypatch.setattr("kafka_warden.poller.vanished.is_capped", lambda _: capped)
+    polled.brokers.topic("lost", [[1, 2]], listed=False)
+    assert ("lost" not in polled.poll().topics) == capped
+
+
 def test_topics_without_a_problem_are_counted(polled: Polling) -> None:
     """The others are shown, one warning names one, and it stays so until they are back."""
     add(polled)

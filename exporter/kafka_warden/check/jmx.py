@@ -138,7 +138,12 @@ def _report_groups(source: str, target: JmxTarget, answer: RawBeans, report: Rep
     ]
     missing += [each.name for each in clients if each.pattern in answer.unreadable]
     if missing:
-        fix = "put rules for them before the others (docs/agents.md)" if agent else "let the user read these beans"
+        fix = "let the user read these beans"
+        if agent:
+            fix = "put rules for them before the others (docs/agents.md)"
+            own = {group.name for group in groups if group.own}
+            if own and own.issubset(missing):
+                fix += "; if they are there, add JmxReporter to metric.reporters of that process"
         report.warning("KW-JMX", subject, f"{text}, none of: {', '.join(missing)}", fix)
     else:
         report.ok("KW-JMX", subject, text)

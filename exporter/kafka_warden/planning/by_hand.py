@@ -26,7 +26,7 @@ class ByHand:
     lists: Mapping[str, Mapping[Side, str]]
     """Of all topics that move."""
     down: tuple[int, ...]
-    """Brokers that the tool would ask in vain."""
+    """Brokers that the tool would ask, and that do not answer."""
     long: tuple[str, ...]
     """Topics with a list that the tool cannot write."""
 

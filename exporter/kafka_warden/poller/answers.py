@@ -194,7 +194,7 @@ class LastAnswers:
     ) -> list[int]:
         """Update the known brokers; return those that are dropped: not listed, without an assigned replica, not lost.
 
-        `lost`: those that are to be shown all the same, with the monotonic time since which they are not listed.
+        `lost`: those that are still to be shown, with the monotonic time since which they are not listed.
         """
         listed = {**fenced, **active}
         # With a replica it is shown for as long as it has one, and no longer: then it was removed.

@@ -71,9 +71,12 @@ class Images:
 
         `readers`: the brokers that are to follow the active controller.
         """
-        times = {replica.node: replica.last_caught_up_time for replica in quorum.replicas} if quorum is not None else {}
-        now = times.get(quorum.leader) if quorum is not None else None
-        if now is None:
+        times: dict[int, float] = {}
+        for replica in quorum.replicas if quorum is not None else ():
+            # A node whose directory was replaced is listed twice until the controller drops the old one.
+            if (at := replica.last_caught_up_time) is not None:
+                times[replica.node] = max(at, times.get(replica.node, at))
+        if quorum is None or (now := times.get(quorum.leader)) is None:
             return
         before, self._caught_up, self._as_of = self._caught_up, {}, clock
         for broker in brokers:
@@ -110,4 +113,6 @@ def newer(first: Layout, second: Layout, brokers: tuple[int, int]) -> int:
     rows = match_partitions(first.keys(), second.keys())
     both = rows != UNKNOWN
     ahead = int(np.sign(second.leader_epoch[both] - first.leader_epoch[rows[both]]).sum())
-    return int(np.sign(ahead or (brokers[0] not in second.brokers) - (brokers[1] not in first.brokers)))
+    if not ahead:
+        ahead = (brokers[0] not in second.brokers) - (brokers[1] not in first.brokers)
+    return (ahead > 0) - (ahead < 0)

@@ -226,7 +226,7 @@ class Poller:
             return None if self._last is None else replace(self._last, status=status)
         oldest = clock - SHOWN_FOR * interval
         slow = clock - SHOWN_FOR * max(interval, self._settings.slow, self._settings.log_dirs)
-        # Old reassignments mark replicas all the same: an adding replica did not fall out of the ISR.
+        # Old reassignments mark replicas, too: an adding replica did not fall out of the ISR.
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
         ends = in_order(layout, rows, asked.ends, asked.followers_at, asked.leaders_asked_at)
         quorum = answers.quorum if answers.answered_since(Source.QUORUM, oldest) else None

@@ -16,6 +16,8 @@ import structlog
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AuthorizationError, SourceError
+from kafka_warden.formulas.min_isr import effective, is_capped
+from kafka_warden.model import Bools
 from kafka_warden.poller.answers import LOST_FOR, LastAnswers
 from kafka_warden.poller.asking import PollContext, watched_replicas
 from kafka_warden.sources.metadata import Layout, topic_errors
@@ -80,10 +82,27 @@ async def _refused(context: PollContext, layout: Layout, link: BrokerLink) -> se
 
 
 def _troubled(answers: LastAnswers) -> set[str]:
-    """Return the topics that last had a partition without a leader, a replica out of sync, a move or a throttle."""
+    """Return the topics that last had a problem.
+
+    A partition without a leader or under min ISR, a replica out of sync, a move or a throttle.
+    """
     layout = answers.layout
     if layout is None:
         return set()
     replicas = ~layout.in_isr | layout.offline | watched_replicas(layout, answers)
-    partitions = np.concatenate([layout.partition[replicas], np.flatnonzero(layout.leader < 0)])
+    partitions = np.concatenate(
+        [layout.partition[replicas], np.flatnonzero((layout.leader < 0) | _under(answers, layout))]
+    )
     return {layout.topics[index] for index in np.unique(layout.topic[partitions]).tolist()}
+
+
+def _under(answers: LastAnswers, layout: Layout) -> Bools:
+    """Return which partitions have fewer replicas in sync than their leader needs (P,): before 3.7 even all of them."""
+    configs = (answers.topic_configs.get(name) for name in layout.topics)
+    least = np.array([1 if config is None else config.min_insync_replicas for config in configs], np.int64)
+    assigned, in_sync = (
+        np.bincount(rows, minlength=len(layout.leader)) for rows in (layout.partition, layout.partition[layout.in_isr])
+    )
+    needed = effective(least[layout.topic], assigned, is_capped(answers.kafka_version))
+    under: Bools = in_sync < needed
+    return under
