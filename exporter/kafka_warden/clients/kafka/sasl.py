@@ -52,7 +52,7 @@ class Credentials:
         ignored = jaas.unknown((*_OPTIONS, _DELEGATED) if scram else _OPTIONS)
         for option in _OPTIONS:
             if not jaas.text(option):
-                raise SecretError(f"{NAME}: {option} is missing")
+                raise SecretError(f'{NAME}: {option} is missing; write {option}="..." before the ;')
         delegated = scram and jaas.text(_DELEGATED).lower() == "true"
         return UserLogin(jaas.text("username"), jaas.options["password"], delegated), ignored
 
