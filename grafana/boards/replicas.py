@@ -19,6 +19,13 @@ OUT_OF_SYNC: Final = least("replica_out_of_sync_seconds", REPLICA)
 THESE_ONLY: Final = f" and on ({REPLICA}) {OUT_OF_SYNC}"
 WITH_STATE: Final = f"{OUT_OF_SYNC} * on ({REPLICA}) group_left (state) {STATE} or on ({REPLICA}) {OUT_OF_SYNC}"
 
+_SHOWN: Final = ("active", "unanswering", "shutting_down", "fenced", "gone", "no_listener")
+IN_STATE: Final = [
+    f"({shown} == 1) * {value}"
+    for value, shown in enumerate(most("broker_state", "broker", f'state="{name}"') for name in _SHOWN)
+]
+OLD_METADATA: Final = f"{len(_SHOWN)} + 0 * ({least('broker_metadata_stale_seconds', 'broker')} > 0)"
+
 SAFETY: Final = (
     Line(
         4,
@@ -257,25 +264,7 @@ BROKERS: Final = (
                     runbooks=("KafkaBrokerUnreachable", "KafkaBrokerFenced", "KafkaBrokerMetadataStale"),
                 ),
                 Query(
-                    " or ".join(
-                        (
-                            f"6 + 0 * ({least('broker_metadata_stale_seconds', 'broker')} > 0)",
-                            *(
-                                f"({most('broker_state', 'broker', _state)} == 1) * {value}"
-                                for value, _state in enumerate(
-                                    f'state="{name}"'
-                                    for name in (
-                                        "active",
-                                        "unanswering",
-                                        "shutting_down",
-                                        "fenced",
-                                        "gone",
-                                        "no_listener",
-                                    )
-                                )
-                            ),
-                        )
-                    ),
+                    " or ".join([OLD_METADATA, *IN_STATE]),
                     "broker {{broker}}",
                 ),
                 looks.named(

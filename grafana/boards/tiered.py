@@ -19,6 +19,11 @@ FETCH_HELD_BACK: Final = 'problem="fetch_held_back"'
 NOT_USED: Final = "no topic has remote storage"
 STALLED: Final[looks.Steps] = ((600, "orange"),)
 
+
+def _limit(title: str, name: str, by: str, unit: str) -> Value:
+    return Value(title, most(name, by), unit, mappings=[looks.UNLIMITED])
+
+
 NOW: Final = (
     Line(
         4,
@@ -149,18 +154,8 @@ QUOTAS: Final = (
                 About("Quotas in effect", "Quotas of every broker with tiered storage.", no_value=NOT_USED),
                 {"broker": "Broker"},
                 [
-                    Value(
-                        "Copies",
-                        most("remote_copy_quota_bytes_per_second", "broker"),
-                        looks.BYTES_PER_SECOND,
-                        mappings=[looks.UNLIMITED],
-                    ),
-                    Value(
-                        "Reads",
-                        most("remote_fetch_quota_bytes_per_second", "broker"),
-                        looks.BYTES_PER_SECOND,
-                        mappings=[looks.UNLIMITED],
-                    ),
+                    _limit("Copies", "remote_copy_quota_bytes_per_second", "broker", looks.BYTES_PER_SECOND),
+                    _limit("Reads", "remote_fetch_quota_bytes_per_second", "broker", looks.BYTES_PER_SECOND),
                 ],
             ),
         ],
@@ -215,18 +210,8 @@ BEHIND: Final = (
                 ),
                 {"topic": "Topic"},
                 [
-                    Value(
-                        "Time",
-                        most("topic_remote_copy_allowed_lag_seconds", "topic"),
-                        looks.SECONDS,
-                        mappings=[looks.UNLIMITED],
-                    ),
-                    Value(
-                        "Bytes",
-                        most("topic_remote_copy_allowed_lag_bytes", "topic"),
-                        looks.BYTES,
-                        mappings=[looks.UNLIMITED],
-                    ),
+                    _limit("Time", "topic_remote_copy_allowed_lag_seconds", "topic", looks.SECONDS),
+                    _limit("Bytes", "topic_remote_copy_allowed_lag_bytes", "topic", looks.BYTES),
                 ],
             ),
             lines(
