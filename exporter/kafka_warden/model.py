@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+import numpy as np
+
 from kafka_warden.formulas import ops
 from kafka_warden.formulas.rows import Keys
 
@@ -271,6 +273,12 @@ class TopicConfig:
     remote_copy_lag_bytes: float = 0.0
     """`remote.copy.lag.bytes`: bytes behind a closed segment at which it is copied, whatever its age; as above."""
     min_insync_replicas: int = 1
+
+
+def min_insync_replicas(topics: Iterable[str], configs: Mapping[str, TopicConfig]) -> Longs:
+    """Return what each topic is configured to need (T,); 1 where that is unknown."""
+    found = map(configs.get, topics)
+    return np.array([1 if config is None else config.min_insync_replicas for config in found], np.int64)
 
 
 def skips_tiered(topic: TopicConfig | None, broker: BrokerConfig | None) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.limits import counted_rows
 from kafka_warden.formulas.min_isr import effective, is_capped
-from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, BrokerState, Longs, Snapshot, Source
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, BrokerState, Longs, Snapshot, Source, min_insync_replicas
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,7 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
 def _min_isr(indexed: IndexedSnapshot, assigned: Longs) -> Longs:
     """Return what the leader of each partition needs (P,); 1 where min.insync.replicas is unknown."""
     snapshot, partitions = indexed.snapshot, indexed.snapshot.partitions
-    configs = (snapshot.topic_configs.get(name) for name in snapshot.topics)
-    by_topic = np.array([1 if config is None else config.min_insync_replicas for config in configs], np.int64)
+    by_topic = min_insync_replicas(snapshot.topics, snapshot.topic_configs)
     # In an upgrade each leader follows the rule of its own release. Index -1: partitions without a leader.
     releases = [*map(snapshot.kafka_version_of, indexed.brokers.tolist()), None]
     capped = np.array([is_capped(release) for release in releases])

@@ -17,7 +17,7 @@ import structlog
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AuthorizationError, SourceError
 from kafka_warden.formulas.min_isr import effective, is_capped
-from kafka_warden.model import Bools
+from kafka_warden.model import Bools, min_insync_replicas
 from kafka_warden.poller.answers import LOST_FOR, LastAnswers
 from kafka_warden.poller.asking import PollContext, watched_replicas
 from kafka_warden.sources.metadata import Layout, topic_errors
@@ -98,8 +98,7 @@ def _troubled(answers: LastAnswers) -> set[str]:
 
 def _under(answers: LastAnswers, layout: Layout) -> Bools:
     """Return which partitions have fewer replicas in sync than their leader needs (P,): before 3.7 even all of them."""
-    configs = (answers.topic_configs.get(name) for name in layout.topics)
-    least = np.array([1 if config is None else config.min_insync_replicas for config in configs], np.int64)
+    least = min_insync_replicas(layout.topics, answers.topic_configs)
     assigned, in_sync = (
         np.bincount(rows, minlength=len(layout.leader)) for rows in (layout.partition, layout.partition[layout.in_isr])
     )
