@@ -211,10 +211,10 @@ def test_a_hostile_list_of_brokers_that_died_is_limited() -> None:
 def test_nothing_is_kept_of_a_broker_that_left() -> None:
     """A hostile broker may name a thousand others in each poll."""
     answers, questions = LastAnswers(), [(Source.LOG_DIRS, 3), (Source.CONFIGS, 3)]
-    answers.update_brokers({3: Broker(3, "a", 1)}, {}, frozenset())
+    answers.update_brokers({3: Broker(3, "a", 1)}, {}, frozenset(), {})
     for question in questions:
         answers.mark_answered(question, 10.0)
-    answers.update_brokers({4: Broker(4, "a", 1)}, {}, frozenset())
+    answers.update_brokers({4: Broker(4, "a", 1)}, {}, frozenset(), {})
     assert [answers.answered_since(question, 0.0) for question in questions] == [False, False]
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -190,7 +189,7 @@ class LastAnswers:
         active: Mapping[int, Broker],
         fenced: Mapping[int, Broker],
         assigned: frozenset[int],
-        lost: Mapping[int, float] = MappingProxyType({}),
+        lost: Mapping[int, float],
     ) -> list[int]:
         """Update the known brokers; return those that are dropped: not listed, without an assigned replica, not lost.
 

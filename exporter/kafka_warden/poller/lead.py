@@ -88,9 +88,9 @@ class Lead:
     def _lost(self, layout: Layout) -> dict[int, float]:
         """Return the brokers that the metadata no longer lists, and since when, unless they were shut down in order.
 
-        One that is shut down in order closes its connections when it is no longer listed, and is listed no longer than
-        that. One that dies is listed for some seconds more. One that keeps its connections is cut off, or hangs. Where
-        no poll came soon after the end of the connection, it is not known which: then it counts as lost.
+        A shutdown in order ends the connection and the listing at about the same time. A broker that dies is listed for
+        some seconds after the end of its connection. One that is cut off or hangs keeps its connection. If no poll came
+        soon after the end of the connection, it is not known which happened: the broker then counts as lost.
         """
         state, clock, answers = self.context.state, self.context.clock, self.context.state.answers
         lost_at = {id_: state.links.broker(broker).lost_at for id_, broker in answers.brokers.items()}
