@@ -3,12 +3,11 @@
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from typing import Final
 
 import yaml
 
-FILE: Final = Path(__file__).parent / "thresholds.yml"
 DURATION: Final = "duration"
 SECONDS: Final = "seconds"
 UNITS: Final = (DURATION, SECONDS, "bytes", "ratio", "per second")
@@ -35,7 +34,7 @@ class Threshold:
     reason: str
 
     def at(self, scale: float, floor: float) -> str:
-        """The text that a rule has at this scale of time; see `alerts.render.rules`."""
+        """The text that a rule has at this scale of time; see `kafka_warden.rules.render`."""
         if scale == 1 or self.unit not in {DURATION, SECONDS}:
             return self.value
         original = seconds(self.value) if self.unit == DURATION else float(self.value)
@@ -51,7 +50,7 @@ class Threshold:
 @cache
 def thresholds() -> tuple[Threshold, ...]:
     """Every threshold, in the order of the file."""
-    rows = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    rows = yaml.safe_load(resources.files(__package__).joinpath("thresholds.yml").read_text(encoding="utf-8"))
     return tuple(
         Threshold(row["name"], str(row["value"]), row["unit"], " ".join(row["reason"].split())) for row in rows
     )
