@@ -7,7 +7,8 @@ thresholds in seconds. Nothing else changes.
 from collections.abc import Sequence
 from pathlib import Path
 
-from alerts.render import TEMPLATES, rules
+from alerts.render import rules
+from kafka_warden.rules.render import TEMPLATES
 
 
 def shorten_files(files: Sequence[Path], directory: Path, scale: float, floor: float) -> list[Path]:
