@@ -141,9 +141,11 @@ ROOMS: dict[str, set[str]] = {
     | CLOCK
     | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading", "tables", "widgets")},
     "kafka_warden.top": {"kafka_warden"},
+    "kafka_warden.rules.command": {"kafka_warden"},
+    "kafka_warden.rules": OPEN | SETTINGS | {"kafka_warden.config.values"},
     "kafka_warden.cli": {"kafka_warden"},
 }
-"""Room to what it may import besides itself; only app, plan, check, top and cli wire, and a command in the pipeline."""
+"""Room to what it may import besides itself; only app, cli and the commands wire."""
 
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"kafka_warden.timer"},
@@ -159,7 +161,7 @@ LIBRARIES: dict[str, set[str]] = {
     "gssapi": {"kafka_warden.clients.kafka.kerberos"},
     "h11": {"kafka_warden.web.http1"},
     "hypercorn": {"kafka_warden.web"},
-    "jinja2": {"kafka_warden.web.status"},
+    "jinja2": {"kafka_warden.rules", "kafka_warden.web.status"},
     "markdown_it": {"kafka_warden.web.status"},
     "jmxquery": {"kafka_warden.check.jmxquery_beans"},
     "jpype": {"kafka_warden.clients.jmx"},
@@ -177,7 +179,7 @@ LIBRARIES: dict[str, set[str]] = {
         for room in ("app", "cycle", "history", "log", "pace", "poller", "reload", "state", "timer", "web")
     },
     "textual": {"kafka_warden.top.screen", "kafka_warden.top.widgets"},
-    "yaml": {"kafka_warden.config", "kafka_warden.settings"},
+    "yaml": {"kafka_warden.config", "kafka_warden.rules", "kafka_warden.settings"},
 }
 """Library to the rooms that may import it."""
 
