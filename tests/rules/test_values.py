@@ -79,16 +79,27 @@ def test_what_is_not_set_stays(file: Path, text: str) -> None:
             "thresholds.copy_overdue: expected a number above 0, bytes, without a unit, such as 1073741824, got '1GB'",
         ),
         ("thresholds: {errors_rate: -1}", "thresholds.errors_rate: expected a number above 0, per second"),
-        ("thresholds: {offline_for: }", "thresholds.offline_for: expected a duration in whole numbers with units, such"),
+        (
+            "thresholds: {offline_for: }",
+            "thresholds.offline_for: expected a duration in whole numbers with units, such",
+        ),
         ("thresholds: {disk_recent: 1h}", "thresholds.disk_recent_seconds: expected 3600, the seconds of disk_recent"),
         ("thresholds: {page_age: 100}", "thresholds.bridged_age: expected 300, the seconds of page_age and answered"),
         ("thresholds: {disk_full: 0.98}", "thresholds.disk_full: expected less than disk_critical"),
-        ("severity: {KafkaReplicaOutOfSync: info}", "severity.KafkaReplicaOutOfSync: unknown alert; did you mean Kafka"),
-        ("severity: {KafkaLogDirOffline: page}", "severity.KafkaLogDirOffline: expected one of info, warning, critical"),
+        (
+            "severity: {KafkaReplicaOutOfSync: info}",
+            "severity.KafkaReplicaOutOfSync: unknown alert; did you mean Kafka",
+        ),
+        (
+            "severity: {KafkaLogDirOffline: page}",
+            "severity.KafkaLogDirOffline: expected one of info, warning, critical",
+        ),
         (
             "severity: {KafkaLogDirFilling: info}",
-            "severity.KafkaLogDirFilling: it has the severities warning and critical; disabled takes "
-            "KafkaLogDirFilling/critical",
+            (
+                "severity.KafkaLogDirFilling: it has the severities warning and critical; disabled takes "
+                "KafkaLogDirFilling/critical"
+            ),
         ),
         ("disabled: KafkaWardenDown", "disabled: expected a list of alerts, such as [KafkaWardenHistoryLost]"),
         ("disabled: [KafkaWardenDwn]", "disabled: unknown alert KafkaWardenDwn; did you mean KafkaWardenDown?"),
