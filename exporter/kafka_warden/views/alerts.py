@@ -50,7 +50,7 @@ LOG_DIR_FILLING: Final = Alert("KafkaLogDirFilling", WARNING)
 LOG_DIR_FULL: Final = Alert("KafkaLogDirFilling", CRITICAL)
 FILLING_ABOVE: Final = 0.9
 FULL_ABOVE: Final = 0.97
-"""Used shares of a volume, `disk_full` and `disk_critical` of thresholds.yml. What will be full soon is known to
+"""Used shares of a volume, `disk_full` and `disk_critical` of rules/thresholds.yml. What will be full soon is known to
 Prometheus only."""
 MUTATIONS: Final = named("KafkaControllerMutationThrottled")
 OFFLINE: Final = named("KafkaPartitionOffline")
