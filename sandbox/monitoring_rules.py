@@ -1,7 +1,7 @@
 """Alert rules with shorter durations, for the demo and for tests that want a real Prometheus to fire.
 
-The templates of `alerts/` are rendered with shorter durations: `for`, `keep_firing_for`, ranges in expressions, and the
-thresholds in seconds. Nothing else changes.
+The templates of `kafka_warden.rules` are rendered with shorter durations: `for`, `keep_firing_for`, ranges in
+expressions, and the thresholds in seconds. Nothing else changes.
 """
 
 from collections.abc import Sequence

@@ -8,12 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.monitoring import ALERTS
-from tests.support.rules import alerting_rules
 
-ALL_PAGES: Final = sorted((ALERTS / "runbooks").glob("*.md"))
-_ALERTS: Final = {rule["alert"] for rule in alerting_rules()}
-PAGES: Final = [page for page in ALL_PAGES if page.stem in _ALERTS]
-"""The others are for links to alerts that have another name now."""
+PAGES: Final = sorted((ALERTS / "runbooks").glob("*.md"))
 LOOKS: Final = (
     r"kafka-(broker-api-versions|log-dirs|metadata-quorum)\.sh",
     r"kafka-(configs|consumer-groups|topics)\.sh .*--(describe|list)\b",

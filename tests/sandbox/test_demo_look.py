@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from alerts.thresholds import seconds
+from kafka_warden.rules.thresholds import seconds
 from sandbox.demo_archive import QUERIES
 from sandbox.demo_folder import DATA, DESCRIPTION, Run
 from tests.sandbox.demo_looking import LAST_LINE, Looking
