@@ -11,7 +11,16 @@ from typing import Final
 
 from prometheus_client import REGISTRY
 
-from docs import alert_rules, catalogue, history_schema, how_it_knows, pipeline_marts, pipeline_sql, versions, worked_examples
+from docs import (
+    alert_rules,
+    catalogue,
+    history_schema,
+    how_it_knows,
+    pipeline_marts,
+    pipeline_sql,
+    versions,
+    worked_examples,
+)
 from docs.worked_rows import FIVE
 from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
 from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric

@@ -19,8 +19,6 @@ DEADLINE: Final = 5.0
 """Seconds: `poll.deadline`, unless half the poll interval is less."""
 SELDOM_ASKED: Final = 60.0
 """Seconds between two requests for log directories (`poll.log_dirs`) and for configurations of what is at rest."""
-GRACE: Final = 60.0
-"""Seconds: `moves.grace`."""
 
 
 @dataclass(frozen=True, slots=True)
