@@ -22,13 +22,11 @@ RECEIVERS = {"critical": "kafka-pager", "warning": "kafka-on-call", "info": "kaf
 
 
 def labels_of_alerts() -> dict[str, set[str]]:
-    """Which labels each alert has, as its promtool tests show."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for file in sorted((ALERTS / "tests").glob("*.test.yml")):
-        for block in yaml.safe_load(file.read_text())["tests"]:
-            for case in block.get("alert_rule_test", ()):
-                for alert in case.get("exp_alerts") or ():
-                    found[case["alertname"]] |= set(alert["exp_labels"]) | {"alertname", "cluster"}
+    """Which labels each alert has: its own, and those that its texts name."""
+    found: dict[str, set[str]] = defaultdict(lambda: {"alertname", "cluster"})
+    for rule in RULES:
+        named = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
+        found[rule["alert"]] |= {*rule["labels"], *named}
     return found
 
 
@@ -165,9 +163,11 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaReassignmentStuck", BROKER, "KafkaReplicasOutOfSync", BROKER, True),
     ("KafkaReassignmentStuck", BROKER, "KafkaReplicasOutOfSync", OTHER, False),
     ("KafkaReassignmentStuck", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
-    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**FOLLOWER, **BROKER}, True),
-    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LEADER, **OTHER}, False),
-    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LOG_DIRS, **OTHER}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**FOLLOWER, **EXPLAINED}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LEADER, **EXPLAINED, **OTHER}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LEADER, **OTHER, "explained": "no"}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LOG_DIRS, **EXPLAINED}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LOG_DIRS, **EXPLAINED, **OTHER}, False),
     ("KafkaReassignmentStuck", BROKER, "KafkaThrottleInconsistent", {}, False),
     ("KafkaThrottleTooLow", {**LEADER, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     ("KafkaThrottleTooLow", {**FOLLOWER, **BROKER}, "KafkaThrottleTooLow", {**LEADER, **OTHER}, False),
