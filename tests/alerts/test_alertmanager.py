@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import yaml
 from sandbox import wait_for
 from sandbox.monitoring import ALERTS, Alertmanager
 from sandbox.monitoring_tools import tools
+from tests.alerts.runbook import labels_of_alerts
 from tests.support.processes import checked
 from tests.support.rules import alerting_rules
 
@@ -19,15 +19,6 @@ RULES = alerting_rules()
 NAMES = {rule["alert"] for rule in RULES}
 SEVERITIES = sorted({(rule["alert"], rule["labels"]["severity"]) for rule in RULES})
 RECEIVERS = {"critical": "kafka-pager", "warning": "kafka-on-call", "info": "kafka-info"}
-
-
-def labels_of_alerts() -> dict[str, set[str]]:
-    """Which labels each alert has: its own, and those that its texts name."""
-    found: dict[str, set[str]] = defaultdict(lambda: {"alertname", "cluster"})
-    for rule in RULES:
-        named = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
-        found[rule["alert"]] |= {*rule["labels"], *named}
-    return found
 
 
 def named(matchers: list[str]) -> set[str]:
@@ -47,11 +38,11 @@ def test_inhibitions_name_alerts_and_labels_that_exist() -> None:
 
     A label that neither has is alike: it would keep every target of the cluster quiet, unless both are one alert.
     """
-    labels = labels_of_alerts()
+    known = labels_of_alerts()
     for rule in yaml.safe_load(CONFIG.read_text())["inhibit_rules"]:
         assert "cluster" in rule["equal"]
         for alert in named(rule["source_matchers"]) | named(rule["target_matchers"]):
-            assert "alertname" in rule["equal"] or set(rule["equal"]) <= labels[alert], (alert, rule)
+            assert "alertname" in rule["equal"] or set(rule["equal"]) <= known[alert], (alert, rule)
 
 
 def routed(**labels: str) -> str:
