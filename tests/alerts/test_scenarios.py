@@ -11,8 +11,11 @@ from tests.alerts.scenarios import (
     exporters,
     late,
     moves,
+    outages,
     partitions,
     quotas,
+    reachable,
+    replicas,
     scraping,
     stuck,
     throttles,
@@ -21,7 +24,21 @@ from tests.alerts.scenarios.scenario import Scenario
 
 SCENARIOS: Final = [
     value
-    for module in (scraping, exporters, brokers, partitions, moves, disks, quotas, stuck, late, throttles)
+    for module in (
+        scraping,
+        exporters,
+        brokers,
+        partitions,
+        moves,
+        disks,
+        quotas,
+        stuck,
+        late,
+        throttles,
+        reachable,
+        replicas,
+        outages,
+    )
     for value in vars(module).values()
     if isinstance(value, Scenario)
 ]
