@@ -33,9 +33,7 @@ class Reading:
         return promtool.write(folder / "texts.test.yml", [test], self.evaluation)
 
 
-def text(  # noqa: PLR0913  every field of an alert
-    minute: float, alert: str, summary: str, *description: str, severity: str = "warning", **labels: str
-) -> Text:
+def text(minute: float, alert: str, summary: str, *description: str, severity: str = "warning", **labels: str) -> Text:
     """Return what an alert of the cluster prod reads like at a minute."""
     of_alert = {"cluster": "prod", "severity": severity, **labels}
     return Text(minute * MINUTE, alert, of_alert, summary, description)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from sandbox.monitoring import ALERTS
+from tests.support.rules import alerting_rules
 
 PAGES: Final = sorted((ALERTS / "runbooks").glob("*.md"))
 LOOKS: Final = (
@@ -28,6 +29,15 @@ class Kind(Enum):
     LOOK = "look"
     ACT = "act"
     UNDO = "undo"
+
+
+def labels_of_alerts() -> dict[str, set[str]]:
+    """The labels of each alert: those of its rules, and those that the annotations name."""
+    found: dict[str, set[str]] = {}
+    for rule in alerting_rules():
+        named = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
+        found.setdefault(rule["alert"], {"alertname", "cluster"}).update(rule["labels"], named)
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import yaml
 from sandbox import wait_for
 from sandbox.monitoring import ALERTS, Alertmanager
 from sandbox.monitoring_tools import tools
+from tests.alerts.runbook import labels_of_alerts
 from tests.support.processes import checked
 from tests.support.rules import alerting_rules
 
@@ -19,17 +19,6 @@ RULES = alerting_rules()
 NAMES = {rule["alert"] for rule in RULES}
 SEVERITIES = sorted({(rule["alert"], rule["labels"]["severity"]) for rule in RULES})
 RECEIVERS = {"critical": "kafka-pager", "warning": "kafka-on-call", "info": "kafka-info"}
-
-
-def labels_of_alerts() -> dict[str, set[str]]:
-    """Which labels each alert has, as its promtool tests show."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for file in sorted((ALERTS / "tests").glob("*.test.yml")):
-        for block in yaml.safe_load(file.read_text())["tests"]:
-            for case in block.get("alert_rule_test", ()):
-                for alert in case.get("exp_alerts") or ():
-                    found[case["alertname"]] |= set(alert["exp_labels"]) | {"alertname", "cluster"}
-    return found
 
 
 def named(matchers: list[str]) -> set[str]:
@@ -49,11 +38,11 @@ def test_inhibitions_name_alerts_and_labels_that_exist() -> None:
 
     A label that neither has is alike: it would keep every target of the cluster quiet, unless both are one alert.
     """
-    labels = labels_of_alerts()
+    known = labels_of_alerts()
     for rule in yaml.safe_load(CONFIG.read_text())["inhibit_rules"]:
         assert "cluster" in rule["equal"]
         for alert in named(rule["source_matchers"]) | named(rule["target_matchers"]):
-            assert "alertname" in rule["equal"] or set(rule["equal"]) <= labels[alert], (alert, rule)
+            assert "alertname" in rule["equal"] or set(rule["equal"]) <= known[alert], (alert, rule)
 
 
 def routed(**labels: str) -> str:
@@ -165,9 +154,11 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaReassignmentStuck", BROKER, "KafkaReplicasOutOfSync", BROKER, True),
     ("KafkaReassignmentStuck", BROKER, "KafkaReplicasOutOfSync", OTHER, False),
     ("KafkaReassignmentStuck", BROKER, "KafkaReassignmentWillMissItsTime", {}, True),
-    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**FOLLOWER, **BROKER}, True),
-    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LEADER, **OTHER}, False),
-    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LOG_DIRS, **OTHER}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**FOLLOWER, **EXPLAINED}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LEADER, **EXPLAINED, **OTHER}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LEADER, **OTHER, "explained": "no"}, False),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LOG_DIRS, **EXPLAINED}, True),
+    ("KafkaReassignmentStuck", BROKER, "KafkaThrottleTooLow", {**LOG_DIRS, **EXPLAINED, **OTHER}, False),
     ("KafkaReassignmentStuck", BROKER, "KafkaThrottleInconsistent", {}, False),
     ("KafkaThrottleTooLow", {**LEADER, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     ("KafkaThrottleTooLow", {**FOLLOWER, **BROKER}, "KafkaThrottleTooLow", {**LEADER, **OTHER}, False),

@@ -4,13 +4,11 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import pairwise
 from operator import add, mul, sub, truediv
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kafka_warden.errors import REASONS, SinkError
 from kafka_warden.formulas import throttle_problems, tiered_problems
@@ -20,7 +18,7 @@ from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
 from sandbox.settings import release
 from tests.alerts.record_help import VERSIONS, read_help
-from tests.alerts.runbook import PAGES, PLACEHOLDER, Kind, read_blocks
+from tests.alerts.runbook import PAGES, PLACEHOLDER, Kind, labels_of_alerts, read_blocks
 from tests.support.dashboards import FILES, load, panels, titles
 from tests.support.rules import FILES as RULES
 from tests.support.rules import alerting_rules, rules_in
@@ -71,18 +69,6 @@ def commands(page: Path) -> Iterator[tuple[str, str]]:
     """Kafka's tools with their arguments, anywhere in the runbook."""
     text = page.read_text().replace("\\\n", " ").replace("SIDE.", "leader.")
     yield from re.findall(r"\b(kafka-[a-z-]+)\.sh((?:[^`\n#|;]|\|(?= *$))*)", text)
-
-
-@cache
-def labels() -> dict[str, set[str]]:
-    """The labels of each alert, from the tests of its rule."""
-    tests = (test for file in (ALERTS / "tests").glob("*.yml") for test in yaml.safe_load(file.read_text())["tests"])
-    found: dict[str, set[str]] = {}
-    for check in (check for test in tests for check in test.get("alert_rule_test", ())):
-        found.setdefault(check["alertname"], set()).update(
-            *(alert["exp_labels"] for alert in check.get("exp_alerts", ()))
-        )
-    return found
 
 
 def each(chosen: Iterable[Path]) -> pytest.MarkDecorator:
@@ -308,7 +294,7 @@ def test_exit_codes_are_those_of_a_plain_shell(page: Path) -> None:
 def test_first_block_needs_only_the_alert(page: Path) -> None:
     """The first block names a topic or a broker only by a label of the alert: nothing was looked at before."""
     first = " ".join(command.text for command in read_blocks(page)[0].commands)
-    assert set(PLACEHOLDER.findall(first)) & OF_REPLICAS <= {label.upper() for label in labels()[page.stem]}
+    assert set(PLACEHOLDER.findall(first)) & OF_REPLICAS <= {label.upper() for label in labels_of_alerts()[page.stem]}
 
 
 @to_paste

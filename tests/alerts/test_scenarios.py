@@ -5,12 +5,40 @@ from typing import Final
 
 import pytest
 
-from tests.alerts.scenarios import brokers, disks, exporters, moves, partitions, quotas, scraping
+from tests.alerts.scenarios import (
+    brokers,
+    disks,
+    exporters,
+    late,
+    moves,
+    outages,
+    partitions,
+    quotas,
+    reachable,
+    replicas,
+    scraping,
+    stuck,
+    throttles,
+)
 from tests.alerts.scenarios.scenario import Scenario
 
 SCENARIOS: Final = [
     value
-    for module in (scraping, exporters, brokers, partitions, moves, disks, quotas)
+    for module in (
+        scraping,
+        exporters,
+        brokers,
+        partitions,
+        moves,
+        disks,
+        quotas,
+        stuck,
+        late,
+        throttles,
+        reachable,
+        replicas,
+        outages,
+    )
     for value in vars(module).values()
     if isinstance(value, Scenario)
 ]
