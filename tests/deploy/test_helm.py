@@ -28,6 +28,7 @@ MINIMAL = (IMAGE, 'cluster="prod"', 'config.kafka={"bootstrap.servers":"a:9092"}
 OTHER_USER = 'config.kafka={"bootstrap.servers":"a:9092","sasl.username":"x"}'
 OPERATOR = "monitoring.coreos.com"
 EVERYTHING = ROOT / "tests" / "deploy" / "everything.yaml"
+CHART_FILE = yaml.safe_load((CHART / "Chart.yaml").read_text())
 COVERED = {"sidecar", "strimzi", "replicas", "resources"}
 """Values of the other tests."""
 examples = pytest.mark.parametrize("example", ALL, ids=lambda file: file.stem)
@@ -89,13 +90,26 @@ def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
         elif document["kind"] != "KafkaUser":
             kubernetes_validate.validate(document, "1.34", strict=True)
     marks = set(re.findall(r"mark-\d+", EVERYTHING.read_text()))
-    assert len(marks) == 35
+    assert len(marks) == 36
     assert marks - set(re.findall(r"mark-\d+", text)) == set()
     assert (
         not set(yaml.safe_load((CHART / "values.yaml").read_text()))
         - COVERED
         - set(yaml.safe_load(EVERYTHING.read_text()))
     )
+
+
+def test_every_object_has_the_standard_labels() -> None:
+    """Also with labels of the user that have the names of the chart's own, which select."""
+    mine = json.dumps({"app.kubernetes.io/name": "a", "release": "a", "owner": "a"})
+    settings = (f"commonLabels={mine}", f"podLabels={mine}", f"monitor.labels={mine}", "rules.labels=null")
+    everything = documents(template("kafka-warden-a", EVERYTHING, *settings))
+    for labels in [document["metadata"]["labels"] for document in everything]:
+        assert labels["app.kubernetes.io/name"] == NAME
+        assert labels["app.kubernetes.io/managed-by"] == "Helm"
+        assert labels["helm.sh/chart"] == f"{NAME}-{CHART_FILE['version']}"
+        assert labels["app.kubernetes.io/version"] == CHART_FILE["appVersion"]
+        assert labels["owner"] == "a"
 
 
 @pytest.mark.parametrize("kinds", [*itertools.product(("ServiceMonitor", "PodMonitor"), repeat=2)], ids="-".join)
@@ -179,11 +193,11 @@ def test_values_that_cannot_work_are_refused(settings: tuple[str, ...], sentence
 def test_configuration_is_passed_through(tmp_path: Path) -> None:
     """Every option comes out as it went in, also large numbers, ids as keys and patterns."""
     config = {
-        "kafka": {"bootstrap.servers": "a:9092", "client.id": "{{ .Release.Name }}"},
+        "kafka": {"bootstrap.servers": "a:9092"},
         "jmx": {"brokers": {"1": "a:9901", "2": "b:9902"}},
         "network": {"bytes_per_second": 125000000},
         "limits": {"series": 20000},
-        "topics": {"deny": ["__.*", "a{2,3}"]},
+        "topics": {"deny": ["__.*", "a{2,3}", "{{ .Release.Name }}"]},
         "poll": {"interval": "10s"},
     }
     text = release(f"config={json.dumps(config)}").config
@@ -312,8 +326,11 @@ def test_package_has_rules_and_dashboards(tmp_path: Path) -> None:
 
 def test_kustomize_builds_the_manifests_and_the_documented_overlay(tmp_path: Path) -> None:
     """`kubectl kustomize` reads deploy/, and an overlay as docs/platforms/kubernetes.md has it."""
-    kubectl = program("kubectl")
-    kinds = {document["kind"] for document in documents(run([kubectl, "kustomize", DEPLOY]))}
+
+    def built(folder: Path) -> str:  # kustomize prints a bare `=`, which is no text for YAML 1.1
+        return run([program("kubectl"), "kustomize", folder]).replace("matchType: =\n", "matchType: '='\n")
+
+    kinds = {document["kind"] for document in documents(built(DEPLOY))}
     assert kinds >= {"Deployment", "Service", "ConfigMap", "ServiceMonitor", "PrometheusRule", "AlertmanagerConfig"}
     page = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
     overlay = page.split("## Without Helm")[1].split("```yaml\n")[1].split("```")[0]
@@ -325,7 +342,7 @@ def test_kustomize_builds_the_manifests_and_the_documented_overlay(tmp_path: Pat
     text = yaml.safe_dump({"kafka": {"bootstrap.servers": "mine:9092"}})
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": {"warden.yml": text}}
     (mine / "my-config.yaml").write_text(yaml.safe_dump(config))
-    made = parse("kafka-warden", run([kubectl, "kustomize", mine]))
+    made = parse("kafka-warden", built(mine))
     assert made.container["image"].startswith("registry.example/kafka-warden:")
     assert made.endpoint["relabelings"][0]["replacement"] == "my-cluster"
     assert made.config == text

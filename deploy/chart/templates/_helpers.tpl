@@ -6,9 +6,26 @@
 {{- end -}}
 
 {{/* The label by which the rules know the job, and the release. Both select; nothing else does. */}}
-{{- define "kafka-warden.labels" -}}
+{{- define "kafka-warden.selector" -}}
 app.kubernetes.io/name: kafka-warden
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end -}}
+
+{{/* The labels of an object: (list context more). The chart's own win. */}}
+{{- define "kafka-warden.labels" -}}
+{{- $context := first . -}}
+{{- $own := include "kafka-warden.selector" $context | fromYaml -}}
+{{- $_ := set $own "helm.sh/chart" (printf "kafka-warden-%s" $context.Chart.Version | replace "+" "_") -}}
+{{- $_ := set $own "app.kubernetes.io/version" $context.Chart.AppVersion -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" $context.Release.Service -}}
+{{- merge $own (last . | default dict) ($context.Values.commonLabels | default dict) | toYaml -}}
+{{- end -}}
+
+{{/* Name and labels of an object: (list context more-labels). */}}
+{{- define "kafka-warden.metadata" -}}
+name: {{ include "kafka-warden.fullname" (first .) }}
+labels:
+  {{- include "kafka-warden.labels" . | nindent 2 }}
 {{- end -}}
 
 {{- define "kafka-warden.serviceAccount" -}}
