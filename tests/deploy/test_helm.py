@@ -90,7 +90,7 @@ def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
         elif document["kind"] != "KafkaUser":
             kubernetes_validate.validate(document, "1.34", strict=True)
     marks = set(re.findall(r"mark-\d+", EVERYTHING.read_text()))
-    assert len(marks) == 36
+    assert len(marks) == 38
     assert marks - set(re.findall(r"mark-\d+", text)) == set()
     assert (
         not set(yaml.safe_load((CHART / "values.yaml").read_text()))
@@ -280,6 +280,28 @@ def test_web_file_changes_probes_and_monitor() -> None:
     login = release(*web, "webFile.login=true", 'monitor.basicAuth={"username":{"name":"a","key":"b"}}')
     validate(login.monitor)
     assert [login.container[probe]["tcpSocket"] for probe in probes] == [{"port": "http"}] * 3
+
+
+def test_openshift_gives_the_ids() -> None:
+    """Its "restricted-v2" refuses ids of others; all else that it demands is there, and ids of the user stay."""
+
+    def pod(*settings: str) -> dict[str, Any]:
+        arguments = [f"--set-json={setting}" for setting in (*MINIMAL, *settings)]
+        text = helm("template", "a", CHART, "--api-versions=security.openshift.io/v1", *arguments)
+        return parse("a", text).pod
+
+    found = pod('secrets=[{"name":"a","files":{"b":"c"}}]', 'stateClaim="d"')
+    assert found["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    (container,) = found["containers"]
+    assert container["securityContext"].items() >= {"allowPrivilegeEscalation": False, "privileged": False}.items()
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    kinds = {kind for volume in found["volumes"] for kind in volume if kind != "name"}
+    assert kinds <= {"configMap", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
+    assert pod("podSecurityContext.runAsUser=1000650000")["securityContext"]["runAsUser"] == 1000650000
+    assert release("podSecurityContext.fsGroup=5").pod["securityContext"].items() >= {
+        "runAsUser": 10073,
+        "fsGroup": 5,
+    }.items()
 
 
 def test_state_on_a_claim_has_one_writer() -> None:
