@@ -282,6 +282,24 @@ def test_web_file_changes_probes_and_monitor() -> None:
     assert [login.container[probe]["tcpSocket"] for probe in probes] == [{"port": "http"}] * 3
 
 
+def test_two_sidecars_are_not_lost_together() -> None:
+    """They prefer two nodes, and a drain waits for one of them; one sidecar never holds a drain up."""
+    one, two = release(), release("replicas=2")
+    assert "PodDisruptionBudget" not in one.manifests
+    assert "topologySpreadConstraints" not in one.pod
+    for document in (two.manifests["Deployment"], two.manifests["PodDisruptionBudget"]):
+        kubernetes_validate.validate(document, "1.26", strict=True)
+    assert two.spec("PodDisruptionBudget")["maxUnavailable"] == 1
+    (spread,) = two.pod["topologySpreadConstraints"]
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
+    for selector in (spread["labelSelector"], two.spec("PodDisruptionBudget")["selector"]):
+        assert selector == {"matchLabels": two.labels}
+    mine = [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]
+    spread_by_user = release("replicas=2", f"topologySpreadConstraints={json.dumps(mine)}")
+    assert spread_by_user.pod["topologySpreadConstraints"] == mine
+    assert "PodDisruptionBudget" not in release("replicas=2", "sidecar.enabled=false").manifests
+
+
 def test_openshift_gives_the_ids() -> None:
     """Its "restricted-v2" refuses ids of others; all else that it demands is there, and ids of the user stay."""
 
@@ -298,10 +316,13 @@ def test_openshift_gives_the_ids() -> None:
     kinds = {kind for volume in found["volumes"] for kind in volume if kind != "name"}
     assert kinds <= {"configMap", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
     assert pod("podSecurityContext.runAsUser=1000650000")["securityContext"]["runAsUser"] == 1000650000
-    assert release("podSecurityContext.fsGroup=5").pod["securityContext"].items() >= {
-        "runAsUser": 10073,
-        "fsGroup": 5,
-    }.items()
+    assert (
+        release("podSecurityContext.fsGroup=5").pod["securityContext"].items()
+        >= {
+            "runAsUser": 10073,
+            "fsGroup": 5,
+        }.items()
+    )
 
 
 def test_state_on_a_claim_has_one_writer() -> None:

@@ -17,7 +17,8 @@ from tests.deploy.test_image import PROJECT
 
 OPERATORS = {"ServiceMonitor", "PodMonitor", "KafkaUser"}
 """Kinds of operators, whose schemas are not Kubernetes' own."""
-SCHEMAS = ("1.28", "1.34")
+SCHEMAS = ("1.26", "1.34")
+"""The oldest version of Kubernetes that the chart allows, and a new one."""
 MONITOR = {
     "spec": {"jobLabel", "selector", "endpoints", "podMetricsEndpoints"},
     "endpoint": {"port", "path", "interval", "scrapeTimeout", "relabelings"},
