@@ -53,15 +53,16 @@ labels:
 {{- dict "kafka" $kafka "history" $history "state" $config.state "web" $config.web | toJson | sha256sum -}}
 {{- end -}}
 
+{{/* Whether it serves and needs no restart. */}}
 {{- define "kafka-warden.probe" -}}
-{{- if .context.Values.webFile.login }}
+{{- if .Values.webFile.login }}
 tcpSocket:
   port: http
 {{- else }}
 httpGet:
-  path: {{ .path }}
+  path: /-/healthy
   port: http
-  {{- if .context.Values.webFile.tls }}
+  {{- if .Values.webFile.tls }}
   scheme: HTTPS
   {{- end }}
 {{- end }}
