@@ -90,7 +90,7 @@ def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
         elif document["kind"] != "KafkaUser":
             kubernetes_validate.validate(document, "1.34", strict=True)
     marks = set(re.findall(r"mark-\d+", EVERYTHING.read_text()))
-    assert len(marks) == 38
+    assert len(marks) == 41
     assert marks - set(re.findall(r"mark-\d+", text)) == set()
     assert (
         not set(yaml.safe_load((CHART / "values.yaml").read_text()))
@@ -102,7 +102,13 @@ def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
 def test_every_object_has_the_standard_labels() -> None:
     """Also with labels of the user that have the names of the chart's own, which select."""
     mine = json.dumps({"app.kubernetes.io/name": "a", "release": "a", "owner": "a"})
-    settings = (f"commonLabels={mine}", f"podLabels={mine}", f"monitor.labels={mine}", "rules.labels=null")
+    settings = (
+        f"commonLabels={mine}",
+        f"podLabels={mine}",
+        f"monitor.labels={mine}",
+        "rules.labels=null",
+        "extraObjects=[]",
+    )
     everything = documents(template("kafka-warden-a", EVERYTHING, *settings))
     for labels in [document["metadata"]["labels"] for document in everything]:
         assert labels["app.kubernetes.io/name"] == NAME
@@ -323,6 +329,29 @@ def test_openshift_gives_the_ids() -> None:
             "fsGroup": 5,
         }.items()
     )
+
+
+def test_digest_wins_over_the_tag() -> None:
+    """An image by its digest, whatever the tag."""
+    digest = f"sha256:{'0a' * 32}"
+    assert release('image.tag="1"').container["image"] == "kafka-warden:1"
+    assert release('image.tag="1"', f'image.digest="{digest}"').container["image"] == f"kafka-warden@{digest}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        ((), 22500),
+        (("config.limits.series=1000000",), 1002500),
+        (("config.limits=null",), 22500),
+        (("monitor.sampleLimit=7",), 7),
+    ],
+    ids=str,
+)
+def test_prometheus_takes_as_many_series_as_the_sidecar_shows(settings: tuple[str, ...], limit: int) -> None:
+    """The limit of the monitor follows the option, whose default is that of the program."""
+    assert release('monitor.kind="PodMonitor"', *settings).monitor["spec"]["sampleLimit"] == limit
+    assert load({"--bootstrap-servers": "127.0.0.1:9092"}, {}).limits.series == 20000
 
 
 def test_state_on_a_claim_has_one_writer() -> None:

@@ -20,7 +20,7 @@ OPERATORS = {"ServiceMonitor", "PodMonitor", "KafkaUser"}
 SCHEMAS = ("1.26", "1.34")
 """The oldest version of Kubernetes that the chart allows, and a new one."""
 MONITOR = {
-    "spec": {"jobLabel", "selector", "endpoints", "podMetricsEndpoints"},
+    "spec": {"jobLabel", "sampleLimit", "selector", "endpoints", "podMetricsEndpoints"},
     "endpoint": {"port", "path", "interval", "scrapeTimeout", "relabelings"},
     "relabeling": {"action", "targetLabel", "replacement"},
 }

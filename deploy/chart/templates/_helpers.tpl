@@ -120,7 +120,7 @@ httpGet:
 {{- define "kafka-warden.check" -}}
 {{- $config := .Values.config -}}
 {{- $brokers := or (index $config.kafka "bootstrap.servers") (index $config.kafka "metadata.broker.list") -}}
-{{- if not (or $brokers $config.kafka.properties_file .Values.env .Values.envFrom) -}}
+{{- if not (or $brokers $config.kafka.properties_file .Values.extraEnv .Values.extraEnvFrom) -}}
 {{- fail "set `bootstrap.servers` in `config.kafka` to the address of a broker, or `properties_file` to a file that has it" -}}
 {{- end -}}
 {{- $demands := or .Values.webFile.tls .Values.webFile.login -}}
