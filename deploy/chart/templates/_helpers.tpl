@@ -116,6 +116,18 @@ httpGet:
 {{- $text -}}
 {{- end -}}
 
+{{/* Refuses a second copy of the rules. Only a cluster has a first one: `helm template` finds none. */}}
+{{- define "kafka-warden.once" -}}
+{{- range (lookup "monitoring.coreos.com/v1" "PrometheusRule" "" "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- $owner := .metadata.annotations | default dict -}}
+{{- $same := and (eq $.Release.Name (get $owner "meta.helm.sh/release-name")) (eq $.Release.Namespace (get $owner "meta.helm.sh/release-namespace")) -}}
+{{- if and (eq "kafka-warden" (get $labels "app.kubernetes.io/name")) (not $same) -}}
+{{- fail (printf "set `rules.enabled` to false: the rules for all clusters are already in the PrometheusRule %s of the namespace %s. `rules.once: false` allows another copy, for another Prometheus" .metadata.name .metadata.namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Values that only the templates can compare. */}}
 {{- define "kafka-warden.check" -}}
 {{- $config := .Values.config -}}
