@@ -3,6 +3,7 @@
 Prometheus itself evaluates every query, on the golden page as three clusters would serve it.
 """
 
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -59,6 +60,16 @@ def served(cluster: str, instance: str, *, otherwise: bool = False) -> Iterator[
         yield {"series": f"{name}{{{inside}}}", "values": repeated}
 
 
+def alerts(*clusters: str) -> Iterator[dict[str, str]]:
+    """Prometheus has each alert once, however many sidecars there are."""
+    for cluster, severity in itertools.product(clusters, ("critical", "warning", "info")):
+        labels = (
+            f'cluster="{cluster}",alertname="Of{severity}",severity="{severity}",broker="1",exporter="kafka-warden"'
+        )
+        yield {"series": f'ALERTS{{{labels},alertstate="firing"}}', "values": f"1x{MINUTES}"}
+        yield {"series": f"ALERTS_FOR_STATE{{{labels}}}", "values": f"60x{MINUTES}"}
+
+
 def cases(target: Target) -> list[dict[str, Any]]:
     """What Prometheus shall find of one query."""
     one, two, unequal = (f"({target.filled(cluster=cluster)})" for cluster in (ONE, TWO, UNEQUAL))
@@ -79,6 +90,7 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> str:
     test = {
         "interval": "1m",
         "input_series": [
+            *alerts(ONE, TWO, UNEQUAL),
             *served(ONE, "a"),
             *(series for instance in "ab" for series in served(TWO, instance)),
             *served(UNEQUAL, "a"),

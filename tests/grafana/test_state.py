@@ -1,0 +1,56 @@
+"""The state of a cluster on Fleet, by Prometheus itself: the worst that is known, and the highest number is worst."""
+
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from grafana.kit.alerts import STATE, state
+from sandbox.monitoring_tools import tools
+from tests.support.dashboards import fill
+from tests.support.processes import checked
+
+HEALTHY: Final = {
+    "cluster_reachable": "1",
+    "controller_reachable": "1",
+    "snapshot_timestamp_seconds": "60",
+    "known_under_min_isr_partitions": "0",
+    "offline_partitions": "0",
+}
+WARNS: Final = 'ALERTS{{cluster="{}",alertname="A",exporter="{}",alertstate="{}",severity="warning"}}'
+CLUSTERS: Final = {
+    "no broker": {"cluster_reachable": "0", "offline_partitions": "_", "controller_reachable": "_"},
+    "no data": dict.fromkeys(HEALTHY, "_") | {"snapshot_timestamp_seconds": "60 60 stale"},
+    "no controller": {"controller_reachable": "0", "offline_partitions": "3"},
+    "offline partitions": {"offline_partitions": "3", "known_under_min_isr_partitions": "2"},
+    "under min ISR": {"known_under_min_isr_partitions": "2"},
+    "healthy": {},
+}
+
+
+def test_the_worst_counts(tmp_path: Path) -> None:
+    """Each cluster has one state, also one without a sidecar; only our own alerts that fire are a warning."""
+    names = [option.text for _, option in sorted(STATE.options.items(), key=lambda item: int(item[0]))]
+    series = {
+        f'kafka_warden_{name}{{cluster="{cluster}"}}': " ".join([value] * 5) if " " not in value else value
+        for cluster, changed in (CLUSTERS | {"warning": {}}).items()
+        for name, value in (HEALTHY | changed).items()
+    }
+    series |= {
+        WARNS.format("warning", "kafka-warden", "firing"): "1x5",
+        WARNS.format("under min ISR", "kafka-warden", "firing"): "1x5",
+        WARNS.format("healthy", "another", "firing"): "1x5",
+        WARNS.format("healthy", "kafka-warden", "pending"): "1x5",
+    }
+    expected = [
+        {"labels": f'{{cluster="{cluster}"}}', "value": names.index(cluster)} for cluster in (*CLUSTERS, "warning")
+    ]
+    case = {"expr": fill(state(), {"cluster": ".*"}), "eval_time": "4m", "exp_samples": expected}
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "promql_expr_test": [case],
+    }
+    file = tmp_path / "state.test.yml"
+    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}))
+    checked(tools().promtool, "test", "rules", file)
