@@ -202,6 +202,7 @@ BEHIND: Final = (
                 ),
                 [Query(most("remote_copy_lag_bytes", "broker"), BROKER)],
                 looks.BYTES,
+                narrow=True,
             ),
             rows(
                 About(
@@ -221,6 +222,7 @@ BEHIND: Final = (
                 About("Bytes to delete", "Expired bytes that are still in remote storage and cost money."),
                 [Query(most("remote_delete_lag_bytes", "broker"), BROKER)],
                 looks.BYTES,
+                narrow=True,
             ),
         ],
     ),

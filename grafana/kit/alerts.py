@@ -17,9 +17,9 @@ STATE: Final = looks.named(
     ("healthy", "green"),
     ("info", "blue"),
     ("warning", "orange"),
-    ("critical alert", "red"),
+    ("critical", "red"),
     ("under min ISR", "red"),
-    ("offline partitions", "red"),
+    ("offline", "red"),
     ("no controller", "red"),
     ("no data", "purple"),
     ("no broker", "red"),
@@ -62,9 +62,9 @@ def columns(by: str, cluster: str, links: Sequence[dict[str, str]]) -> list[Valu
     fires = f"count by ({by}) ({firing(cluster)})"
     since = f'min by ({by}) (ALERTS_FOR_STATE{{{cluster}, exporter="kafka-warden"}})'
     return [
-        Value("Severity", severity(by, cluster), looks.COUNT, mappings=[SEVERITY], links=links),
-        Value("Firing", fires, looks.COUNT, links=links),
-        Value("For", f"time() - {since} and on ({by}) {fires}", looks.SECONDS, links=links),
+        Value("Severity", severity(by, cluster), looks.COUNT, mappings=[SEVERITY], width=100, links=links),
+        Value("Firing", fires, looks.COUNT, width=90, links=links),
+        Value("For", f"time() - {since} and on ({by}) {fires}", looks.SECONDS, width=100, links=links),
     ]
 
 

@@ -170,7 +170,7 @@ def _legend() -> VizLegendOptions:
 
 
 def _legend_of_many(*, narrow: bool) -> VizLegendOptions:
-    legend = VizLegendOptions().show_legend(True).calcs(["lastNotNull", "max"])
+    legend = VizLegendOptions().show_legend(True).calcs(["lastNotNull", "max"]).sort_by("Max").sort_desc(True)
     placement = common.LegendPlacement.BOTTOM if narrow else common.LegendPlacement.RIGHT
     return legend.display_mode(common.LegendDisplayMode.TABLE).placement(placement)
 

@@ -111,6 +111,12 @@ def test_layout(page: dict[str, Any]) -> None:
     assert taken == Counter(itertools.product(range(COLUMNS), range(height)))
 
 
+@pytest.mark.parametrize(("name", "most"), [("cluster", 12), ("capacity", 12), ("sidecar", 8)])
+def test_overviews_stay_short(name: str, most: int) -> None:
+    """They are read during an incident: no panel that nobody acts on."""
+    assert len(panels(PAGES[f"kafka-warden-{name}.json"])) <= most
+
+
 @each_page
 def test_only_the_first_heading_is_open(page: dict[str, Any]) -> None:
     """Grafana sends the queries of what is open only. Closed headings are below each other, as Grafana saves them."""

@@ -22,7 +22,7 @@ CLUSTERS: Final = {
     "no broker": {"cluster_reachable": "0", "offline_partitions": "_", "controller_reachable": "_"},
     "no data": dict.fromkeys(HEALTHY, "_") | {"snapshot_timestamp_seconds": "60 60 stale"},
     "no controller": {"controller_reachable": "0", "offline_partitions": "3"},
-    "offline partitions": {"offline_partitions": "3", "known_under_min_isr_partitions": "2"},
+    "offline": {"offline_partitions": "3", "known_under_min_isr_partitions": "2"},
     "under min ISR": {"known_under_min_isr_partitions": "2"},
     "healthy": {},
 }
