@@ -14,7 +14,7 @@ SEVERITY: Final = looks.named(("none", "text"), ("info", "blue"), ("warning", "o
 RUNBOOK: Final = (cell_of_runbook("Alert"),)
 """Links of cells in a table whose column Alert has the name."""
 STATE: Final = looks.named(
-    ("healthy", "green"),
+    ("up", "green"),
     ("info", "blue"),
     ("warning", "orange"),
     ("critical", "red"),

@@ -24,7 +24,7 @@ CLUSTERS: Final = {
     "no controller": {"controller_reachable": "0", "offline_partitions": "3"},
     "offline": {"offline_partitions": "3", "known_under_min_isr_partitions": "2"},
     "under min ISR": {"known_under_min_isr_partitions": "2"},
-    "healthy": {},
+    "up": {},
 }
 
 
@@ -39,8 +39,8 @@ def test_the_worst_counts(tmp_path: Path) -> None:
     series |= {
         WARNS.format("warning", "kafka-warden", "firing"): "1x5",
         WARNS.format("under min ISR", "kafka-warden", "firing"): "1x5",
-        WARNS.format("healthy", "another", "firing"): "1x5",
-        WARNS.format("healthy", "kafka-warden", "pending"): "1x5",
+        WARNS.format("up", "another", "firing"): "1x5",
+        WARNS.format("up", "kafka-warden", "pending"): "1x5",
     }
     expected = [
         {"labels": f'{{cluster="{cluster}"}}', "value": names.index(cluster)} for cluster in (*CLUSTERS, "warning")
