@@ -4,13 +4,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 from grafana.kit.annotations import ENDED, STARTED, restarted
 from grafana.kit.queries import ONE_CLUSTER
-from sandbox.monitoring_tools import tools
 from tests.support.dashboards import fill
-from tests.support.processes import checked
+from tests.support.rules import check_results
 
 MOVING: Final = "kafka_warden_reassigning_partitions"
 
@@ -39,7 +37,7 @@ def test_moves_are_marked_once(values: str, started: dict[int, int], ended: dict
     """A start is marked where nothing moved before, an end a step after the last sample with a move."""
     minutes = len(values.split())
     series = {f'{MOVING}{{instance="{instance}"}}': values for instance in "ab"}
-    check(series, only(STARTED, minutes, started) + only(ENDED, minutes, ended), tmp_path)
+    check_results(series, only(STARTED, minutes, started) + only(ENDED, minutes, ended), tmp_path)
 
 
 def test_restarts_are_marked_once(tmp_path: Path) -> None:
@@ -50,13 +48,4 @@ def test_restarts_are_marked_once(tmp_path: Path) -> None:
         'process_start_time_seconds{instance="broker"}': "1 1 400 400 400 400 600 600 600 600 600",
         **{f'kafka_warden_build_info{{instance="{instance}"}}': "1 1 1 1 1 1 1 1 1 1 1" for instance in "ab"},
     }
-    check(series, only(restarted(ONE_CLUSTER), 11, {5: 300, 8: 500}), tmp_path)
-
-
-def check(series: dict[str, str], cases: list[dict[str, Any]], folder: Path) -> None:
-    """Fail unless Prometheus has these results with these series."""
-    inputs = [{"series": name, "values": values} for name, values in series.items()]
-    test = {"interval": "1m", "input_series": inputs, "promql_expr_test": cases}
-    file = folder / "marks.test.yml"
-    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}))
-    checked(tools().promtool, "test", "rules", file)
+    check_results(series, only(restarted(ONE_CLUSTER), 11, {5: 300, 8: 500}), tmp_path)

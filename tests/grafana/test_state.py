@@ -3,12 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from grafana.kit.alerts import STATE, state
-from sandbox.monitoring_tools import tools
 from tests.support.dashboards import fill
-from tests.support.processes import checked
+from tests.support.rules import check_results
 
 HEALTHY: Final = {
     "cluster_reachable": "1",
@@ -46,11 +43,4 @@ def test_the_worst_counts(tmp_path: Path) -> None:
         {"labels": f'{{cluster="{cluster}"}}', "value": names.index(cluster)} for cluster in (*CLUSTERS, "warning")
     ]
     case = {"expr": fill(state(), {"cluster": ".*"}), "eval_time": "4m", "exp_samples": expected}
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": name, "values": values} for name, values in series.items()],
-        "promql_expr_test": [case],
-    }
-    file = tmp_path / "state.test.yml"
-    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}))
-    checked(tools().promtool, "test", "rules", file)
+    check_results(series, [case], tmp_path)
