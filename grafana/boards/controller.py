@@ -6,7 +6,7 @@ from grafana.kit import alerts, looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel
-from grafana.kit.queries import FINITE, busiest, chosen, least, most, number, or_zero, peak
+from grafana.kit.queries import FINITE, busiest, chosen, in_range, least, most, number, or_zero
 from grafana.kit.tables import Value, rows
 
 CLIENT: Final = "user, client_id"
@@ -21,8 +21,8 @@ WAIT: Final = most("controller_mutation_admission_delay_seconds", CLIENT)
 WAITS_OR_SENDS: Final = f"({WAIT} > 0 or -{least('controller_mutation_tokens', CLIENT)})"
 """Clients that wait first, then those with the fewest tokens."""
 QUOTAS: Final = most("controller_mutation_quota_config", CLIENT)
-FEWEST: Final = peak("controller_mutation_tokens", CLIENT, "min", "min_over_time")
-MUTATIONS: Final = peak("controller_mutations_per_second", CLIENT)
+FEWEST: Final = in_range("controller_mutation_tokens", CLIENT, "min", "min_over_time")
+MUTATIONS: Final = in_range("controller_mutations_per_second", CLIENT)
 
 NOW: Final = (
     Line(

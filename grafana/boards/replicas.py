@@ -6,7 +6,7 @@ from grafana.kit import alerts, looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel, states
-from grafana.kit.queries import REPLICA, busiest, chosen, increase, least, most, peak, total
+from grafana.kit.queries import REPLICA, busiest, chosen, in_range, increase, least, most, total
 from grafana.kit.tables import Value, rows
 
 LEGEND: Final = "{{topic}}-{{partition}} on {{broker}}"
@@ -35,7 +35,7 @@ AT_RISK: Final = (
 
 
 def _most_changes(name: str) -> str:
-    return chosen(increase(name, "topic"), "topic", peak(name, "topic", over="increase"))
+    return chosen(increase(name, "topic"), "topic", in_range(name, "topic", over="increase"))
 
 
 SAFETY: Final = (

@@ -80,8 +80,8 @@ def number(expression: str, by: str = "") -> str:
     return _aggregate("count", by, expression)
 
 
-def peak(name: str, by: str, how: str = "max", over: str = "max_over_time") -> str:
-    """The highest value in the time range; `how` makes one of two sidecars."""
+def in_range(name: str, by: str, how: str = "max", over: str = "max_over_time") -> str:
+    """One value for the whole time range, by default the highest; `how` makes one of two sidecars."""
     return _aggregate(how, by, f"{over}({series(name)}[$__range] @ end())")
 
 
@@ -101,7 +101,7 @@ def chosen(expression: str, by: str, ranked: str, choose: str = "topk") -> str:
 
 def busiest(name: str, by: str, how: str = "max") -> str:
     """The lines of a gauge with the highest peaks."""
-    return chosen(_aggregate(how, by, series(name)), by, peak(name, by, how))
+    return chosen(_aggregate(how, by, series(name)), by, in_range(name, by, how))
 
 
 def or_zero(expression: str, known_by: str) -> str:
