@@ -161,10 +161,10 @@ BYTES: Final = (
                 [
                     Value("Logs", most("log_dir_bytes", DIRECTORY), looks.BYTES),
                     Value("Left", least("log_dir_usable_bytes", DIRECTORY), looks.BYTES),
-                    Value("Volume used", USED, looks.RATIO, alerts.VOLUME_USED, gauge=True),
+                    Value("Used", USED, looks.RATIO, alerts.VOLUME_USED, gauge=True),
                     Value("Cordoned", most("log_dir_cordoned", DIRECTORY), looks.COUNT, mappings=[CORDONED]),
                 ],
-                sort=("Volume used",),
+                sort=("Used",),
             ),
             lines(
                 About("Size, by topic", "Bytes of the logs of all replicas: the 20 largest of the chosen topics."),

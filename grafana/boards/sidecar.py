@@ -42,7 +42,8 @@ SIDECARS: Final = (
                     "Sidecars",
                     "Sidecars of this cluster that Prometheus can scrape now: whether the files of the configuration "
                     "and of web.config_file are in use as they are now, whether history and state file are written, "
-                    "rows of history lost in the time range, and the time until the first certificate expires.",
+                    "rows of history lost in the time range, and the time until the first certificate expires. If "
+                    "there are two cluster ids, sidecars of two clusters have the same label.",
                     runbooks=(
                         "KafkaWardenDown",
                         "KafkaWardenConfigurationNotUsed",
@@ -51,13 +52,11 @@ SIDECARS: Final = (
                     ),
                     no_value="none",
                 ),
-                {"instance": "Sidecar", "version": "Version"},
+                {"instance": "Sidecar", "version": "Version", "cluster_id": "Cluster id", "kafka_version": "Kafka"},
                 [
                     Value("Snapshot age", AGE, looks.SECONDS, alerts.OLD),
-                    Value(
-                        "Configuration used", _least("config_last_reload_successful"), looks.COUNT, mappings=[IN_USE]
-                    ),
-                    Value("Web configuration used", _least("web_config_in_use"), looks.COUNT, mappings=[IN_USE]),
+                    Value("Configuration", _least("config_last_reload_successful"), looks.COUNT, mappings=[IN_USE]),
+                    Value("Web config", _least("web_config_in_use"), looks.COUNT, mappings=[IN_USE]),
                     Value("History and state", WRITABLE, looks.COUNT, mappings=[WRITTEN], absent="off"),
                     Value(
                         "Rows lost",
@@ -75,6 +74,12 @@ SIDECARS: Final = (
                         absent="no certificate",
                     ),
                     Value("Build", f"max by (instance, version) ({_of('build_info')})", looks.COUNT, hidden=True),
+                    Value(
+                        "Kafka",
+                        f"max by (instance, cluster_id, kafka_version) ({_of('cluster_info')})",
+                        looks.COUNT,
+                        hidden=True,
+                    ),
                 ],
             ),
         ],
