@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from grafana.kit import looks
+from grafana.kit import alerts, looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel
-from grafana.kit.queries import FINITE, busiest, least, most, number, or_zero
+from grafana.kit.queries import FINITE, busiest, chosen, in_range, least, most, number, or_zero
 from grafana.kit.tables import Value, rows
 
 CLIENT: Final = "user, client_id"
@@ -16,6 +16,13 @@ THROTTLED: Final = ("KafkaControllerMutationThrottled",)
 DRAINING: Final = ("KafkaControllerMutationTokensDraining",)
 NO_QUOTA: Final = looks.infinite("no quota", "blue")
 NO_CLIENTS: Final = "no quota is configured"
+
+WAIT: Final = most("controller_mutation_admission_delay_seconds", CLIENT)
+WAITS_OR_SENDS: Final = f"({WAIT} > 0 or -{least('controller_mutation_tokens', CLIENT)})"
+"""Clients that wait first, then those with the fewest tokens."""
+QUOTAS: Final = most("controller_mutation_quota_config", CLIENT)
+FEWEST: Final = in_range("controller_mutation_tokens", CLIENT, "min", "min_over_time")
+MUTATIONS: Final = in_range("controller_mutations_per_second", CLIENT)
 
 NOW: Final = (
     Line(
@@ -101,9 +108,10 @@ CLIENTS: Final = (
                         mappings=[NO_QUOTA],
                     ),
                     Value("Burst", most("controller_mutation_burst", CLIENT), looks.COUNT, mappings=[NO_QUOTA]),
-                    Value("Waits", most("controller_mutation_admission_delay_seconds", CLIENT), looks.SECONDS),
+                    Value("Waits", WAIT, looks.SECONDS),
                 ],
-                sort="Waits",
+                sort=("Waits",),
+                ranked=(CLIENT, WAITS_OR_SENDS),
             ),
             rows(
                 About(
@@ -112,7 +120,8 @@ CLIENTS: Final = (
                     no_value=NO_CLIENTS,
                 ),
                 COLUMNS,
-                [Value("Quota a second", most("controller_mutation_quota_config", CLIENT), looks.COUNT)],
+                [Value("Quota a second", QUOTAS, looks.COUNT)],
+                ranked=(CLIENT, QUOTAS),
             ),
         ],
         (15, 9),
@@ -126,12 +135,17 @@ CLIENTS: Final = (
                     (
                         "A client with tokens is admitted, however large its request is. Then its tokens may fall "
                         "below 0, and they come back at the rate of the quota. Tokens that keep falling: the client "
-                        "sends more than its quota. The 20 clients with the most tokens; clients without a quota are "
-                        "not drawn."
+                        "sends more than its quota. The 20 clients that had the fewest tokens; clients without a "
+                        "quota are not drawn."
                     ),
                     runbooks=DRAINING,
                 ),
-                [Query(busiest(20, f"{least('controller_mutation_tokens', CLIENT)} {FINITE}"), LEGEND)],
+                [
+                    Query(
+                        chosen(f"{least('controller_mutation_tokens', CLIENT)} {FINITE}", CLIENT, FEWEST, "bottomk"),
+                        LEGEND,
+                    )
+                ],
                 looks.COUNT,
                 below_zero=True,
             ),
@@ -145,9 +159,9 @@ CLIENTS: Final = (
                     runbooks=DRAINING,
                 ),
                 [
-                    Query(busiest(20, most("controller_mutations_per_second", CLIENT)), LEGEND),
+                    Query(busiest("controller_mutations_per_second", CLIENT), LEGEND),
                     Query(
-                        f"{most('controller_mutation_quota_per_second', CLIENT)} {FINITE}",
+                        chosen(f"{most('controller_mutation_quota_per_second', CLIENT)} {FINITE}", CLIENT, MUTATIONS),
                         "quota of " + LEGEND,
                         limit=True,
                     ),
@@ -165,7 +179,7 @@ CLIENTS: Final = (
                     "-K / R while tokens are below 0.",
                     runbooks=THROTTLED,
                 ),
-                [Query(busiest(20, most("controller_mutation_admission_delay_seconds", CLIENT)), LEGEND)],
+                [Query(busiest("controller_mutation_admission_delay_seconds", CLIENT), LEGEND)],
                 looks.SECONDS,
             ),
             lines(
@@ -178,7 +192,7 @@ CLIENTS: Final = (
                     ),
                     runbooks=THROTTLED,
                 ),
-                [Query(busiest(20, most("client_request_throttle_seconds", CLIENT)), LEGEND)],
+                [Query(busiest("client_request_throttle_seconds", CLIENT), LEGEND)],
                 looks.SECONDS,
             ),
         ],
@@ -213,7 +227,7 @@ ITSELF: Final = (
                     )
                 ],
                 looks.SECONDS,
-                ((60, "orange"),),
+                ((alerts.threshold("metadata_stale"), "orange"),),
             ),
         ],
     ),

@@ -150,7 +150,7 @@ SETTINGS: Final = (
                     ),
                     Value("Listed replicas", most("replication_throttled_replicas", "broker, side"), looks.COUNT),
                 ],
-                sort="Listed replicas",
+                sort=("Listed replicas",),
             ),
         ],
     ),
