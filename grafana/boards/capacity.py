@@ -10,8 +10,7 @@ from grafana.kit.queries import FINITE, busiest, in_range, least, most, number, 
 from grafana.kit.tables import Value, rows
 
 DIRECTORY: Final = "broker, log_dir"
-BROKER_LIMIT: Final = ("KafkaBrokerPartitionLimit",)
-CLUSTER_LIMIT: Final = ("KafkaClusterPartitionLimit",)
+LIMIT: Final = ("KafkaPartitionLimit",)
 NO_LIMIT: Final = "no limit set"
 CORDONED: Final = looks.named(("no", "text"), ("yes", "orange"))
 OPTION: Final = "The limit is the option limits.max_broker_partitions."
@@ -27,7 +26,7 @@ NOW: Final = (
                 About(
                     "Partition limit used, highest broker",
                     f"Partitions divided by the limit, of the chosen brokers (KIP-578). {OPTION}",
-                    runbooks=BROKER_LIMIT,
+                    runbooks=LIMIT,
                     no_value=NO_LIMIT,
                 ),
                 f"max ({OF_LIMIT})",
@@ -41,7 +40,7 @@ NOW: Final = (
                         "Partitions divided by the limit; each partition counts once. The limit is the option "
                         "limits.max_partitions."
                     ),
-                    runbooks=CLUSTER_LIMIT,
+                    runbooks=LIMIT,
                     no_value=NO_LIMIT,
                 ),
                 f"{most('cluster_partitions')} / ({least('cluster_partition_limit')} {FINITE})",
@@ -83,7 +82,7 @@ PARTITIONS: Final = (
                     "Headroom, by broker",
                     "Replicas that count against the limit (internal topics do not count), and how many more fit. "
                     f"Below 0 existing replicas keep working. {OPTION}",
-                    runbooks=BROKER_LIMIT,
+                    runbooks=LIMIT,
                 ),
                 {"broker": "Broker"},
                 [
@@ -101,7 +100,7 @@ PARTITIONS: Final = (
                 ],
             ),
             lines(
-                About("Partitions by broker", "Growth, and balance between brokers.", BROKER_LIMIT),
+                About("Partitions by broker", "Growth, and balance between brokers.", LIMIT),
                 [Query(most("broker_partitions", "broker"), "broker {{broker}}")],
                 looks.COUNT,
             ),
@@ -114,7 +113,7 @@ PARTITIONS: Final = (
                 About(
                     "Partitions of the cluster",
                     "Partitions, each once, and replicas of all topics.",
-                    runbooks=CLUSTER_LIMIT,
+                    runbooks=LIMIT,
                 ),
                 [
                     Query(most("cluster_partitions"), "partitions"),
@@ -129,7 +128,7 @@ PARTITIONS: Final = (
                         "Replicas without a log on their broker, and logs that belong to no replica. A broker that "
                         "creates or deletes thousands of logs has both until it has finished (KIP-578)."
                     ),
-                    runbooks=BROKER_LIMIT,
+                    runbooks=LIMIT,
                 ),
                 [
                     Query(most("broker_replicas_without_log", "broker"), "without a log on {{broker}}"),

@@ -83,6 +83,7 @@ HEALTH: Final = (
                 About(
                     "At min ISR",
                     "Partitions with just min.insync.replicas in sync: one more failure stops producers.",
+                    runbooks=("KafkaPartitionAtMinIsr",),
                     see=REPLICAS,
                 ),
                 _most("at_min_isr_partitions"),
@@ -113,7 +114,7 @@ HEALTH: Final = (
                 About(
                     "Partition limit used",
                     "Partitions divided by the limit: of the cluster, or of the broker that uses most (KIP-578).",
-                    runbooks=("KafkaBrokerPartitionLimit", "KafkaClusterPartitionLimit"),
+                    runbooks=("KafkaPartitionLimit",),
                     see=CAPACITY,
                     no_value="no limit set",
                 ),

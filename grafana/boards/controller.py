@@ -13,7 +13,6 @@ CLIENT: Final = "user, client_id"
 LEGEND: Final = "user {{user}} client {{client_id}}"
 COLUMNS: Final = {"user": "User", "client_id": "Client id"}
 THROTTLED: Final = ("KafkaControllerMutationThrottled",)
-DRAINING: Final = ("KafkaControllerMutationTokensDraining",)
 NO_QUOTA: Final = looks.infinite("no quota", "blue")
 NO_CLIENTS: Final = "no quota is configured"
 
@@ -56,7 +55,7 @@ NOW: Final = (
                 About(
                     "Fewest tokens",
                     "Lowest tokens of all clients with a quota. Below 0 requests are refused.",
-                    runbooks=DRAINING,
+                    runbooks=THROTTLED,
                     no_value=NO_CLIENTS,
                 ),
                 least("controller_mutation_tokens"),
@@ -88,7 +87,7 @@ CLIENTS: Final = (
                         "Tokens left (K), tokens that come back per second (R), the largest number of tokens (B), and "
                         "the delay of the next mutation."
                     ),
-                    runbooks=THROTTLED + DRAINING,
+                    runbooks=THROTTLED,
                     no_value=NO_CLIENTS,
                 ),
                 COLUMNS,
@@ -138,7 +137,7 @@ CLIENTS: Final = (
                         "sends more than its quota. The 20 clients that had the fewest tokens; clients without a "
                         "quota are not drawn."
                     ),
-                    runbooks=DRAINING,
+                    runbooks=THROTTLED,
                 ),
                 [
                     Query(
@@ -156,7 +155,7 @@ CLIENTS: Final = (
                         "Partitions created, deleted or added per second, by the 20 busiest clients; dashed lines are "
                         "quotas."
                     ),
-                    runbooks=DRAINING,
+                    runbooks=THROTTLED,
                 ),
                 [
                     Query(busiest("controller_mutations_per_second", CLIENT), LEGEND),

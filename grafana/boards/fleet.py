@@ -57,6 +57,7 @@ CLUSTERS: Final = (
                         "KafkaPartitionUnderMinIsr",
                         "KafkaReassignmentStuck",
                         "KafkaWardenBlind",
+                        "KafkaWardenClusterLabelAmbiguous",
                     ),
                     no_value="no cluster in this time range",
                 ),

@@ -49,7 +49,7 @@ OVERVIEW: Final = (
                         "(docs/throttle-law.md) and from measured rates. Never: producers write more than a throttle "
                         "lets through."
                     ),
-                    runbooks=("KafkaReassignmentWillMissItsTime", "KafkaThrottleBelowInbound"),
+                    runbooks=("KafkaReassignmentWillMissItsTime", "KafkaThrottleTooLow"),
                     no_value=NOTHING_MOVES,
                 ),
                 most("reassignment_total_eta_seconds"),

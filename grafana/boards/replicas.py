@@ -67,7 +67,7 @@ SAFETY: Final = (
                 About(
                     "At min ISR",
                     "Partitions with just min.insync.replicas in sync: one more failure stops producers.",
-                    runbooks=("KafkaPartitionUnderMinIsr",),
+                    runbooks=("KafkaPartitionAtMinIsr",),
                 ),
                 most("at_min_isr_partitions"),
                 steps=looks.ORANGE_FROM_ONE,
@@ -231,6 +231,7 @@ TOPICS: Final = (
                     "Changes of the ISR, by topic",
                     "Replicas that left the ISR (shrinks) and came back (expands) between two polls: the 20 topics "
                     "with the most changes. Replicas that a move adds or removes do not count.",
+                    runbooks=("KafkaIsrFlapping",),
                 ),
                 [
                     Query(_most_changes("topic_isr_shrinks_total"), "shrinks of {{topic}}"),
@@ -276,7 +277,7 @@ BROKERS: Final = (
                 About(
                     "Brokers",
                     "State of each broker in the cluster, and whether it answers the sidecar, from current metadata.",
-                    runbooks=("KafkaBrokerUnreachable", "KafkaBrokerFenced", "KafkaBrokerMetadataStale"),
+                    runbooks=("KafkaBrokerUnreachable",),
                 ),
                 Query(
                     " or ".join([OLD_METADATA, *IN_STATE]),
@@ -296,6 +297,7 @@ BROKERS: Final = (
                 About(
                     "Changes of the ISR",
                     "Replicas that left the ISR (shrinks) and came back (expands), by leader. Empty without JMX.",
+                    runbooks=("KafkaIsrFlapping",),
                 ),
                 [
                     Query(increase("broker_isr_shrinks_total", "broker"), "shrinks on {{broker}}"),
@@ -332,6 +334,7 @@ BROKERS: Final = (
                         "In the selected time range: a replica that was not in sync became leader, and records were "
                         "lost."
                     ),
+                    runbooks=("KafkaUncleanLeaderElection",),
                 ),
                 total(increase("unclean_leader_elections_total", "node", "$__range")),
                 steps=looks.RED_FROM_ONE,

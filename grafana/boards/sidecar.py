@@ -12,7 +12,7 @@ UNREACHABLE: Final = (
     "KafkaClusterUnreachable",
     "KafkaBrokerUnreachable",
     "KafkaWardenAccessRefused",
-    "KafkaWardenJmxUnreachable",
+    "KafkaWardenBlind",
 )
 IN_USE: Final = looks.named(("no", "red"), ("yes", "green"))
 WRITTEN: Final = looks.named(("not written", "red"), ("written", "green"))
@@ -46,6 +46,8 @@ SIDECARS: Final = (
                     "there are two cluster ids, sidecars of two clusters have the same label.",
                     runbooks=(
                         "KafkaWardenDown",
+                        "KafkaWardenRestarting",
+                        "KafkaWardenClusterLabelAmbiguous",
                         "KafkaWardenConfigurationNotUsed",
                         "KafkaWardenHistoryLost",
                         "KafkaWardenCertificateExpiring",
@@ -92,7 +94,7 @@ SIDECARS: Final = (
                     "Snapshot age",
                     "Time since the start of the poll that a sidecar shows. After three intervals it shows only "
                     "self-metrics. Above the dashed line alerts do not use it.",
-                    runbooks=("KafkaWardenPageStale", "KafkaWardenBlind"),
+                    runbooks=("KafkaWardenDown", "KafkaWardenBlind"),
                 ),
                 [Query(AGE, "{{instance}}")],
                 looks.SECONDS,
@@ -105,7 +107,7 @@ SIDECARS: Final = (
                         "Numbers from these requests are missing on the other dashboards, or as old as this. Without "
                         "a time: never answered."
                     ),
-                    runbooks=(*UNREACHABLE, "KafkaWardenBlind"),
+                    runbooks=UNREACHABLE,
                     no_value="everything answers",
                 ),
                 {"source": "Request", "broker": "Broker", "instance": "Sidecar"},
@@ -168,7 +170,7 @@ PROCESS: Final = (
                     "Series left out, by family",
                     "Series left out because of the option limits.series, or of the limit of 1,000 clients: bytes in "
                     "of the least busy partitions first.",
-                    ("KafkaWardenSeriesDropped",),
+                    ("KafkaWardenBlind",),
                     no_value="none",
                 ),
                 [Query(f"max by (instance, family) ({_of('dropped_series')})", "{{family}} ({{instance}})")],
@@ -180,7 +182,6 @@ PROCESS: Final = (
                     "Descriptors in use",
                     "Open file descriptors divided by the limit of the process. Above the dashed line little room is "
                     "left for a burst of scrapes.",
-                    ("KafkaWardenDescriptorsNearLimit",),
                 ),
                 [
                     Query(
@@ -198,7 +199,6 @@ PROCESS: Final = (
                     "Refused logins",
                     "Refused logins per second, by reason. Five scrapers with a wrong password, each every 15 s, are "
                     "below the dashed line.",
-                    ("KafkaWardenLoginsRefused",),
                     no_value="none was refused",
                 ),
                 [

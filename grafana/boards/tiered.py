@@ -11,9 +11,8 @@ from grafana.kit.tables import Value, rows
 
 BROKER: Final = "broker {{broker}}"
 COPY: Final = ("KafkaRemoteCopyHeldBack",)
-LAG: Final = ("KafkaRemoteCopyLagGrowing",)
 FETCH: Final = ("KafkaRemoteFetchHeldBack",)
-ERRORS: Final = ("KafkaRemoteStorageErrors",)
+ERRORS: Final = ("KafkaRemoteCopyHeldBack", "KafkaRemoteFetchHeldBack")
 COPY_HELD_BACK: Final = 'problem="copy_held_back"'
 FETCH_HELD_BACK: Final = 'problem="fetch_held_back"'
 NOT_USED: Final = "no topic has remote storage"
@@ -41,7 +40,7 @@ NOW: Final = (
                         "segments may hold. Unlike the lag of the beans, this does not freeze while the quota limits "
                         "copies."
                     ),
-                    runbooks=LAG,
+                    runbooks=COPY,
                     no_value=NOT_USED,
                 ),
                 total(most("topic_remote_copy_overdue_bytes", "topic")),
@@ -169,7 +168,9 @@ BEHIND: Final = (
         8,
         [
             lines(
-                About("Overdue, by topic", "The 20 topics with the most bytes that should be copied and are not.", LAG),
+                About(
+                    "Overdue, by topic", "The 20 topics with the most bytes that should be copied and are not.", COPY
+                ),
                 [Query(busiest("topic_remote_copy_overdue_bytes", "topic"), "{{topic}}")],
                 looks.BYTES,
             ),
@@ -180,7 +181,7 @@ BEHIND: Final = (
                         "Time since the latest offset in remote storage last advanced while bytes are overdue: the 20 "
                         "longest."
                     ),
-                    runbooks=LAG + COPY,
+                    runbooks=COPY,
                 ),
                 [Query(busiest("topic_remote_copy_stalled_seconds", "topic", "min"), "{{topic}}")],
                 looks.SECONDS,
@@ -198,7 +199,7 @@ BEHIND: Final = (
                         "Bytes that a broker still had to copy when it last copied a segment: it freezes while the "
                         "quota limits copies."
                     ),
-                    runbooks=LAG,
+                    runbooks=COPY,
                 ),
                 [Query(most("remote_copy_lag_bytes", "broker"), BROKER)],
                 looks.BYTES,

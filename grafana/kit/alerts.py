@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from alerts.thresholds import DURATION, seconds, thresholds
 from grafana.kit import looks
 from grafana.kit.links import cell_of_runbook
 from grafana.kit.queries import EACH_CLUSTER, series
 from grafana.kit.tables import Value
+from kafka_warden.rules.thresholds import DURATION, seconds, thresholds
 
 SEVERITIES: Final = ("info", "warning", "critical")
 SEVERITY: Final = looks.named(("none", "text"), ("info", "blue"), ("warning", "orange"), ("critical", "red"))

@@ -37,7 +37,10 @@ SHOWN_OTHERWISE: Final = {
     "poll_interval_seconds",  # the age of the snapshot
     "source_not_available",  # panels without data
     "dropped_verdicts",  # series left out, by family
-    "sink_last_success_timestamp_seconds",  # rows of history written
+    "sink_last_success_timestamp_seconds",  # whether history is written
+    "certificate_lifetime_seconds",  # the time that is left of it
+    "broker_replicas",  # the state of the broker
+    "process_start_time_seconds",  # a mark on the time axis
 }
 
 PAGES: Final = {file.name: load(file) for file in FILES}
