@@ -7,6 +7,7 @@ but durations differs.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,8 @@ from alerts import routing
 from alerts.addresses import addresses
 from kafka_warden.rules import render
 from kafka_warden.rules.links import Links
-from kafka_warden.rules.render import alerts, templates
+from kafka_warden.rules.render import WATCHDOG, Values, alerts, templates
+from kafka_warden.rules.thresholds import at_scale, thresholds
 
 HERE: Final = Path(__file__).parent
 README: Final = HERE / "README.md"
@@ -45,9 +47,8 @@ _Dumper.add_representer(str, _text)
 
 
 def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Links | None = None) -> str:
-    """The text of one rule file; see `kafka_warden.rules.render.rules`. The links are by default of `addresses.yml`."""
-    text = render.rules(template, scale, floor)
-    return HEADER + (links or addresses()).added(text, template.name.removesuffix(".rules.yml"))
+    """The text of one rule file at a scale of time; see `at_scale`. The links are by default of `addresses.yml`."""
+    return HEADER + render.rules(template, Values(links=links or addresses()), at_scale(scale, floor))
 
 
 def table() -> str:
@@ -64,31 +65,40 @@ def table() -> str:
 
 def manifest() -> str:
     """All groups as one PrometheusRule, for the Prometheus operator."""
-    groups = [group for template in templates() for group in yaml.safe_load(rules(template))["groups"]]
     document: dict[str, Any] = {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",
         "metadata": {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}},
-        "spec": {"groups": groups},
+        "spec": {"groups": groups(addresses())},
     }
     return HEADER + _yaml(document)
 
 
+def groups(links: Links, numbers: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """The groups of all files; `numbers` is the text of every threshold, by default its value."""
+    texts = [render.rules(template, Values(links=links), numbers) for template in templates()]
+    return [group for text in texts for group in yaml.safe_load(text)["groups"]]
+
+
+def chart() -> str:
+    """All groups for the Helm chart, whose values fill in the thresholds: each is the text `${name}`."""
+    names = {threshold.name: f"${{{threshold.name}}}" for threshold in thresholds()}
+    return HEADER + _yaml({"groups": groups(Links(), names)})
+
+
 def severities() -> str:
     """A line for each alert."""
-    found: dict[str, list[str]] = {}
-    for template in templates():
-        for rule in alerts(rules(template)):
-            found.setdefault(rule["alert"], []).append(rule["labels"]["severity"])
     order = ("info", "warning", "critical")
-    return "".join(f"{alert} {' '.join(sorted(set(each), key=order.index))}\n" for alert, each in found.items())
+    return "".join(
+        f"{alert} {' '.join(sorted(each, key=order.index))}\n" for alert, each in render.severities().items()
+    )
 
 
 def outputs() -> dict[Path, str]:
     """What every made file has to hold."""
     before, rest = README.read_text(encoding="utf-8").split(BEGIN)
     return {
-        **{HERE / template.name: rules(template) for template in templates()},
+        **{HERE / template.name: rules(template) for template in (*templates(), WATCHDOG)},
         README: f"{before}{BEGIN}{table()}{END}{rest.split(END)[1]}",
         MANIFEST: manifest(),
         SEVERITIES: severities(),

@@ -34,7 +34,8 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.derive": OPEN,
     "kafka_warden.planning": OPEN | {"kafka_warden.strict_json"},
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
-    "kafka_warden.rules": OPEN,
+    "kafka_warden.rules.command": {"kafka_warden"},
+    "kafka_warden.rules": OPEN | SETTINGS | {"kafka_warden.config.values"},
     "kafka_warden.views": OPEN | {f"kafka_warden.{room}" for room in ("derive", "catalogue", "planning.formatting")},
     "kafka_warden.page": {"kafka_warden.views"},
     "kafka_warden.budget": OPEN | {"kafka_warden.catalogue"},
@@ -144,7 +145,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.top": {"kafka_warden"},
     "kafka_warden.cli": {"kafka_warden"},
 }
-"""Room to what it may import besides itself; only app, plan, check, top and cli wire, and a command in the pipeline."""
+"""Room to what it may import besides itself; only app, cli and the commands wire."""
 
 LIBRARIES: dict[str, set[str]] = {
     "apscheduler": {"kafka_warden.timer"},

@@ -1,6 +1,7 @@
 """The numbers of the rules (`thresholds.yml`), as they are at a scale of time."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -34,12 +35,17 @@ class Threshold:
     reason: str
 
     def at(self, scale: float, floor: float) -> str:
-        """The text that a rule has at this scale of time; see `kafka_warden.rules.render`."""
+        """The text that a rule has at this scale of time; see `at_scale`."""
         if scale == 1 or self.unit not in {DURATION, SECONDS}:
             return self.value
         original = seconds(self.value) if self.unit == DURATION else float(self.value)
         scaled = min(original, floor + original * scale)
         return f"{round(scaled * 1000)}ms" if self.unit == DURATION else f"{scaled:g}"
+
+    def number(self, changed: Mapping[str, str]) -> float:
+        """The value, of a duration its seconds; `changed` has other values by name."""
+        value = changed.get(self.name, self.value)
+        return seconds(value) if self.unit == DURATION else float(value)
 
     @property
     def shown(self) -> str:
@@ -54,6 +60,17 @@ def thresholds() -> tuple[Threshold, ...]:
     return tuple(
         Threshold(row["name"], str(row["value"]), row["unit"], " ".join(row["reason"].split())) for row in rows
     )
+
+
+def at_scale(scale: float = 1.0, floor: float = 0.0) -> dict[str, str]:
+    """The text of every threshold.
+
+    Args:
+        scale: What durations, and thresholds in seconds, are multiplied by; above 0, at most 1.
+        floor: Seconds that are added to each, since scrapes and polls take their time. None becomes longer than at
+            scale 1, and their order stays.
+    """
+    return {threshold.name: threshold.at(scale, floor) for threshold in thresholds()}
 
 
 def seconds(duration: str) -> float:
