@@ -90,7 +90,7 @@ def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
         elif document["kind"] != "KafkaUser":
             kubernetes_validate.validate(document, "1.34", strict=True)
     marks = set(re.findall(r"mark-\d+", EVERYTHING.read_text()))
-    assert len(marks) == 41
+    assert len(marks) == 42
     assert marks - set(re.findall(r"mark-\d+", text)) == set()
     assert (
         not set(yaml.safe_load((CHART / "values.yaml").read_text()))

@@ -104,7 +104,7 @@ httpGet:
   {{- end }}
 {{- end -}}
 
-{{/* The text after `spec:` of a manifest that `make rules` made, with addresses in front of its links. */}}
+{{/* The text of a file, or after `spec:` of a manifest that `make rules` made, with addresses in front of its links. */}}
 {{- define "kafka-warden.spec" -}}
 {{- $text := regexSplit "(?m)^spec:\n" (.context.Files.Get .file) 2 | last -}}
 {{- with .context.Values.links.runbooks -}}
