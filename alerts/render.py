@@ -26,6 +26,7 @@ FRAGMENT: Final = HERE / "alertmanager-fragment.yml"
 DEPLOY: Final = HERE.parent / "deploy"
 MANIFEST: Final = DEPLOY / "prometheusrule.yaml"
 ROUTING: Final = DEPLOY / "alertmanagerconfig.yaml"
+CHART: Final = DEPLOY / "chart" / "files" / "rules.yaml"
 VIEWS: Final = HERE.parent / "exporter" / "kafka_warden" / "views"
 SEVERITIES: Final = VIEWS / "severities.txt"
 """The severities of each alert, the mildest first, for the status page, which cannot read the rules."""
@@ -101,6 +102,7 @@ def outputs() -> dict[Path, str]:
         **{HERE / template.name: rules(template) for template in (*templates(), WATCHDOG)},
         README: f"{before}{BEGIN}{table()}{END}{rest.split(END)[1]}",
         MANIFEST: manifest(),
+        CHART: chart(),
         SEVERITIES: severities(),
         FRAGMENT: routing.FRAGMENT_HEADER + _yaml(routing.fragment()),
         ROUTING: routing.MANIFEST_HEADER + _yaml(routing.manifest()),

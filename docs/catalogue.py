@@ -118,7 +118,10 @@ def all_panels() -> list[Panel]:
     """Every panel of every dashboard that has queries."""
     records, _ = expressions()
     pages = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(DASHBOARDS.glob("*.json")))
-    return [_panel(page["title"], panel, records) for page in pages for panel in page["panels"] if "targets" in panel]
+    shown = [
+        (page["title"], panel) for page in pages for row in page["panels"] for panel in (row, *row.get("panels", ()))
+    ]
+    return [_panel(title, panel, records) for title, panel in shown if "targets" in panel]
 
 
 def _panel(dashboard: str, panel: Mapping[str, Any], records: Mapping[str, str]) -> Panel:

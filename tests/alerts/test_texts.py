@@ -5,11 +5,11 @@ from typing import Final
 
 import pytest
 
-from tests.alerts import texts_moves
+from tests.alerts import texts_moves, texts_replicas
 from tests.alerts.reading import Reading
 from tests.support.promtool import Text, failures
 
-READINGS: Final[list[Reading]] = [*texts_moves.READINGS]
+READINGS: Final[list[Reading]] = [*texts_moves.READINGS, *texts_replicas.READINGS]
 LINES: Final = 4
 WIDTH: Final = 40
 """Characters of a line of a summary on a phone; it shows two."""

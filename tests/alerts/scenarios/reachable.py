@@ -194,7 +194,7 @@ def fenced_broker_or_lost_disk_of_a_page() -> Story:
         page.set("broker_out_of_sync_replicas", after(5 * MINUTE, 30), broker=broker, state="offline")
     page.set("offline_partitions", after(5 * MINUTE, 1))
     checks = [
-        firing("KafkaPartitionOffline", at=20, count=1),
+        *steady("KafkaPartitionOffline", 8.5, 25, cluster="page"),
         firing(BROKER, at=20, count=1, cluster="page", broker="2", explained="yes"),
         firing("KafkaLogDirOffline", at=20, count=1, cluster="page", broker="3", explained="yes"),
         firing(BROKER, at=20, count=1, cluster="alone", broker="2", explained="no"),
