@@ -131,9 +131,9 @@ def removed_without_exporter() -> Story:
 
 @scenario("BR10")
 def second_death() -> Story:
-    """A broker dies, and its partitions are the page. Another one that missed some polls then dies an hour later.
+    """A broker dies, and an hour later one that missed some polls before: the page on partitions explains the first one.
 
-    The page explains the first broker, not the second one, which adds few partitions.
+    The second one adds few partitions, so it is an alert.
     """
     exporter = Exporter(80)
     broker_down(exporter, 2, 5 * MINUTE)
