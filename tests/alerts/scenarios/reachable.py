@@ -131,7 +131,7 @@ def removed_without_exporter() -> Story:
 
 @scenario("BR10")
 def second_death() -> Story:
-    """A broker dies, and an hour later one that missed some polls before: the page on partitions explains the first one.
+    """A broker dies, and an hour later one that missed polls before: the page on partitions explains the first one.
 
     The second one adds few partitions, so it is an alert.
     """
