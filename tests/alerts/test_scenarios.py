@@ -15,10 +15,15 @@ from tests.alerts.scenarios import (
     partitions,
     quotas,
     reachable,
+    remote,
     replicas,
     scraping,
+    sidecars,
     stuck,
     throttles,
+    upkeep,
+    used_up,
+    volumes,
 )
 from tests.alerts.scenarios.scenario import Scenario
 
@@ -38,6 +43,11 @@ SCENARIOS: Final = [
         reachable,
         replicas,
         outages,
+        volumes,
+        used_up,
+        remote,
+        sidecars,
+        upkeep,
     )
     for value in vars(module).values()
     if isinstance(value, Scenario)

@@ -5,11 +5,16 @@ from typing import Final
 
 import pytest
 
-from tests.alerts import texts_moves, texts_replicas
+from tests.alerts import texts_moves, texts_replicas, texts_sidecars, texts_volumes
 from tests.alerts.reading import Reading
 from tests.support.promtool import Text, failures
 
-READINGS: Final[list[Reading]] = [*texts_moves.READINGS, *texts_replicas.READINGS]
+READINGS: Final[list[Reading]] = [
+    *texts_moves.READINGS,
+    *texts_replicas.READINGS,
+    *texts_volumes.READINGS,
+    *texts_sidecars.READINGS,
+]
 LINES: Final = 4
 WIDTH: Final = 40
 """Characters of a line of a summary on a phone; it shows two."""
