@@ -48,7 +48,7 @@ def _filling() -> Reading:
             355,
             FILLING,
             "prod: broker 2, /data/a is 89.44% full",
-            f"{FULL} Free: 105.6GB. Full in 1h 35m 0s at the present rate. Moves bring 250GB more.",
+            f"{FULL} Free: 105.6GB. Full in 1h 35m 0s at the present rate. Moves bring up to 250GB more.",
             ROOM,
             **ON_2,
         ),
