@@ -17,6 +17,12 @@ def constant(value: Value) -> Function:
     return value if callable(value) else lambda _: value
 
 
+def scaled(value: Value, factor: float) -> Function:
+    """Return the value times `factor`; absent where it is absent."""
+    function = constant(value)
+    return lambda t: None if (present := function(t)) is None else factor * present
+
+
 def during(start: float, end: float, value: Value, otherwise: Value = 0.0) -> Function:
     """Return `value` from `start` until before `end`, and `otherwise` before and after."""
     inside, outside = constant(value), constant(otherwise)

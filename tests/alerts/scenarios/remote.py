@@ -1,10 +1,13 @@
 """Remote storage: quotas that limit it, requests to it that fail, and topics that fall behind."""
 
+from collections.abc import Sequence
+
 from tests.alerts.scenarios.changes import broker_down, every, rolling_restart
 from tests.alerts.scenarios.quotas import COPY, overdue, tiered
 from tests.alerts.scenarios.scenario import Story, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, Function, Value, after, age, during, ramp
+from tests.support.promtool import Check
 
 FETCH = "KafkaRemoteFetchHeldBack"
 REMOTE = f"{COPY}|{FETCH}"
@@ -19,9 +22,16 @@ def held_back(exporter: Exporter, value: Value, *problems: str) -> None:
         exporter.set("tiered_storage_problem_seconds", value, broker=2, problem=problem)
 
 
-def behind(minutes: float, end: float, **options: object) -> Exporter:
+def behind(
+    minutes: float,
+    end: float,
+    *,
+    step: int = 15,
+    instance: str = "a:10073",
+    outages: Sequence[tuple[float, float]] = (),
+) -> Exporter:
     """Return an exporter of a broker with every problem of remote storage until `end`; they are absent from then on."""
-    exporter = Exporter(minutes, brokers=(1, 2), **options)  # type: ignore[arg-type]
+    exporter = Exporter(minutes, brokers=(1, 2), step=step, instance=instance, outages=outages)
     failed: Function = during(0, end, lambda t: t / 5, None)
     tiered(exporter, errors=failed, deletion=end)
     exporter.set("remote_fetch_errors_total", failed, broker=2)
@@ -30,7 +40,7 @@ def behind(minutes: float, end: float, **options: object) -> Exporter:
     return exporter
 
 
-def all_of_them(since: float, until: float) -> list[object]:
+def all_of_them(since: float, until: float) -> list[Check]:
     """Each alert fires once for each cause."""
     return [*steady(COPY, since, until, count=CAUSES), *steady(FETCH, since, until, count=2)]
 
@@ -93,13 +103,9 @@ def rolling() -> Story:
     exporter = Exporter(60, brokers=(1, 2))
     rolling_restart(exporter, 5 * MINUTE, down=4 * MINUTE, catch_up=4 * MINUTE)
     tiered(exporter, errors=during(14 * MINUTE, 18 * MINUTE, None, after(18 * MINUTE, 2, 40)))
-    late = [(start * MINUTE, (start + 8) * MINUTE) for start in (5, 14)]
-    since = [(lambda t, a=a, b=b: max(0.0, t - a) if t < b else 0.0) for a, b in late]
-    overdue(
-        exporter,
-        lambda t: sum(1.3e9 + 1.3e6 * s(t) if s(t) else 0.0 for s in since),
-        lambda t: sum(s(t) for s in since),
-    )
+    first, second = 5 * MINUTE, 14 * MINUTE
+    since = during(first, first + 480, age(first), during(second, second + 480, age(second)))
+    overdue(exporter, lambda t: 1.3e9 + 1.3e6 * stalled if (stalled := since(t)) else 0.0, since)
     held_back(exporter, during(22 * MINUTE, 27 * MINUTE, lambda t: t - 1320))
     return Story([exporter], [silent(REMOTE, until=60)])
 

@@ -147,8 +147,7 @@ def beans() -> Story:
     """The beans of a broker cannot be read, and the exporter is down: an info after 20 min, which stays, and ends."""
     exporter = Exporter(180, step=30, brokers=SMALL, outages=[(HOUR, 2 * HOUR)])
     exporter.set("up", during(10 * MINUTE, 130 * MINUTE, 0, 1), source="jmx", broker=2)
-    labels = {"data": "beans", "severity": "info"}
-    checks = [silent(until=28), *steady(BLIND, 30.5, 131, broker="2", **labels), over(BLIND, at=134, **labels)]
+    checks = [silent(until=28), *steady(BLIND, 30.5, 131, broker="2", data="beans"), over(BLIND, at=134, data="beans")]
     return Story([exporter], checks, evaluation=30)
 
 

@@ -5,7 +5,7 @@ import math
 from tests.alerts.scenarios.changes import mutations
 from tests.alerts.scenarios.scenario import Story, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, Value, after, during, in_each
+from tests.support.over_time import HOUR, MINUTE, Value, after, during, in_each, scaled
 
 LIMIT, THROTTLED = "KafkaPartitionLimit", "KafkaControllerMutationThrottled"
 BROKER = {"broker": 2}
@@ -13,11 +13,8 @@ BROKER = {"broker": 2}
 
 def limited(exporter: Exporter, share: Value) -> None:
     """Let broker 2 and the cluster have this share of their limits."""
-    used = share if callable(share) else lambda _: share
     for name, labels, limit in (("broker", BROKER, 4000), ("cluster", {}, 200000)):
-        exporter.set(
-            f"{name}_partitions", lambda t, limit=limit: None if (s := used(t)) is None else s * limit, **labels
-        )
+        exporter.set(f"{name}_partitions", scaled(share, limit), **labels)
         exporter.set(f"{name}_partition_limit", limit, **labels)
 
 

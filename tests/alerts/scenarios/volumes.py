@@ -4,7 +4,7 @@ from tests.alerts.scenarios.changes import broker_down, every, moving, rolling_r
 from tests.alerts.scenarios.disks import DIR, FILLING, usable
 from tests.alerts.scenarios.scenario import Story, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, Value, after, during, ramp
+from tests.support.over_time import HOUR, MINUTE, Value, after, during, ramp, scaled
 
 OFFLINE = "KafkaLogDirOffline"
 
@@ -138,14 +138,13 @@ def trends() -> Story:
     exporter = Exporter(9 * 60, step=60)
     falls, low = ramp(0, 10 * HOUR, 0.5, 0), ramp(0, 9 * HOUR, 0.9, 0.3)
     for broker, free in ((1, falls), (3, low)):
-        exporter.set("log_dir_usable_bytes", lambda t, free=free: 1e12 * free(t), broker=broker, log_dir="/data/a")
-    young = ramp(0, 10 * HOUR, 0.4, 0.15)
-    usable(exporter, after(4 * HOUR, young, None))
-    exporter.set("log_dir_usable_bytes", after(4 * HOUR, lambda t: 1e12 * young(t), None), **DIR)
+        exporter.set("log_dir_usable_bytes", scaled(free, 1e12), broker=broker, log_dir="/data/a")
+    exporter.set("log_dir_usable_bytes", after(4 * HOUR, scaled(falls, 1e12), None), **DIR)
     checks = [
         silent(FILLING, broker="1", until=359),
         *steady(FILLING, 363, 480, broker="1"),
-        silent(FILLING, broker="2|3", until=540),
+        silent(FILLING, broker="2", until=470),
+        silent(FILLING, broker="3", until=540),
     ]
     return Story([exporter], checks, evaluation=60)
 
