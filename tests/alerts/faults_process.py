@@ -62,7 +62,7 @@ def login_refused(stage: Stage) -> Iterator[set[Fired]]:
     stage.sidecar.restart(ready=False, kafka=login)
     refused = 'sum(kafka_warden_source_errors_total{source="metadata",reason="auth"}) > 0'
     wait_for(lambda: stage.value(refused), 60, "the login is refused")
-    yield {fired("KafkaWardenAccessRefused"), fired("KafkaWardenBlind")}
+    yield {fired("KafkaWardenBlind")}
     stage.restart_sidecar(kafka=dict.fromkeys(login))
 
 
