@@ -39,6 +39,7 @@ ROUNDS: Final = (
     Round("sidecar misconfigured", (process.configuration_refused,)),
     Round("certificate expires", (process.certificate_expires,)),
     Round("login refused", (process.login_refused,)),
+    Round("login of one refused", (process.second_refused,)),
     Round("all brokers hang", (sidecar.cluster_hangs,)),
     Round(
         "broker wiped, remote storage",

@@ -14,7 +14,7 @@ from sandbox import wait_for
 from sandbox.certificates import Authority
 from sandbox.passwords import write_secret
 from tests.alerts.fault import fault
-from tests.alerts.stage import Fired, Stage, fired
+from tests.alerts.stage import CLUSTER, Fired, Stage, Watcher, fired
 
 HARMLESS: Final = {"http_server_config": {"headers": {"X-Frame-Options": "deny"}}}
 SCRAPER: Final = {"username": "prometheus", "password": "right"}
@@ -53,17 +53,33 @@ def certificate_expires(stage: Stage) -> Iterator[set[Fired]]:
 @fault("login-refused", "The sidecar logs in at a listener that offers no login")
 def login_refused(stage: Stage) -> Iterator[set[Fired]]:
     """As after a change of the listener."""
-    login = {
-        "security.protocol": "SASL_PLAINTEXT",
-        "sasl.mechanism": "SCRAM-SHA-256",
-        "sasl.username": "monitor",
-        "sasl.password.file": os.fspath(write_secret(stage.sidecar.directory / "password", "any")),
-    }
+    login = _login(stage)
     stage.sidecar.restart(ready=False, kafka=login)
     refused = 'sum(kafka_warden_source_errors_total{source="metadata",reason="auth"}) > 0'
     wait_for(lambda: stage.value(refused), 60, "the login is refused")
     yield {fired("KafkaWardenBlind")}
     stage.restart_sidecar(kafka=dict.fromkeys(login))
+
+
+@fault("second-refused", "A second sidecar logs in at a listener that offers no login")
+def second_refused(stage: Stage) -> Iterator[set[Fired]]:
+    """The first one has data."""
+    labels, folder = {"cluster": CLUSTER}, stage.sidecar.directory.with_name("second")
+    with Watcher(folder, stage.cluster, stage.pace.sections) as second:
+        second.restart(ready=False, kafka=_login(stage))
+        targets = [stage.sidecar.address, second.address]
+        stage.prometheus.scrape(static_configs=[{"targets": targets, "labels": labels}])
+        yield {fired("KafkaWardenAccessRefused")}
+        stage.prometheus.scrape(static_configs=[{"targets": targets[:1], "labels": labels}])
+
+
+def _login(stage: Stage) -> dict[str, str]:
+    return {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.username": "monitor",
+        "sasl.password.file": os.fspath(write_secret(stage.sidecar.directory / "password", "any")),
+    }
 
 
 def _web_file(stage: Stage, content: object) -> Path:
