@@ -27,7 +27,7 @@ def killed(stage: Stage) -> Iterator[set[Fired]]:
             fired("KafkaBrokerUnreachable", broker=VICTIM),
             fired("KafkaWardenBlind", broker=VICTIM),
         }
-        # After a kill the only replica returns as the last known leader, which Kafka counts as an unclean election (KIP-966).
+        # After a kill the only replica returns as the last known leader: an unclean election for Kafka (KIP-966).
         cluster.admin.delete_topic(*{"single"}.intersection(cluster.admin.topics()))
         cluster.start(VICTIM)
         cluster.wait_ready(VICTIM)
