@@ -138,7 +138,7 @@ def _late() -> Reading:
 
 
 def _no_end_from_the_start() -> Reading:
-    """There never was a finite ETA, and nobody answers any more."""
+    """There never was a finite ETA, and no broker answers any more."""
     exporter = _moving(math.inf, 40)
     exporter.set("up", after(1200, 0, 1), source="reassignments", broker="")
     for name in ("reassigning_partitions", "reassignment_total_bytes_remaining", "reassignment_total_eta_seconds"):

@@ -93,8 +93,8 @@ def _restarts() -> Reading:
         "KafkaWardenRestarting",
         "prod: a sidecar restarts again and again, or its scrapes fail",
         "Alerts of this cluster may be late.",
-        "Restarts in 1h: a:10073 4.",
-        "Failed scrapes in 1h: a:10073 3.32%, b:10073 19.92%.",
+        "Restarts lately: a:10073 4.",
+        "Failed scrapes lately: a:10073 3.32%, b:10073 19.92%.",
         "Look at its log, its memory limit, and the scrape time-out.",
     )
     return Reading("sidecars restart", exporters, [both])
@@ -152,12 +152,12 @@ def _history() -> Reading:
             LOST,
             parquet[0],
             f"{parquet[1]} Cannot write: a:10073.",
-            "Last written: 29m 0s ago (a:10073), 0s ago (b:10073). Rows lost in 15m: 18k.",
+            "Last written: 29m 0s ago (a:10073), 0s ago (b:10073). Rows lost lately: 18k.",
             room,
             sink="parquet",
         ),
         text(29, LOST, *state, "Cannot write: b:10073.", room, sink="state"),
-        text(40, LOST, parquet[0], f"{parquet[1]} Rows lost in 15m: 5.747k.", room, old, sink="parquet"),
+        text(40, LOST, parquet[0], f"{parquet[1]} Rows lost lately: 5.747k.", room, old, sink="parquet"),
         text(40, LOST, *state, room, old, sink="state"),
     ]
     return Reading("history is not written", exporters, texts)

@@ -63,7 +63,8 @@ def throttled_by_hand() -> Story:
 @scenario("TH04")
 def restart_of_the_sidecar() -> Story:
     """The sidecar restarts without its state, so that ages begin again: one notification of each throttle."""
-    exporters, checks = [], []
+    exporters: list[Exporter] = []
+    checks: list[Check] = []
     for problem, alert in {"blocked": LOW, "below_inbound": LOW, "uneven": INCONSISTENT, "left_behind": LEFT}.items():
         exporters.append(exporter := Exporter(60, brokers=(1, 2), cluster=problem, outages=[(1800, 1845)]))
         throttle_problem(exporter, problem, during(1800, 1840, None, lambda t: t % 1800))
@@ -77,7 +78,7 @@ def two_sidecars() -> Story:
     """Two sidecars have different ages of a problem: one alert, by the lower age."""
     first, second = (Exporter(30, brokers=(1, 2), instance=instance) for instance in ("a:10073", "b:10073"))
     for exporter, earlier in ((first, 0), (second, 600)):
-        throttle_problem(exporter, "blocked", after(60, lambda t, earlier=earlier: t - 60 + earlier, None))
+        throttle_problem(exporter, "blocked", after(60, age(60 - earlier), None))
     lower = Check(20 * MINUTE, "max(broker:kafka_warden_throttle_problem_seconds:last)", 1140)
     return Story([first, second], [silent(LOW, until=6), *steady(LOW, 6.5, 30), lower])
 
