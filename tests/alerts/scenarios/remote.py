@@ -110,7 +110,7 @@ def rolling() -> Story:
     return Story([exporter], [silent(REMOTE, until=60)])
 
 
-@scenario("R07", core=True)
+@scenario("R07")
 def burst() -> Story:
     """A burst makes 4 GB overdue in 6 min, copied in 6; quotas bind for 12, requests fail: no alert."""
     exporter = Exporter(50, brokers=(1, 2))

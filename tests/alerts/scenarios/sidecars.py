@@ -211,7 +211,7 @@ def not_available() -> Story:
     return Story([exporter], [silent(until=30)])
 
 
-@scenario("W15", core=True)
+@scenario("W15")
 def refused_alone() -> Story:
     """Two exporters are refused one source for 20 min: one alert after 11 min, and no other. It hides no other data."""
     both = pair(55)

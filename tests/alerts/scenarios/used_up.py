@@ -64,7 +64,7 @@ def limits_of_two_exporters() -> Story:
     return Story([*both, old], checks, evaluation=30)
 
 
-@scenario("V30", core=True)
+@scenario("V30")
 def throttled_again_and_again() -> Story:
     """A client is without tokens for 30 s of each 90 s, for 40 min: an alert between 20 and 30 min, which ends."""
     exporter = Exporter(90, brokers=(1, 2))

@@ -52,7 +52,7 @@ def online_again_then_silent() -> Story:
     return Story([exporter], [firing(OFFLINE, at=24), over(OFFLINE, at=26)])
 
 
-@scenario("V05", core=True)
+@scenario("V05")
 def late_answers() -> Story:
     """Brokers restart one after the other, and a burst makes one late with its directories: no alert on directories."""
     exporter = Exporter(45, brokers=(1, 2))
