@@ -1,0 +1,124 @@
+"""Log directories and limits of partitions."""
+
+import math
+
+from tests.alerts.scenarios.changes import moving
+from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent, steady
+from tests.support.exporter_pages import Exporter
+from tests.support.over_time import HOUR, MINUTE, Function, after, during, ramp
+
+DIR = {"broker": 2, "log_dir": "/data/a"}
+FILLING = "KafkaLogDirFilling"
+
+
+def usable(exporter: Exporter, share: Function) -> None:
+    """Let a share of the volume of one log directory be free."""
+    exporter.set("log_dir_usable_bytes", lambda t: 1e12 * (share(t) or 0.0), **DIR)
+
+
+@scenario("S13")
+def cleaned() -> Story:
+    """A volume fills from 50 to 95 % in 6.5 h, is cleaned to 76 % and stays there: the alert ends within an hour."""
+    exporter = Exporter(14 * 60, step=60)
+    usable(exporter, after(6.5 * HOUR, 0.24, ramp(0, 6.5 * HOUR, 0.5, 0.05)))
+    checks = [firing(FILLING, at=6.4 * 60), *(over(FILLING, at=hours * 60) for hours in (7.5, 8, 9, 12))]
+    return Story([exporter], checks, evaluation=60)
+
+
+@scenario("S14")
+def move_that_fits() -> Story:
+    """A move fills a volume from 35 to 80 % in 7 h, and the bytes that are left fit in: no alert."""
+    exporter = Exporter(10 * 60, step=60)
+    start, end = HOUR, 8 * HOUR
+    usable(exporter, ramp(start, end, 0.65, 0.2))
+    left = during(start, end, ramp(start, end, 0.45e12, 0))
+    moving(exporter, value=during(start, end, 10), remaining=left, eta=during(start, end, lambda t: end - t, None))
+    exporter.set("reassignment_deadline_seconds", 10 * HOUR)
+    left_of_replica = during(start, end, ramp(start, end, 0.45e12, 0), None)
+    exporter.set("reassignment_bytes_remaining", left_of_replica, topic="orders", partition=0, broker=2)
+    return Story([exporter], [silent(until=600)], evaluation=60)
+
+
+@scenario("S14b")
+def move_that_does_not_fit() -> Story:
+    """A move fills a volume from 35 % on, and its bytes do not fit in: an alert before it is full."""
+    exporter = Exporter(10 * 60, step=60)
+    start, end = HOUR, 10 * HOUR
+    usable(exporter, ramp(start, end, 0.65, 0.01))
+    left = during(start, 12 * HOUR, ramp(start, 12 * HOUR, 0.9e12, 0.1e12))
+    moving(exporter, value=10, remaining=left, eta=12 * HOUR)
+    exporter.set("reassignment_bytes_remaining", left, topic="orders", partition=0, broker=2)
+    return Story([exporter], [firing(FILLING, at=590), fires(FILLING, until=9 * 60)], evaluation=60)
+
+
+@scenario("S15", core=True)
+def nearly_full() -> Story:
+    """A volume goes from 95 to 99.9 % in an hour: a warning at once, and a page well before it is full."""
+    exporter = Exporter(60)
+    usable(exporter, ramp(0, HOUR, 0.05, 0.001))
+    checks = [
+        firing(FILLING, at=5, count=1, severity="warning"),
+        fires(FILLING, until=45, severity="critical"),
+        firing(FILLING, at=59, severity="critical"),
+    ]
+    return Story([exporter], checks)
+
+
+@scenario("S15b")
+def full_soon() -> Story:
+    """A volume goes from 60 to 95 % in 35 min: a page, since it is full in less than half an hour."""
+    exporter = Exporter(60)
+    usable(exporter, ramp(10 * MINUTE, 45 * MINUTE, 0.4, 0.05))
+    return Story([exporter], [silent(until=10), fires(FILLING, until=45, severity="critical")])
+
+
+@scenario("S15c")
+def burst_on_a_disk() -> Story:
+    """A burst fills a volume from 50 to 60 % in 5 min, and retention frees it again: no alert."""
+    exporter = Exporter(60)
+    usable(exporter, after(20 * MINUTE, 0.5, ramp(10 * MINUTE, 15 * MINUTE, 0.5, 0.4)))
+    return Story([exporter], [silent(until=60)])
+
+
+@scenario("S73")
+def directory_offline() -> Story:
+    """A broker takes a directory offline, and answers: one alert on it, until the directory is online again."""
+    exporter = Exporter(60)
+    exporter.set("log_dir_online", during(10 * MINUTE, 40 * MINUTE, 0, 1), **DIR)
+    checks = [*steady("KafkaLogDirOffline", 14, 40, broker="2", log_dir="/data/a"), over("KafkaLogDirOffline", at=47)]
+    return Story([exporter], [silent(until=10), *checks])
+
+
+def partitions(exporter: Exporter, broker: int, count: float | Function, limit: float) -> None:
+    """Give a broker partitions and a limit."""
+    exporter.set("broker_partitions", count, broker=broker)
+    exporter.set("broker_partition_limit", limit, broker=broker)
+
+
+@scenario("S21")
+def limits_at_the_edge() -> Story:
+    """Brokers without a limit, without partitions, and below 80 % of a limit: no alert; a cluster above it: one."""
+    exporter, full = Exporter(120, step=30), Exporter(120, step=30, cluster="full")
+    partitions(exporter, 1, 9000, math.inf)
+    partitions(exporter, 2, 0, 5000)
+    partitions(exporter, 3, 3999, 5000)
+    for each, count in ((exporter, 159999), (full, 200001)):
+        each.set("cluster_partitions", count)
+        each.set("cluster_partition_limit", 200000)
+    checks = [
+        silent(cluster="prod", until=120),
+        firing("KafkaPartitionLimit", at=60, count=1, cluster="full", broker=""),
+        firing("KafkaPartitionLimit", at=110, count=1),
+    ]
+    return Story([exporter, full], checks, evaluation=30)
+
+
+@scenario("S57")
+def limits_reached() -> Story:
+    """Two brokers have exactly 80 % of their limit, and one gets more: one alert for each, without a gap."""
+    exporter = Exporter(240, step=60)
+    partitions(exporter, 1, after(HOUR, 4400, 4000), 5000)
+    partitions(exporter, 2, 4000, 5000)
+    partitions(exporter, 3, 3000, 5000)
+    checks = [*steady("KafkaPartitionLimit", 45, 240, count=2), firing("KafkaPartitionLimit", at=60, broker="1")]
+    return Story([exporter], checks, evaluation=60)

@@ -1,0 +1,185 @@
+"""Exporters that are down, cut off, doubled or wrongly labelled, and what they say of themselves."""
+
+import math
+
+from tests.alerts.scenarios.changes import broker_down, moving, stuck, throttle_problem
+from tests.alerts.scenarios.scenario import WATCHDOG, Story, fires, firing, over, scenario, silent, steady
+from tests.support.exporter_pages import Exporter
+from tests.support.over_time import HOUR, MINUTE, Value, after, during
+from tests.support.promtool import Check
+
+
+@scenario("S05", core=True)
+def no_label() -> Story:
+    """Two clusters have no label, and a broker of one is dead: an alert says that they are mixed up."""
+    one, other = Exporter(60, cluster=None, instance="a:10073"), Exporter(60, cluster=None, instance="b:10073")
+    one.set("cluster_info", 1, cluster_id="first", kafka_version="4.1.1")
+    other.set("cluster_info", 1, cluster_id="second", kafka_version="4.1.1")
+    broker_down(other, 2, 10 * MINUTE)
+    return Story([one, other], [fires("KafkaWardenClusterLabelAmbiguous", until=30)])
+
+
+@scenario("S05b")
+def one_label_for_two() -> Story:
+    """Two clusters have one label, by copy and paste: an alert says so. Two exporters of one cluster are fine."""
+    series = [Exporter(60, instance="a:10073"), Exporter(60, instance="b:10073")]
+    for exporter, cluster_id in zip(series, ("first", "second"), strict=True):
+        exporter.set("cluster_info", 1, cluster_id=cluster_id, kafka_version="4.1.1")
+    pair = [Exporter(60, cluster="pair", instance=instance) for instance in ("c:10073", "d:10073")]
+    checks = [fires("KafkaWardenClusterLabelAmbiguous", cluster="prod", until=30), silent(cluster="pair", until=60)]
+    return Story([*series, *pair], checks)
+
+
+@scenario("S05c")
+def one_upgrade() -> Story:
+    """Kafka is upgraded, and is built again a day later with a new id: the label is not ambiguous."""
+    exporter = Exporter(120)
+    exporter.set("cluster_info", during(0, 30 * MINUTE, 1, None), cluster_id="id-prod", kafka_version="4.1.1")
+    exporter.set("cluster_info", during(30 * MINUTE, HOUR, 1, None), cluster_id="id-prod", kafka_version="4.2.0")
+    exporter.set("cluster_info", after(HOUR, 1, None), cluster_id="other", kafka_version="4.2.0")
+    return Story([exporter], [silent(until=120)])
+
+
+@scenario("S07", core=True)
+def power_loss_of_all() -> Story:
+    """The exporter and the cluster lose their power together: a page within 20 min says that no one watches."""
+    exporter = Exporter(60, outages=[(10 * MINUTE, math.inf)])
+    checks = [
+        fires("KafkaWardenBlind", until=30, data="none", severity="critical"),
+        firing("KafkaWardenBlind", at=60, data="none", severity="critical"),
+    ]
+    return Story([exporter], [silent(until=10), *checks])
+
+
+@scenario("S08")
+def no_target() -> Story:
+    """The scrape job disappears: an alert still says so after 7 h."""
+    exporter = Exporter(8 * 60, step=60, target=(0, 30 * MINUTE))
+    checks = [fires("KafkaWarden.+", until=60), firing("KafkaWarden.+", at=7.5 * 60)]
+    return Story([exporter], checks, evaluation=60)
+
+
+@scenario("S25")
+def rates_left_out() -> Story:
+    """200,000 partitions: the series of quiet ones are left out of the metrics, as the documents say: no alert."""
+    exporter = Exporter(360, step=60)
+    exporter.set("dropped_series", 180000, family="kafka_warden_partition_bytes_in_per_second")
+    return Story([exporter], [silent(until=360)], evaluation=60)
+
+
+@scenario("S30", core=True)
+def two_agents() -> Story:
+    """Two agents send the same exporter with a label of their own: partitions that go offline are one page."""
+    both = [Exporter(20, labels={"prometheus_replica": replica}) for replica in "01"]
+    for exporter in both:
+        exporter.set("offline_partitions", after(5 * MINUTE, 5))
+    return Story(both, [silent(until=5), *steady("KafkaPartitionOffline", 10, 20)])
+
+
+@scenario("S65")
+def two_agents_and_a_dead_broker() -> Story:
+    """One of two agents starts later and loses scrapes: a dead broker, a stuck move and a throttle are 3 alerts."""
+    both = [
+        Exporter(60, labels={"agent": "one"}, target=(0, 50 * MINUTE)),
+        Exporter(60, labels={"agent": "two"}, target=(15 * MINUTE, HOUR), lost=lambda t: t // 15 % 10 == 9),
+    ]
+    for exporter in both:
+        broker_down(exporter, 3, 10 * MINUTE)
+        moving(exporter, eta=None)
+        stuck(exporter, after(10 * MINUTE, 1, None), cause="throttle_blocked", since=600)
+        throttle_problem(exporter, "blocked", after(10 * MINUTE, lambda t: t - 600, None))
+    checks = [
+        *steady("KafkaBrokerUnreachable", 20, 60, broker="3"),
+        *steady("KafkaReassignmentStuck", 20, 60, broker="2"),
+        *steady("KafkaThrottleTooLow", 25, 60, broker="2"),
+        silent("KafkaWarden.+", until=60, since=16),
+    ]
+    return Story(both, checks)
+
+
+@scenario("S42")
+def no_beans() -> Story:
+    """JMX of all brokers refuses connections: one info for each broker."""
+    exporter = Exporter(120)
+    for broker in exporter.brokers:
+        exporter.set("up", after(10 * MINUTE, 0, 1), source="jmx", broker=broker)
+    checks = [
+        fires("KafkaWardenBlind", until=60, data="beans", severity="info"),
+        firing("KafkaWardenBlind", at=110, count=3, data="beans", severity="info"),
+    ]
+    return Story([exporter], [*checks, silent(severity="warning|critical", until=120)])
+
+
+@scenario("S46")
+def verdict_left_out() -> Story:
+    """A stuck move fires, and limits.series leaves its series out: it stays, and the missing data are an alert."""
+    exporter = Exporter(120)
+    moving(exporter, eta=None)
+    stuck(exporter, during(10 * MINUTE, 40 * MINUTE, 1, None), cause="throttle_blocked", since=600)
+    exporter.set("dropped_verdicts", after(40 * MINUTE, 500))
+    checks = [*steady("KafkaReassignmentStuck", 20, 120), fires("KafkaWardenBlind", until=60, since=40, data="some")]
+    return Story([exporter], checks)
+
+
+@scenario("S47")
+def one_stale_view() -> Story:
+    """One of two exporters sees 3 offline partitions for 15 min, the other one none: no page."""
+    right, wrong = Exporter(60), Exporter(60, instance="b:10073")
+    wrong.set("offline_partitions", during(10 * MINUTE, 25 * MINUTE, 3))
+    return Story([right, wrong], [silent(severity="critical", until=60)])
+
+
+@scenario("S47b")
+def two_exporters() -> Story:
+    """Both of two exporters see an outage, and one of them dies during it: one page, which stays."""
+    both = [Exporter(60), Exporter(60, instance="b:10073", outages=[(20 * MINUTE, math.inf)])]
+    for exporter in both:
+        exporter.set("offline_partitions", after(10 * MINUTE, 3))
+    return Story(both, [*steady("KafkaPartitionOffline", 15, 60), fires("KafkaWardenDown", until=45)])
+
+
+@scenario("S52", core=True)
+def rolling_update() -> Story:
+    """An update of the exporter replaces its target, and both run for 30 s: no alert."""
+    old = Exporter(120, instance="10.0.0.1:10073", target=(0, HOUR))
+    new = Exporter(120, instance="10.0.0.2:10073", target=(HOUR - 30, math.inf), outages=[(0, HOUR - 45)])
+    return Story([old, new], [silent(until=120)])
+
+
+@scenario("S59")
+def clocks_apart() -> Story:
+    """The clock of the exporter is 3 min fast, so no snapshot counts: a page within 20 min says so."""
+    exporter = Exporter(60)
+    exporter.set("snapshot_timestamp_seconds", during(0, 10 * MINUTE, lambda t: t, lambda t: t + 180))
+    return Story([exporter], [silent(until=10), fires("KafkaWardenBlind", until=30, data="none", severity="critical")])
+
+
+def refused(value: Value) -> Exporter:
+    """An exporter whose requests for offsets are refused by broker 2 for the lack of an ACL."""
+    exporter = Exporter(60)
+    exporter.set("up", during(10 * MINUTE, 40 * MINUTE, 0, 1), source="offsets", broker=2)
+    exporter.set("source_errors_total", value, source="offsets", broker=2, reason="authorization")
+    return exporter
+
+
+@scenario("S64")
+def access_refused() -> Story:
+    """A broker refuses the requests of the exporter for 30 min: one alert, and the broker is not called unreachable."""
+    exporter = refused(during(10 * MINUTE, 40 * MINUTE, lambda t: (t - 600) // 10 + 1, after(40 * MINUTE, 181, None)))
+    checks = [fires("KafkaWardenAccessRefused", until=25), over("KafkaWardenAccessRefused", at=60)]
+    return Story([exporter], [*checks, silent("KafkaBrokerUnreachable", until=60)])
+
+
+@scenario("S67", core=True)
+def labels() -> Story:
+    """Many faults at once: every alert has the label of its program, and the watchdog always fires."""
+    exporter = Exporter(60)
+    broker_down(exporter, 3, 10 * MINUTE)
+    moving(exporter, eta=math.inf)
+    stuck(exporter, after(10 * MINUTE, 1, None), cause="throttle_blocked", since=600)
+    throttle_problem(exporter, "blocked", after(10 * MINUTE, lambda t: t - 600, None))
+    for name in ("offline_partitions", "known_under_min_isr_partitions", "at_min_isr_partitions"):
+        exporter.set(name, after(10 * MINUTE, 5))
+    always = f'count(count_over_time(ALERTS{{alertname="{WATCHDOG}", alertstate="firing"}}[58m]) >= 58 * 4)'
+    unlabelled = Check(HOUR, 'count(ALERTS{exporter!="kafka-warden"})', None)
+    return Story([exporter], [firing(".+", at=60, exporter="kafka-warden"), unlabelled, Check(HOUR, always, 1)])

@@ -1,0 +1,142 @@
+"""Partitions without a leader, under or at min.insync.replicas, and replicas that leave the ISR."""
+
+from tests.alerts.scenarios.changes import broker_down, rolling_restart, throttle_problem
+from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent, steady
+from tests.support.exporter_pages import Exporter
+from tests.support.over_time import HOUR, MINUTE, after, age, during, in_each
+
+
+@scenario("S10")
+def outage_behind_a_test_topic() -> Story:
+    """A partition of a test topic is offline for 3 h, then 500 more: a second instance says that the number grows."""
+    exporter = Exporter(240, step=30)
+    exporter.set("offline_partitions", after(10 * MINUTE, after(3 * HOUR, 501, 1)))
+    checks = [
+        firing("KafkaPartitionOffline", at=170, count=1, severity="critical"),
+        silent("KafkaPartitionOffline", until=180, tier="more"),
+        firing("KafkaPartitionOffline", at=185, count=1, tier="more", severity="critical"),
+    ]
+    return Story([exporter], [*checks, *steady("KafkaPartitionOffline", 15, 230, tier="")], evaluation=30)
+
+
+@scenario("S10b")
+def few_more() -> Story:
+    """200 partitions are offline, and their number moves between 195 and 205: no second instance."""
+    exporter = Exporter(120)
+    exporter.set("offline_partitions", after(10 * MINUTE, in_each(600, 300, 195, 205)))
+    return Story([exporter], [*steady("KafkaPartitionOffline", 15, 120)])
+
+
+@scenario("S11")
+def flapping() -> Story:
+    """400 replicas leave the ISR for 90 s every 4 min (pauses, a slow disk): an alert within an hour, without a gap."""
+    exporter = Exporter(360, step=30)
+    out = after(10 * MINUTE, in_each(240, 90, 400))
+    exporter.set("broker_out_of_sync_replicas", out, broker=2, state="slow")
+    exporter.set("under_replicated_partitions", out)
+    shrinks = after(10 * MINUTE, lambda t: 400 * ((t - 600) // 240 + 1))
+    exporter.set("broker_isr_shrinks_total", shrinks, broker=2)
+    exporter.set("topic_isr_shrinks_total", shrinks, topic="orders")
+    exporter.set("topic_isr_expands_total", after(690, lambda t: 400 * ((t - 690) // 240 + 1)), topic="orders")
+    checks = [fires("KafkaIsrFlapping", until=70), *steady("KafkaIsrFlapping", 80, 360)]
+    return Story([exporter], [silent(until=10), *checks], evaluation=30)
+
+
+@scenario("S11b")
+def one_shrink_of_each_restart() -> Story:
+    """Six brokers restart, and each leaves and enters the ISR of 500 partitions once: no flapping, nor any alert."""
+    exporter = Exporter(60, brokers=range(1, 7))
+    rolling_restart(exporter, 10 * MINUTE, down=120, catch_up=120)
+    exporter.set("topic_isr_shrinks_total", after(600, lambda t: 500 * min(6.0, (t - 600) // 300 + 1)), topic="orders")
+    exporter.set("topic_isr_expands_total", after(840, lambda t: 500 * min(6.0, (t - 840) // 300 + 1)), topic="orders")
+    return Story([exporter], [silent(until=60)])
+
+
+@scenario("S31")
+def throttled_behind_another_throttle() -> Story:
+    """Broker 7 has a throttle of 0 for log directories, and replicas of broker 2 are throttled: both have an alert."""
+    exporter = Exporter(60, brokers=(1, 2, 7))
+    throttle_problem(exporter, "blocked", age(10 * MINUTE), broker=7, side="log_dirs")
+    exporter.set("broker_out_of_sync_replicas", after(10 * MINUTE, 50), broker=2, state="throttled")
+    exporter.set("under_replicated_partitions", after(10 * MINUTE, 50))
+    checks = [
+        firing("KafkaReplicasOutOfSync", at=40, broker="2"),
+        firing("KafkaThrottleTooLow", at=40, broker="7", side="log_dirs"),
+    ]
+    return Story([exporter], checks)
+
+
+@scenario("S40", core=True)
+def unclean_elections() -> Story:
+    """12 unclean leader elections lose data: a page within 3 min."""
+    exporter = Exporter(60)
+    exporter.set("unclean_leader_elections_total", after(30 * MINUTE, 12), node=1)
+    checks = [silent(until=30), fires("KafkaUncleanLeaderElection", until=33, severity="critical")]
+    return Story([exporter], checks)
+
+
+@scenario("S40b")
+def old_unclean_elections() -> Story:
+    """The new controller counted 7 unclean elections last year, and its beans come and go: no alert."""
+    exporter = Exporter(90)
+    exporter.set("unclean_leader_elections_total", during(0, 30 * MINUTE, 3, None), node=1)
+    count = after(30 * MINUTE, during(50 * MINUTE, 60 * MINUTE, None, 7), None)
+    exporter.set("unclean_leader_elections_total", count, node=2)
+    exporter.set("controller_info", during(0, 30 * MINUTE, 1, None), node=1)
+    exporter.set("controller_info", after(30 * MINUTE, 1, None), node=2)
+    return Story([exporter], [silent(until=90)])
+
+
+@scenario("S43")
+def at_min_isr_for_hours() -> Story:
+    """A broker is down for 10 h, and 3,000 partitions are one failure from refused writes: a warning, then a page."""
+    exporter = Exporter(600, step=60)
+    broker_down(exporter, 3, 10 * MINUTE, replicas=3000)
+    exporter.set("at_min_isr_partitions", after(10 * MINUTE, 3000))
+    checks = [
+        firing("KafkaPartitionAtMinIsr", at=90, severity="warning"),
+        silent(severity="critical", until=60),
+        firing("KafkaPartitionAtMinIsr", at=590, severity="critical"),
+    ]
+    return Story([exporter], checks, evaluation=60)
+
+
+@scenario("S43b")
+def at_min_isr_in_a_restart() -> Story:
+    """Each of six brokers that restart leaves partitions at min ISR for 5 min: no alert."""
+    exporter = Exporter(60, brokers=range(1, 7))
+    rolling_restart(exporter, 10 * MINUTE, down=200, catch_up=100)
+    exporter.set("at_min_isr_partitions", lambda t: 500.0 if 600 <= t < 2760 and (t - 600) % 360 < 300 else 0.0)
+    return Story([exporter], [silent(until=60)])
+
+
+@scenario("S45")
+def held_without_an_exporter() -> Story:
+    """The exporter is down for 3 h during a page, and the fault ends meanwhile: the page stays until 6 min later."""
+    exporter = Exporter(300, step=60, outages=[(HOUR, 4 * HOUR)])
+    exporter.set("known_under_min_isr_partitions", during(10 * MINUTE, 2 * HOUR, 20))
+    checks = [*steady("KafkaPartitionUnderMinIsr", 15, 240), over("KafkaPartitionUnderMinIsr", at=247)]
+    return Story([exporter], checks, evaluation=60)
+
+
+@scenario("S45b", core=True)
+def page_ends() -> Story:
+    """Partitions are under min ISR for 20 min: a page within 150 s, which ends 6 min after the fault."""
+    exporter = Exporter(60)
+    exporter.set("known_under_min_isr_partitions", during(10 * MINUTE, 30 * MINUTE, 20))
+    checks = [*steady("KafkaPartitionUnderMinIsr", 12.5, 30), over("KafkaPartitionUnderMinIsr", at=36)]
+    return Story([exporter], [silent(until=10), *checks])
+
+
+@scenario("S70")
+def slow_replicas() -> Story:
+    """Replicas of an answering broker are stuck for 40 min: one alert; slow for 3 min, as in a burst: none."""
+    stuck, burst = Exporter(70, cluster="stuck"), Exporter(70, cluster="burst")
+    stuck.set("broker_out_of_sync_replicas", during(10 * MINUTE, 50 * MINUTE, 40), broker=2, state="stuck")
+    burst.set("broker_out_of_sync_replicas", during(10 * MINUTE, 13 * MINUTE, 40), broker=2, state="slow")
+    checks = [
+        *steady("KafkaReplicasOutOfSync", 18, 50, cluster="stuck", broker="2"),
+        over("KafkaReplicasOutOfSync", at=55),
+        silent(cluster="burst", until=70),
+    ]
+    return Story([stuck, burst], checks)

@@ -1,0 +1,157 @@
+"""Tiered storage, quotas of the controller, and what the process of an exporter needs."""
+
+import math
+
+from tests.alerts.scenarios.changes import broker_down, moving, mutations, stuck
+from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent, steady
+from tests.support.exporter_pages import Exporter
+from tests.support.over_time import HOUR, MINUTE, Value, after, age, during, in_each, ramp
+
+COPY, THROTTLED = "KafkaRemoteCopyHeldBack", "KafkaControllerMutationThrottled"
+
+
+def tiered(
+    exporter: Exporter, errors: Value = 0, copied: Value = lambda t: 1e6 * t, deletion: float = math.inf
+) -> None:
+    """Let broker 2 have remote storage until `deletion`, with these counts of failed copies and of copied bytes."""
+    for problem in ("copy_held_back", "fetch_held_back", "copy_quota_below_segment", "client_fetch_quota_above"):
+        value = during(0, deletion, 0, None)
+        exporter.set("tiered_storage_problem_seconds", value, broker=2, problem=problem)
+    for name in ("fetch_errors", "delete_errors", "fetch_bytes"):
+        exporter.set(f"remote_{name}_total", during(0, deletion, 0, None), broker=2)
+    exporter.set("remote_copy_errors_total", during(0, deletion, errors, None), broker=2)
+    exporter.set("remote_copy_bytes_total", during(0, deletion, copied, None), broker=2)
+
+
+def overdue(exporter: Exporter, count: Value, stalled: Value = 0) -> None:
+    """Let a topic have bytes that should be in remote storage."""
+    exporter.set("topic_remote_copy_overdue_bytes", count, topic="orders")
+    exporter.set("topic_remote_copy_stalled_seconds", stalled, topic="orders")
+
+
+@scenario("S09")
+def last_tiered_topic_deleted() -> Story:
+    """The quotas of remote storage fire, and the last tiered topic is deleted: the alerts end within an hour."""
+    exporter = Exporter(180)
+    tiered(exporter, deletion=HOUR)
+    for problem in ("copy_held_back", "fetch_held_back"):
+        value = during(5 * MINUTE, HOUR, age(5 * MINUTE), during(0, HOUR, 0, None))
+        exporter.set("tiered_storage_problem_seconds", value, broker=2, problem=problem)
+    checks = [
+        check for alert in (COPY, "KafkaRemoteFetchHeldBack") for check in (firing(alert, at=50), over(alert, at=120))
+    ]
+    return Story([exporter], checks)
+
+
+@scenario("S09b")
+def no_remote_storage_after_a_restart() -> Story:
+    """Copies fail, and the broker restarts without remote storage and its beans: the alert ends within an hour."""
+    exporter = Exporter(180)
+    broker_down(exporter, 2, HOUR, HOUR + 60, ordered=True)
+    failed = after(10 * MINUTE, lambda t: (t - 600) / 5)
+    tiered(exporter, errors=failed, copied=during(0, 10 * MINUTE, lambda t: 1e6 * t, 6e8), deletion=HOUR)
+    return Story([exporter], [firing(COPY, at=55, broker="2"), over(COPY, at=120)])
+
+
+@scenario("S22c")
+def late_topic_deleted() -> Story:
+    """A topic falls behind, an unrelated broker dies, and the topic is deleted: its alert ends within an hour."""
+    exporter = Exporter(180)
+    tiered(exporter)
+    overdue(exporter, during(0, 90 * MINUTE, lambda t: 2e9 + 1e6 * t, None), during(0, 90 * MINUTE, lambda t: t, None))
+    broker_down(exporter, 3, 80 * MINUTE)
+    return Story([exporter], [firing(COPY, at=85), over(COPY, at=150)])
+
+
+@scenario("S39")
+def morning_traffic() -> Story:
+    """Overdue bytes follow the traffic from 1.2 to 2.2 GB in 4 h; partitions are copied every 10 min: no alert."""
+    exporter = Exporter(8 * 60, step=60)
+    tiered(exporter)
+    overdue(exporter, ramp(HOUR, 5 * HOUR, 1.2e9, 2.2e9), in_each(600, 600, lambda t: t % 600))
+    return Story([exporter], [silent(until=480)], evaluation=60)
+
+
+@scenario("S39b")
+def copies_stop() -> Story:
+    """Nothing of a topic is copied for 3 h, and the overdue bytes grow: an alert within 90 min."""
+    exporter = Exporter(240, step=60)
+    tiered(exporter)
+    overdue(exporter, after(HOUR, lambda t: 2e9 + 1e6 * (t - HOUR), 0), after(HOUR, lambda t: t - HOUR, 0))
+    return Story([exporter], [silent(until=60), fires(COPY, until=150), firing(COPY, at=240)], evaluation=60)
+
+
+@scenario("S66")
+def retried_errors() -> Story:
+    """The object store refuses one copy every 4 min, which is repeated with success: no alert in 3 h."""
+    exporter = Exporter(180)
+    tiered(exporter, errors=lambda t: t // 240)
+    return Story([exporter], [silent(until=180)])
+
+
+@scenario("S66b")
+def all_copies_fail() -> Story:
+    """Every copy fails for 2 h: an alert within 40 min."""
+    exporter = Exporter(150)
+    copied = during(0, 10 * MINUTE, lambda t: 1e6 * t, 6e8)
+    tiered(exporter, errors=after(10 * MINUTE, lambda t: (t - 600) // 30), copied=copied)
+    checks = [silent(until=10), fires(COPY, until=50, broker="2", cause=".*error.*"), firing(COPY, at=150)]
+    return Story([exporter], checks)
+
+
+@scenario("S24")
+def controller_failover() -> Story:
+    """The controller changes during a throttled client and a pending stuck move: one steady alert each, and no page."""
+    exporter = Exporter(90)
+    change = 40 * MINUTE
+    exporter.set("controller_info", during(0, change, 1, None), node=1)
+    exporter.set("controller_info", after(change + 60, 1, None), node=2)
+    mutations(exporter, during(change, change + 60, None, during(change + 60, change + 120, 50, -20)))
+    exporter.set("up", during(change, change + 60, 0, 1), source="reassignments", broker="")
+    moving(exporter, value=3, eta=None)
+    stuck(exporter, after(change - 150, 1, None), since=change - 150)
+    checks = [
+        *steady(THROTTLED, 25, 85),
+        firing("KafkaReassignmentStuck", at=44),
+        silent(severity="critical", until=90),
+    ]
+    return Story([exporter], checks)
+
+
+@scenario("S26")
+def quota_removed() -> Story:
+    """A throttled client has an alert, and its quota is removed: the alert ends within 17 min."""
+    exporter = Exporter(90)
+    change = 40 * MINUTE
+    tokens, quota, burst = (during(0, change, value, math.inf) for value in (-20.0, 5.0, 55.0))
+    mutations(exporter, tokens, quota, burst)
+    return Story([exporter], [firing(THROTTLED, at=39), over(THROTTLED, at=57)])
+
+
+@scenario("S56")
+def client_that_returns() -> Story:
+    """A client is refused for 4 of every 12 min, for 4 h: an alert within 90 min. One burst is none."""
+    exporter, burst = Exporter(260), Exporter(260, cluster="burst")
+    mutations(exporter, in_each(720, 240, -30, 50))
+    mutations(burst, during(30 * MINUTE, 33 * MINUTE, -30, 50))
+    return Story([exporter, burst], [fires(THROTTLED, until=90, cluster="prod"), silent(cluster="burst", until=260)])
+
+
+@scenario("S74")
+def history_lost() -> Story:
+    """History cannot be written for 40 min: one alert, which ends."""
+    exporter = Exporter(90)
+    exporter.set("sink_up", during(10 * MINUTE, 50 * MINUTE, 0, 1), sink="parquet")
+    written = during(10 * MINUTE, 50 * MINUTE, 600, lambda t: t)
+    exporter.set("sink_last_success_timestamp_seconds", written, sink="parquet")
+    checks = [firing("KafkaWardenHistoryLost", at=40, sink="parquet"), over("KafkaWardenHistoryLost", at=80)]
+    return Story([exporter], [silent(until=10), *checks])
+
+
+@scenario("S75")
+def configuration_not_used() -> Story:
+    """A changed configuration cannot be used for 40 min: one alert, which ends."""
+    exporter = Exporter(90)
+    exporter.set("config_last_reload_successful", during(10 * MINUTE, 50 * MINUTE, 0, 1))
+    checks = [firing("KafkaWardenConfigurationNotUsed", at=40), over("KafkaWardenConfigurationNotUsed", at=70)]
+    return Story([exporter], [silent(until=10), *checks])
