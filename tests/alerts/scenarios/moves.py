@@ -19,10 +19,9 @@ def deadline_that_moves() -> Story:
 
 @scenario("S12b")
 def long_move_on_plan() -> Story:
-    """A move that is planned for 10 h is on its plan all the time: no alert."""
+    """A move needs 10 h from the start, with a deadline of 4 h for others, and stays on its plan: no alert."""
     exporter = Exporter(12 * 60, step=60)
     start, end = 10 * MINUTE, 10 * MINUTE + 10 * HOUR
-    exporter.set("reassignment_deadline_seconds", 11 * HOUR)
     moving(
         exporter,
         value=during(start, end, 200),
