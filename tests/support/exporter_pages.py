@@ -142,8 +142,8 @@ class Exporter:
         withdrawn = name in _OF_SNAPSHOT and self._series["snapshot_timestamp_seconds", ()](polled) is None
         if withdrawn or time < started + (_DECIDED if name in _VERDICTS else _FIRST_POLL):
             return None
-        value = function(polled)
-        return value - (function(started) or 0.0) if name in _COUNTERS and value is not None else value
+        before = function(started) if started > 0 and name in _COUNTERS else None
+        return None if (value := function(polled)) is None else value - (before or 0.0)
 
 
 def _key(name: str, labels: Mapping[str, object]) -> tuple[str, tuple[tuple[str, str], ...]]:
