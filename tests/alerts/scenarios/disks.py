@@ -66,10 +66,10 @@ def nearly_full() -> Story:
 
 @scenario("S15b")
 def full_soon() -> Story:
-    """A volume goes from 60 to 95 % in 35 min: a page, since it is full in less than half an hour."""
-    exporter = Exporter(60)
-    usable(exporter, ramp(10 * MINUTE, 45 * MINUTE, 0.4, 0.05))
-    return Story([exporter], [silent(until=10), fires(FILLING, until=45, severity="critical")])
+    """A volume was at 60 % for hours, and gets 1 % more each minute: a page at 88 %, since it is full in 12 min."""
+    exporter = Exporter(340, step=60)
+    usable(exporter, ramp(5 * HOUR, 5 * HOUR + 35 * MINUTE, 0.4, 0.05))
+    return Story([exporter], [silent(until=300), fires(FILLING, until=328, severity="critical")], evaluation=30)
 
 
 @scenario("S15c")

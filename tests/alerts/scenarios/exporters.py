@@ -5,7 +5,7 @@ import math
 from tests.alerts.scenarios.changes import broker_down, moving, stuck, throttle_problem
 from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, Value, after, during
+from tests.support.over_time import HOUR, MINUTE, Function, Value, after, during
 from tests.support.promtool import Check
 
 
@@ -65,6 +65,33 @@ def rates_left_out() -> Story:
     exporter = Exporter(360, step=60)
     exporter.set("dropped_series", 180000, family="kafka_warden_partition_bytes_in_per_second")
     return Story([exporter], [silent(until=360)], evaluation=60)
+
+
+DAY = 24 * HOUR
+
+
+def certified(cluster: str, days: float, left: Function) -> Exporter:
+    """An exporter with a certificate for so many days, and a function for the days that are left of them."""
+    exporter = Exporter(300, step=60, cluster=cluster)
+    exporter.set("certificate_expiry_timestamp_seconds", lambda t: t + DAY * (left(t) or 0.0), certificate="web")
+    exporter.set("certificate_lifetime_seconds", days * DAY, certificate="web")
+    return exporter
+
+
+@scenario("S27")
+def short_certificates() -> Story:
+    """Certificates of 7 days are renewed after two thirds: no alert. One that is not, or has 13 of 90 days: one."""
+    exporters = [
+        certified("renewed", 7, lambda t: 7 - 4.7 * (t % HOUR) / HOUR),
+        certified("forgotten", 7, lambda t: 7 - 6 * t / (5 * HOUR)),
+        certified("long", 90, lambda _: 13),
+        certified("year", 365, lambda _: 20),
+    ]
+    checks = [silent(cluster=cluster, until=300) for cluster in ("renewed", "year")]
+    checks += [firing("KafkaWardenCertificateExpiring", at=295, cluster=cluster) for cluster in ("forgotten", "long")]
+    return Story(
+        exporters, [*checks, over("KafkaWardenCertificateExpiring", at=180, cluster="forgotten")], evaluation=60
+    )
 
 
 @scenario("S30", core=True)
