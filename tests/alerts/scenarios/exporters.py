@@ -5,7 +5,7 @@ import math
 from tests.alerts.scenarios.changes import broker_down, moving, stuck, throttle_problem
 from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, Function, Value, after, during
+from tests.support.over_time import HOUR, MINUTE, Function, Value, after, during, ramp
 from tests.support.promtool import Check
 
 
@@ -83,14 +83,14 @@ def short_certificates() -> Story:
     """Certificates of 7 days are renewed after two thirds: no alert. One that is not, or has 13 of 90 days: one."""
     exporters = [
         certified("renewed", 7, lambda t: 7 - 4.7 * (t % HOUR) / HOUR),
-        certified("forgotten", 7, lambda t: 7 - 6 * t / (5 * HOUR)),
+        certified("forgotten", 7, ramp(0, 3 * HOUR, 7, 1)),
         certified("long", 90, lambda _: 13),
         certified("year", 365, lambda _: 20),
     ]
     checks = [silent(cluster=cluster, until=300) for cluster in ("renewed", "year")]
     checks += [firing("KafkaWardenCertificateExpiring", at=295, cluster=cluster) for cluster in ("forgotten", "long")]
     return Story(
-        exporters, [*checks, over("KafkaWardenCertificateExpiring", at=180, cluster="forgotten")], evaluation=60
+        exporters, [*checks, over("KafkaWardenCertificateExpiring", at=150, cluster="forgotten")], evaluation=60
     )
 
 
@@ -119,7 +119,7 @@ def two_agents_and_a_dead_broker() -> Story:
         *steady("KafkaBrokerUnreachable", 20, 60, broker="3"),
         *steady("KafkaReassignmentStuck", 20, 60, broker="2"),
         *steady("KafkaThrottleTooLow", 25, 60, broker="2"),
-        silent("KafkaWarden.+", until=60, since=16),
+        silent("KafkaWarden.+", until=60, since=16, severity="warning|critical"),
     ]
     return Story(both, checks)
 
