@@ -156,6 +156,19 @@ def one_stale_view() -> Story:
     return Story([right, wrong], [silent(severity="critical", until=60)])
 
 
+@scenario("S47c")
+def one_of_two_dies_with_a_rack() -> Story:
+    """One of two exporters dies with a rack, and the other one sees the fault: alerts as early as with one exporter."""
+    alive, dead = Exporter(40), Exporter(40, instance="b:10073", outages=[(10 * MINUTE, math.inf)])
+    broker_down(alive, 3, 10 * MINUTE)
+    alive.set("offline_partitions", after(10 * MINUTE + 18, 12))
+    checks = [
+        fires("KafkaPartitionOffline", until=13, severity="critical"),
+        fires("KafkaBrokerUnreachable", until=12.5, broker="3"),
+    ]
+    return Story([alive, dead], [silent(until=10), *checks])
+
+
 @scenario("S47b")
 def two_exporters() -> Story:
     """Both of two exporters see an outage, and one of them dies during it: one page, which stays."""
@@ -168,9 +181,9 @@ def two_exporters() -> Story:
 @scenario("S52", core=True)
 def rolling_update() -> Story:
     """An update of the exporter replaces its target, and both run for 30 s: no alert."""
-    old = Exporter(120, instance="10.0.0.1:10073", target=(0, HOUR))
-    new = Exporter(120, instance="10.0.0.2:10073", target=(HOUR - 30, math.inf), outages=[(0, HOUR - 45)])
-    return Story([old, new], [silent(until=120)])
+    old = Exporter(90, instance="10.0.0.1:10073", target=(0, HOUR))
+    new = Exporter(90, instance="10.0.0.2:10073", target=(HOUR - 30, math.inf), outages=[(0, HOUR - 45)])
+    return Story([old, new], [silent(until=90)])
 
 
 @scenario("S59")

@@ -227,7 +227,10 @@ FAULTS: Final = {
 
 
 def _restart_all(exporter: Exporter, start: float) -> None:
-    changes.rolling_restart(exporter, start, down=200, catch_up=120)
+    """Restart all brokers, each with some topics without copies."""
+    end = changes.rolling_restart(exporter, start, down=200, catch_up=120)
+    alone = during(start, end, lambda t: 4.0 if (t - start) % 380 < 200 else 0.0)
+    exporter.set("offline_partitions", alone)
 
 
 def _burst(exporter: Exporter, start: float) -> None:

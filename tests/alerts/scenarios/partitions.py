@@ -66,7 +66,7 @@ def throttled_behind_another_throttle() -> Story:
     return Story([exporter], checks)
 
 
-@scenario("S40", core=True)
+@scenario("S40")
 def unclean_elections() -> Story:
     """12 unclean leader elections lose data: a page within 3 min."""
     exporter = Exporter(60)
@@ -145,6 +145,15 @@ def held_without_an_exporter() -> Story:
     exporter.set("known_under_min_isr_partitions", during(10 * MINUTE, 2 * HOUR, 20))
     checks = [*steady("KafkaPartitionUnderMinIsr", 15, 240), over("KafkaPartitionUnderMinIsr", at=247)]
     return Story([exporter], checks, evaluation=60)
+
+
+@scenario("S45c")
+def fault_while_the_exporter_is_down() -> Story:
+    """Partitions go offline while the exporter is down for 8 min: a page within 150 s after its return."""
+    exporter = Exporter(60, outages=[(10 * MINUTE, 18 * MINUTE)])
+    exporter.set("offline_partitions", after(12 * MINUTE, 20))
+    checks = [silent("KafkaPartition.+", until=18), *steady("KafkaPartitionOffline", 20.5, 60)]
+    return Story([exporter], checks)
 
 
 @scenario("S45b", core=True)
