@@ -18,6 +18,7 @@ from tests.alerts.scenarios.scenario import fires, silent
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import MINUTE
 from tests.support.promtool import Check, Series, block, failures, write
+from tests.support.rules import alerting_rules
 
 POLL: Final = 10.0
 INTERVALS: Final = ((15, 15), (30, 30), (60, 60), (60, 15))
@@ -129,6 +130,13 @@ def written(cases: Sequence[Case], folder: Path) -> list[Path]:
             blocks.append(block(f"scrapes every {step} s", step, series, checks))
         files.append(write(folder / f"{evaluation}.test.yml", blocks, evaluation))
     return files
+
+
+def test_every_alert_has_a_fault() -> None:
+    """Each alert is in the table of faults, except one that two exporters cause together."""
+    assert {fault.alert for fault in FAULTS.values()} | {"KafkaWardenClusterLabelAmbiguous"} == {
+        rule["alert"] for rule in alerting_rules()
+    }
 
 
 SHARD: Final = [pytest.mark.full_alerts, pytest.mark.timeout(TIMEOUT + 60)]
