@@ -1,59 +1,39 @@
-"""Makes the rules and their manifests out of `templates/`, `thresholds.yml`, `addresses.yml` and `alertmanager.yml`.
+"""Makes the rule files of the repository, the table about them, and their manifests: `make rules`.
 
-`make rules` writes the `alerts/*.rules.yml`, the tables in `alerts/README.md`, `alertmanager-fragment.yml` and the
-manifests of the Prometheus operator in `deploy/`, at scale 1. Tests and the demo render the same templates at a smaller
-one, where nothing but durations differs.
+Out of `kafka_warden.rules`, `addresses.yml` and `alertmanager.yml` come the `alerts/*.rules.yml`, the table in
+`alerts/README.md`, `alertmanager-fragment.yml`, the manifests of the Prometheus operator in `deploy/`, and what the
+status page knows of alerts, at scale 1. Tests and the demo render the same templates at a smaller one, where nothing
+but durations differs.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
-from string import Template
 from typing import Any, Final
 
 import yaml
 
 from alerts import routing
-from alerts.addresses import Addresses, addresses
-from alerts.thresholds import Threshold, thresholds
+from alerts.addresses import addresses
+from kafka_warden.rules import render
+from kafka_warden.rules.links import Links
+from kafka_warden.rules.render import WATCHDOG, Values, alerts, templates
+from kafka_warden.rules.thresholds import at_scale, thresholds
 
 HERE: Final = Path(__file__).parent
-TEMPLATES: Final = HERE / "templates"
 README: Final = HERE / "README.md"
 FRAGMENT: Final = HERE / "alertmanager-fragment.yml"
 DEPLOY: Final = HERE.parent / "deploy"
 MANIFEST: Final = DEPLOY / "prometheusrule.yaml"
 ROUTING: Final = DEPLOY / "alertmanagerconfig.yaml"
+CHART: Final = DEPLOY / "chart" / "files" / "rules.yaml"
 VIEWS: Final = HERE.parent / "exporter" / "kafka_warden" / "views"
 SEVERITIES: Final = VIEWS / "severities.txt"
-"""The severity of each alert, for the status page, which cannot read the rules."""
-DASHBOARDS: Final = {
-    "brokers": "replicas",
-    "cluster": "fleet",
-    "controller": "controller",
-    "disks": "capacity",
-    "limits": "capacity",
-    "moves": "moves",
-    "process": "sidecar",
-    "replicas": "replicas",
-    "sidecar": "sidecar",
-    "throttles": "throttles",
-    "tiered": "tiered",
-}
-"""Subject of a rule file to the dashboard that shows it."""
-BEGIN: Final = "<!-- {}: made by `make rules` -->\n"
-END: Final = "<!-- end of {} -->\n"
-MANY: Final = 4
-"""Rules that a threshold's row names one by one."""
-HEADER: Final = "# Made from templates/{name} and thresholds.yml by `make rules`: do not edit.\n"
+"""The severities of each alert, the mildest first, for the status page, which cannot read the rules."""
+BEGIN: Final = "<!-- alerts: made by `make rules` -->\n"
+END: Final = "<!-- end of alerts -->\n"
+HEADER: Final = "# Made from exporter/kafka_warden/rules by `make rules`: do not edit.\n"
 WIDTH: Final = 110
-
-
-class RuleTemplate(Template):
-    """Only `${name}` is a placeholder: Prometheus' own templates are full of `$labels` and `$value`."""
-
-    # typeshed gives the type that the class has once it is made
-    pattern = r"\$(?:(?P<escaped>(?!))|(?P<named>(?!))|\{(?P<braced>[a-z_]+)\}|(?P<invalid>(?!)))"  # type: ignore[assignment]
 
 
 class _Dumper(yaml.SafeDumper):
@@ -67,110 +47,70 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def templates() -> tuple[Path, ...]:
-    """Every template, one per subject."""
-    return tuple(sorted(TEMPLATES.glob("*.rules.yml")))
+def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Links | None = None) -> str:
+    """The text of one rule file at a scale of time; see `at_scale`. The links are by default of `addresses.yml`."""
+    return HEADER + render.rules(template, Values(links=links or addresses()), at_scale(scale, floor))
 
 
-def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Addresses | None = None) -> str:
-    """The text of one rule file.
-
-    Args:
-        template: The file to fill in.
-        scale: What durations, and thresholds in seconds, are multiplied by; above 0, at most 1.
-        floor: Seconds that are added to each, since scrapes and polls take their time. None becomes longer than at
-            scale 1, and their order stays.
-        links: What `runbook_url` and `dashboard_url` begin with; `addresses.yml` by default.
-
-    Raises:
-        KeyError: The template names a threshold that `thresholds.yml` does not have, or has no dashboard.
-    """
-    values = {threshold.name: threshold.at(scale, floor) for threshold in thresholds()}
-    text = RuleTemplate(template.read_text(encoding="utf-8")).substitute(values)
-    return HEADER.format(name=template.name) + _linked(text, template, links or addresses())
-
-
-def alert_table() -> str:
-    """The table of alerts: after how long, and what each one says."""
+def table() -> str:
+    """The table of alerts: after how long each fires, and what is wrong then, by the first sentence of its runbook."""
     lines = ["| File | Alert | Severity | `for` | Says |", "|---|---|---|---|---|"]
     for template in templates():
-        for number, rule in enumerate(_alerts(template)):
+        for number, rule in enumerate(alerts(rules(template))):
             file = f"`{template.name}`" if number == 0 else ""
-            cells = (rule["labels"]["severity"], rule["for"], rule["annotations"]["summary"])
-            lines.append(f"| {file} | `{rule['alert']}` | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def threshold_table() -> str:
-    """The table of thresholds, with the rules that each one is in."""
-    named = [(rule, text) for template in templates() for rule, text in _parts(template)]
-    lines = ["| Threshold | Value | In | Why |", "|---|---|---|---|"]
-    lines += [_row(threshold, named) for threshold in thresholds()]
+            page = (HERE / rule["annotations"]["runbook_url"].removeprefix("alerts/")).read_text(encoding="utf-8")
+            says = re.split(r"(?<=\.)\s", page.split("\n\n")[1], maxsplit=1)[0].replace("\n", " ")
+            lines.append(f"| {file} | `{rule['alert']}` | {rule['labels']['severity']} | {rule['for']} | {says} |")
     return "\n".join(lines) + "\n"
 
 
 def manifest() -> str:
     """All groups as one PrometheusRule, for the Prometheus operator."""
-    groups = [group for template in templates() for group in yaml.safe_load(rules(template))["groups"]]
     document: dict[str, Any] = {
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",
         "metadata": {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}},
-        "spec": {"groups": groups},
+        "spec": {"groups": groups(addresses())},
     }
-    return f"# Made from alerts/templates and alerts/thresholds.yml by `make rules`: do not edit.\n{_yaml(document)}"
+    return HEADER + _yaml(document)
+
+
+def groups(links: Links, numbers: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """The groups of all files; `numbers` is the text of every threshold, by default its value."""
+    texts = [render.rules(template, Values(links=links), numbers) for template in templates()]
+    return [group for text in texts for group in yaml.safe_load(text)["groups"]]
+
+
+def chart() -> str:
+    """All groups for the Helm chart, whose values fill in the thresholds: each is the text `${name}`."""
+    names = {threshold.name: f"${{{threshold.name}}}" for threshold in thresholds()}
+    return HEADER + _yaml({"groups": groups(Links(), names)})
+
+
+def severities() -> str:
+    """A line for each alert."""
+    order = ("info", "warning", "critical")
+    return "".join(
+        f"{alert} {' '.join(sorted(each, key=order.index))}\n" for alert, each in render.severities().items()
+    )
 
 
 def outputs() -> dict[Path, str]:
     """What every made file has to hold."""
-    readme = README.read_text(encoding="utf-8")
-    for what, table in (("alerts", alert_table()), ("thresholds", threshold_table())):
-        begin, end = BEGIN.format(what), END.format(what)
-        before, rest = readme.split(begin)
-        readme = f"{before}{begin}{table}{end}{rest.split(end)[1]}"
-    made = {HERE / template.name: rules(template) for template in templates()}
-    severities = {rule["alert"]: rule["labels"]["severity"] for template in templates() for rule in _alerts(template)}
-    alerts = list(severities)
-    made[SEVERITIES] = "".join(f"{alert} {severity}\n" for alert, severity in severities.items())
-    made[FRAGMENT] = routing.FRAGMENT_HEADER + _yaml(routing.fragment(alerts))
-    made[ROUTING] = routing.MANIFEST_HEADER + _yaml(routing.manifest(alerts))
-    return {**made, README: readme, MANIFEST: manifest()}
-
-
-def _alerts(template: Path) -> list[dict[str, Any]]:
-    values = {threshold.name: threshold.value for threshold in thresholds()}
-    document = yaml.safe_load(RuleTemplate(template.read_text(encoding="utf-8")).safe_substitute(values))
-    return [rule for group in document["groups"] for rule in group["rules"] if "alert" in rule]
+    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
+    return {
+        **{HERE / template.name: rules(template) for template in (*templates(), WATCHDOG)},
+        README: f"{before}{BEGIN}{table()}{END}{rest.split(END)[1]}",
+        MANIFEST: manifest(),
+        CHART: chart(),
+        SEVERITIES: severities(),
+        FRAGMENT: routing.FRAGMENT_HEADER + _yaml(routing.fragment()),
+        ROUTING: routing.MANIFEST_HEADER + _yaml(routing.manifest()),
+    }
 
 
 def _yaml(document: dict[str, Any]) -> str:
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=WIDTH, allow_unicode=True)
-
-
-def _linked(text: str, template: Path, links: Addresses) -> str:
-    """The rules with addresses: of each runbook, and of the dashboard of their subject for the alert's cluster."""
-    board = DASHBOARDS[template.name.removesuffix(".rules.yml")]
-    # urlquery is a function of Go's templates.
-    dashboard = f"{links.grafana}/d/kafka-warden-{board}?var-cluster={{{{ $labels.cluster | urlquery }}}}"
-    return re.sub(
-        r"^( *)runbook_url: (.+)$",
-        lambda found: f"{found[1]}runbook_url: {links.runbooks}{found[2]}\n{found[1]}dashboard_url: '{dashboard}'",
-        text,
-        flags=re.MULTILINE,
-    )
-
-
-def _parts(template: Path) -> Iterable[tuple[str, str]]:
-    """The text of every rule of a template by its name."""
-    for text in re.split(r"\n(?= *- (?:record|alert): )", template.read_text(encoding="utf-8"))[1:]:
-        yield re.findall(r"- (?:record|alert): (\S+)", text)[0], text
-
-
-def _row(threshold: Threshold, named: Iterable[tuple[str, str]]) -> str:
-    placeholder = f"${{{threshold.name}}}"
-    where = list(dict.fromkeys(f"`{rule}`" for rule, text in named if placeholder in text))
-    used = f"{len(where)} rules" if len(where) > MANY else ", ".join(where)
-    return f"| `{threshold.name}` | {threshold.shown} | {used} | {threshold.reason} |"
 
 
 if __name__ == "__main__":

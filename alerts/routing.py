@@ -4,7 +4,6 @@ As a fragment for its configuration file, and as an AlertmanagerConfig for the P
 """
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,33 +19,29 @@ MANIFEST_HEADER: Final = """\
 # Made from alerts/alertmanager.yml by `make rules`: do not edit. alerts/README.md says how to add receivers.
 # Alerts have no label `namespace`: the Alertmanager needs alertmanagerConfigMatcherStrategy: {type: None}.
 """
-_NAME: Final = re.compile(r'alertname =~? "(.+)"')
+OURS: Final = 'exporter = "kafka-warden"'
+"""The label of all alerts here: others may have alerts of the same name."""
 _MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"\\]*)"')
 
 
-def fragment(alerts: Iterable[str]) -> dict[str, Any]:
-    """Routes, inhibitions and time intervals for these alerts only: others may have names that begin like theirs."""
+def fragment() -> dict[str, Any]:
+    """Routes, inhibitions and time intervals that concern no alerts of others."""
     example = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
-    names = tuple(alerts)
     inhibitions = [
-        {
-            key: [_exact(text, names) for text in value] if key.endswith("_matchers") else value
-            for key, value in rule.items()
-        }
+        {key: [OURS, *value] if key.endswith("_matchers") else value for key, value in rule.items()}
         for rule in example["inhibit_rules"]
     ]
-    ours = _exact('alertname =~ ".+"', names)
-    route = {"receiver": example["route"]["receiver"], "matchers": [ours], **example["route"]}
+    route = {"receiver": example["route"]["receiver"], "matchers": [OURS], **example["route"]}
     return {"routes": [route], "inhibit_rules": inhibitions, "time_intervals": example["time_intervals"]}
 
 
-def manifest(alerts: Iterable[str]) -> dict[str, Any]:
+def manifest() -> dict[str, Any]:
     """The fragment as an AlertmanagerConfig, version v1alpha1, which needs no conversion webhook.
 
     Raises:
         ValueError: A matcher has no quoted value.
     """
-    parts = fragment(alerts)
+    parts = fragment()
     (route,) = parts["routes"]
     receivers = dict.fromkeys(one["receiver"] for one in (route, *route["routes"]) if "receiver" in one)
     spec = {
@@ -61,15 +56,6 @@ def manifest(alerts: Iterable[str]) -> dict[str, Any]:
         "metadata": {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}},
         "spec": _for_operator(spec),
     }
-
-
-def _exact(matcher: str, names: Iterable[str]) -> str:
-    """The matcher with the names that it selects, if it is about names of alerts."""
-    found = _NAME.fullmatch(matcher)
-    if found is None:
-        return matcher
-    selected = [name for name in names if re.fullmatch(found[1], name)]
-    return f'alertname =~ "{"|".join(selected)}"'
 
 
 def _for_operator(value: Any) -> Any:

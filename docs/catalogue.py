@@ -11,8 +11,9 @@ from typing import Any, Final
 import yaml
 from prometheus_client import REGISTRY
 
-from alerts.render import rules, templates
+from alerts.render import rules
 from kafka_warden.catalogue import CATALOGUE, Kind
+from kafka_warden.rules.render import templates
 
 HERE: Final = Path(__file__).parent
 DASHBOARDS: Final = HERE.parent / "grafana" / "dashboards"
@@ -83,11 +84,15 @@ def families() -> Mapping[str, str]:
 
 @cache
 def expressions() -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """The expressions of recording rules and of alerts, by name."""
+    """The expressions of recording rules and of alerts, by name. Several rules of one alert are one expression."""
     groups = (group for template in templates() for group in yaml.safe_load(rules(template))["groups"])
     found = [rule for group in groups for rule in group["rules"]]
     records = {rule["record"]: rule["expr"] for rule in found if "record" in rule}
-    return records, {rule["alert"]: rule["expr"] for rule in found if "alert" in rule}
+    alerts: dict[str, str] = {}
+    for rule in found:
+        if "alert" in rule:
+            alerts[rule["alert"]] = alerts.get(rule["alert"], "") + rule["expr"]
+    return records, alerts
 
 
 def read_metrics(expr: str, records: Mapping[str, str]) -> frozenset[str]:
@@ -113,7 +118,10 @@ def all_panels() -> list[Panel]:
     """Every panel of every dashboard that has queries."""
     records, _ = expressions()
     pages = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(DASHBOARDS.glob("*.json")))
-    return [_panel(page["title"], panel, records) for page in pages for panel in page["panels"] if "targets" in panel]
+    shown = [
+        (page["title"], panel) for page in pages for row in page["panels"] for panel in (row, *row.get("panels", ()))
+    ]
+    return [_panel(title, panel, records) for title, panel in shown if "targets" in panel]
 
 
 def _panel(dashboard: str, panel: Mapping[str, Any], records: Mapping[str, str]) -> Panel:

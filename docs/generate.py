@@ -11,7 +11,16 @@ from typing import Final
 
 from prometheus_client import REGISTRY
 
-from docs import catalogue, history_schema, how_it_knows, pipeline_marts, pipeline_sql, versions, worked_examples
+from docs import (
+    alert_rules,
+    catalogue,
+    history_schema,
+    how_it_knows,
+    pipeline_marts,
+    pipeline_sql,
+    versions,
+    worked_examples,
+)
 from docs.worked_rows import FIVE
 from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
 from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
@@ -206,6 +215,7 @@ def outputs() -> dict[Path, str]:
     sections = [(title, [metric.full_name for metric in metrics]) for title, _, metrics in SECTIONS]
     return {
         HERE / "metrics.md": render(),
+        HERE / "alert-rules.md": alert_rules.render(),
         HERE / "catalogue.md": catalogue.render(sections),
         HERE / "history-schema.md": history_schema.render(),
         HERE / "pipeline-marts.md": pipeline_marts.render(),

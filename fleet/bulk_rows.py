@@ -86,7 +86,7 @@ def partition_rows(block: Block) -> Mapping[str, Values]:
         "bytes_in": block.rate.ravel(),
         "under_replicated": out > 0,
         "under_min_isr": factor - out < least,
-        "at_min_isr": (factor - out == least) & (factor > 1),
+        "at_min_isr": (factor - out == least) & (out > 0),
         "offline": never,
         "under_since": np.where(out > 0, clock - longest, np.nan),
         "under_seconds": np.where(out > 0, longest, np.nan),

@@ -35,13 +35,8 @@ ZERO_BY_NATURE: Final = (
     Quiet("tiered", "Allowed copy lag, by topic", "", "Kafka before 4.4, which the rounds use, copies at once"),
     Quiet("capacity", "Log directories", "Cordoned", "Kafka before 4.3, which the rounds use, has no cordoned ones"),
     Quiet("sidecar", "Unknown lags and topics", "topics refused to {{instance}}", "the rounds take no ACL away"),
+    Quiet("sidecar", "Refused logins", "", "no round sends a wrong password"),
     Quiet("capacity", "Missing and stray logs", "", "thousands of logs have to be created or deleted at once"),
-    Quiet(
-        "sidecar",
-        "Negative differences",
-        "",
-        "followers are asked before leaders, so the order of requests causes none",
-    ),
 )
 
 

@@ -52,9 +52,9 @@ ALERT = "KafkaReassignmentStuck"
 CAUSE = "throttle_below_inbound"
 COMPANIONS = {
     "KafkaReassignmentWillMissItsTime",
-    "KafkaThrottleBelowInbound",
+    "KafkaThrottleTooLow",
+    "KafkaThrottleInconsistent",
     "KafkaThrottleLeftBehind",
-    "KafkaThrottleUneven",
 }
 """Other alerts that these throttles cause correctly.
 

@@ -215,9 +215,21 @@ def _agrees(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
     return part != whole and all(not text or text == other for text, other in zip(part, whole, strict=True))
 
 
+def opened(page: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """All headings and panels of a dashboard, placed as if every heading was open."""
+    found, shift = list[dict[str, Any]](), 0
+    for row in page["panels"]:
+        inside = row.get("panels", ())
+        places = (panel["gridPos"] | {"y": panel["gridPos"]["y"] + shift} for panel in (row, *inside))
+        found += [panel | {"gridPos": place} for panel, place in zip((row, *inside), places, strict=True)]
+        shift += sum({panel["gridPos"]["y"]: panel["gridPos"]["h"] for panel in inside}.values())
+    return found
+
+
 def draw(page: Mapping[str, Any], data: Data) -> Figure:
     """A whole dashboard."""
-    height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in page["panels"]) + 4
+    panels = opened(page)
+    height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels) + 4
     with canvas(height * UNIT, width=WIDTH) as (figure, (empty,)):
         empty.remove()
         figure.set_layout_engine("none")
@@ -225,7 +237,7 @@ def draw(page: Mapping[str, Any], data: Data) -> Figure:
         figure.text(0.99, 1 - 0.9 / height, f"cluster: {data.run.cluster}", ha="right", va="center")
         caption = CAPTION.format(title=page["title"].rpartition(" ")[2], seconds=data.moment - data.run.began)
         figure.text(0.012, 1.0 / height, caption, fontsize=8, va="center", color=colours.FAINT.light)
-        for panel in page["panels"]:
+        for panel in panels:
             grid = panel["gridPos"]
             bottom = 1 - (grid["y"] + grid["h"] + 1.8) / height
             box = (grid["x"] / COLUMNS + 0.003, bottom, grid["w"] / COLUMNS - 0.006, (grid["h"] - 0.2) / height)

@@ -1,13 +1,14 @@
 """Alert rules with shorter durations, for the demo and for tests that want a real Prometheus to fire.
 
-The templates of `alerts/` are rendered with shorter durations: `for`, `keep_firing_for`, ranges in expressions, and the
-thresholds in seconds. Nothing else changes.
+The templates of `kafka_warden.rules` are rendered with shorter durations: `for`, `keep_firing_for`, ranges in
+expressions, and the thresholds in seconds. Nothing else changes.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from alerts.render import TEMPLATES, rules
+from alerts.render import rules
+from kafka_warden.rules.render import TEMPLATES
 
 
 def shorten_files(files: Sequence[Path], directory: Path, scale: float, floor: float) -> list[Path]:

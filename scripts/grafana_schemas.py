@@ -41,10 +41,10 @@ def problems(page: dict[str, Any], folder: Path) -> Iterator[str]:
     dashboard, query = _schema(folder, "dashboard"), _schema(folder, "prometheus")
     of_query = next(name for name in query["definitions"] if name.lower() == "dataquery")
     yield from _errors(dashboard, "Dashboard", page | {"panels": []}, page["uid"])
-    for panel in page["panels"]:
+    for panel in (each for row in page["panels"] for each in (row, *row.get("panels", ()))):
         where = f"{page['uid']}: {panel['title']}"
         if panel["type"] == "row":
-            yield from _errors(dashboard, "RowPanel", panel, where)
+            yield from _errors(dashboard, "RowPanel", panel | {"panels": []} if "panels" in panel else panel, where)
             continue
         yield from _errors(dashboard, "Panel", panel, where)
         kind = _schema(folder, panel["type"].replace("-", ""))

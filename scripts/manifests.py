@@ -29,6 +29,8 @@ IMAGE: Final = 'image.repository="kafka-warden"'
 """No registry: `deploy/kustomization.yaml` says how to name one."""
 SHARED: Final = "once"
 """The example that has nothing but copies of rules and dashboards."""
+OF_HELM: Final = re.compile(r"^ +(helm\.sh/chart|app\.kubernetes\.io/managed-by): .*\n", re.MULTILINE)
+"""Labels that are true only of what Helm installs."""
 HEADER: Final = """\
 # Made from deploy/chart by `make manifests`, with examples/{name}.yaml: do not edit. Change it in an overlay.
 """
@@ -52,7 +54,8 @@ def outputs() -> dict[Path, str]:
         HelmError: Helm refuses.
     """
     plain = split(template(release(PLAIN), EXAMPLES / f"{PLAIN}.yaml", IMAGE))
-    made = {DEPLOY / f"{kind}.yaml": HEADER.format(name=PLAIN) + text for kind, text in plain.items()}
+    header = HEADER.format(name=PLAIN)
+    made = {DEPLOY / f"{kind}.yaml": header + OF_HELM.sub("", text) for kind, text in plain.items()}
     for example in sorted(EXAMPLES.glob("*.yaml")):
         if example.stem not in {PLAIN, SHARED}:
             text = "---\n".join(split(template(release(example.stem), example, IMAGE)).values())

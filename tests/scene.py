@@ -135,6 +135,7 @@ def sidecar() -> Sidecar:
         "config_last_reload_successful": {(): True},
         "config_last_reload_success_timestamp_seconds": {(): EPOCH},
         "certificate_expiry_timestamp_seconds": {("web",): EPOCH + 86_400, ("kafka_client",): EPOCH + 172_800},
+        "certificate_lifetime_seconds": {("web",): 31_536_000.0, ("kafka_client",): 604_800.0},
         "jmx_child_starts_total": {(): 1},
         "jmx_source_info": {("rmi",): 1},
         "broker_throttle_seconds": {("1",): 0.0, ("2",): 0.25},

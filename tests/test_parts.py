@@ -14,7 +14,7 @@ from sandbox.certificates import Authority
 
 
 def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
-    """Each figure has a family with these labels, and the expiry of the certificate is read from its file."""
+    """Each figure has a family with these labels, and the validity of the certificate is read from its file."""
     pair = Authority(tmp_path, "authority").issue("client")
     tls = TlsClient(TlsFiles(certificate=pair.certificate, key=pair.key))
     config: Any = SimpleNamespace(
@@ -34,5 +34,6 @@ def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
     assert found["jmx_source_info"] == {("rmi",): 1}
     assert found["web_config_in_use"] == {(): None}
     assert found["config_last_reload_successful"] == {(): False}
-    expiry = found["certificate_expiry_timestamp_seconds"]
-    assert expiry["kafka_client",] == expiry["jmx_client",] is not None
+    for name in ("certificate_expiry_timestamp_seconds", "certificate_lifetime_seconds"):
+        assert found[name]["kafka_client",] == found[name]["jmx_client",]
+        assert found[name]["jmx_client",]

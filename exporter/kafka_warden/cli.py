@@ -104,6 +104,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_plan(commands)
     _add_check(commands)
     _add_top(commands)
+    _add_rules(commands)
     # The flags of the jobs need Spark.
     commands.add_parser(PIPELINE, help="Spark jobs over the history", add_help=False)
     return parser
@@ -190,6 +191,20 @@ def _add_top(commands: Any) -> None:
     _add_option_flags(top, "top")
 
 
+def _add_rules(commands: Any) -> None:
+    rules = commands.add_parser(
+        "rules",
+        help="print the alert rules for Prometheus, with your thresholds, severities and labels",
+        description="Print the alert rules for Prometheus as one file, or write them as files, with your changes"
+        " (docs/alert-rules.md), and on standard error the longest time from each fault to its alert. Asks no cluster."
+        " Exit codes: 0 written, 2 bad flags or a file that cannot be used.",
+        allow_abbrev=False,
+    )
+    rules.add_argument("--values", type=Path, metavar="FILE", help="what to change, YAML")
+    rules.add_argument("--out", type=Path, metavar="DIR", help="write *.rules.yml into this folder")
+    rules.add_argument("--delays", action="store_true", help="print the times from faults to alerts only")
+
+
 def check_installed(option: str, library: str, extra: str) -> None:
     """Check that a library of an extra is installed, without importing it.
 
@@ -209,6 +224,10 @@ def _pipeline(arguments: Sequence[str]) -> int:
 
 
 def _run(parsed: argparse.Namespace) -> int:
+    if parsed.command == "rules":
+        from kafka_warden.rules import command as rules  # noqa: PLC0415  # other commands need no templates
+
+        return rules.run(rules.Request(parsed.values, parsed.out, parsed.delays))
     # Not needed for --help and --version.
     from kafka_warden.web.current import check_web_file  # noqa: PLC0415
 

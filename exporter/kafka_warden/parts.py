@@ -18,15 +18,21 @@ from kafka_warden.model import ControllerWindow, Optional
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from kafka_warden.reload import Reloader
-from kafka_warden.settings.certificates import expires_at
+from kafka_warden.settings.certificates import validity
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.web.server import WebServer
 
 
 def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
-    """Return what the parts count and when their certificates expire. Read for every page."""
+    """Return what the parts count and how long their certificates are valid. Read for every page."""
     connections, current, config = server.connections, server.current, reloader.config
     tls = config.kafka.settings.tls
+    certificates = {
+        **current.certificates,
+        "kafka_client": tls.validity() if tls is not None else None,
+        "jmx_client": validity(config.jmx.tls.cert_file),
+    }
+    known = {(name,): each for name, each in certificates.items() if each is not None}
     return {
         "web_connections": {(): len(connections)},
         "web_connections_closed_total": {
@@ -38,11 +44,8 @@ def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
         "web_config_in_use": {(): current.problem is None if config.web.config_file is not None else None},
         "config_last_reload_successful": {(): reloader.problem is None},
         "config_last_reload_success_timestamp_seconds": {(): reloader.in_force_since},
-        "certificate_expiry_timestamp_seconds": {
-            **{(name,): at for name, at in current.expiry.items()},
-            ("kafka_client",): tls.expires_at() if tls is not None else None,
-            ("jmx_client",): expires_at(config.jmx.tls.cert_file),
-        },
+        "certificate_expiry_timestamp_seconds": {name: each.end for name, each in known.items()},
+        "certificate_lifetime_seconds": {name: each.lifetime for name, each in known.items()},
         "jmx_child_starts_total": {(): poller.jmx.child_starts if poller.jmx is not None else None},
         "jmx_source_info": {(poller.jmx.source,): 1} if poller.jmx is not None else {},
     }

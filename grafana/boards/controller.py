@@ -2,20 +2,26 @@
 
 from typing import Final
 
-from grafana.kit import looks
+from grafana.kit import alerts, looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel
-from grafana.kit.queries import FINITE, busiest, least, most, number, or_zero
+from grafana.kit.queries import FINITE, busiest, chosen, in_range, least, most, number, or_zero
 from grafana.kit.tables import Value, rows
 
 CLIENT: Final = "user, client_id"
 LEGEND: Final = "user {{user}} client {{client_id}}"
 COLUMNS: Final = {"user": "User", "client_id": "Client id"}
 THROTTLED: Final = ("KafkaControllerMutationThrottled",)
-DRAINING: Final = ("KafkaControllerMutationTokensDraining",)
 NO_QUOTA: Final = looks.infinite("no quota", "blue")
 NO_CLIENTS: Final = "no quota is configured"
+
+WAIT: Final = most("controller_mutation_admission_delay_seconds", CLIENT)
+WAITS_OR_SENDS: Final = f"({WAIT} > 0 or -{least('controller_mutation_tokens', CLIENT)})"
+"""Clients that wait first, then those with the fewest tokens."""
+QUOTAS: Final = most("controller_mutation_quota_config", CLIENT)
+FEWEST: Final = in_range("controller_mutation_tokens", CLIENT, "min", "min_over_time")
+MUTATIONS: Final = in_range("controller_mutations_per_second", CLIENT)
 
 NOW: Final = (
     Line(
@@ -49,7 +55,7 @@ NOW: Final = (
                 About(
                     "Fewest tokens",
                     "Lowest tokens of all clients with a quota. Below 0 requests are refused.",
-                    runbooks=DRAINING,
+                    runbooks=THROTTLED,
                     no_value=NO_CLIENTS,
                 ),
                 least("controller_mutation_tokens"),
@@ -81,7 +87,7 @@ CLIENTS: Final = (
                         "Tokens left (K), tokens that come back per second (R), the largest number of tokens (B), and "
                         "the delay of the next mutation."
                     ),
-                    runbooks=THROTTLED + DRAINING,
+                    runbooks=THROTTLED,
                     no_value=NO_CLIENTS,
                 ),
                 COLUMNS,
@@ -101,9 +107,10 @@ CLIENTS: Final = (
                         mappings=[NO_QUOTA],
                     ),
                     Value("Burst", most("controller_mutation_burst", CLIENT), looks.COUNT, mappings=[NO_QUOTA]),
-                    Value("Waits", most("controller_mutation_admission_delay_seconds", CLIENT), looks.SECONDS),
+                    Value("Waits", WAIT, looks.SECONDS),
                 ],
-                sort="Waits",
+                sort=("Waits",),
+                ranked=(CLIENT, WAITS_OR_SENDS),
             ),
             rows(
                 About(
@@ -112,7 +119,8 @@ CLIENTS: Final = (
                     no_value=NO_CLIENTS,
                 ),
                 COLUMNS,
-                [Value("Quota a second", most("controller_mutation_quota_config", CLIENT), looks.COUNT)],
+                [Value("Quota a second", QUOTAS, looks.COUNT)],
+                ranked=(CLIENT, QUOTAS),
             ),
         ],
         (15, 9),
@@ -126,12 +134,17 @@ CLIENTS: Final = (
                     (
                         "A client with tokens is admitted, however large its request is. Then its tokens may fall "
                         "below 0, and they come back at the rate of the quota. Tokens that keep falling: the client "
-                        "sends more than its quota. The 20 clients with the most tokens; clients without a quota are "
-                        "not drawn."
+                        "sends more than its quota. The 20 clients that had the fewest tokens; clients without a "
+                        "quota are not drawn."
                     ),
-                    runbooks=DRAINING,
+                    runbooks=THROTTLED,
                 ),
-                [Query(busiest(20, f"{least('controller_mutation_tokens', CLIENT)} {FINITE}"), LEGEND)],
+                [
+                    Query(
+                        chosen(f"{least('controller_mutation_tokens', CLIENT)} {FINITE}", CLIENT, FEWEST, "bottomk"),
+                        LEGEND,
+                    )
+                ],
                 looks.COUNT,
                 below_zero=True,
             ),
@@ -142,12 +155,12 @@ CLIENTS: Final = (
                         "Partitions created, deleted or added per second, by the 20 busiest clients; dashed lines are "
                         "quotas."
                     ),
-                    runbooks=DRAINING,
+                    runbooks=THROTTLED,
                 ),
                 [
-                    Query(busiest(20, most("controller_mutations_per_second", CLIENT)), LEGEND),
+                    Query(busiest("controller_mutations_per_second", CLIENT), LEGEND),
                     Query(
-                        f"{most('controller_mutation_quota_per_second', CLIENT)} {FINITE}",
+                        chosen(f"{most('controller_mutation_quota_per_second', CLIENT)} {FINITE}", CLIENT, MUTATIONS),
                         "quota of " + LEGEND,
                         limit=True,
                     ),
@@ -165,7 +178,7 @@ CLIENTS: Final = (
                     "-K / R while tokens are below 0.",
                     runbooks=THROTTLED,
                 ),
-                [Query(busiest(20, most("controller_mutation_admission_delay_seconds", CLIENT)), LEGEND)],
+                [Query(busiest("controller_mutation_admission_delay_seconds", CLIENT), LEGEND)],
                 looks.SECONDS,
             ),
             lines(
@@ -178,7 +191,7 @@ CLIENTS: Final = (
                     ),
                     runbooks=THROTTLED,
                 ),
-                [Query(busiest(20, most("client_request_throttle_seconds", CLIENT)), LEGEND)],
+                [Query(busiest("client_request_throttle_seconds", CLIENT), LEGEND)],
                 looks.SECONDS,
             ),
         ],
@@ -213,7 +226,7 @@ ITSELF: Final = (
                     )
                 ],
                 looks.SECONDS,
-                ((60, "orange"),),
+                ((alerts.threshold("metadata_stale"), "orange"),),
             ),
         ],
     ),

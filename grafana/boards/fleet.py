@@ -1,8 +1,8 @@
-"""Fleet: every cluster in a row, with links to its dashboards."""
+"""Fleet: every cluster in a row, the worst first, with links to its dashboards."""
 
 from typing import Final
 
-from grafana.kit import looks
+from grafana.kit import alerts, looks
 from grafana.kit.links import cell
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines
@@ -10,15 +10,11 @@ from grafana.kit.queries import EACH_CLUSTER, FINITE, NAMED, NOT_NAMED, REPLICA,
 from grafana.kit.tables import Value, rows
 
 CLUSTER: Final = "Cluster"
+OVERVIEW: Final = (cell("cluster", CLUSTER),)
 MOVES: Final = (cell("moves", CLUSTER),)
 REPLICAS: Final = (cell("replicas", CLUSTER),)
 CAPACITY: Final = (cell("capacity", CLUSTER),)
 SIDECAR: Final = (cell("sidecar", CLUSTER),)
-REACHABLE: Final = looks.named(
-    ("no broker", "red"), ("no controller", "red"), ("controller unknown", "blue"), ("yes", "green")
-)
-OLD: Final[looks.Steps] = ((60, "orange"), (120, "red"))
-"""From 120 s on, alerts do not use a snapshot at the default interval (alerts/README.md)."""
 
 
 def _of(name: str, matchers: str = "") -> str:
@@ -39,28 +35,20 @@ STUCK: Final = total(
     f"{_most('reassignment_stuck', REPLICA, NAMED)} or {_most('reassignment_stuck', f'{REPLICA}, cause', NOT_NAMED)}",
     "cluster",
 )
-BROKER_ANSWERS: Final = _most("cluster_reachable")
-CONTROLLER_ANSWERS: Final = _most("controller_reachable")
 OUT_OF_SYNC: Final = _most("broker_out_of_sync_replicas", "broker, state", 'state!="moving"')
 """As KafkaReplicasOutOfSync counts: without replicas that a reassignment adds."""
 BROKER_LIMIT_USED: Final = _limit_used("broker", "cluster, broker")
 CLUSTER_LIMIT_USED: Final = _limit_used("cluster", "cluster")
-STATES: Final = total(OUT_OF_SYNC, "cluster, state")
-# A recording rule of alerts/sidecar.rules.yml. A cluster without blind spots has a sidecar that is scraped.
-BLIND: Final = (
-    f"count by (cluster) (cluster:kafka_warden_blind_spots:count{{{EACH_CLUSTER}}})"
-    f" or 0 * max by (cluster) (cluster:kafka_warden_sidecars:count{{{EACH_CLUSTER}}})"
-)
 
 CLUSTERS: Final = (
     Line(
-        8,
+        9,
         [
             rows(
                 About(
                     "Clusters",
-                    "A cell opens the dashboard of its cluster. A dash is an unknown value. State is that of most "
-                    "replicas out of sync; Blind is how many kinds of data are missing, from the alert rules. A "
+                    "The worst cluster first. A cell opens the dashboard of its cluster. A dash is an unknown value, "
+                    "and no alert under Critical and Warning. No data: no sidecar serves numbers of the cluster now. A "
                     "cluster stays in the table as long as one of its snapshots is in the selected time range.",
                     runbooks=(
                         "KafkaClusterUnreachable",
@@ -69,17 +57,26 @@ CLUSTERS: Final = (
                         "KafkaPartitionUnderMinIsr",
                         "KafkaReassignmentStuck",
                         "KafkaWardenBlind",
+                        "KafkaWardenClusterLabelAmbiguous",
                     ),
                     no_value="no cluster in this time range",
                 ),
-                {"cluster": CLUSTER, "state": "State"},
+                {"cluster": CLUSTER},
                 [
+                    Value("State", alerts.state(), looks.COUNT, mappings=[alerts.STATE], links=OVERVIEW),
                     Value(
-                        "Reachable",
-                        f"{BROKER_ANSWERS} * on (cluster) (1 + 2 * {CONTROLLER_ANSWERS} or 2 * {BROKER_ANSWERS})",
+                        "Critical",
+                        alerts.number_firing("cluster", "critical"),
                         looks.COUNT,
-                        mappings=[REACHABLE],
-                        links=SIDECAR,
+                        looks.RED_FROM_ONE,
+                        links=OVERVIEW,
+                    ),
+                    Value(
+                        "Warning",
+                        alerts.number_firing("cluster", "warning"),
+                        looks.COUNT,
+                        looks.ORANGE_FROM_ONE,
+                        links=OVERVIEW,
                     ),
                     Value("Offline", _most("offline_partitions"), looks.COUNT, looks.RED_FROM_ONE, links=REPLICAS),
                     Value(
@@ -109,26 +106,41 @@ CLUSTERS: Final = (
                         "Limit used",
                         f"max by (cluster) ({BROKER_LIMIT_USED} or {CLUSTER_LIMIT_USED})",
                         looks.RATIO,
-                        ((0.8, "orange"), (1, "red")),
+                        alerts.LIMIT_USED,
                         absent="no limit set",
                         links=CAPACITY,
                     ),
-                    Value("Blind", BLIND, looks.COUNT, looks.ORANGE_FROM_ONE, links=SIDECAR),
                     Value(
                         "Snapshot age",
                         f"time() - max by (cluster) (max_over_time({_of('snapshot_timestamp_seconds')}[$__range]))",
                         looks.SECONDS,
-                        OLD,
+                        alerts.OLD,
                         links=SIDECAR,
                     ),
-                    Value("Most replicas", f"topk by (cluster) (1, {STATES} > 0)", looks.COUNT, hidden=True),
                 ],
-                label_links=REPLICAS,
+                sort=("State", "Critical", "Warning"),
+                label_links=OVERVIEW,
+            ),
+        ],
+    ),
+    Line(
+        9,
+        [
+            rows(
+                About(
+                    "Firing alerts",
+                    "Alerts of kafka-warden that fire, without those that Alertmanager mutes. A name opens the "
+                    "dashboard of its cluster, a severity opens the runbook. Empty, too, where the rules are not "
+                    "loaded in this Prometheus.",
+                    no_value="no alert fires",
+                ),
+                {"cluster": CLUSTER, "alertname": "Alert"},
+                alerts.columns("cluster, alertname", EACH_CLUSTER, alerts.RUNBOOK),
+                label_links=OVERVIEW,
             ),
         ],
     ),
 )
-
 
 CAUSES: Final = (
     Line(
@@ -143,18 +155,20 @@ CAUSES: Final = (
                     no_value="all replicas are in sync",
                 ),
                 {"cluster": CLUSTER, "state": "State"},
-                [Value("Followers", f"{STATES} > 0", looks.COUNT, links=REPLICAS)],
+                [Value("Followers", f"{total(OUT_OF_SYNC, 'cluster, state')} > 0", looks.COUNT, links=REPLICAS)],
                 label_links=REPLICAS,
             ),
             lines(
                 About("Out of sync, by cluster", "Followers outside the ISR, without those that moves add."),
                 [Query(total(OUT_OF_SYNC, "cluster"), "{{cluster}}")],
                 looks.COUNT,
+                narrow=True,
             ),
             lines(
                 About("Bytes to copy, by cluster", "Bytes that all adding replicas of a cluster lack."),
                 [Query(_most("reassignment_total_bytes_remaining"), "{{cluster}}")],
                 looks.BYTES,
+                narrow=True,
             ),
         ],
     ),

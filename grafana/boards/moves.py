@@ -19,6 +19,10 @@ ONE_CAUSE: Final = (
     f" or {most('reassignment_stuck', CAUSE, NOT_NAMED)}"
 )
 STUCK_ONLY: Final = f" and on ({REPLICA}) {most('reassignment_stuck', REPLICA)} > 0"
+ETA: Final = most("reassignment_eta_seconds", REPLICA)
+PROGRESS: Final = most("reassignment_progress_ratio", REPLICA)
+STALLED: Final = least("reassignment_stalled_seconds", REPLICA)
+LOG_DIR_LEFT: Final = most("log_dir_move_bytes_remaining", REPLICA)
 MOVING: Final = {"topic": "Topic", "partition": "Partition", "broker": "To broker"}
 
 OVERVIEW: Final = (
@@ -45,7 +49,7 @@ OVERVIEW: Final = (
                         "(docs/throttle-law.md) and from measured rates. Never: producers write more than a throttle "
                         "lets through."
                     ),
-                    runbooks=("KafkaReassignmentWillMissItsTime", "KafkaThrottleBelowInbound"),
+                    runbooks=("KafkaReassignmentWillMissItsTime", "KafkaThrottleTooLow"),
                     no_value=NOTHING_MOVES,
                 ),
                 most("reassignment_total_eta_seconds"),
@@ -131,10 +135,11 @@ REPLICAS: Final = (
                 ),
                 MOVING,
                 [
-                    Value("Copied", most("reassignment_progress_ratio", REPLICA), looks.RATIO, gauge=True),
-                    Value("Ends in", most("reassignment_eta_seconds", REPLICA), looks.SECONDS, mappings=[looks.NEVER]),
+                    Value("Copied", PROGRESS, looks.RATIO, gauge=True),
+                    Value("Ends in", ETA, looks.SECONDS, mappings=[looks.NEVER]),
                 ],
-                sort="Ends in",
+                sort=("Ends in",),
+                ranked=(REPLICA, f"({ETA} or 0 * {PROGRESS})"),
             ),
             rows(
                 About(
@@ -145,11 +150,10 @@ REPLICAS: Final = (
                 ),
                 MOVING | {"cause": "Cause"},
                 [
-                    Value(
-                        "No progress for", least("reassignment_stalled_seconds", REPLICA) + STUCK_ONLY, looks.SECONDS
-                    ),
+                    Value("No progress for", STALLED + STUCK_ONLY, looks.SECONDS),
                     Value("Stuck", f"{most('reassignment_stuck', CAUSE)} > 0", looks.COUNT, hidden=True),
                 ],
+                ranked=(REPLICA, f"({STALLED}{STUCK_ONLY} or {most('reassignment_stuck', REPLICA)} > 0)"),
             ),
         ],
     ),
@@ -158,13 +162,9 @@ REPLICAS: Final = (
         [
             lines(
                 About("Bytes to copy, by replica", "Bytes that each adding replica lacks: the 20 largest."),
-                [
-                    Query(
-                        busiest(20, most("reassignment_bytes_remaining", REPLICA)),
-                        "{{topic}}-{{partition}} to {{broker}}",
-                    )
-                ],
+                [Query(busiest("reassignment_bytes_remaining", REPLICA), "{{topic}}-{{partition}} to {{broker}}")],
                 looks.BYTES,
+                narrow=True,
             ),
             lines(
                 About(
@@ -193,6 +193,7 @@ REPLICAS: Final = (
                 [Query(total(ONE_CAUSE, "cause"), "{{cause}}")],
                 looks.COUNT,
                 stack=True,
+                narrow=True,
             ),
         ],
     ),
@@ -207,12 +208,7 @@ REPLICAS: Final = (
                         "under a throttle: the 20 fastest."
                     ),
                 ),
-                [
-                    Query(
-                        busiest(20, most("reassignment_bytes_per_second", REPLICA)),
-                        "{{topic}}-{{partition}} to {{broker}}",
-                    )
-                ],
+                [Query(busiest("reassignment_bytes_per_second", REPLICA), "{{topic}}-{{partition}} to {{broker}}")],
                 looks.BYTES_PER_SECOND,
             ),
             lines(
@@ -226,8 +222,7 @@ REPLICAS: Final = (
                 ),
                 [
                     Query(
-                        busiest(20, least("reassignment_stalled_seconds", REPLICA)),
-                        "{{topic}}-{{partition}} to {{broker}}",
+                        busiest("reassignment_stalled_seconds", REPLICA, "min"), "{{topic}}-{{partition}} to {{broker}}"
                     )
                 ],
                 looks.SECONDS,
@@ -249,6 +244,7 @@ TRAFFIC: Final = (
                 [Query(rate("broker_reassignment_bytes_in_total", "broker"), "broker {{broker}}")],
                 looks.BYTES_PER_SECOND,
                 stack=True,
+                narrow=True,
             ),
             lines(
                 About(
@@ -259,6 +255,7 @@ TRAFFIC: Final = (
                     Query(total(most("reassignment_replicas", "broker, change"), "change"), "{{change}}"),
                 ],
                 looks.COUNT,
+                narrow=True,
             ),
             rows(
                 About(
@@ -268,9 +265,10 @@ TRAFFIC: Final = (
                 ),
                 {"topic": "Topic", "partition": "Partition", "broker": "Broker"},
                 [
-                    Value("Bytes to copy", most("log_dir_move_bytes_remaining", REPLICA), looks.BYTES),
+                    Value("Bytes to copy", LOG_DIR_LEFT, looks.BYTES),
                     Value("Ends in", most("log_dir_move_eta_seconds", REPLICA), looks.SECONDS, mappings=[looks.NEVER]),
                 ],
+                ranked=(REPLICA, LOG_DIR_LEFT),
             ),
         ],
         (6, 6, 12),

@@ -2,20 +2,21 @@
 
 from typing import Final
 
-from grafana.kit import looks
+from grafana.kit import alerts, looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel, states
-from grafana.kit.queries import REPLICA, busiest, increase, least, most, total
+from grafana.kit.queries import REPLICA, busiest, chosen, in_range, increase, least, most, total
 from grafana.kit.tables import Value, rows
 
 LEGEND: Final = "{{topic}}-{{partition}} on {{broker}}"
-TOO_LONG: Final[looks.Steps] = ((600, "red"),)
-"""As KafkaReplicasOutOfSync has it."""
+TOO_LONG: Final[looks.Steps] = ((alerts.threshold("out_of_sync_for", "out_of_sync_restart"), "red"),)
 
 # Two sidecars may show different states for one poll. Only one of them is shown, so that a replica has one row.
 STATE: Final = f"topk by ({REPLICA}) (1, {most('replica_state', REPLICA + ', state')})"
 OUT_OF_SYNC: Final = least("replica_out_of_sync_seconds", REPLICA)
+UNDER_REPLICATED: Final = least("partition_under_replicated_seconds", "topic, partition")
+CANDIDATES: Final = most("leader_candidate", f"{REPLICA}, member_of")
 THESE_ONLY: Final = f" and on ({REPLICA}) {OUT_OF_SYNC}"
 WITH_STATE: Final = f"{OUT_OF_SYNC} * on ({REPLICA}) group_left (state) {STATE} or on ({REPLICA}) {OUT_OF_SYNC}"
 
@@ -25,6 +26,17 @@ IN_STATE: Final = [
     for value, shown in enumerate(most("broker_state", "broker", f'state="{name}"') for name in _SHOWN)
 ]
 OLD_METADATA: Final = f"{len(_SHOWN)} + 0 * ({least('broker_metadata_stale_seconds', 'broker')} > 0)"
+
+# Offline partitions first, then those that refuse writes, then the others.
+AT_RISK: Final = (
+    f"({most('topic_offline_partitions', 'topic')} > 0 or {most('topic_under_min_isr_partitions', 'topic')} > 0"
+    f" or 0 * {most('topic_non_preferred_leader_partitions', 'topic')})"
+)
+
+
+def _most_changes(name: str) -> str:
+    return chosen(increase(name, "topic"), "topic", in_range(name, "topic", over="increase"))
+
 
 SAFETY: Final = (
     Line(
@@ -55,7 +67,7 @@ SAFETY: Final = (
                 About(
                     "At min ISR",
                     "Partitions with just min.insync.replicas in sync: one more failure stops producers.",
-                    runbooks=("KafkaPartitionUnderMinIsr",),
+                    runbooks=("KafkaPartitionAtMinIsr",),
                 ),
                 most("at_min_isr_partitions"),
                 steps=looks.ORANGE_FROM_ONE,
@@ -123,7 +135,8 @@ EACH: Final = (
                     Value("Since", f"1000 * (time() - {OUT_OF_SYNC})", looks.MOMENT),
                     Value("Lag", most("replica_lag_bytes", REPLICA) + THESE_ONLY, looks.BYTES),
                 ],
-                sort="Missing for",
+                sort=("Missing for",),
+                ranked=(REPLICA, OUT_OF_SYNC),
             ),
             rows(
                 About(
@@ -134,10 +147,9 @@ EACH: Final = (
                 ),
                 {"topic": "Topic", "partition": "Partition"},
                 [
-                    Value(
-                        "For", least("partition_under_replicated_seconds", "topic, partition"), looks.SECONDS, TOO_LONG
-                    )
+                    Value("For", UNDER_REPLICATED, looks.SECONDS, TOO_LONG),
                 ],
+                ranked=("topic, partition", UNDER_REPLICATED),
             ),
         ],
         (15, 9),
@@ -151,7 +163,7 @@ EACH: Final = (
                     ("Age of the oldest record that a follower lacks: the 20 oldest. Above 60 s it is a lower bound."),
                     runbooks=("KafkaReplicasOutOfSync",),
                 ),
-                [Query(busiest(20, most("replica_lag_seconds", REPLICA)), LEGEND)],
+                [Query(busiest("replica_lag_seconds", REPLICA), LEGEND)],
                 looks.SECONDS,
             ),
             lines(
@@ -163,7 +175,7 @@ EACH: Final = (
                     ),
                     runbooks=("KafkaReplicasOutOfSync",),
                 ),
-                [Query(busiest(20, least("replica_behind_seconds", REPLICA)), LEGEND)],
+                [Query(busiest("replica_behind_seconds", REPLICA, "min"), LEGEND)],
                 looks.SECONDS,
                 ((30, "orange"),),
             ),
@@ -199,6 +211,7 @@ TOPICS: Final = (
                         looks.COUNT,
                     ),
                 ],
+                ranked=("topic", AT_RISK),
             ),
             rows(
                 About(
@@ -209,20 +222,23 @@ TOPICS: Final = (
                     no_value="no partition is offline",
                 ),
                 {"topic": "Topic", "partition": "Partition", "broker": "Broker", "member_of": "Member of"},
-                [Value("Candidate", most("leader_candidate", f"{REPLICA}, member_of"), looks.COUNT, hidden=True)],
-                sort="Broker",
+                [Value("Candidate", CANDIDATES, looks.COUNT, hidden=True)],
+                sort=("Broker",),
+                ranked=(f"{REPLICA}, member_of", CANDIDATES),
             ),
             lines(
                 About(
                     "Changes of the ISR, by topic",
                     "Replicas that left the ISR (shrinks) and came back (expands) between two polls: the 20 topics "
                     "with the most changes. Replicas that a move adds or removes do not count.",
+                    runbooks=("KafkaIsrFlapping",),
                 ),
                 [
-                    Query(busiest(20, increase("topic_isr_shrinks_total", "topic")), "shrinks of {{topic}}"),
-                    Query(busiest(20, increase("topic_isr_expands_total", "topic")), "expands of {{topic}}"),
+                    Query(_most_changes("topic_isr_shrinks_total"), "shrinks of {{topic}}"),
+                    Query(_most_changes("topic_isr_expands_total"), "expands of {{topic}}"),
                 ],
                 looks.COUNT,
+                narrow=True,
             ),
         ],
     ),
@@ -261,7 +277,7 @@ BROKERS: Final = (
                 About(
                     "Brokers",
                     "State of each broker in the cluster, and whether it answers the sidecar, from current metadata.",
-                    runbooks=("KafkaBrokerUnreachable", "KafkaBrokerFenced", "KafkaBrokerMetadataStale"),
+                    runbooks=("KafkaBrokerUnreachable",),
                 ),
                 Query(
                     " or ".join([OLD_METADATA, *IN_STATE]),
@@ -281,6 +297,7 @@ BROKERS: Final = (
                 About(
                     "Changes of the ISR",
                     "Replicas that left the ISR (shrinks) and came back (expands), by leader. Empty without JMX.",
+                    runbooks=("KafkaIsrFlapping",),
                 ),
                 [
                     Query(increase("broker_isr_shrinks_total", "broker"), "shrinks on {{broker}}"),
@@ -317,6 +334,7 @@ BROKERS: Final = (
                         "In the selected time range: a replica that was not in sync became leader, and records were "
                         "lost."
                     ),
+                    runbooks=("KafkaUncleanLeaderElection",),
                 ),
                 total(increase("unclean_leader_elections_total", "node", "$__range")),
                 steps=looks.RED_FROM_ONE,

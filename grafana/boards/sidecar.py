@@ -2,28 +2,21 @@
 
 from typing import Final
 
-from grafana.kit import looks
+from grafana.kit import alerts, looks
 from grafana.kit.page import Board, Line, Section
-from grafana.kit.panels import About, Query, lines, number_panel, states
-from grafana.kit.queries import series
+from grafana.kit.panels import About, Query, lines
+from grafana.kit.queries import ONE_CLUSTER, series
 from grafana.kit.tables import Value, rows
 
-BLIND: Final = ("KafkaWardenBlind",)
-STALE: Final = ("KafkaWardenPageStale",)
-DROPPED: Final = ("KafkaWardenSeriesDropped",)
-LOST: Final = ("KafkaWardenHistoryLost",)
-CERTIFICATE: Final = ("KafkaWardenCertificateExpiring",)
-CONFIGURATION: Final = ("KafkaWardenConfigurationNotUsed",)
-DESCRIPTORS: Final = ("KafkaWardenDescriptorsNearLimit",)
-LOGINS: Final = ("KafkaWardenLoginsRefused",)
 UNREACHABLE: Final = (
     "KafkaClusterUnreachable",
     "KafkaBrokerUnreachable",
     "KafkaWardenAccessRefused",
-    "KafkaWardenJmxUnreachable",
+    "KafkaWardenBlind",
 )
-OLD: Final[looks.Steps] = ((60, "orange"), (120, "red"))
-"""From 120 s on, alerts do not use a snapshot at the default interval (alerts/README.md)."""
+IN_USE: Final = looks.named(("no", "red"), ("yes", "green"))
+WRITTEN: Final = looks.named(("not written", "red"), ("written", "green"))
+OF_PROCESS: Final = f'{ONE_CLUSTER}, instance=~"$instance"'
 
 
 def _of(name: str) -> str:
@@ -31,75 +24,81 @@ def _of(name: str) -> str:
     return series(name, narrowed_by=("instance",))
 
 
+def _least(name: str, by: str = "instance") -> str:
+    return f"min by ({by}) ({_of(name)})"
+
+
 AGE: Final = f"time() - max by (instance) ({_of('snapshot_timestamp_seconds')})"
 BROKER_SOURCES: Final = "instance, source, broker"
-ANSWERED: Final = f"min by ({BROKER_SOURCES}) ({_of('up')})"
+ANSWERED: Final = _least("up", BROKER_SOURCES)
+WRITABLE: Final = f"min by (instance) ({_least('sink_up', 'instance, sink')} or {_least('state_last_save_successful')})"
 
-NOW: Final = (
+SIDECARS: Final = (
     Line(
-        4,
+        6,
         [
-            number_panel(
+            rows(
                 About(
                     "Sidecars",
-                    "Sidecars of this cluster that Prometheus can scrape now.",
-                    runbooks=("KafkaWardenDown",),
+                    "Sidecars of this cluster that Prometheus can scrape now: whether the files of the configuration "
+                    "and of web.config_file are in use as they are now, whether history and state file are written, "
+                    "rows of history lost in the time range, and the time until the first certificate expires. If "
+                    "there are two cluster ids, sidecars of two clusters have the same label.",
+                    runbooks=(
+                        "KafkaWardenDown",
+                        "KafkaWardenRestarting",
+                        "KafkaWardenClusterLabelAmbiguous",
+                        "KafkaWardenConfigurationNotUsed",
+                        "KafkaWardenHistoryLost",
+                        "KafkaWardenCertificateExpiring",
+                    ),
                     no_value="none",
                 ),
-                f"count (max by (instance) ({_of('build_info')}))",
-                steps=((1, "green"),),
-                base="red",
-            ),
-            number_panel(
-                About(
-                    "Oldest snapshot",
-                    (
-                        "Time since the start of the poll that a sidecar shows. After three intervals it shows only "
-                        "self-metrics."
+                {"instance": "Sidecar", "version": "Version", "cluster_id": "Cluster id", "kafka_version": "Kafka"},
+                [
+                    Value("Snapshot age", AGE, looks.SECONDS, alerts.OLD),
+                    Value("Configuration", _least("config_last_reload_successful"), looks.COUNT, mappings=[IN_USE]),
+                    Value("Web config", _least("web_config_in_use"), looks.COUNT, mappings=[IN_USE]),
+                    Value("History and state", WRITABLE, looks.COUNT, mappings=[WRITTEN], absent="off"),
+                    Value(
+                        "Rows lost",
+                        f"sum by (instance) (increase({_of('sink_dropped_total')}[$__range]))",
+                        looks.COUNT,
+                        looks.RED_FROM_ONE,
+                        absent="none",
                     ),
-                    runbooks=STALE + BLIND,
-                ),
-                f"max ({AGE})",
-                looks.SECONDS,
-                OLD,
-            ),
-            number_panel(
-                About(
-                    "Unanswered requests",
-                    "Kinds of request, by broker, with an unanswered request in the last poll.",
-                    runbooks=UNREACHABLE,
-                ),
-                f"count ({ANSWERED} == 0) or 0 * max ({_of('up')})",
-                steps=looks.ORANGE_FROM_ONE,
-            ),
-            number_panel(
-                About(
-                    "Series left out",
-                    "Series left out because of the option limits.series: bytes in of the least busy partitions first.",
-                    runbooks=DROPPED,
-                ),
-                f"sum (max by (family) ({_of('dropped_series')})) or 0 * max ({_of('up')})",
-                steps=looks.ORANGE_FROM_ONE,
+                    Value(
+                        "Certificate left",
+                        f"{_least('certificate_expiry_timestamp_seconds')} - time()",
+                        looks.SECONDS,
+                        ((alerts.threshold("certificate_left"), "green"),),
+                        base="red",
+                        absent="no certificate",
+                    ),
+                    Value("Build", f"max by (instance, version) ({_of('build_info')})", looks.COUNT, hidden=True),
+                    Value(
+                        "Kafka",
+                        f"max by (instance, cluster_id, kafka_version) ({_of('cluster_info')})",
+                        looks.COUNT,
+                        hidden=True,
+                    ),
+                ],
             ),
         ],
     ),
-)
-
-SOURCES: Final = (
     Line(
-        10,
+        8,
         [
-            states(
+            lines(
                 About(
-                    "Answered requests",
-                    (
-                        "Whether all brokers answered all requests of each kind in the last poll. The table beside it "
-                        "lists those that did not."
-                    ),
-                    runbooks=UNREACHABLE,
+                    "Snapshot age",
+                    "Time since the start of the poll that a sidecar shows. After three intervals it shows only "
+                    "self-metrics. Above the dashed line alerts do not use it.",
+                    runbooks=("KafkaWardenDown", "KafkaWardenBlind"),
                 ),
-                Query(f"min by (instance, source) ({_of('up')})", "{{source}} ({{instance}})"),
-                looks.named(("no answer", "red"), ("answered", "green")),
+                [Query(AGE, "{{instance}}")],
+                looks.SECONDS,
+                alerts.OLD,
             ),
             rows(
                 About(
@@ -108,7 +107,7 @@ SOURCES: Final = (
                         "Numbers from these requests are missing on the other dashboards, or as old as this. Without "
                         "a time: never answered."
                     ),
-                    runbooks=UNREACHABLE + BLIND,
+                    runbooks=UNREACHABLE,
                     no_value="everything answers",
                 ),
                 {"source": "Request", "broker": "Broker", "instance": "Sidecar"},
@@ -128,11 +127,6 @@ SOURCES: Final = (
         8,
         [
             lines(
-                About("Request duration", "Total duration of the requests of a kind in one poll, slowest broker."),
-                [Query(f"max by (instance, source) ({_of('source_duration_seconds')})", "{{source}} ({{instance}})")],
-                looks.SECONDS,
-            ),
-            lines(
                 About(
                     "Failed requests",
                     "Failed requests by reason. Empty before the first failure.",
@@ -147,30 +141,12 @@ SOURCES: Final = (
                 ],
                 looks.COUNT,
             ),
-        ],
-    ),
-)
-
-PAGE: Final = (
-    Line(
-        8,
-        [
-            lines(
-                About(
-                    "Snapshot age",
-                    ("Age of the snapshot by sidecar. Above the dashed line alerts do not use it."),
-                    STALE,
-                ),
-                [Query(AGE, "{{instance}}")],
-                looks.SECONDS,
-                ((120, "red"),),
-            ),
             lines(
                 About(
                     "Unknown lags and topics",
                     "Followers with unknown lag, by broker: the reason for missing sums on other dashboards. And "
                     "topics that may not be described any more: all numbers lack them.",
-                    runbooks=(*BLIND, "KafkaWardenAccessRefused"),
+                    runbooks=("KafkaWardenBlind", "KafkaWardenAccessRefused"),
                 ),
                 [
                     Query(
@@ -183,154 +159,30 @@ PAGE: Final = (
             ),
         ],
     ),
+)
+
+PROCESS: Final = (
     Line(
-        7,
+        8,
         [
             lines(
                 About(
                     "Series left out, by family",
-                    "Series left out because of the option limits.series.",
-                    DROPPED,
+                    "Series left out because of the option limits.series, or of the limit of 1,000 clients: bytes in "
+                    "of the least busy partitions first.",
+                    ("KafkaWardenBlind",),
                     no_value="none",
                 ),
                 [Query(f"max by (instance, family) ({_of('dropped_series')})", "{{family}} ({{instance}})")],
                 looks.COUNT,
+                narrow=True,
             ),
             lines(
                 About(
-                    "Negative differences",
-                    (
-                        "Negative differences that were set to 0. A few come from the order in which brokers answer; "
-                        "many show a clock problem or a bug."
-                    ),
+                    "Descriptors in use",
+                    "Open file descriptors divided by the limit of the process. Above the dashed line little room is "
+                    "left for a burst of scrapes.",
                 ),
-                [
-                    Query(
-                        f"max by (instance, what) (increase({_of('clamped_total')}[$__rate_interval]))",
-                        "{{what}} ({{instance}})",
-                    )
-                ],
-                looks.COUNT,
-            ),
-            rows(
-                About("Versions", "Versions of the sidecars that are scraped."),
-                {"instance": "Sidecar", "version": "Version", "python": "Python"},
-                [
-                    Value(
-                        "Build",
-                        f"max by (instance, version, python) ({_of('build_info')})",
-                        looks.COUNT,
-                        hidden=True,
-                    )
-                ],
-                sort="Sidecar",
-            ),
-        ],
-    ),
-)
-
-STATE_FILE: Final = f'label_replace(min by (instance) ({_of("state_last_save_successful")}), "sink", "state", "", "")'
-
-HISTORY: Final = (
-    Line(
-        7,
-        [
-            states(
-                About(
-                    "History and state file writable",
-                    "By sidecar and destination: a directory (parquet), a topic (kafka), or the file of state.path "
-                    "(state).",
-                    runbooks=LOST,
-                ),
-                Query(
-                    f"min by (instance, sink) ({_of('sink_up')}) or {STATE_FILE}",
-                    "{{sink}} ({{instance}})",
-                ),
-                looks.named(("no", "red"), ("yes", "green")),
-            ),
-            lines(
-                About(
-                    "Rows of history written",
-                    (
-                        "Rows are written to a topic with every poll, and to files once an hour (option "
-                        "history.parquet.roll)."
-                    ),
-                    runbooks=LOST,
-                    no_value="history is off",
-                ),
-                [
-                    Query(
-                        f"max by (instance, sink) (increase({_of('sink_rows_total')}[$__rate_interval]))",
-                        "{{sink}} ({{instance}})",
-                    )
-                ],
-                looks.COUNT,
-            ),
-            lines(
-                About(
-                    "Rows of history lost",
-                    "Lost rows by reason. Empty before the first loss.",
-                    runbooks=LOST,
-                    no_value="no row was ever lost",
-                ),
-                [
-                    Query(
-                        f"max by (instance, sink, reason) (increase({_of('sink_dropped_total')}[$__rate_interval]))",
-                        "{{sink}}: {{reason}} ({{instance}})",
-                    )
-                ],
-                looks.COUNT,
-            ),
-        ],
-    ),
-)
-
-IN_USE: Final = looks.named(("no", "red"), ("yes", "green"))
-OF_PROCESS: Final = 'cluster="$cluster", instance=~"$instance"'
-
-PROCESS: Final = (
-    Line(
-        7,
-        [
-            lines(
-                About(
-                    "Time left of certificates",
-                    "Time until a certificate of the sidecar expires. Below the dashed line it must be replaced.",
-                    CERTIFICATE,
-                    no_value="no certificate",
-                ),
-                [
-                    Query(
-                        f"min by (instance, certificate) ({_of('certificate_expiry_timestamp_seconds')}) - time()",
-                        "{{certificate}} ({{instance}})",
-                    )
-                ],
-                looks.SECONDS,
-                ((1_209_600, "red"),),
-                below_zero=True,
-            ),
-            states(
-                About("Configuration in use", "Whether the last reload of the configuration succeeded.", CONFIGURATION),
-                Query(f"min by (instance) ({_of('config_last_reload_successful')})", "{{instance}}"),
-                IN_USE,
-            ),
-            states(
-                About(
-                    "Web configuration in use",
-                    "Whether the files of the option web.config_file are in use as they are now.",
-                    CONFIGURATION,
-                    no_value="no web.config_file",
-                ),
-                Query(f"min by (instance) ({_of('web_config_in_use')})", "{{instance}}"),
-                IN_USE,
-            ),
-        ],
-    ),
-    Line(
-        7,
-        [
-            lines(
-                About("Descriptors in use", "Open file descriptors divided by the limit of the process.", DESCRIPTORS),
                 [
                     Query(
                         f"max by (instance) (process_open_fds{{{OF_PROCESS}}} / process_max_fds{{{OF_PROCESS}}})"
@@ -340,14 +192,15 @@ PROCESS: Final = (
                 ],
                 looks.RATIO,
                 ((0.8, "red"),),
+                narrow=True,
             ),
             lines(
-                About("Web connections", "Open connections of the web server.", DESCRIPTORS + LOGINS),
-                [Query(f"max by (instance) ({_of('web_connections')})", "{{instance}}")],
-                looks.COUNT,
-            ),
-            lines(
-                About("Refused logins", "Refused logins per second, by reason.", LOGINS, no_value="none was refused"),
+                About(
+                    "Refused logins",
+                    "Refused logins per second, by reason. Five scrapers with a wrong password, each every 15 s, are "
+                    "below the dashed line.",
+                    no_value="none was refused",
+                ),
                 [
                     Query(
                         f"max by (instance, reason) (rate({_of('web_logins_refused_total')}[$__rate_interval]))",
@@ -355,6 +208,8 @@ PROCESS: Final = (
                     )
                 ],
                 looks.PER_SECOND,
+                ((0.5, "red"),),
+                narrow=True,
             ),
         ],
     ),
@@ -366,10 +221,7 @@ SIDECAR: Final = Board(
     "Are the numbers on the other dashboards complete and current?",
     ("instance",),
     [
-        Section("Are the data complete and current?", NOW),
-        Section("Which requests are not answered?", SOURCES),
-        Section("The snapshot", PAGE),
-        Section("History", HISTORY),
-        Section("The process", PROCESS),
+        Section("Are the data complete and current?", SIDECARS),
+        Section("Limits of the process", PROCESS),
     ],
 )

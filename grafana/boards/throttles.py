@@ -11,14 +11,7 @@ from grafana.kit.tables import Value, rows
 
 SIDE: Final = {"broker": "Broker", "side": "Side"}
 BETWEEN_BROKERS: Final = 'side=~"leader|follower"'
-ALERTS: Final = (
-    "KafkaThrottleBelowInbound",
-    "KafkaThrottleBlocked",
-    "KafkaThrottleUneven",
-    "KafkaThrottleLopsided",
-    "KafkaThrottleLeftBehind",
-    "KafkaThrottleHoldsOriginals",
-)
+ALERTS: Final = ("KafkaThrottleTooLow", "KafkaThrottleInconsistent", "KafkaThrottleLeftBehind")
 
 
 def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
@@ -36,7 +29,7 @@ def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
                     "throttled lists. This includes in-sync replicas, which are never throttled, so a rate above its "
                     "limit is normal. The mean over 11 s can be up to 3.5 times too high in bursts. Without a limit "
                     "no limit is drawn.",
-                    runbooks=("KafkaThrottleBelowInbound", "KafkaThrottleBlocked"),
+                    runbooks=("KafkaThrottleTooLow",),
                     see=(board("moves", "Moves"),),
                 ),
                 [
@@ -52,7 +45,7 @@ def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
                         "Growth of the adding replicas, and the limit minus the traffic of in-sync replicas. At or "
                         "below 0 nothing is left."
                     ),
-                    runbooks=("KafkaThrottleBelowInbound",),
+                    runbooks=("KafkaThrottleTooLow",),
                 ),
                 [
                     Query(caught_up, "broker {{broker}}"),
@@ -79,7 +72,7 @@ LIMITS: Final = (
                         "the free network rate (upper bound, with the option network.bytes_per_second). This is "
                         "advice: a move can also end outside the bounds."
                     ),
-                    runbooks=("KafkaThrottleBelowInbound",),
+                    runbooks=("KafkaThrottleTooLow",),
                 ),
                 [
                     Query(
@@ -132,7 +125,7 @@ SETTINGS: Final = (
                         "The limit of every broker and side, the number of its replicas in the throttled lists of "
                         "topics, and the origin of the limit."
                     ),
-                    runbooks=("KafkaThrottleLeftBehind", "KafkaThrottleLopsided", "KafkaThrottleUneven"),
+                    runbooks=("KafkaThrottleLeftBehind", "KafkaThrottleInconsistent"),
                 ),
                 SIDE | {"origin": "Set for"},
                 [
@@ -150,7 +143,7 @@ SETTINGS: Final = (
                     ),
                     Value("Listed replicas", most("replication_throttled_replicas", "broker, side"), looks.COUNT),
                 ],
-                sort="Listed replicas",
+                sort=("Listed replicas",),
             ),
         ],
     ),

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from grafana.kit import looks
+from grafana.kit import alerts, looks
 from grafana.kit.links import board
 from grafana.kit.page import Board, Line, Section
 from grafana.kit.panels import About, Query, lines, number_panel
@@ -11,17 +11,21 @@ from grafana.kit.tables import Value, rows
 
 BROKER: Final = "broker {{broker}}"
 COPY: Final = ("KafkaRemoteCopyHeldBack",)
-LAG: Final = ("KafkaRemoteCopyLagGrowing",)
 FETCH: Final = ("KafkaRemoteFetchHeldBack",)
-ERRORS: Final = ("KafkaRemoteStorageErrors",)
+ERRORS: Final = ("KafkaRemoteCopyHeldBack", "KafkaRemoteFetchHeldBack")
 COPY_HELD_BACK: Final = 'problem="copy_held_back"'
 FETCH_HELD_BACK: Final = 'problem="fetch_held_back"'
 NOT_USED: Final = "no topic has remote storage"
-STALLED: Final[looks.Steps] = ((600, "orange"),)
+STALLED: Final[looks.Steps] = ((alerts.threshold("copy_stalled"), "orange"),)
 
 
 def _limit(title: str, name: str, by: str, unit: str) -> Value:
     return Value(title, most(name, by), unit, mappings=[looks.UNLIMITED])
+
+
+def _errors(what: str) -> str:
+    """The errors of a kind by broker, with the kind: `or` drops what has the same labels."""
+    return f'label_replace({increase(f"remote_{what}_errors_total", "broker", "$__range")}, "kind", "{what}", "", "")'
 
 
 NOW: Final = (
@@ -36,12 +40,12 @@ NOW: Final = (
                         "segments may hold. Unlike the lag of the beans, this does not freeze while the quota limits "
                         "copies."
                     ),
-                    runbooks=LAG,
+                    runbooks=COPY,
                     no_value=NOT_USED,
                 ),
                 total(most("topic_remote_copy_overdue_bytes", "topic")),
                 looks.BYTES,
-                ((1, "orange"),),
+                ((alerts.threshold("copy_overdue"), "orange"),),
             ),
             number_panel(
                 About(
@@ -72,14 +76,11 @@ NOW: Final = (
             number_panel(
                 About(
                     "Errors",
-                    "Copies, reads and deletions that failed in the selected time range.",
+                    "Copies, reads and deletions that failed in the time range: the sum of those that are known.",
                     runbooks=ERRORS,
                     no_value=NOT_USED,
                 ),
-                " + ".join(
-                    total(increase(f"remote_{what}_errors_total", "broker", "$__range"))
-                    for what in ("copy", "fetch", "delete")
-                ),
+                total(" or ".join(_errors(what) for what in ("copy", "fetch", "delete"))),
                 steps=looks.RED_FROM_ONE,
             ),
         ],
@@ -167,8 +168,10 @@ BEHIND: Final = (
         8,
         [
             lines(
-                About("Overdue, by topic", "The 20 topics with the most bytes that should be copied and are not.", LAG),
-                [Query(busiest(20, most("topic_remote_copy_overdue_bytes", "topic")), "{{topic}}")],
+                About(
+                    "Overdue, by topic", "The 20 topics with the most bytes that should be copied and are not.", COPY
+                ),
+                [Query(busiest("topic_remote_copy_overdue_bytes", "topic"), "{{topic}}")],
                 looks.BYTES,
             ),
             lines(
@@ -178,9 +181,9 @@ BEHIND: Final = (
                         "Time since the latest offset in remote storage last advanced while bytes are overdue: the 20 "
                         "longest."
                     ),
-                    runbooks=LAG + COPY,
+                    runbooks=COPY,
                 ),
-                [Query(busiest(20, least("topic_remote_copy_stalled_seconds", "topic")), "{{topic}}")],
+                [Query(busiest("topic_remote_copy_stalled_seconds", "topic", "min"), "{{topic}}")],
                 looks.SECONDS,
                 STALLED,
             ),
@@ -196,10 +199,11 @@ BEHIND: Final = (
                         "Bytes that a broker still had to copy when it last copied a segment: it freezes while the "
                         "quota limits copies."
                     ),
-                    runbooks=LAG,
+                    runbooks=COPY,
                 ),
                 [Query(most("remote_copy_lag_bytes", "broker"), BROKER)],
                 looks.BYTES,
+                narrow=True,
             ),
             rows(
                 About(
@@ -213,11 +217,13 @@ BEHIND: Final = (
                     _limit("Time", "topic_remote_copy_allowed_lag_seconds", "topic", looks.SECONDS),
                     _limit("Bytes", "topic_remote_copy_allowed_lag_bytes", "topic", looks.BYTES),
                 ],
+                ranked=("topic", most("topic_remote_copy_allowed_lag_seconds", "topic")),
             ),
             lines(
                 About("Bytes to delete", "Expired bytes that are still in remote storage and cost money."),
                 [Query(most("remote_delete_lag_bytes", "broker"), BROKER)],
                 looks.BYTES,
+                narrow=True,
             ),
         ],
     ),

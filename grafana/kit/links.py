@@ -46,6 +46,11 @@ def cell(name: str, column: str) -> dict[str, str]:
     return {"title": "Dashboard of this cluster", "url": f"/d/{uid(name)}?{variables}&${{__url_time_range}}"}
 
 
+def cell_of_runbook(column: str) -> dict[str, str]:
+    """Link of cells to the runbook of the alert that a column of their row names."""
+    return {"title": "Runbook", "url": f"${{{BASE}}}alerts/runbooks/${{__data.fields.{column}}}.md"}
+
+
 def all_boards() -> DashboardLink:
     """Links to all other dashboards; the chosen cluster, brokers and topics stay chosen."""
     return (

@@ -66,8 +66,8 @@ class Board:
         title: In the list of dashboards.
         question: The question that it answers, shown as its description.
         variables: The `VARIABLES` that its queries use, besides the data source and the cluster.
-        sections: What it shows, from the top.
-        one_cluster: Whether it shows one cluster at a time; if not, it has no marks of moves.
+        sections: What it shows, from the top. All except the first one are closed: Grafana queries only what is open.
+        one_cluster: Whether it shows one cluster at a time; if not, it has marks of alerts only.
     """
 
     name: str
@@ -80,10 +80,10 @@ class Board:
     def build(self, base: str) -> Built:
         """The whole dashboard, for Grafana; `base` is the address before `alerts/runbooks/`."""
         page = Dashboard(f"kafka-warden / {self.title}").uid(uid(self.name)).tags([TAG, "kafka"])
-        page.description(self.question).refresh("30s").time("now-3h", "now").timezone("browser").editable()
+        page.description(self.question).refresh("1m").time("now-3h", "now").timezone("browser").editable()
         page.tooltip(DashboardCursorSync.CROSSHAIR).link(all_boards())
         page.variables([*_always(base, one_cluster=self.one_cluster), *(_choice(name) for name in self.variables)])
-        page.annotations([*annotations.of_moves()] if self.one_cluster else [])
+        page.annotations(annotations.marks(one_cluster=self.one_cluster))
         self._place(page)
         return page.build()
 
@@ -91,20 +91,31 @@ class Board:
         at, number = 0, 0
         for section in self.sections:
             number += 1
-            page.with_row(Row(section.title).id(number).grid_pos(GridPos(h=1, w=COLUMNS, x=0, y=at)))
+            row = Row(section.title).id(number).grid_pos(GridPos(h=1, w=COLUMNS, x=0, y=at))
+            opened = section is self.sections[0]
+            if opened:
+                page.with_row(row)
             at += 1
+            below = at
             for line in section.lines:
                 left = 0
                 for panel, width in zip(line.panels, line.shares, strict=True):
                     number += 1
-                    page.with_panel(panel.id(number).grid_pos(GridPos(h=line.height, w=width, x=left, y=at)))
+                    placed = panel.id(number).grid_pos(GridPos(h=line.height, w=width, x=left, y=below))
+                    (page if opened else row).with_panel(placed)
                     left += width
-                at += line.height
+                below += line.height
+            # Rows that are closed lie below each other. Panels inside are placed as if only their row was open.
+            if opened:
+                at = below
+            else:
+                page.with_row(row)
 
 
 VARIABLES: Final = {
     "broker": series("broker_state", narrowed_by=()),
-    "topic": series("partition_bytes_in_per_second", narrowed_by=()),
+    # All topics have it, and other series are left out before it (exporter/kafka_warden/catalogue/rank.py).
+    "topic": series("topic_offline_partitions", narrowed_by=()),
     "instance": series("build_info", narrowed_by=()),
 }
 """Label of the variable, and the metric that has all of its values."""

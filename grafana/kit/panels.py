@@ -1,10 +1,10 @@
-"""Panels with the shared settings of all dashboards: a number, lines over time, states over time, a bar per broker."""
+"""Panels with the shared settings of all dashboards: a number, lines over time, states over time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from grafana_foundation_sdk.builders import bargauge, stat, statetimeline, table, timeseries
+from grafana_foundation_sdk.builders import stat, statetimeline, table, timeseries
 from grafana_foundation_sdk.builders.common import (
     GraphThresholdsStyleConfig,
     LineStyle,
@@ -27,7 +27,7 @@ REF_IDS: Final = "ABCDEFGHIJK"
 NO_DATA: Final = "unknown"
 """Text of a panel without data, by default: absent is unknown."""
 
-Panel: TypeAlias = stat.Panel | timeseries.Panel | statetimeline.Panel | bargauge.Panel | table.Panel
+Panel: TypeAlias = stat.Panel | timeseries.Panel | statetimeline.Panel | table.Panel
 """Any panel of a dashboard."""
 
 
@@ -97,6 +97,7 @@ def lines(
     *,
     stack: bool = False,
     below_zero: bool = False,
+    narrow: bool = False,
 ) -> timeseries.Panel:
     """Lines over time; thresholds are drawn as dashed lines.
 
@@ -107,6 +108,7 @@ def lines(
         steps: Thresholds.
         stack: Draw the lines on top of each other: only for parts of one sum.
         below_zero: Whether values below 0 mean something.
+        narrow: Whether a table of many lines is below the graph, and not beside it.
     """
     panel = timeseries.Panel()
     for ref_id, query in zip(REF_IDS[: len(queries)], queries, strict=True):
@@ -122,7 +124,8 @@ def lines(
         panel.stacking(StackingConfig().mode(common.StackingMode.NORMAL).group("A"))
     if not below_zero:
         panel.min(0)
-    panel.legend(_legend()).tooltip(_tooltip())
+    many = any("{{" in query.legend for query in queries)
+    panel.legend(_legend_of_many(narrow=narrow) if many else _legend()).tooltip(_tooltip())
     return panel
 
 
@@ -138,15 +141,6 @@ def states(about: About, query: Query, mapping: ValueMapping) -> statetimeline.P
     dress(panel, about)
     panel.unit(COUNT).thresholds(thresholds(NO_STEPS)).show_value(common.VisibilityMode.NEVER)
     return panel.row_height(0.8).merge_values(True).legend(_legend()).tooltip(_tooltip())
-
-
-def bars(about: About, query: Query, unit: str, steps: Steps, greatest: float) -> bargauge.Panel:
-    """A bar for each current series, all with the same maximum."""
-    panel = bargauge.Panel().with_target(_target(query, "A", instant=True)).min(0).max(greatest)
-    dress(panel, about)
-    panel.unit(unit).thresholds(thresholds(steps)).decimals(_decimals(unit))
-    panel.orientation(common.VizOrientation.HORIZONTAL).display_mode(common.BarGaugeDisplayMode.BASIC)
-    return panel.reduce_options(ReduceDataOptions().calcs(["lastNotNull"])).show_unfilled(True)
 
 
 def target_of_table(expr: str, ref_id: str) -> Dataquery:
@@ -173,6 +167,12 @@ def _decimals(unit: str) -> float:
 def _legend() -> VizLegendOptions:
     legend = VizLegendOptions().show_legend(True)
     return legend.display_mode(common.LegendDisplayMode.LIST).placement(common.LegendPlacement.BOTTOM)
+
+
+def _legend_of_many(*, narrow: bool) -> VizLegendOptions:
+    legend = VizLegendOptions().show_legend(True).calcs(["lastNotNull", "max"]).sort_by("Max").sort_desc(True)
+    placement = common.LegendPlacement.BOTTOM if narrow else common.LegendPlacement.RIGHT
+    return legend.display_mode(common.LegendDisplayMode.TABLE).placement(placement)
 
 
 def _tooltip() -> VizTooltipOptions:

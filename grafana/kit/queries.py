@@ -23,6 +23,9 @@ ONE_CLUSTER: Final = 'cluster="$cluster"'
 EACH_CLUSTER: Final = 'cluster=~"$cluster"'
 """Where several clusters can be chosen."""
 
+LINES: Final = 20
+"""Lines of a panel at most."""
+
 FINITE: Final = "< Inf"
 """Leaves out infinite values: a line at infinity would use the whole axis."""
 
@@ -77,9 +80,28 @@ def number(expression: str, by: str = "") -> str:
     return _aggregate("count", by, expression)
 
 
-def busiest(count: int, expression: str) -> str:
-    """The largest values at each moment: a panel cannot show thousands of lines."""
-    return f"topk({count}, {expression})"
+def in_range(name: str, by: str, how: str = "max", over: str = "max_over_time") -> str:
+    """One value for the whole time range, by default the highest; `how` makes one of two sidecars."""
+    return _aggregate(how, by, f"{over}({series(name)}[$__range] @ end())")
+
+
+def chosen(expression: str, by: str, ranked: str, choose: str = "topk") -> str:
+    """The lines that rank highest: a panel cannot show thousands.
+
+    They are chosen once for the whole range. A `topk` that is evaluated at each step chooses others at each of them.
+
+    Args:
+        expression: What is shown.
+        by: Labels of a line.
+        ranked: A number for each line, the same at all steps.
+        choose: `bottomk` for the lowest.
+    """
+    return f"{expression} and on ({by}) {choose}({LINES}, {ranked})"
+
+
+def busiest(name: str, by: str, how: str = "max") -> str:
+    """The lines of a gauge with the highest peaks."""
+    return chosen(_aggregate(how, by, series(name)), by, in_range(name, by, how))
 
 
 def or_zero(expression: str, known_by: str) -> str:

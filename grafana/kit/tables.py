@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from grafana_foundation_sdk.builders import table
-from grafana_foundation_sdk.builders.common import TableSortByFieldState
+from grafana_foundation_sdk.builders.common import TableFooterOptions, TableSortByFieldState
 from grafana_foundation_sdk.models import common
 from grafana_foundation_sdk.models.dashboard import DataTransformerConfig, DynamicConfigValue, ValueMapping
 
@@ -13,6 +13,12 @@ from grafana.kit.looks import NO_STEPS, RATIO, Steps, thresholds
 from grafana.kit.panels import REF_IDS, About, dress, target_of_table
 
 NO_CELL: Final = "-"
+NARROW: Final = 90
+"""Pixels of a column at least. Grafana's own 150 cut the last columns."""
+SHORT: Final = frozenset({"partition", "broker", "side"})
+"""Labels with short values."""
+ROWS: Final = 200
+"""Rows of a table at most, where a cluster may have thousands."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Value:
         mappings: Such as what to show for +Inf.
         gauge: Show it as a bar; of ratios only.
         hidden: Not shown, used for its labels only.
+        width: In pixels; columns without one share the rest.
         absent: Text of a cell without a value.
         links: Links of its cells.
     """
@@ -40,6 +47,7 @@ class Value:
     gauge: bool = False
     hidden: bool = False
     base: str = "green"
+    width: int = 0
     absent: str = ""
     links: Sequence[dict[str, str]] = ()
 
@@ -48,8 +56,9 @@ def rows(
     about: About,
     labels: dict[str, str],
     values: Sequence[Value],
-    sort: str = "",
+    sort: Sequence[str] = (),
     label_links: Sequence[dict[str, str]] = (),
+    ranked: tuple[str, str] | None = None,
 ) -> table.Panel:
     """A table of current values, a row per combination of labels.
 
@@ -57,25 +66,34 @@ def rows(
         about: Title and so on.
         labels: Label to the title of its column, from the left.
         values: The columns after them.
-        sort: Title of the column to sort by, the greatest first; by default the first value.
+        sort: Titles of the columns to sort by, the greatest first; by default the first value.
         label_links: Links of the cells with labels.
+        ranked: Labels of a row, and a number for each row: only the `ROWS` highest are shown, in pages.
     """
     panel = table.Panel()
     dress(panel, about)
-    panel.unit("string").thresholds(thresholds(NO_STEPS))
+    panel.unit("string").thresholds(thresholds(NO_STEPS)).min_width(NARROW)
     for ref_id, value in zip(REF_IDS[: len(values)], values, strict=True):
-        panel.with_target(target_of_table(value.expr, ref_id))
+        panel.with_target(target_of_table(_bounded(value.expr, ranked), ref_id))
     panel.transformations([DataTransformerConfig(id_val="merge", options={}), _organized(labels, values)])
     # The text of a table without rows is not for a single cell.
     panel.override_by_regexp(".+", [DynamicConfigValue("noValue", NO_CELL)])
-    if label_links:
-        for title in labels.values():
-            panel.override_by_name(title, [DynamicConfigValue("links", list(label_links))])
+    for label, title in labels.items():
+        properties = [DynamicConfigValue("custom.width", NARROW)] if label in SHORT else []
+        if label_links:
+            properties.append(DynamicConfigValue("links", list(label_links)))
+        if properties:
+            panel.override_by_name(title, properties)
     for value in values:
         if not value.hidden:
             panel.override_by_name(value.title, _properties(value))
-    panel.sort_by([TableSortByFieldState().display_name(sort or values[0].title).desc(True)])
-    return panel.show_header(True).cell_height(common.TableCellHeight.SM).filterable(True)
+    panel.sort_by([TableSortByFieldState().display_name(title).desc(True) for title in sort or [values[0].title]])
+    panel.footer(TableFooterOptions().show(False).reducer([]).enable_pagination(ranked is not None))
+    return panel.show_header(True).cell_height(common.TableCellHeight.SM).filterable(ranked is not None)
+
+
+def _bounded(expr: str, ranked: tuple[str, str] | None) -> str:
+    return f"({expr}) and on ({ranked[0]}) topk({ROWS}, {ranked[1]})" if ranked else expr
 
 
 def _organized(labels: dict[str, str], values: Sequence[Value]) -> DataTransformerConfig:
@@ -105,6 +123,8 @@ def _properties(value: Value) -> list[DynamicConfigValue]:
         )
         found.append(DynamicConfigValue("custom.cellOptions", cell))
         found += [DynamicConfigValue("min", 0), DynamicConfigValue("max", 1)]
+    if value.width:
+        found.append(DynamicConfigValue("custom.width", value.width))
     if value.absent:
         found.append(DynamicConfigValue("noValue", value.absent))
     if value.links:

@@ -25,7 +25,7 @@ def killed(stage: Stage) -> Iterator[set[Fired]]:
         assert {broker for replicas in missing.values() for broker in replicas} == {VICTIM}
         yield {
             fired("KafkaBrokerUnreachable", broker=VICTIM),
-            fired("KafkaWardenJmxUnreachable", broker=VICTIM),
+            fired("KafkaWardenBlind", broker=VICTIM),
         }
         cluster.start(VICTIM)
         cluster.wait_ready(VICTIM)
@@ -44,3 +44,19 @@ def min_isr(stage: Stage) -> Iterator[set[Fired]]:
     """Two replicas, two of which must be in sync, and one of them is on the broker that is about to die."""
     stage.cluster.admin.create_topic("strict", assignment={0: [1, VICTIM]}, config={"min.insync.replicas": 2})
     yield {fired("KafkaPartitionUnderMinIsr")}
+
+
+@fault("unclean-election", "A partition gets a leader that is not in sync")
+def unclean_election(stage: Stage) -> Iterator[set[Fired]]:
+    """Two replicas stop in order, and the one that stopped first, and lacks a record, is back first."""
+    cluster, first, last = stage.cluster, 3, VICTIM
+    config = {"unclean.leader.election.enable": True}
+    cluster.admin.create_topic("unclean", assignment={0: [last, first]}, config=config)
+    cluster.stop(first)
+    cluster.load.produce("unclean", records=1, acks=1)
+    cluster.stop(last)
+    for broker in (first, last):
+        cluster.start(broker)
+        cluster.wait_ready(broker)
+    yield {fired("KafkaUncleanLeaderElection")}
+    cluster.wait_in_sync()

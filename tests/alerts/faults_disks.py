@@ -10,7 +10,9 @@ from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
 from tests.alerts.unregister import unregister
 
-TWO_DIRECTORIES: Final = ClusterSettings(brokers=2, tiered=False, log_dirs=2)
+TWO_DIRECTORIES: Final = ClusterSettings(
+    brokers=2, tiered=False, log_dirs=2, broker_properties={"replica.lag.time.max.ms": 1500}
+)
 """Its broker session has seconds, so a broker can register again as soon as it is back; `SMALL` has minutes."""
 LEADER, VICTIM = 1, 2
 PARTITIONS: Final = range(6)

@@ -1,5 +1,6 @@
 """Followers that hang, cannot keep up, or have lost everything."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -9,11 +10,14 @@ from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, L
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
 from tests.cluster.followers import duty_cycle
+from tests.support.threads import repeating
 
 MEGABYTE: Final = 1_000_000
 RECORD: Final = 10_000
 SAMPLES: Final = 8
 """One every two seconds. A follower that hangs before its third sample is not known to be stuck."""
+PAUSED, BETWEEN = 2.4, 4.0
+"""Seconds of a pause and until the next one: `disks.TWO_DIRECTORIES` allows 1.5 s to a replica and 3 s to a broker."""
 LEADER: Final = 1
 """The broker of `SMALL` that no fault stops. A broker that runs a tenth of the time sometimes answers over JMX."""
 
@@ -31,7 +35,7 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
 def slow(stage: Stage) -> Iterator[set[Fired]]:
     """A broker that runs a tenth of the time."""
     with _outrun(stage, "slow"), duty_cycle(stage.cluster, 2, "slow"):
-        yield {fired("KafkaReplicasOutOfSync", broker=2)}
+        yield {fired("KafkaReplicasOutOfSync", broker=2), fired("KafkaPartitionAtMinIsr")}
 
 
 @fault("broker-wiped", "A throttled broker comes back with empty disks")
@@ -52,13 +56,29 @@ def wiped(stage: Stage) -> Iterator[set[Fired]]:
     cluster.start(3)
     cluster.wait_ready(3)
     yield {
-        fired("KafkaThrottleHoldsOriginals", broker=1, side="leader"),
-        fired("KafkaThrottleHoldsOriginals", broker=3, side="follower"),
+        fired("KafkaThrottleTooLow", broker=1, side="leader"),
+        fired("KafkaThrottleTooLow", broker=3, side="follower"),
+        fired("KafkaPartitionAtMinIsr"),
     }
     admin.alter_broker_config(1, {LEADER_RATE: None})
     admin.alter_broker_config(3, {FOLLOWER_RATE: None})
     admin.alter_topic_config("wiped", {LEADER_REPLICAS: None, FOLLOWER_REPLICAS: None})
     cluster.wait_in_sync()
+
+
+@fault("isr-flaps", "A broker pauses for a moment, again and again")
+def flaps(stage: Stage) -> Iterator[set[Fired]]:
+    """SIGSTOP for longer than the brokers allow a replica to be late, and for less than the controller does."""
+    stage.cluster.admin.create_topic("flapping", assignment={0: [1, 2]})
+
+    def pause() -> None:
+        stage.cluster.pause(2)
+        time.sleep(PAUSED)
+        stage.cluster.resume(2)
+
+    with stage.cluster.load.background("flapping", MEGABYTE // 10, acks=1), repeating(pause, BETWEEN):
+        yield {fired("KafkaIsrFlapping", broker=2)}
+    stage.cluster.wait_in_sync()
 
 
 @contextmanager

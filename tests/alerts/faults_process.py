@@ -1,11 +1,9 @@
 """A sidecar whose certificate, configuration, descriptors, logins or own password need an operator."""
 
 import os
-import resource
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +15,6 @@ from sandbox.certificates import Authority
 from sandbox.passwords import write_secret
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
-from tests.support.threads import repeating
 
 HARMLESS: Final = {"http_server_config": {"headers": {"X-Frame-Options": "deny"}}}
 SCRAPER: Final = {"username": "prometheus", "password": "right"}
@@ -38,19 +35,6 @@ def configuration_refused(stage: Stage) -> Iterator[set[Fired]]:
     stage.restart_sidecar(web={"config_file": None})
 
 
-@fault("descriptors-used", "The limit of open files is just above what the sidecar has open")
-def descriptors_used(stage: Stage) -> Iterator[set[Fired]]:
-    """The limit of the running process is lowered."""
-    opened = stage.value("process_open_fds and on (instance) kafka_warden_build_info")
-    assert opened is not None
-    assert stage.sidecar.pid is not None
-    before = resource.prlimit(stage.sidecar.pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(stage.sidecar.pid, resource.RLIMIT_NOFILE, (int(opened * 1.15), before[1]))
-    yield {fired("KafkaWardenDescriptorsNearLimit")}
-    if stage.sidecar.pid is not None:
-        resource.prlimit(stage.sidecar.pid, resource.RLIMIT_NOFILE, before)
-
-
 @fault("certificate-expires", "The sidecar serves a certificate that expires in an hour")
 def certificate_expires(stage: Stage) -> Iterator[set[Fired]]:
     """Prometheus logs in over TLS."""
@@ -66,18 +50,6 @@ def certificate_expires(stage: Stage) -> Iterator[set[Fired]]:
     stage.restart_sidecar(web={"config_file": None})
 
 
-@fault("passwords-tried", "A client tries passwords")
-def passwords_tried(stage: Stage) -> Iterator[set[Fired]]:
-    """At the sidecar of the fault above, which asks for one."""
-
-    def try_password() -> None:
-        status, _ = stage.sidecar.secured("GET", "/metrics", {**SCRAPER, "password": "wrong"})
-        assert status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.SERVICE_UNAVAILABLE}
-
-    with repeating(try_password, TRIED_EVERY):
-        yield {fired("KafkaWardenLoginsRefused")}
-
-
 @fault("login-refused", "The sidecar logs in at a listener that offers no login")
 def login_refused(stage: Stage) -> Iterator[set[Fired]]:
     """As after a change of the listener."""
@@ -90,7 +62,7 @@ def login_refused(stage: Stage) -> Iterator[set[Fired]]:
     stage.sidecar.restart(ready=False, kafka=login)
     refused = 'sum(kafka_warden_source_errors_total{source="metadata",reason="auth"}) > 0'
     wait_for(lambda: stage.value(refused), 60, "the login is refused")
-    yield {fired("KafkaWardenAccessRefused"), fired("KafkaWardenBlind"), fired("KafkaWardenPageStale")}
+    yield {fired("KafkaWardenAccessRefused"), fired("KafkaWardenBlind")}
     stage.restart_sidecar(kafka=dict.fromkeys(login))
 
 

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from sandbox import wait_for
+from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.ports import LOOPBACK, Ports
 from tests.alerts.fault import fault
-from tests.alerts.stage import CLUSTER, Fired, Stage, fired
+from tests.alerts.stage import CLUSTER, Fired, Stage, Watcher, fired
 from tests.cluster.forwarder import Forwarder
 
 JMX_OF: Final = 2
+RESTARTS: Final = 4
 
 
 @fault("sidecar-killed", "The sidecar is killed")
@@ -19,6 +20,29 @@ def sidecar_killed(stage: Stage) -> Iterator[set[Fired]]:
     stage.sidecar.kill()
     yield {fired("KafkaWardenDown"), fired("KafkaWardenBlind")}
     stage.restart_sidecar()
+
+
+@fault("sidecar-restarts", "The sidecar restarts again and again")
+def restarts(stage: Stage) -> Iterator[set[Fired]]:
+    """As with too little memory."""
+    for _ in range(RESTARTS):
+        stage.sidecar.kill()
+        stage.restart_sidecar()
+    yield {fired("KafkaWardenRestarting")}
+
+
+@fault("label-of-two", "The sidecar of another cluster has the same label")
+def ambiguous(stage: Stage) -> Iterator[set[Fired]]:
+    """Both clusters are well."""
+    labels, folder = {"cluster": CLUSTER}, stage.sidecar.directory.with_name("other")
+    with (
+        Cluster(ClusterSettings(brokers=1, tiered=False)) as cluster,
+        Watcher(folder, cluster, stage.pace.sections) as other,
+    ):
+        targets = [stage.sidecar.address, other.address]
+        stage.prometheus.scrape(static_configs=[{"targets": targets, "labels": labels}])
+        yield {fired("KafkaWardenClusterLabelAmbiguous")}
+        stage.prometheus.scrape(static_configs=[{"targets": targets[:1], "labels": labels}])
 
 
 @fault("sidecar-absent", "A second sidecar is a target and has never been up")
@@ -40,10 +64,9 @@ def cluster_hangs(stage: Stage) -> Iterator[set[Fired]]:
         cluster.pause(broker)
     yield {
         fired("KafkaClusterUnreachable"),
-        fired("KafkaWardenPageStale"),
         fired("KafkaWardenBlind"),
         *(fired("KafkaBrokerUnreachable", broker=broker) for broker in cluster.broker_ids),
-        *(fired("KafkaWardenJmxUnreachable", broker=broker) for broker in cluster.broker_ids),
+        *(fired("KafkaWardenBlind", broker=broker) for broker in cluster.broker_ids),
     }
     for broker in cluster.broker_ids:
         cluster.resume(broker)
@@ -58,9 +81,9 @@ def jmx_port_dead(stage: Stage) -> Iterator[set[Fired]]:
     brokers = stage.cluster.jmx_brokers
     forwarder = Forwarder(brokers[JMX_OF])
     stage.restart_sidecar(jmx={"brokers": {**brokers, JMX_OF: forwarder.address}})
-    yield {fired("KafkaWardenJmxUnreachable", broker=JMX_OF)}
+    yield {fired("KafkaWardenBlind", broker=JMX_OF)}
     with forwarder:
-        stage.until_gone(fired("KafkaWardenJmxUnreachable", broker=JMX_OF))
+        stage.until_gone(fired("KafkaWardenBlind", broker=JMX_OF))
         stage.restart_sidecar(jmx={"brokers": brokers})
 
 
@@ -77,7 +100,7 @@ def brokers_full(stage: Stage) -> Iterator[set[Fired]]:
     assert hosted[3] < 0.7 * limit
     assert hosted[2] > 0.8 * limit
     stage.restart_sidecar(limits={"max_broker_partitions": limit})
-    yield {fired("KafkaBrokerPartitionLimit", broker=1), fired("KafkaBrokerPartitionLimit", broker=2)}
+    yield {fired("KafkaPartitionLimit", broker=1), fired("KafkaPartitionLimit", broker=2)}
     stage.restart_sidecar(limits={"max_broker_partitions": None})
 
 
@@ -85,7 +108,7 @@ def brokers_full(stage: Stage) -> Iterator[set[Fired]]:
 def cluster_full(stage: Stage) -> Iterator[set[Fired]]:
     """One too many."""
     stage.restart_sidecar(limits={"max_partitions": sum(1 for _ in _states(stage)) - 1})
-    yield {fired("KafkaClusterPartitionLimit")}
+    yield {fired("KafkaPartitionLimit")}
     stage.restart_sidecar(limits={"max_partitions": None})
 
 
@@ -93,7 +116,7 @@ def cluster_full(stage: Stage) -> Iterator[set[Fired]]:
 def budget_too_small(stage: Stage) -> Iterator[set[Fired]]:
     """A series budget that is too small for the partitions and for the clients with a quota."""
     stage.restart_sidecar(limits={"series": 1})
-    yield {fired("KafkaWardenSeriesDropped"), fired("KafkaWardenBlind")}
+    yield {fired("KafkaWardenBlind")}
     stage.restart_sidecar(limits={"series": None})
 
 

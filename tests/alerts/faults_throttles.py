@@ -22,8 +22,8 @@ def below_inbound(stage: Stage) -> Iterator[set[Fired]]:
     _fill(stage, "outrun", 1, 10)
     with stage.cluster.load.background("outrun", 2.5 * MEGABYTE, record_size=5000), _move(stage, "outrun", 1, 2, rates):
         yield {
-            fired("KafkaThrottleBelowInbound", broker=1, side="leader"),
-            fired("KafkaThrottleBelowInbound", broker=2, side="follower"),
+            fired("KafkaThrottleTooLow", broker=1, side="leader"),
+            fired("KafkaThrottleTooLow", broker=2, side="follower"),
             fired("KafkaReassignmentStuck", broker=2),
             fired("KafkaReassignmentWillMissItsTime"),
         }
@@ -35,7 +35,7 @@ def lopsided(stage: Stage) -> Iterator[set[Fired]]:
     rates = {(3, LEADER_RATE): MEGABYTE}
     _fill(stage, "leaning", 3, 90)
     with _move(stage, "leaning", 3, 1, rates, {LEADER_REPLICAS: "0:3"}):
-        yield {fired("KafkaThrottleLopsided", broker=1, side="follower")}
+        yield {fired("KafkaThrottleInconsistent")}
 
 
 @fault("blocked", "A move is throttled to 0")
@@ -45,8 +45,8 @@ def blocked(stage: Stage) -> Iterator[set[Fired]]:
     _fill(stage, "blocked", 2, 10)
     with _move(stage, "blocked", 2, 3, rates):
         yield {
-            fired("KafkaThrottleBlocked", broker=2, side="leader"),
-            fired("KafkaThrottleBlocked", broker=3, side="follower"),
+            fired("KafkaThrottleTooLow", broker=2, side="leader"),
+            fired("KafkaThrottleTooLow", broker=3, side="follower"),
             fired("KafkaReassignmentStuck", broker=3),
             fired("KafkaReassignmentWillMissItsTime"),
         }
@@ -58,7 +58,7 @@ def uneven(stage: Stage) -> Iterator[set[Fired]]:
     rates = {(1, LEADER_RATE): MEGABYTE, (2, LEADER_RATE): 2 * MEGABYTE, (2, FOLLOWER_RATE): MEGABYTE}
     _fill(stage, "uneven", 1, 90)
     with _move(stage, "uneven", 1, 2, rates):
-        yield {fired("KafkaThrottleUneven", broker=broker, side="leader") for broker in (1, 2)}
+        yield {fired("KafkaThrottleInconsistent")}
 
 
 @fault("left-behind", "A throttle stays after its move")

@@ -24,7 +24,7 @@ def copy_held_back(stage: Stage) -> Iterator[set[Fired]]:
     admin.alter_broker_config(COPYING, {COPY_QUOTA: 100_000})
     _create(stage, "held", COPYING)
     with stage.cluster.load.background("held", 600_000):
-        yield {fired("KafkaRemoteCopyHeldBack", broker=COPYING)}
+        yield {fired("KafkaRemoteCopyHeldBack", broker=COPYING, cause="quota")}
     admin.alter_broker_config(COPYING, {COPY_QUOTA: None})
 
 
@@ -38,7 +38,7 @@ def fetch_held_back(stage: Stage) -> Iterator[set[Fired]]:
     wait_for(lambda: admin.offsets("history", EARLIEST_LOCAL)[0] > 25 * 1000, 120, "segments are deleted locally")
     consumer = threading.Thread(target=lambda: stage.cluster.load.consume("history", timeout=300), daemon=True)
     consumer.start()
-    yield {fired("KafkaRemoteFetchHeldBack", broker=OTHER)}
+    yield {fired("KafkaRemoteFetchHeldBack", broker=OTHER, cause="quota")}
     admin.alter_broker_config(OTHER, {FETCH_QUOTA: None})
     consumer.join()
 
@@ -57,7 +57,11 @@ def remote_fails(stage: Stage) -> Iterator[set[Fired]]:
     cluster.load.produce("failing", bytes=4 * MIB)
     consumer = threading.Thread(target=_read_in_vain, args=(stage, "failing"), daemon=True)
     consumer.start()
-    yield {fired("KafkaRemoteStorageErrors", broker=OTHER), fired("KafkaRemoteCopyLagGrowing", topic="failing")}
+    yield {
+        fired("KafkaRemoteCopyHeldBack", broker=OTHER, cause="errors"),
+        fired("KafkaRemoteCopyHeldBack", topic="failing", cause="lag"),
+        fired("KafkaRemoteFetchHeldBack", broker=OTHER, cause="errors"),
+    }
     consumer.join()
     there.unlink()
     aside.rename(there)

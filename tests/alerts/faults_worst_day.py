@@ -131,7 +131,7 @@ def fenced(stage: Stage) -> Iterator[set[Fired]]:
     """The thread that sends its heartbeats stops."""
     pid = stage.cluster.pids()[VICTIM]
     with stopped_thread(pid, f"broker-{VICTIM}-lifecy"):
-        yield {fired("KafkaBrokerFenced", broker=VICTIM)}
+        yield {fired("KafkaBrokerUnreachable", broker=VICTIM)}
     _whole(stage.cluster)
 
 
@@ -140,7 +140,7 @@ def metadata_stale(stage: Stage) -> Iterator[set[Fired]]:
     """The thread that fetches the metadata log stops."""
     pid = stage.cluster.pids()[VICTIM]
     with stopped_thread(pid, f"kafka-{VICTIM}-raft-io"):
-        yield {fired("KafkaBrokerMetadataStale", broker=VICTIM)}
+        yield {fired("KafkaBrokerUnreachable", broker=VICTIM)}
     _whole(stage.cluster)
 
 

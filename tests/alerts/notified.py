@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from alerts.thresholds import DURATION, Threshold
+from kafka_warden.rules.thresholds import DURATION, Threshold
 from sandbox.monitoring import ALERTS
 from tests.support.serving import Server
 

@@ -10,10 +10,7 @@ from typing import Final
 from sandbox.monitoring import ALERTS
 from tests.support.rules import alerting_rules
 
-ALL_PAGES: Final = sorted((ALERTS / "runbooks").glob("*.md"))
-_ALERTS: Final = {rule["alert"] for rule in alerting_rules()}
-PAGES: Final = [page for page in ALL_PAGES if page.stem in _ALERTS]
-"""The others are for links to alerts that have another name now."""
+PAGES: Final = sorted((ALERTS / "runbooks").glob("*.md"))
 LOOKS: Final = (
     r"kafka-(broker-api-versions|log-dirs|metadata-quorum)\.sh",
     r"kafka-(configs|consumer-groups|topics)\.sh .*--(describe|list)\b",
@@ -32,6 +29,15 @@ class Kind(Enum):
     LOOK = "look"
     ACT = "act"
     UNDO = "undo"
+
+
+def labels_of_alerts() -> dict[str, set[str]]:
+    """The labels of each alert: those of its rules, and those that the annotations name."""
+    found: dict[str, set[str]] = {}
+    for rule in alerting_rules():
+        named = re.findall(r"\$labels\.(\w+)", " ".join(rule["annotations"].values()))
+        found.setdefault(rule["alert"], {"alertname", "cluster"}).update(rule["labels"], named)
+    return found
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ def values(prometheus: Prometheus, target: Target, began: float, ended: float) -
     An instant query is evaluated at every moment between them, because a user may look at any of these.
     """
     expr = target.filled(**CHOSEN, __range=f"{round(1000 * (ended - began))}ms")
-    # At an earlier moment the range of a panel would reach back to before the fault.
-    first = ended if "$__range" in target.expr else began
+    # At an earlier moment the range of a panel would reach back to before the fault, unless it ends with the last one.
+    first = ended if "$__range" in target.expr.replace("[$__range] @ end()", "") else began
     lines = prometheus.query_range(expr, first, ended, STEP)
     return [{value for value in line.values if not math.isnan(value)} for line in lines]
 

@@ -7,7 +7,6 @@ from typing import Final
 from sandbox import ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE
 from tests.alerts import faults_followers as followers
-from tests.alerts import faults_process as process
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
 from tests.alerts import faults_worst_day as worst_day
@@ -86,25 +85,17 @@ def topic_too_many(stage: Stage) -> Iterator[set[Fired]]:
     """A topic that can be looked at before it is deleted."""
     stage.cluster.admin.create_topic("unused", assignment={0: [1], 1: [2]})
     with sidecar.cluster_full.happen(stage):
-        yield {fired("KafkaClusterPartitionLimit", topic="unused")}
-
-
-@fault("passwords-tried-with-login", "A client tries passwords at a sidecar that asks for one")
-def passwords_tried_with_login(stage: Stage) -> Iterator[set[Fired]]:
-    """Over TLS."""
-    with process.certificate_expires.happen(stage), process.passwords_tried.happen(stage) as brought:
-        yield brought
+        yield {fired("KafkaPartitionLimit", topic="unused")}
 
 
 OWN: Final[Mapping[str, Fault]] = {
-    "KafkaClusterPartitionLimit": topic_too_many,
     "KafkaLogDirFilling": topic_filling,
+    "KafkaPartitionLimit": topic_too_many,
     "KafkaPartitionOffline": stale_replica,
     "KafkaPartitionUnderMinIsr": starved,
     "KafkaReassignmentStuck": stuck_move,
     "KafkaReplicasOutOfSync": returned_empty,
     "KafkaWardenBlind": blind_move,
-    "KafkaWardenLoginsRefused": passwords_tried_with_login,
 }
 """Where the faults of the rounds leave nothing for a command of the page to work on, do not name it, or slow it."""
 

@@ -27,7 +27,7 @@ CLUSTER: Final = "matrix"
 SLOW_MACHINE: Final = 180.0
 FIRES_WITHIN: Final = 180.0
 RESOLVES_WITHIN: Final = 120.0
-BESIDE: Final = {"alertname", "cluster", "severity", "explained", "data"}
+BESIDE: Final = {"alertname", "cluster", "severity", "exporter", "explained", "data", "tier"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Pace:
 
     Attributes:
         scale: What durations of the rules and of the notifications are multiplied by; above 0, at most 1.
-        floor: Seconds that are added to each; see `alerts.render.rules`.
+        floor: Seconds that are added to each; see `kafka_warden.rules.render.rules`.
         scrape: Seconds between two scrapes, and between two evaluations.
         sections: Configuration of the sidecar by section.
     """

@@ -113,7 +113,6 @@ class Run:
             "SIDE": "follower" if follows else "leader",
             "TARGET": str(broker),
             "THREADS": "20",
-            "USER": "prometheus:right",
             **values,
         }
         self._topics = moving | {values["TOPIC"]} - {""} if running else set()

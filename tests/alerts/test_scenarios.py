@@ -5,7 +5,21 @@ from typing import Final
 
 import pytest
 
-from tests.alerts.scenarios import brokers, disks, exporters, moves, partitions, quotas, scraping
+from tests.alerts.scenarios import (
+    brokers,
+    disks,
+    exporters,
+    late,
+    moves,
+    outages,
+    partitions,
+    quotas,
+    reachable,
+    replicas,
+    scraping,
+    stuck,
+    throttles,
+)
 from tests.alerts.scenarios.scenario import Scenario
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import during
@@ -13,7 +27,21 @@ from tests.support.promtool import encoded
 
 SCENARIOS: Final = [
     value
-    for module in (scraping, exporters, brokers, partitions, moves, disks, quotas)
+    for module in (
+        scraping,
+        exporters,
+        brokers,
+        partitions,
+        moves,
+        disks,
+        quotas,
+        stuck,
+        late,
+        throttles,
+        reachable,
+        replicas,
+        outages,
+    )
     for value in vars(module).values()
     if isinstance(value, Scenario)
 ]

@@ -393,12 +393,15 @@ def test_port_of_the_web_server_in_use(doctor: ScriptedDoctor, stack: ExitStack)
 
 
 def test_own_certificate_expires(doctor: ScriptedDoctor, authority: Authority, secured: Secure) -> None:
-    """Soon is a warning, then an error."""
+    """With less than a quarter of its time left it is a warning, then an error. It is two days old."""
     secured()
-    for days, result in ((-1, "error"), (1, "warning")):
-        pair = authority.issue("client", lifetime=dt.timedelta(days=days))
+    for hours, result in ((24, None), (-24, "error"), (12, "warning")):
+        pair = authority.issue("client", lifetime=dt.timedelta(hours=hours))
         doctor.kafka(ssl_certificate_location=str(pair.certificate), ssl_key_location=str(pair.key))
-        doctor.one("KW-CERTIFICATE", "kafka.ssl.certificate.location", result=result)
+        if result is None:
+            assert doctor.wrong() == {}
+        else:
+            doctor.one("KW-CERTIFICATE", "kafka.ssl.certificate.location", result=result)
     for name in ("certificate", "key"):
         del doctor.config["kafka"][f"ssl.{name}.location"]
     doctor.kafka(ssl_certificate_pem=pair.certificate.read_text(), ssl_key_pem_file=str(pair.key))

@@ -142,12 +142,10 @@ def test_the_content_decides_which_of_javas_types_it_is(stores: Stores, kind: st
     context = made.ssl_context()
     assert [dict(item[0] for item in ca["subject"])["commonName"] for ca in context.get_ca_certs()] == ["authority"]
     assert made.tls is not None
-    assert made.tls.expires_at() == pytest.approx(_expiry(stores.client))
-
-
-def _expiry(identity: Identity) -> float:
-    certificate = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
-    return certificate.not_valid_after_utc.timestamp()
+    certificate = x509.load_pem_x509_certificate(stores.client.certificate.read_bytes())
+    assert made.tls.validity() == tuple(
+        each.timestamp() for each in (certificate.not_valid_before_utc, certificate.not_valid_after_utc)
+    )
 
 
 def test_a_jks_key_has_its_own_password(stores: Stores) -> None:

@@ -1,4 +1,4 @@
-"""When certificates expire, as their files show it."""
+"""How long certificates are valid, as their files show it."""
 
 import datetime as dt
 import ssl
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from kafka_warden.settings.certificates import expires_at
+from kafka_warden.settings.certificates import Validity, validity
 from sandbox.certificates import Authority, Identity
 
 DAMAGED = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
@@ -19,26 +19,30 @@ def issue(folder: Path, years: int) -> Identity:
     return Authority(folder, "authority").issue(f"{years}", lifetime=dt.timedelta(days=365 * years))
 
 
-def end(pair: Identity) -> float:
-    """When a certificate expires."""
-    return x509.load_pem_x509_certificate(pair.certificate.read_bytes()).not_valid_after_utc.timestamp()
+def valid(pair: Identity) -> Validity:
+    """Of a certificate, as another library reads it."""
+    read = x509.load_pem_x509_certificate(pair.certificate.read_bytes())
+    return Validity(read.not_valid_before_utc.timestamp(), read.not_valid_after_utc.timestamp())
 
 
 @pytest.mark.parametrize("years", [1, 20, 50])
 def test_each_form_of_a_time_is_read(tmp_path: Path, years: int) -> None:
     """Of a time with two digits of a year, until 2049, and with four; a key before the certificate is skipped."""
     pair = issue(tmp_path, years)
-    assert expires_at(pair.certificate) == end(pair)
-    assert expires_at(pair.key.read_text() + pair.certificate.read_text()) == end(pair)
+    found = validity(pair.certificate)
+    assert found == validity(pair.key.read_text() + pair.certificate.read_text()) == valid(pair)
+    assert found is not None
+    # `issue` dates a certificate back a little.
+    assert found.lifetime == pytest.approx(years * 365 * 86_400, rel=0.01)
 
 
 def test_the_first_to_expire_counts(tmp_path: Path) -> None:
     """In a file with a chain."""
     pairs = [issue(tmp_path, years) for years in (14, 9, 34)]
-    assert expires_at("".join(pair.certificate.read_text() for pair in pairs)) == end(pairs[1])
+    assert validity("".join(pair.certificate.read_text() for pair in pairs)) == valid(pairs[1])
 
 
 def test_without_a_certificate_the_time_is_unknown(tmp_path: Path) -> None:
     """The file is missing, a key only, empty, or damaged."""
     for source in (tmp_path / "missing.pem", issue(tmp_path, 1).key, None, "", DAMAGED, MONTH_99):
-        assert expires_at(source) is None
+        assert validity(source) is None

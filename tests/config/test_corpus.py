@@ -93,7 +93,7 @@ def shown(settings: KafkaClientSettings) -> dict[str, str]:
     if tls is not None:
         context = tls.context()
         found["authorities"] = str(len(context.get_ca_certs()))
-        found["certificate"] = "yes" if tls.expires_at() is not None else "no"
+        found["certificate"] = "yes" if tls.validity() is not None else "no"
         found["hostnames"] = "yes" if context.check_hostname else "no"
         found["ciphers"] = tls.files.ciphers
     return found

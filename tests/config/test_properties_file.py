@@ -231,7 +231,8 @@ def test_pem_text_in_it_is_used(tmp_path: Path, spelling: str, form: str, passwo
     settings = config.kafka.settings
     assert settings.tls is not None
     assert len(settings.ssl_context().get_ca_certs()) == 1
-    left = (settings.tls.expires_at() or 0) - time.time()
+    valid = settings.tls.validity()
+    left = (valid.end if valid else 0) - time.time()
     assert 0 < left < DAY.total_seconds()
     options = librdkafka(config.kafka.properties, config.kafka.secrets, settings)
     assert [options[name] for name in SPELLINGS["librdkafka"]] == texts

@@ -88,20 +88,9 @@ class Release:
         return dict(found)
 
 
-class Loader(yaml.CSafeLoader):
-    """Knows that `=` is a text, as Kubernetes' own reader does: an operator of a matcher is one."""
-
-
-def _text(loader: Loader, node: yaml.ScalarNode) -> Any:
-    return loader.construct_scalar(node)
-
-
-Loader.add_constructor("tag:yaml.org,2002:value", _text)
-
-
 def documents(text: str) -> list[dict[str, Any]]:
     """The manifests in a text."""
-    return [document for document in yaml.load_all(text, Loader) if document]  # a safe loader
+    return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]
 
 
 def parse(name: str, text: str) -> Release:

@@ -58,10 +58,23 @@ def _merged(old: Any, new: Any) -> Any:
 
 
 def test_documented_values_follow_the_schema() -> None:
-    """The values of docs/platforms/kubernetes.md are values that the chart knows."""
+    """The values of docs/platforms/kubernetes.md are those of the chart, with alerts and thresholds that exist."""
+    jsonschema.validate(_merged(VALUES, documented("Web file")), SCHEMA)
+    changes = documented("Tune the alerts")
+    jsonschema.validate(_merged(VALUES, changes), SCHEMA)
+    groups = yaml.safe_load((CHART / "files" / "rules.yaml").read_text())["groups"]
+    alerts = {rule["alert"] for group in groups for rule in group["rules"] if "alert" in rule}
+    changed = [*changes["rules"]["disabled"], *changes["rules"]["severity"]]
+    assert {name.partition("/")[0] for name in changed} <= alerts
+    thresholds = yaml.safe_load((CHART / "files" / "thresholds.yml").read_text())
+    assert changes["rules"]["thresholds"].keys() <= {threshold["name"] for threshold in thresholds}
+
+
+def documented(section: str) -> dict[str, Any]:
+    """The values in a section of docs/platforms/kubernetes.md."""
     page = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
-    block = page.split("## Web file")[1].split("```yaml\n")[1].split("```")[0]
-    jsonschema.validate(_merged(VALUES, yaml.safe_load(block)), SCHEMA)
+    found: dict[str, Any] = yaml.safe_load(page.split(f"## {section}")[1].split("```yaml\n")[1].split("```")[0])
+    return found
 
 
 @pytest.mark.parametrize(
@@ -74,6 +87,9 @@ def test_documented_values_follow_the_schema() -> None:
         {"monitor": {"kind": "Probe"}},
         {"monitor": {"interval": "15"}},
         {"replicas": 3},
+        {"rules": {"severity": {"KafkaWardenDown": "page"}}},
+        {"rules": {"alertLabels": {"cluster": "a"}}},
+        {"rules": {"thresholds": {"disk_full": "95%"}}},
         {"secrets": [{"name": "a", "files": {"../a": "b"}}]},
         {"config": {"web": {"listen": 10073}}},
         {"networkPolicy": {"from": []}},
@@ -93,6 +109,7 @@ def test_wrong_values_are_refused(wrong: dict[str, Any]) -> None:
     [
         *(name for name, value in SCHEMA["properties"].items() if "properties" in value and name != "resources"),
         "networkPolicy.from",
+        "rules.disabled",
         "webFile.tls",
     ],
 )
@@ -178,10 +195,11 @@ def documented_acls() -> set[tuple[str, str | None, str]]:
 
 
 def test_files_of_the_chart_are_those_of_the_repository() -> None:
-    """Rules and dashboards exist once: the chart has links to them."""
+    """Dashboards, thresholds and routes exist once: the chart has links to them. Its rules are made for it."""
     links = {file.name: file.resolve() for file in (CHART / "files").iterdir()}
     assert links == {
         "dashboards": ROOT / "grafana" / "dashboards",
-        "prometheusrule.yaml": ROOT / "deploy" / "prometheusrule.yaml",
+        "thresholds.yml": ROOT / "exporter" / "kafka_warden" / "rules" / "thresholds.yml",
+        "rules.yaml": CHART / "files" / "rules.yaml",
         "alertmanagerconfig.yaml": ROOT / "deploy" / "alertmanagerconfig.yaml",
     }

@@ -28,6 +28,7 @@ MINIMAL = (IMAGE, 'cluster="prod"', 'config.kafka={"bootstrap.servers":"a:9092"}
 OTHER_USER = 'config.kafka={"bootstrap.servers":"a:9092","sasl.username":"x"}'
 OPERATOR = "monitoring.coreos.com"
 EVERYTHING = ROOT / "tests" / "deploy" / "everything.yaml"
+CHART_FILE = yaml.safe_load((CHART / "Chart.yaml").read_text())
 COVERED = {"sidecar", "strimzi", "replicas", "resources"}
 """Values of the other tests."""
 examples = pytest.mark.parametrize("example", ALL, ids=lambda file: file.stem)
@@ -89,13 +90,32 @@ def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
         elif document["kind"] != "KafkaUser":
             kubernetes_validate.validate(document, "1.34", strict=True)
     marks = set(re.findall(r"mark-\d+", EVERYTHING.read_text()))
-    assert len(marks) == 35
+    assert len(marks) == 42
     assert marks - set(re.findall(r"mark-\d+", text)) == set()
     assert (
         not set(yaml.safe_load((CHART / "values.yaml").read_text()))
         - COVERED
         - set(yaml.safe_load(EVERYTHING.read_text()))
     )
+
+
+def test_every_object_has_the_standard_labels() -> None:
+    """Also with labels of the user that have the names of the chart's own, which select."""
+    mine = json.dumps({"app.kubernetes.io/name": "a", "release": "a", "owner": "a"})
+    settings = (
+        f"commonLabels={mine}",
+        f"podLabels={mine}",
+        f"monitor.labels={mine}",
+        "rules.labels=null",
+        "extraObjects=[]",
+    )
+    everything = documents(template("kafka-warden-a", EVERYTHING, *settings))
+    for labels in [document["metadata"]["labels"] for document in everything]:
+        assert labels["app.kubernetes.io/name"] == NAME
+        assert labels["app.kubernetes.io/managed-by"] == "Helm"
+        assert labels["helm.sh/chart"] == f"{NAME}-{CHART_FILE['version']}"
+        assert labels["app.kubernetes.io/version"] == CHART_FILE["appVersion"]
+        assert labels["owner"] == "a"
 
 
 @pytest.mark.parametrize("kinds", [*itertools.product(("ServiceMonitor", "PodMonitor"), repeat=2)], ids="-".join)
@@ -179,17 +199,17 @@ def test_values_that_cannot_work_are_refused(settings: tuple[str, ...], sentence
 def test_configuration_is_passed_through(tmp_path: Path) -> None:
     """Every option comes out as it went in, also large numbers, ids as keys and patterns."""
     config = {
-        "kafka": {"bootstrap.servers": "a:9092", "client.id": "{{ .Release.Name }}"},
+        "kafka": {"bootstrap.servers": "a:9092"},
         "jmx": {"brokers": {"1": "a:9901", "2": "b:9902"}},
         "network": {"bytes_per_second": 125000000},
         "limits": {"series": 20000},
-        "topics": {"deny": ["__.*", "a{2,3}"]},
+        "topics": {"deny": ["__.*", "a{2,3}", "{{ .Release.Name }}"]},
         "poll": {"interval": "10s"},
     }
     text = release(f"config={json.dumps(config)}").config
     assert yaml.safe_load(text).items() >= config.items()
     file = tmp_path / "warden.yml"
-    file.write_text(text)
+    file.write_text(text.replace("{{ .Release.Name }}", "a"))  # the sidecar refuses what a tool did not fill in
     read = load({}, {}, file)
     assert read.network.bytes_per_second == 125000000
     assert set(read.jmx.brokers) == {1, 2}
@@ -268,6 +288,72 @@ def test_web_file_changes_probes_and_monitor() -> None:
     assert [login.container[probe]["tcpSocket"] for probe in probes] == [{"port": "http"}] * 3
 
 
+def test_two_sidecars_are_not_lost_together() -> None:
+    """They prefer two nodes, and a drain waits for one of them; one sidecar never holds a drain up."""
+    one, two = release(), release("replicas=2")
+    assert "PodDisruptionBudget" not in one.manifests
+    assert "topologySpreadConstraints" not in one.pod
+    for document in (two.manifests["Deployment"], two.manifests["PodDisruptionBudget"]):
+        kubernetes_validate.validate(document, "1.26", strict=True)
+    assert two.spec("PodDisruptionBudget")["maxUnavailable"] == 1
+    (spread,) = two.pod["topologySpreadConstraints"]
+    assert (spread["topologyKey"], spread["whenUnsatisfiable"]) == ("kubernetes.io/hostname", "ScheduleAnyway")
+    for selector in (spread["labelSelector"], two.spec("PodDisruptionBudget")["selector"]):
+        assert selector == {"matchLabels": two.labels}
+    mine = [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]
+    spread_by_user = release("replicas=2", f"topologySpreadConstraints={json.dumps(mine)}")
+    assert spread_by_user.pod["topologySpreadConstraints"] == mine
+    assert "PodDisruptionBudget" not in release("replicas=2", "sidecar.enabled=false").manifests
+
+
+def test_openshift_gives_the_ids() -> None:
+    """Its "restricted-v2" refuses ids of others; all else that it demands is there, and ids of the user stay."""
+
+    def pod(*settings: str) -> dict[str, Any]:
+        arguments = [f"--set-json={setting}" for setting in (*MINIMAL, *settings)]
+        text = helm("template", "a", CHART, "--api-versions=security.openshift.io/v1", *arguments)
+        return parse("a", text).pod
+
+    found = pod('secrets=[{"name":"a","files":{"b":"c"}}]', 'stateClaim="d"')
+    assert found["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    (container,) = found["containers"]
+    assert container["securityContext"].items() >= {"allowPrivilegeEscalation": False, "privileged": False}.items()
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    kinds = {kind for volume in found["volumes"] for kind in volume if kind != "name"}
+    assert kinds <= {"configMap", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
+    assert pod("podSecurityContext.runAsUser=1000650000")["securityContext"]["runAsUser"] == 1000650000
+    assert (
+        release("podSecurityContext.fsGroup=5").pod["securityContext"].items()
+        >= {
+            "runAsUser": 10073,
+            "fsGroup": 5,
+        }.items()
+    )
+
+
+def test_digest_wins_over_the_tag() -> None:
+    """An image by its digest, whatever the tag."""
+    digest = f"sha256:{'0a' * 32}"
+    assert release('image.tag="1"').container["image"] == "kafka-warden:1"
+    assert release('image.tag="1"', f'image.digest="{digest}"').container["image"] == f"kafka-warden@{digest}"
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit"),
+    [
+        ((), 22500),
+        (("config.limits.series=1000000",), 1002500),
+        (("config.limits=null",), 22500),
+        (("monitor.sampleLimit=7",), 7),
+    ],
+    ids=str,
+)
+def test_prometheus_takes_as_many_series_as_the_sidecar_shows(settings: tuple[str, ...], limit: int) -> None:
+    """The limit of the monitor follows the option, whose default is that of the program."""
+    assert release('monitor.kind="PodMonitor"', *settings).monitor["spec"]["sampleLimit"] == limit
+    assert load({"--bootstrap-servers": "127.0.0.1:9092"}, {}).limits.series == 20000
+
+
 def test_state_on_a_claim_has_one_writer() -> None:
     """With a volume claim the old pod stops before the new one starts."""
     made = release('stateClaim="state"')
@@ -312,8 +398,11 @@ def test_package_has_rules_and_dashboards(tmp_path: Path) -> None:
 
 def test_kustomize_builds_the_manifests_and_the_documented_overlay(tmp_path: Path) -> None:
     """`kubectl kustomize` reads deploy/, and an overlay as docs/platforms/kubernetes.md has it."""
-    kubectl = program("kubectl")
-    kinds = {document["kind"] for document in documents(run([kubectl, "kustomize", DEPLOY]))}
+
+    def built(folder: Path) -> str:  # kustomize prints a bare `=`, which is no text for YAML 1.1
+        return run([program("kubectl"), "kustomize", folder]).replace("matchType: =\n", "matchType: '='\n")
+
+    kinds = {document["kind"] for document in documents(built(DEPLOY))}
     assert kinds >= {"Deployment", "Service", "ConfigMap", "ServiceMonitor", "PrometheusRule", "AlertmanagerConfig"}
     page = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
     overlay = page.split("## Without Helm")[1].split("```yaml\n")[1].split("```")[0]
@@ -325,7 +414,7 @@ def test_kustomize_builds_the_manifests_and_the_documented_overlay(tmp_path: Pat
     text = yaml.safe_dump({"kafka": {"bootstrap.servers": "mine:9092"}})
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": NAME}, "data": {"warden.yml": text}}
     (mine / "my-config.yaml").write_text(yaml.safe_dump(config))
-    made = parse("kafka-warden", run([kubectl, "kustomize", mine]))
+    made = parse("kafka-warden", built(mine))
     assert made.container["image"].startswith("registry.example/kafka-warden:")
     assert made.endpoint["relabelings"][0]["replacement"] == "my-cluster"
     assert made.config == text

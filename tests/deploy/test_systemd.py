@@ -5,10 +5,10 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from alerts.thresholds import seconds
 from kafka_warden import cli
 from kafka_warden.app import UNHEALTHY_SECONDS, WATCH_SECONDS
 from kafka_warden.lifecycle import STOP_WITHIN
+from kafka_warden.rules.thresholds import seconds
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_image import PROJECT
 from tests.support.processes import checked, run

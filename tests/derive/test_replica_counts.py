@@ -87,36 +87,18 @@ def test_min_isr_above_the_replication_factor(why: str, cluster: str, leader: st
 
 
 @pytest.mark.parametrize(
-    ("why", "partition", "expected"),
+    ("why", "partition", "needed", "expected"),
     [
-        ("one of one", Partition(replicas=(1,)), False),
-        ("one of one, which moves", Partition(replicas=(1, 2), adding=(2,), removing=(1,)), False),
-        ("one of two", Partition(replicas=(1, 2), out=(2,)), True),
-        ("two of two", Partition(replicas=(1, 2)), False),
+        ("one of one", Partition(replicas=(1,)), 1, False),
+        ("one of one, which moves", Partition(replicas=(1, 2), adding=(2,), removing=(1,)), 1, False),
+        ("one of two", Partition(replicas=(1, 2), out=(2,)), 1, True),
+        ("two of two", Partition(replicas=(1, 2)), 1, False),
+        ("two of two, both of which are needed", Partition(replicas=(1, 2)), 2, False),
+        ("two of three", Partition(replicas=(1, 2, 3), out=(3,)), 2, True),
     ],
 )
-def test_at_min_isr(why: str, partition: Partition, expected: bool) -> None:
-    """One in-sync replica is needed: it is not counted where there is only one anyway."""
-    cluster = judge(snapshot({"t": [partition]}, topic_configs={"t": TopicConfig()})).cluster
+def test_at_min_isr(why: str, partition: Partition, needed: int, expected: bool) -> None:
+    """It is not counted where all replicas are in sync: nothing is wrong there."""
+    topic = {"t": TopicConfig(min_insync_replicas=needed)}
+    cluster = judge(snapshot({"t": [partition]}, topic_configs=topic)).cluster
     assert cluster.at_min_isr.tolist() == [expected], why
-
-
-def test_states_on_the_page_have_the_series_of_the_lag() -> None:
-    """One state each; the troubled ones, and of them those longest behind, come first: the budget cuts from the end."""
-
-    def topics(clock: float) -> dict[str, list[Partition]]:
-        grown = int(clock) * 100
-        return {
-            "t": [
-                Partition(end=9000, lag={2: 9000 - int(clock)}, adding=(2,), removing=(3,)),
-                Partition(end=grown + 900, lag={2: max(grown - 3000, 0)}, out=(2,)),
-                Partition(end=grown + 900, lag={2: grown}, out=(2,)),
-            ]
-        }
-
-    derived = judge(*(snapshot(topics(c), clock=float(c), broker_configs=CONFIGS) for c in polls(70)))
-    states = page(derived, "replica_state")
-
-    assert list(states) == [("t", "2", "2", "stuck"), ("t", "1", "2", "stuck"), ("t", "0", "2", "moving")]
-    assert set(states.values()) == {1}
-    assert {labels[:3] for labels in states} == page(derived, "replica_lag_messages").keys()

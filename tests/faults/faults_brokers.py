@@ -74,8 +74,8 @@ def all_down(witness: Witness) -> Iterator[set[Fired]]:
     assert no_numbers(page)
     assert witness.status("/-/ready") == 503
     assert witness.status("/-/healthy") == 200
-    jmx = {fired("KafkaWardenJmxUnreachable", broker=node) for node in nodes}
-    yield blind() | {fired("KafkaClusterUnreachable"), *jmx}
+    jmx = {fired("KafkaWardenBlind", broker=node) for node in nodes}
+    yield {fired("KafkaClusterUnreachable"), *jmx}
     for node in nodes:
         cluster.start(node)
     for node in cluster.broker_ids:
@@ -129,8 +129,8 @@ def recreated(witness: Witness) -> Iterator[set[Fired]]:
 
 
 def blind() -> set[Fired]:
-    """The alerts of a sidecar that has no snapshot."""
-    return {fired("KafkaWardenPageStale"), fired("KafkaWardenBlind")}
+    """The alert of a sidecar that has no snapshot, of a cluster that answers."""
+    return {fired("KafkaWardenBlind")}
 
 
 def names(page: Page) -> set[str]:
@@ -153,7 +153,7 @@ def without(broker: int) -> set[Fired]:
     """The alerts of a broker that does not answer and is outside every ISR."""
     return {
         fired("KafkaBrokerUnreachable", broker=broker),
-        fired("KafkaWardenJmxUnreachable", broker=broker),
+        fired("KafkaWardenBlind", broker=broker),
     }
 
 

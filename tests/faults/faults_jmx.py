@@ -53,7 +53,7 @@ def wrong_password(witness: Witness) -> Iterator[set[Fired]]:
     assert page.errors("jmx", VICTIM).keys() - {"timeout"} == {"auth"}
     assert page.down() == {("jmx", str(node)) for node in nodes}
     assert "broker_bytes_in_total" not in page.names()
-    yield {fired("KafkaWardenJmxUnreachable", broker=node) for node in nodes}
+    yield {fired("KafkaWardenBlind", broker=node) for node in nodes}
     write_secret(file, right.read_text(encoding="utf-8"))
     witness.assert_recovered()
     witness.restart(jmx={"password_file": str(right)})
@@ -79,4 +79,4 @@ def _without_beans(witness: Witness, reason: str) -> Iterator[set[Fired]]:
         assert page.down() == {("jmx", str(VICTIM))}
         assert page.errors("jmx", VICTIM, before).keys() == {reason}
         assert page.get("broker_bytes_in_total", broker=VICTIM) is None
-    yield {fired("KafkaWardenJmxUnreachable", broker=VICTIM)}
+    yield {fired("KafkaWardenBlind", broker=VICTIM)}

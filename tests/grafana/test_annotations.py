@@ -1,15 +1,14 @@
-"""The marks of moves, by Prometheus itself: one at the start, one at the end, none for a sidecar that comes back."""
+"""The marks, by Prometheus itself: of moves one at the start and one at the end, of sidecars one for each restart."""
 
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
-from grafana.kit.annotations import ENDED, STARTED
-from sandbox.monitoring_tools import tools
+from grafana.kit.annotations import ENDED, STARTED, restarted
+from grafana.kit.queries import ONE_CLUSTER
 from tests.support.dashboards import fill
-from tests.support.processes import checked
+from tests.support.rules import check_results
 
 MOVING: Final = "kafka_warden_reassigning_partitions"
 
@@ -37,9 +36,16 @@ def only(expr: str, minutes: int, marks: dict[int, int]) -> list[dict[str, Any]]
 def test_moves_are_marked_once(values: str, started: dict[int, int], ended: dict[int, int], tmp_path: Path) -> None:
     """A start is marked where nothing moved before, an end a step after the last sample with a move."""
     minutes = len(values.split())
-    series = [{"series": f'{MOVING}{{instance="{instance}"}}', "values": values} for instance in "ab"]
-    cases = only(STARTED, minutes, started) + only(ENDED, minutes, ended)
-    test = {"interval": "1m", "input_series": series, "promql_expr_test": cases}
-    file = tmp_path / "marks.test.yml"
-    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}))
-    checked(tools().promtool, "test", "rules", file)
+    series = {f'{MOVING}{{instance="{instance}"}}': values for instance in "ab"}
+    check_results(series, only(STARTED, minutes, started) + only(ENDED, minutes, ended), tmp_path)
+
+
+def test_restarts_are_marked_once(tmp_path: Path) -> None:
+    """A process that starts later than the others, with another address or the same; no start of another program."""
+    series = {
+        'process_start_time_seconds{instance="a"}': "1 1 1 _ _ 300 300 300 300 300 300",
+        'process_start_time_seconds{instance="b"}': "_ _ _ _ _ _ _ _ 500 500 500",
+        'process_start_time_seconds{instance="broker"}': "1 1 400 400 400 400 600 600 600 600 600",
+        **{f'kafka_warden_build_info{{instance="{instance}"}}': "1 1 1 1 1 1 1 1 1 1 1" for instance in "ab"},
+    }
+    check_results(series, only(restarted(ONE_CLUSTER), 11, {5: 300, 8: 500}), tmp_path)

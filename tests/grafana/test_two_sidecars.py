@@ -3,6 +3,7 @@
 Prometheus itself evaluates every query, on the golden page as three clusters would serve it.
 """
 
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import yaml
 from sandbox.monitoring_tools import tools
 from tests.support.dashboards import Target, targets
 from tests.support.processes import run
-from tests.support.rules import FILES
+from tests.support.rules import FILES, check_results
 
 PAGE: Final = Path(__file__).parents[1] / "golden" / "metrics.txt"
 SERIES: Final = re.compile(r"^(\w+)(?:\{(.*)\})? (\S+)$")
@@ -59,6 +60,16 @@ def served(cluster: str, instance: str, *, otherwise: bool = False) -> Iterator[
         yield {"series": f"{name}{{{inside}}}", "values": repeated}
 
 
+def alerts(*clusters: str) -> Iterator[dict[str, str]]:
+    """Prometheus has each alert once, however many sidecars there are."""
+    for cluster, severity in itertools.product(clusters, ("critical", "warning", "info")):
+        labels = (
+            f'cluster="{cluster}",alertname="Of{severity}",severity="{severity}",broker="1",exporter="kafka-warden"'
+        )
+        yield {"series": f'ALERTS{{{labels},alertstate="firing"}}', "values": f"1x{MINUTES}"}
+        yield {"series": f"ALERTS_FOR_STATE{{{labels}}}", "values": f"60x{MINUTES}"}
+
+
 def cases(target: Target) -> list[dict[str, Any]]:
     """What Prometheus shall find of one query."""
     one, two, unequal = (f"({target.filled(cluster=cluster)})" for cluster in (ONE, TWO, UNEQUAL))
@@ -79,6 +90,7 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> str:
     test = {
         "interval": "1m",
         "input_series": [
+            *alerts(ONE, TWO, UNEQUAL),
             *served(ONE, "a"),
             *(series for instance in "ab" for series in served(TWO, instance)),
             *served(UNEQUAL, "a"),
@@ -116,18 +128,27 @@ def test_stuck_moves_without_a_name_count_with_the_others(tmp_path: Path) -> Non
         "Clusters": [{"labels": f'{{cluster="{ONE}"}}', "value": 6}],
     }
     assert queries.keys() == expected.keys()
-    test = {
-        "interval": "1m",
-        "input_series": [
-            {"series": series.format(ONE, instance, *labels), "values": f"{value}x5"}
-            for instance in "ab"
-            for labels, value in shown.items()
-        ],
-        "promql_expr_test": [
-            {"expr": query, "eval_time": "1m", "exp_samples": expected[panel]} for panel, query in queries.items()
-        ],
+    served = {
+        series.format(ONE, instance, *labels): f"{value}x5" for instance in "ab" for labels, value in shown.items()
     }
-    file = tmp_path / "unnamed.test.yml"
-    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}, sort_keys=False))
-    done = run(tools().promtool, "test", "rules", file)
-    assert done.returncode == 0, done.stdout + done.stderr
+    cases = [{"expr": query, "eval_time": "1m", "exp_samples": expected[panel]} for panel, query in queries.items()]
+    check_results(served, cases, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("known", "samples"),
+    [
+        ({"copy": 3, "fetch": 2}, [{"labels": "{}", "value": 5}]),
+        ({"delete": 2}, [{"labels": "{}", "value": 2}]),
+        ({}, []),
+    ],
+)
+def test_errors_are_the_sum_of_those_that_are_known(
+    known: dict[str, int], samples: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    """A kind of request whose bean is not there does not hide the errors of the others; without any, none is known."""
+    (errors,) = (target for target in TARGETS if target.panel == "Errors")
+    series = f'kafka_warden_remote_{{}}_errors_total{{{{cluster="{ONE}",instance="a",broker="1"}}}}'
+    served = {series.format(kind): f"0+{each}x60" for kind, each in known.items()}
+    query = errors.filled(cluster=ONE, __range="1m")
+    check_results(served, [{"expr": query, "eval_time": "9m", "exp_samples": samples}], tmp_path)

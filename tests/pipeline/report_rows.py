@@ -164,7 +164,7 @@ def _alarms(chance: random.Random) -> dict[str, list[tuple[object, ...]]]:
         ("out_of_sync_by_messages", 4000.0, True, "messages", 131, 9, 122, 11, 2),
         ("out_of_sync_by_time", None, False, "s", 11, 11, 0, 11, 0),
         ("KafkaReassignmentStuck", None, False, "", 4, 3, 1, 4, 1),
-        ("KafkaBrokerPartitionsNearLimit", 0.9, False, "ratio", 0, 0, 0, 0, 0),
+        ("KafkaPartitionLimit", 0.8, False, "ratio", 0, 0, 0, 0, 0),
     )
     alarms: list[tuple[object, ...]] = []
     for rule, threshold, what_if, _, number, true, *_ in numbers:

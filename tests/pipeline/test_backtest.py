@@ -177,7 +177,6 @@ def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) ->
     assert held >= {
         ("KafkaReassignmentStuck", "orders,1,3"),
         ("KafkaReassignmentWillMissItsTime", ""),
-        ("KafkaThrottleBelowInbound", "2,leader"),
         ("KafkaPartitionOffline", ""),
         ("KafkaPartitionUnderMinIsr", ""),
         ("KafkaReplicasOutOfSync", "1"),

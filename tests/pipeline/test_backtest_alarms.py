@@ -14,6 +14,7 @@ FORM = (
     " at double, next_at double, held double, wanted double, keep_seconds double, on boolean, value double"
 )
 HOUR = 60
+DAY = 24 * HOUR
 
 CASES: dict[str, str | list[tuple[int, str]]] = {
     # One letter a minute: + it holds, - it does not, ? it is unknown; `for` and `keep_firing_for` are two minutes.
@@ -28,7 +29,8 @@ CASES: dict[str, str | list[tuple[int, str]]] = {
     "goes on": "---+++",
     "silence": [(0, "++"), (HOUR, "+-")],
     "a poll that speaks through a silence": [(0, "+"), (HOUR, "+-")],
-    "a long silence": [(0, "++"), (7 * HOUR, "++-")],
+    "a silence of days": [(0, "++"), (2 * DAY, "+-")],
+    "a silence of weeks": [(0, "++"), (9 * DAY, "++-")],
 }
 
 
@@ -75,7 +77,8 @@ def found(spark: SparkSession) -> dict[str, list[tuple[Any, ...]]]:
         ("goes on", [(3, 5, None, True)]),
         ("silence", [(0, 2, HOUR + 1, True)]),
         ("a poll that speaks through a silence", [(0, 2, HOUR + 1, True)]),
-        ("a long silence", [(0, 2, 1 + 6 * HOUR, True), (7 * HOUR, 7 * HOUR + 2, 7 * HOUR + 2, True)]),
+        ("a silence of days", [(0, 2, 2 * DAY + 1, True)]),
+        ("a silence of weeks", [(0, 2, 1 + 7 * DAY, True), (9 * DAY, 9 * DAY + 2, 9 * DAY + 2, True)]),
     ],
 )
 def test_alarms(found: dict[str, list[tuple[Any, ...]]], story: str, expected: list[tuple[Any, ...]]) -> None:

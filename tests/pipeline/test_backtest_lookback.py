@@ -26,49 +26,50 @@ def values(made: DataFrame, *names: str) -> list[Any]:
     return [tuple(row[name] for name in names) for row in made.orderBy("sequence").collect()]
 
 
-def test_tokens_are_the_least_of_five_minutes(spark: SparkSession) -> None:
-    """Below zero in the first poll counts in the third, and no longer in the fourth, 301 s later."""
-    form = "kind string, user string, client_id string, tokens double, burst double, mutation_rate double, quota double"
+def test_a_client_is_refused_for_a_share_of_half_an_hour(spark: SparkSession) -> None:
+    """Without tokens in the first poll of three; 1801 s after it, that no longer counts. Other quotas have no row."""
+    form = "kind string, user string, client_id string, tokens double"
     rows = [
-        (0, "mutation", None, "app", -1.0, 10.0, 2.0, 2.0),
-        (1, "mutation", None, "app", 5.0, 10.0, 1.0, 2.0),
-        (2, "mutation", None, "app", 8.0, 10.0, None, None),
-        (3, "mutation", None, "app", INF, INF, 3.0, INF),
-        (3, "configured", None, "app", None, None, None, None),
-        (3, "mutation", "else", None, 1.0, None, None, None),
+        (0, "mutation", None, "app", -1.0),
+        (1, "mutation", None, "app", 5.0),
+        (2, "mutation", None, "app", 8.0),
+        (3, "mutation", None, "app", INF),
+        (3, "configured", None, "app", None),
+        (3, "mutation", "else", None, -3.0),
     ]
-    made = clients(frame(spark, form, rows), at(spark, 0, 60, 300, 301))
-    mine = made.where("client_id = 'app'")
-    assert values(mine, "tokens", "left") == [(-1.0, -0.1), (-1.0, -0.1), (-1.0, -0.1), (5.0, 0.5)]
-    assert values(mine, "used") == [(1.0,), (0.75,), (0.75,), (0.25,)], "a quota without end is not used at all"
-    assert values(made.where("user = 'else'"), "client_id", "tokens", "left", "used") == [("", 1.0, None, None)]
+    made = clients(frame(spark, form, rows), at(spark, 0, 60, 1800, 1801))
+    assert values(made.where("client_id = 'app'"), "refused") == [(1.0,), (0.5,), (1 / 3,), (0.0,)]
+    assert values(made.where("user = 'else'"), "client_id", "refused") == [("", 1.0)]
 
 
-def test_what_is_overdue_grows_by_its_slope(spark: SparkSession) -> None:
-    """Over half an hour; a topic that nothing was ever overdue of has no row, and an answer that is missing is null."""
+def test_what_is_overdue_grows(spark: SparkSession) -> None:
+    """By a quarter in half an hour, or twice in six hours, compared with what was known then.
+
+    A topic that nothing was ever overdue of has no row, and an answer that is missing is null.
+    """
     form = "topic string, overdue_bytes double, copy_stalled_seconds double"
+    amounts = [100.0, 126.0, 130.0, 130.0, None, 190.0, 201.0, 205.0]
     rows = [
-        (0, "a", 10.0, 0.0),
-        (1, "a", 30.0, 0.0),
-        (2, "a", 20.0, 5.0),
-        (3, "a", 0.0, 0.0),
-        (4, "a", None, None),
-        *((poll, "plain", None, None) for poll in range(5)),
+        *((poll, "a", amount, None if amount is None else float(poll)) for poll, amount in enumerate(amounts)),
+        *((poll, "plain", None, None) for poll in range(8)),
         (0, None, None, None),
     ]
-    made = remote_topics(frame(spark, form, rows), at(spark, 0, 600, 1200, 1900, 2000))
+    made = remote_topics(frame(spark, form, rows), at(spark, 0, 1799, 1800, 5000, 6000, 19_700, 21_550, 21_900))
     assert {row["topic"] for row in made.collect()} == {"a"}
     assert values(made, "overdue_bytes", "growing", "stalled") == [
-        (10.0, False, 0.0),
-        (30.0, True, 0.0),
-        (20.0, True, 5.0),
-        (0.0, False, 0.0),
-        (None, False, None),
+        (100.0, False, 0.0),
+        (126.0, False, 1.0),
+        (130.0, True, 2.0),
+        (130.0, False, 3.0),
+        (None, None, None),
+        (190.0, True, 5.0),
+        (201.0, False, 6.0),
+        (205.0, True, 7.0),
     ]
 
 
 def test_failures_are_those_of_late(spark: SparkSession) -> None:
-    """A reset counter counts from 0; without beans it is null; a broker without counters has no row."""
+    """Of ten minutes, per second. A reset counter counts from 0; without beans it is null."""
     form = "broker int, beans struct<values: map<string, double>>"
 
     def beans(**values: float) -> tuple[dict[str, float]]:
@@ -76,15 +77,22 @@ def test_failures_are_those_of_late(spark: SparkSession) -> None:
 
     rows = [
         (0, 1, beans(remote_copy_errors_total=100.0)),
-        (1, 1, beans(remote_copy_errors_total=101.0, remote_fetch_errors_total=1.0)),
+        (1, 1, beans(remote_copy_errors_total=101.0, remote_delete_errors_total=5.0, remote_fetch_errors_total=3.0)),
         (2, 1, None),
-        (3, 1, beans(remote_copy_errors_total=3.0)),
-        (4, 1, beans(remote_copy_errors_total=3.0)),
+        (3, 1, beans(remote_copy_errors_total=3.0, remote_fetch_errors_total=3.0)),
+        (4, 1, beans(remote_copy_errors_total=3.0, remote_fetch_errors_total=3.0)),
         *((poll, 2, beans(bytes_in_total=1.0)) for poll in range(5)),
     ]
-    made = failures(frame(spark, form, rows), at(spark, 0, 60, 120, 180, 500))
+    made = failures(frame(spark, form, rows), at(spark, 0, 60, 120, 180, 800))
     assert {row["broker"] for row in made.collect()} == {1}
-    assert values(made, "failed") == [(None,), (2.0,), (None,), (5.0,), (0.0,)]
+    counted = values(made, "copies_failed", "fetches_failed")
+    assert [tuple(None if each is None else each * 600 for each in row) for row in counted] == [
+        (None, None),
+        (6.0, 3.0),
+        (None, None),
+        (9.0, 3.0),
+        (0.0, 0.0),
+    ]
 
 
 def test_a_lost_directory_is_remembered(spark: SparkSession) -> None:

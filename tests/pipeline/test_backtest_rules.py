@@ -1,53 +1,72 @@
-"""The rules of the backtest are those of `alerts/`, and a what-if that cannot be tried says so."""
+"""The rules of the backtest are those of Prometheus, and a what-if that cannot be tried says so."""
 
 from typing import Any
 
 import pytest
 
-from alerts import render
-from alerts.thresholds import seconds, thresholds
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline.backtest import lookback
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME, REMEMBERED, RULES, read_what_if, trials
+from kafka_warden.pipeline.backtest.rules import (
+    BY_MESSAGES,
+    BY_NAME,
+    BY_TIME,
+    RULES,
+    THROTTLE_AGES,
+    UNKNOWN_FOR,
+    read_what_if,
+    trials,
+)
 from kafka_warden.pipeline.backtest.signals import ASKED
-from tests.support.rules import rules_in
+from kafka_warden.rules import render
+from kafka_warden.rules.thresholds import DURATION, Threshold, seconds, thresholds
 
 UNANSWERED = {
-    "KafkaBrokerFenced": "needs a probe of fenced brokers, which history has no column for",
-    "KafkaBrokerMetadataStale": "its age is its duration: there is no threshold to choose",
     "KafkaClusterUnreachable": "no history is written then",
+    "KafkaIsrFlapping": "is about changes between polls, which history may not have",
     "KafkaLogDirFilling": "is about the hours to come; `forecast` finds the day on which a limit is reached",
     "KafkaNoActiveController": "compares brokers within a poll, of which history has the outcome",
+    "KafkaPartitionAtMinIsr": "waits for hours, and has no threshold to choose",
+    "KafkaUncleanLeaderElection": "is one event, and has no threshold to choose",
     "KafkaWardenHistoryLost": "is about history itself",
     "KafkaWardenAccessRefused": "is about the sidecar's principal",
     "KafkaWardenDown": "no history is written then",
-    "KafkaWardenPageStale": "the same",
+    "KafkaWardenRestarting": "is about the process, which history is not",
     "KafkaWardenBlind": "combines what is absent in `/metrics`",
-    "KafkaWardenSeriesDropped": "is about the page, which history is not",
+    "KafkaWardenClusterLabelAmbiguous": "is about the labels of Prometheus",
     "KafkaWardenCertificateExpiring": "is about the process, which history is not",
     "KafkaWardenConfigurationNotUsed": "the same",
-    "KafkaWardenDescriptorsNearLimit": "the same",
-    "KafkaWardenLoginsRefused": "the same",
 }
 """Alerts without a rule, and why: docs/pipeline-moves-backtest.md says so, too."""
 
-THRESHOLDS = {
-    "KafkaReplicasOutOfSync": "out_of_sync_restart",
-    "KafkaBrokerPartitionLimit": "limit_near",
-    "KafkaClusterPartitionLimit": "limit_near",
-    "KafkaControllerMutationTokensDraining": "tokens_low",
-    "KafkaRemoteCopyLagGrowing": "copy_overdue",
+CHOSEN = {
+    "out_of_sync_restart": BY_NAME["KafkaReplicasOutOfSync"].threshold,
+    "limit_near": BY_NAME["KafkaPartitionLimit"].threshold,
+    "throttled_share": BY_NAME["KafkaControllerMutationThrottled"].threshold,
+    "copy_overdue": BY_NAME["KafkaRemoteCopyHeldBack"].threshold,
+    "throttle_blocked_age": THROTTLE_AGES["KafkaThrottleTooLow"]["blocked"],
+    "throttle_below_age": THROTTLE_AGES["KafkaThrottleTooLow"]["below_inbound"],
+    "throttle_originals_age": THROTTLE_AGES["KafkaThrottleTooLow"]["holds_original"],
+    "throttle_lopsided_age": THROTTLE_AGES["KafkaThrottleInconsistent"]["lopsided"],
+    "throttle_uneven_age": THROTTLE_AGES["KafkaThrottleInconsistent"]["uneven"],
+    "throttle_left_age": THROTTLE_AGES["KafkaThrottleLeftBehind"]["left_behind"],
+    "broker_restart": BY_NAME["KafkaBrokerUnreachable"].lookback,
+    "stuck_wait": BY_NAME["KafkaReassignmentStuck"].lookback,
+    "cluster_known": UNKNOWN_FOR,
+    "throttled_over": lookback.THROTTLED_OVER,
+    "copy_stalled": lookback.COPY_STALLED,
+    "errors_over": lookback.ERRORS_OVER,
+    "errors_rate": lookback.ERRORS_RATE,
 }
+"""Numbers of the backtest, by the name of their threshold."""
 
 
 def alerts() -> dict[str, dict[str, Any]]:
     """Every alert as it is rendered."""
-    rules = rules_in(*map(render.rules, render.templates()))
-    return {rule["alert"]: rule for rule in rules if "alert" in rule}
+    return {rule["alert"]: rule for template in render.templates() for rule in render.alerts(render.rules(template))}
 
 
 def test_every_alert_has_a_rule_or_a_reason() -> None:
-    """None is forgotten, and none is there that `alerts/` does not have."""
+    """None is forgotten, and none is there that is no alert."""
     found = alerts()
     assert found.keys() - UNANSWERED.keys() == BY_NAME.keys() - {BY_TIME, BY_MESSAGES}
     assert found.keys() >= UNANSWERED.keys()
@@ -62,20 +81,15 @@ def test_it_waits_as_long_as_the_alert(name: str) -> None:
 
 
 def test_thresholds_are_those_of_the_alerts() -> None:
-    """Chosen numbers stand once, in alerts/thresholds.yml, and are alike here."""
-    chosen = {each.name: each for each in thresholds()}
-    for name, threshold in THRESHOLDS.items():
-        each = chosen[threshold]
-        number = seconds(each.value) if each.unit == "duration" else float(each.value)
-        assert BY_NAME[name].threshold == number, name
-    assert seconds(chosen["remembered"].value) == REMEMBERED
-    assert seconds(chosen["tokens_over"].value) == lookback.TOKENS_OVER
-    assert float(chosen["quota_near"].value) == lookback.QUOTA_NEAR
-    assert float(chosen["copy_stalled"].value) == lookback.COPY_STALLED
-    assert seconds(chosen["copy_trend"].value) == lookback.COPY_TREND
-    assert seconds(chosen["errors_over"].value) == lookback.ERRORS_OVER
-    looking_back = {rule.lookback for rule in RULES if rule.lookback}
-    assert looking_back == {seconds(chosen[name].value) for name in ("answered", "broker_restart", "stuck_wait")}
+    """Chosen numbers stand once, in rules/thresholds.yml, and are alike here."""
+    numbers = {each.name: _number(each) for each in thresholds()}
+    assert {name: numbers[name] for name in CHOSEN} == CHOSEN
+    growth = (("copy_trend", "copy_grows"), ("copy_trend_long", "copy_doubles"))
+    assert {numbers[over]: numbers[by] for over, by in growth} == lookback.COPY_GROWTH
+
+
+def _number(threshold: Threshold) -> float:
+    return seconds(threshold.value) if threshold.unit == DURATION else float(threshold.value)
 
 
 def test_a_what_if_stands_beside_the_usual() -> None:

@@ -25,7 +25,7 @@ from tests.support.processes import processes_with
 MOVE = Move("payments", 0, source=3, target=1)
 MARKER = "DEMO_UNDER_TEST"
 MARK = f"{MARKER}={os.getpid()}"
-ETA = "kafka_warden_reassignment_eta_seconds{"
+ETA = ("moves", "Adding replicas", "Ends in")
 FIRED = 'ALERTS{alertname="KafkaReassignmentStuck",alertstate="firing"}'
 
 
@@ -135,7 +135,7 @@ def test_the_whole_demo(tmp_path: Path) -> None:
             return rows
 
         of_moves = [target for target in targets() if target.board == "moves"]
-        eta = next(target for target in of_moves if ETA in target.expr)
+        eta = next(target for target in of_moves if target.key == ETA)
         by_topic = {row["metric"]["topic"]: {value for _, value in row["values"]} for row in over_the_run(eta)}
         never = looking.ask("query", query=eta.filled(cluster=run.cluster), time=run.alerted)["result"]
         titles = ("Moves started", "All moves ended")

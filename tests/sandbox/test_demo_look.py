@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from alerts.thresholds import seconds
+from kafka_warden.rules.thresholds import seconds
 from sandbox.demo_archive import QUERIES
 from sandbox.demo_folder import DATA, DESCRIPTION, Run
 from tests.sandbox.demo_looking import LAST_LINE, Looking
@@ -19,7 +19,7 @@ from tests.support.dashboards import targets
 from tests.support.processes import processes_with
 from tests.support.processes import run as run_program
 
-ETA: Final = "max by (topic, partition, broker) (kafka_warden_reassignment_eta_seconds{cluster="
+ETA: Final = ("moves", "Adding replicas", "Ends in")
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -33,7 +33,7 @@ def test_old_data_answers_the_dashboards(looking: Looking, kept: tuple[Path, Run
     at = kept[1].ended
     of_moves = [target for target in targets() if target.board == "moves"]
     answered = {str(target): looking.ask("query", query=target.filled(cluster="demo"), time=at) for target in of_moves}
-    (eta,) = [target for target in of_moves if target.expr.startswith(ETA)]
+    (eta,) = [target for target in of_moves if target.key == ETA]
     values = {float(row["value"][1]) for row in answered[str(eta)]["result"]}
     assert values == {97.47350932656597, float("inf")}
     assert sum(bool(answer["result"]) for answer in answered.values()) > len(answered) / 2

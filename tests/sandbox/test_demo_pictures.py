@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox import demo_pictures
-from sandbox.demo_pictures import DASHBOARDS, NAMES, PICTURES, shown
+from sandbox.demo_pictures import DASHBOARDS, NAMES, PICTURES, opened, shown
 
 
 def dashboard(name: str) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def dashboard(name: str) -> dict[str, Any]:
 def test_picture_has_every_panel(name: str) -> None:
     """Each heading and title of the dashboard is in its picture, which says what it was drawn from."""
     text = unescape((PICTURES / f"{name}.svg").read_text())
-    assert [panel["title"] for panel in dashboard(name)["panels"] if f">{panel['title']}<" not in text] == []
+    assert [panel["title"] for panel in opened(dashboard(name)) if f">{panel['title']}<" not in text] == []
     assert "Drawn by `make pictures` from the queries of the dashboard" in text
 
 
@@ -36,7 +36,7 @@ def test_no_picture_is_older_than_what_it_shows() -> None:
 )
 def test_values_have_the_text_and_colour_of_the_panel(value: float, text: str, colour: str) -> None:
     """Mappings come first, then unit and thresholds."""
-    (panel,) = (panel for panel in dashboard("moves")["panels"] if panel["title"] == "Deadline used")
+    (panel,) = (panel for panel in opened(dashboard("moves")) if panel["title"] == "Deadline used")
     assert shown(value, panel["fieldConfig"]["defaults"]) == (text, demo_pictures.PALETTE[colour])
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from alerts.thresholds import seconds
+from kafka_warden.rules.thresholds import seconds
 from sandbox import SandboxError, wait_for
 from sandbox.jars import CACHE_VARIABLE
 from sandbox.monitoring import ALERTS, Alertmanager, Prometheus

@@ -77,8 +77,9 @@ def load(file: Path) -> dict[str, Any]:
 
 
 def panels(page: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Its panels, without the headings."""
-    return [panel for panel in page["panels"] if panel["type"] != "row"]
+    """Its panels, also those inside headings that are closed, without the headings."""
+    found = [panel for each in page["panels"] for panel in (each, *each.get("panels", ()))]
+    return [panel for panel in found if panel["type"] != "row"]
 
 
 def targets() -> list[Target]:

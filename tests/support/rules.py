@@ -1,6 +1,6 @@
 """Recording and alerting rules of `alerts/`, as Prometheus reads them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,15 @@ def rules_in(*texts: str) -> list[dict[str, Any]]:
 def alerting_rules(*files: Path) -> list[dict[str, Any]]:
     """Every alerting rule of these files, of all by default."""
     return [rule for rule in rules_in(*(file.read_text() for file in files or FILES)) if "alert" in rule]
+
+
+def check_results(series: Mapping[str, str], cases: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Fail unless Prometheus finds these results in these series, one sample a minute; the folder gets the file."""
+    inputs = [{"series": name, "values": values} for name, values in series.items()]
+    test = {"interval": "1m", "input_series": inputs, "promql_expr_test": list(cases)}
+    file = folder / "queries.test.yml"
+    file.write_text(yaml.safe_dump({"evaluation_interval": "1m", "tests": [test]}, sort_keys=False))
+    checked(tools().promtool, "test", "rules", file)
 
 
 def check_queries(queries: Sequence[str], folder: Path) -> None:

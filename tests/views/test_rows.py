@@ -76,7 +76,10 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
     expressions = [rule["expr"] for group in groups for rule in group["rules"]]
     read = set(re.findall(r"(?<![\w:])kafka_warden_\w+", " ".join(expressions)))
     by_topic = {name for name in read if name.startswith("kafka_warden_topic_")} | {
-        "kafka_warden_reassignment_never_ends"
+        "kafka_warden_log_dir_move_eta_seconds",
+        "kafka_warden_partition_bytes_in_per_second",  # for annotations
+        "kafka_warden_reassignment_bytes_remaining",  # for disks: less than what arrives
+        "kafka_warden_reassignment_never_ends",
     }
     sums, all_sums = (without_topics(page.text.decode(), read - by_topic) for page in (hidden, whole))
     assert sums == all_sums
@@ -244,7 +247,7 @@ def test_hostile_names_are_kept_as_they_are() -> None:
 
 
 def test_what_is_wrong_is_as_severe_as_its_alert() -> None:
-    """Problems and rows have the severity that the rules send; `info` has no alert, or one of that severity."""
+    """Problems and rows have a severity that the rules send; `info` has no alert, or one of that severity."""
     rules = [
         rule
         for file in ALERTS.glob("*.rules.yml")
@@ -252,14 +255,16 @@ def test_what_is_wrong_is_as_severe_as_its_alert() -> None:
         for rule in group["rules"]
         if "alert" in rule
     ]
-    sent = {rule["alert"]: rule["labels"]["severity"] for rule in rules}
+    sent = {name: [rule["labels"]["severity"] for rule in rules if rule["alert"] == name] for name in ALERT_SEVERITIES}
+    assert {rule["alert"] for rule in rules} == sent.keys()
     views = views_of(status_rows.troubled())
     rated = {row.severity for row in rows_of(views) if getattr(row, "severity", None)}
     assert rated == set(SEVERITIES)
     for row in (row for row in rows_of(views) if hasattr(row, "severity") and getattr(row, "runbook", None)):
         alert = row.runbook.rpartition("/")[2].removesuffix(".md")
-        assert row.severity == sent[alert], row
-    assert sent == ALERT_SEVERITIES
+        assert row.severity in sent[alert], row
+    mildest_first = {name: sorted(set(each), key=SEVERITIES[::-1].index) for name, each in sent.items()}
+    assert {name: tuple(each) for name, each in mildest_first.items()} == ALERT_SEVERITIES
 
 
 def test_rows_are_as_severe_as_the_problem_that_counts_them() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from alerts.thresholds import thresholds
 from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
 from kafka_warden.planning.formatting import visible
+from kafka_warden.rules.thresholds import thresholds
 from kafka_warden.views import Views
-from kafka_warden.views.alerts import MARKS, NEARLY_FULL, of_row
+from kafka_warden.views.alerts import FILLING_ABOVE, FULL_ABOVE, MARKS, of_row
 from kafka_warden.views.notes import NOT_AVAILABLE, source_state
 from kafka_warden.views.problems import problems
 from kafka_warden.views.rows import LogDir, Table
@@ -191,18 +191,19 @@ def test_problems_of_one_kind_have_different_ids() -> None:
 
 
 def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems() -> None:
-    """By the threshold of the alert; the row says it, too."""
-    assert [float(each.value) for each in thresholds() if each.name == "disk_full"] == [NEARLY_FULL]
+    """By the thresholds of the alert, which is critical above the second; the row says it, too."""
+    chosen = {each.name: each.value for each in thresholds()}
+    assert [float(chosen[name]) for name in ("disk_full", "disk_critical")] == [FILLING_ABOVE, FULL_ABOVE]
     views = views_of(status_rows.quiet())
-    full, free = (LogDir(1, f"/{left}", 1.0, 5.0, left, 100.0, 0.0) for left in (9.0, 11.0))
+    dirs = tuple(LogDir(1, f"/{left}", 1.0, 5.0, left, 100.0, 0.0) for left in (2.0, 9.0, 11.0))
     sidecar = replace(views.sidecar, dropped_series={"replica_lag_messages": 1200})
-    views = replace(views, log_dirs=Table((full, free), 2), sidecar=sidecar)
+    views = replace(views, log_dirs=Table(dirs, 3), sidecar=sidecar)
     assert [(problem.kind, problem.sentence) for problem in problems(views)] == [
-        ("log_dir_filling", "Log directories nearly full: /9.0 of broker 1."),
+        ("log_dir_full", "Log directories more than 97% full: /2.0 of broker 1."),
+        ("log_dir_filling", "Log directories more than 90% full: /9.0 of broker 1."),
         ("series_dropped", "Series left out of /metrics because of limits.series: 1,200."),
     ]
-    assert of_row(full) == "warning"
-    assert of_row(free) is None
+    assert [of_row(each) for each in dirs] == ["critical", "warning", None]
 
 
 def test_without_a_fresh_snapshot_the_page_says_so() -> None:

@@ -272,7 +272,7 @@ def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, aut
         assert len(str(caught.value).splitlines()) == 1
 
 
-def test_the_expiry_of_certificates_is_known(
+def test_the_validity_of_certificates_is_known(
     serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
     """That of the server's certificate and that of the clients' authority."""
@@ -281,9 +281,12 @@ def test_the_expiry_of_certificates_is_known(
         "web": authority.issue("server", hosts=HERE, lifetime=lifetime).certificate,
         "web_client_ca": authority.certificate,
     }
-    ends = {name: x509.load_pem_x509_certificate(file.read_bytes()) for name, file in files.items()}
+    read = {name: x509.load_pem_x509_certificate(file.read_bytes()) for name, file in files.items()}
 
     served = serve(_write(tmp_path, VERIFIED))
 
-    assert served.server.current.expiry == {name: end.not_valid_after_utc.timestamp() for name, end in ends.items()}
-    assert serve().server.current.expiry == {}
+    assert served.server.current.certificates == {
+        name: (each.not_valid_before_utc.timestamp(), each.not_valid_after_utc.timestamp())
+        for name, each in read.items()
+    }
+    assert serve().server.current.certificates == {}

@@ -6,9 +6,26 @@
 {{- end -}}
 
 {{/* The label by which the rules know the job, and the release. Both select; nothing else does. */}}
-{{- define "kafka-warden.labels" -}}
+{{- define "kafka-warden.selector" -}}
 app.kubernetes.io/name: kafka-warden
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end -}}
+
+{{/* The labels of an object: (list context more). The chart's own win. */}}
+{{- define "kafka-warden.labels" -}}
+{{- $context := first . -}}
+{{- $own := include "kafka-warden.selector" $context | fromYaml -}}
+{{- $_ := set $own "helm.sh/chart" (printf "kafka-warden-%s" $context.Chart.Version | replace "+" "_") -}}
+{{- $_ := set $own "app.kubernetes.io/version" $context.Chart.AppVersion -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" $context.Release.Service -}}
+{{- merge $own (last . | default dict) ($context.Values.commonLabels | default dict) | toYaml -}}
+{{- end -}}
+
+{{/* Name and labels of an object: (list context more-labels). */}}
+{{- define "kafka-warden.metadata" -}}
+name: {{ include "kafka-warden.fullname" (first .) }}
+labels:
+  {{- include "kafka-warden.labels" . | nindent 2 }}
 {{- end -}}
 
 {{- define "kafka-warden.serviceAccount" -}}
@@ -36,15 +53,16 @@ app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- dict "kafka" $kafka "history" $history "state" $config.state "web" $config.web | toJson | sha256sum -}}
 {{- end -}}
 
+{{/* Whether it serves and needs no restart. */}}
 {{- define "kafka-warden.probe" -}}
-{{- if .context.Values.webFile.login }}
+{{- if .Values.webFile.login }}
 tcpSocket:
   port: http
 {{- else }}
 httpGet:
-  path: {{ .path }}
+  path: /-/healthy
   port: http
-  {{- if .context.Values.webFile.tls }}
+  {{- if .Values.webFile.tls }}
   scheme: HTTPS
   {{- end }}
 {{- end }}
@@ -86,7 +104,7 @@ httpGet:
   {{- end }}
 {{- end -}}
 
-{{/* The text after `spec:` of a manifest that `make rules` made, with addresses in front of its links. */}}
+{{/* The text of a file, or after `spec:` of a manifest that `make rules` made, with addresses in front of its links. */}}
 {{- define "kafka-warden.spec" -}}
 {{- $text := regexSplit "(?m)^spec:\n" (.context.Files.Get .file) 2 | last -}}
 {{- with .context.Values.links.runbooks -}}
@@ -98,11 +116,23 @@ httpGet:
 {{- $text -}}
 {{- end -}}
 
+{{/* Refuses a second copy of the rules. Only a cluster has a first one: `helm template` finds none. */}}
+{{- define "kafka-warden.once" -}}
+{{- range (lookup "monitoring.coreos.com/v1" "PrometheusRule" "" "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- $owner := .metadata.annotations | default dict -}}
+{{- $same := and (eq $.Release.Name (get $owner "meta.helm.sh/release-name")) (eq $.Release.Namespace (get $owner "meta.helm.sh/release-namespace")) -}}
+{{- if and (eq "kafka-warden" (get $labels "app.kubernetes.io/name")) (not $same) -}}
+{{- fail (printf "set `rules.enabled` to false: the rules for all clusters are already in the PrometheusRule %s of the namespace %s. `rules.once: false` allows another copy, for another Prometheus" .metadata.name .metadata.namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Values that only the templates can compare. */}}
 {{- define "kafka-warden.check" -}}
 {{- $config := .Values.config -}}
 {{- $brokers := or (index $config.kafka "bootstrap.servers") (index $config.kafka "metadata.broker.list") -}}
-{{- if not (or $brokers $config.kafka.properties_file .Values.env .Values.envFrom) -}}
+{{- if not (or $brokers $config.kafka.properties_file .Values.extraEnv .Values.extraEnvFrom) -}}
 {{- fail "set `bootstrap.servers` in `config.kafka` to the address of a broker, or `properties_file` to a file that has it" -}}
 {{- end -}}
 {{- $demands := or .Values.webFile.tls .Values.webFile.login -}}

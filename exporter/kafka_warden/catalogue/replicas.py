@@ -114,7 +114,7 @@ REPLICAS = (
     ),
     _count(
         "at_min_isr_partitions",
-        "Partitions with just min.insync.replicas in sync, except those with one replica, not counting adding ones "
+        "Partitions with just min.insync.replicas in sync and another replica missing; adding replicas do not count "
         "(Metadata, DescribeConfigs)",
     ),
     _count("offline_partitions", "Partitions without a leader (Metadata)"),

@@ -192,6 +192,11 @@ SIDECAR = (
         "certificate",
     ),
     _figures(
+        "certificate_lifetime_seconds",
+        "For how long that certificate is valid, from its begin to its end",
+        "certificate",
+    ),
+    _figures(
         "jmx_child_starts_total",
         "Starts of the child process that reads beans: more than one when it ended, hung, or used too much memory",
     ),

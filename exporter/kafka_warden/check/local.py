@@ -11,17 +11,18 @@ from kafka_warden.check.results import Report
 from kafka_warden.config import Config
 from kafka_warden.errors import ConfigError, SinkError, SinkInUseError, StateError
 from kafka_warden.history.parquet.folder import LOCK, Folder
-from kafka_warden.settings.certificates import expires_at
+from kafka_warden.settings.certificates import Validity, validity
 from kafka_warden.state import StateFile
 from kafka_warden.web.current import check_web_file
 from kafka_warden.web.file import read_web_file
 
 EXPIRES_SOON: Final = 14 * 86400.0
-"""Seconds, as in the alert KafkaWardenCertificateExpiring."""
+EXPIRES_SHARE: Final = 0.25
+"""Seconds, and share of the lifetime, as in the alert KafkaWardenCertificateExpiring: both have to be left or less."""
 
 
-def certificates(config: Config) -> dict[str, tuple[Path | str, float | None]]:
-    """Return where certificates of the sidecar are, by the option that names them, and when they expire."""
+def certificates(config: Config) -> dict[str, tuple[Path | str, Validity | None]]:
+    """Return where certificates of the sidecar are, by the option that names them, and how long they are valid."""
     tls = config.kafka.settings.tls
     found = {"jmx.tls.cert_file": config.jmx.tls.cert_file}
     if config.web.config_file is not None:
@@ -30,20 +31,20 @@ def certificates(config: Config) -> dict[str, tuple[Path | str, float | None]]:
         except ConfigError:
             web = None  # KW-WEB-FILE reports it
         found["tls_server_config.cert_file"] = web.cert_file if web is not None else None
-    expiry: dict[str, tuple[Path | str, float | None]] = {
-        option: (path, expires_at(path)) for option, path in found.items() if path is not None
+    valid: dict[str, tuple[Path | str, Validity | None]] = {
+        option: (path, validity(path)) for option, path in found.items() if path is not None
     }
     if tls is not None and tls.files.identity is not None:
-        expiry["kafka.ssl.certificate.pem"] = "in the configuration", tls.expires_at()
+        valid["kafka.ssl.certificate.pem"] = "in the configuration", tls.validity()
     elif tls is not None and (path := tls.files.certificate) is not None:
-        expiry["kafka.ssl.certificate.location"] = path, tls.expires_at()
-    return expiry
+        valid["kafka.ssl.certificate.location"] = path, tls.validity()
+    return valid
 
 
 def check_local(config: Config, report: Report) -> None:
     """Check files and addresses of this machine."""
-    for option, (path, at) in certificates(config).items():
-        _check_expiry(option, path, at, report)
+    for option, (path, valid) in certificates(config).items():
+        _check_validity(option, path, valid, report)
     _check_state(config.state.path, report)
     if config.history.parquet.path is not None:
         _check_history(config.history.parquet.path, report)
@@ -52,14 +53,14 @@ def check_local(config: Config, report: Report) -> None:
     _check_listen(config, report)
 
 
-def _check_expiry(option: str, where: Path | str, at: float | None, report: Report) -> None:
-    if at is None:
+def _check_validity(option: str, where: Path | str, valid: Validity | None, report: Report) -> None:
+    if valid is None:
         return  # whatever reads the file reports it
-    days = (at - time.time()) / 86400
+    days = (valid.end - time.time()) / 86400
     fix = f"renew the certificate {where}"
     if days < 0:
         report.error("KW-CERTIFICATE", option, f"the certificate expired {-days:.1f} days ago", fix)
-    elif days * 86400 < EXPIRES_SOON:
+    elif days * 86400 < min(EXPIRES_SOON, EXPIRES_SHARE * valid.lifetime):
         report.warning("KW-CERTIFICATE", option, f"the certificate expires in {days:.1f} days", fix)
     else:
         report.ok("KW-CERTIFICATE", option, f"the certificate is valid for {days:.0f} days")

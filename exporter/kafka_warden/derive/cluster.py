@@ -48,7 +48,6 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     counts = counted_rows(snapshot.topics, partitions.topic)
     in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
     assigned = np.bincount(replicas.partition, minlength=len(partitions))
-    factor = np.bincount(replicas.partition[~replicas.adding], minlength=len(partitions))
     smallest = _min_isr(indexed, assigned)
     missing = replicas.partition[~replicas.in_isr & ~replicas.adding]
     under: Bools = np.bincount(missing, minlength=len(partitions)) > 0
@@ -61,7 +60,7 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
         under_replicated=under,
         under_replicated_known=snapshot.reassignments_known or not under.any(),
         under_min_isr=(partitions.leader != UNKNOWN) & (in_isr < smallest),
-        at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & (factor > 1),
+        at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & under,
         min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
         offline=partitions.leader == UNKNOWN,
         hidden=partitions.leader == NO_LISTENER,

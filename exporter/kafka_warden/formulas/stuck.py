@@ -55,7 +55,7 @@ LASTING: Final = frozenset(
 
 STUCK_WAIT: Final = 150.0
 """Seconds for which a move with another cause has to be stuck before the alert counts it, `stuck_wait` of
-alerts/thresholds.yml."""
+rules/thresholds.yml."""
 
 BLINDING: Final = FACTS - {Cause.THROTTLE_BLOCKED}
 """While one of these facts holds, no ETA is shown."""

@@ -46,7 +46,7 @@ _MARTS: Final[Mapping[str, Sequence[Mart]]] = {
 
 MARGIN: Final = 24 + 6
 """Hours before new raw rows. Rows that ended earlier do not change: clocks are compared by days, and alarms are joined,
-and runs preferred, over less than six hours."""
+conditions look back, and runs are preferred, over at most six hours. An alarm of unknown condition has not ended."""
 
 NEAR: Final = 24
 """Hours without a row between two spans that are joined in the first run: conditions of hundreds of spans are slow."""

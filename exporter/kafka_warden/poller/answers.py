@@ -29,8 +29,8 @@ from kafka_warden.sources.metadata import Layout, MetadataQuestion
 from kafka_warden.sources.reassignments import Reassignments
 
 LOST_FOR: Final = 6 * 3600.0
-"""Seconds for which a lost broker or topic is kept: as long as alerts stay without data (`remembered` in
-alerts/thresholds.yml). Before Kafka 4.0 nothing shows whether a broker without replicas was removed meanwhile."""
+"""Seconds for which a lost broker or topic is kept. Before Kafka 4.0 nothing shows whether a broker without replicas
+was removed meanwhile."""
 
 MOST_LOST: Final = 100
 """Brokers without replicas that are shown although the cluster no longer lists them."""

@@ -1,10 +1,10 @@
-"""When certificates expire."""
+"""Since when and until when certificates are valid."""
 
 import re
 import ssl
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from kafka_warden.settings.strict import read_file
 
@@ -14,13 +14,26 @@ _VALIDITY: Final = re.compile(rb"\x30." + _TIME + _TIME, re.DOTALL)
 """In a certificate in DER, a sequence of two times. Python's `ssl` decodes those of peers and authorities only."""
 
 
-def expires_at(source: Path | str | None) -> float | None:
-    """Return when the first certificate of a PEM file or text expires, as Unix time; `None` when none can be read."""
+class Validity(NamedTuple):
+    """Both ends of the validity of a certificate, as Unix time."""
+
+    begin: float
+    end: float
+
+    @property
+    def lifetime(self) -> float:
+        """Return for how many seconds it is valid."""
+        return self.end - self.begin
+
+
+def validity(source: Path | str | None) -> Validity | None:
+    """Return the validity of that certificate of a PEM file or text that expires first; `None` if none can be read."""
     try:
         text = read_file(source).decode("utf-8", "replace") if isinstance(source, Path) else source or ""
         found = _PEM.findall(text)
         matches = [_VALIDITY.search(ssl.PEM_cert_to_DER_cert(pem)) for pem in found]
-        return min((_unix_time(*match.group(3, 4)) for match in matches if match), default=None)
+        ends = (Validity(_unix_time(*match.group(1, 2)), _unix_time(*match.group(3, 4))) for match in matches if match)
+        return min(ends, key=lambda each: each.end, default=None)
     except (OSError, ValueError):
         return None
 

@@ -10,7 +10,7 @@ from kafka_warden.catalogue.followers import ROUTINE
 from kafka_warden.derive.moves.moves import Move as DerivedMove
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.model import NO_LISTENER, UNKNOWN
-from kafka_warden.views.alerts import of_move, of_replica, runbook, severity
+from kafka_warden.views.alerts import of_move, of_replica, runbook
 from kafka_warden.views.notes import WAITS, cause_of, why_no_eta
 from kafka_warden.views.rows import Move, Replica, Table
 from kafka_warden.views.tables import MOST
@@ -63,8 +63,8 @@ def _move(move: DerivedMove) -> Move:
         stalled=move.stalled,
         cause=None if stuck is None else str(stuck),
         sentence=sentence,
-        runbook=runbook(alert),
-        severity=None if alert is None else severity(alert),
+        runbook=None if alert is None else runbook(alert.name),
+        severity=None if alert is None else alert.severity,
     )
 
 

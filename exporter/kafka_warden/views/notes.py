@@ -45,15 +45,15 @@ STATES: Final = {
 }
 
 THROTTLES: Final = {
-    ThrottleProblem.BLOCKED: ("The limit is 0: nothing gets through.", "KafkaThrottleBlocked"),
+    ThrottleProblem.BLOCKED: ("The limit is 0: nothing gets through.", "KafkaThrottleTooLow"),
     ThrottleProblem.BELOW_INBOUND: (
         "Producers write more than the limit lets through: replicas never catch up.",
-        "KafkaThrottleBelowInbound",
+        "KafkaThrottleTooLow",
     ),
-    ThrottleProblem.UNEVEN: ("The brokers of one move have different limits or lists.", "KafkaThrottleUneven"),
+    ThrottleProblem.UNEVEN: ("The brokers of one move have different limits or lists.", "KafkaThrottleInconsistent"),
     ThrottleProblem.LOPSIDED: (
         "The limit or the list of replicas is missing on one side, so the throttle does not hold as it was meant.",
-        "KafkaThrottleLopsided",
+        "KafkaThrottleInconsistent",
     ),
     ThrottleProblem.LEFT_BEHIND: (
         "Nothing needs this throttle any more. It slows the next replica that falls behind.",
@@ -61,7 +61,7 @@ THROTTLES: Final = {
     ),
     ThrottleProblem.HOLDS_ORIGINAL: (
         "The throttle holds back a replica that was in sync and is not being moved.",
-        "KafkaThrottleHoldsOriginals",
+        "KafkaThrottleTooLow",
     ),
     ThrottleProblem.FETCH_SIZE: (
         "One round of fetch responses is larger than the limit allows in a quota window.",

@@ -8,22 +8,25 @@ from kafka_warden.errors import OtherClusterError
 from kafka_warden.model import BrokerState, Source
 from kafka_warden.views.alerts import (
     BLIND,
-    FENCED,
+    FILLING_ABOVE,
+    FULL_ABOVE,
     JMX,
     LOG_DIR_FILLING,
+    LOG_DIR_FULL,
     LOG_DIR_OFFLINE,
-    METADATA_STALE,
     MUTATIONS,
     NEVER_ENDS,
     OFFLINE,
     OUT_OF_SYNC,
     PARTITION_LIMIT,
-    SERIES_DROPPED,
     SEVERITIES,
     STUCK,
     UNAVAILABLE,
     UNDER_MIN_ISR,
+    UNREACHABLE,
+    Alert,
     alerts,
+    named,
     runbook,
     severity,
     worst,
@@ -59,18 +62,18 @@ def _sidecar(views: Views) -> Iterator[Problem]:
     own = views.sidecar
     if own.cluster_reachable == 0:
         text = f"No broker can be reached.{_other_cluster(views, Source.METADATA, [''])}"
-        yield _problem("cluster_unreachable", text, None, "sidecar", "KafkaClusterUnreachable")
+        yield _problem("cluster_unreachable", text, None, "sidecar", named("KafkaClusterUnreachable"))
     elif not views.fresh:
         text = "No fresh data: no poll has been complete for three intervals."
         if views.time is None:
             text = "No data yet: no poll has been complete since the start."
-        yield _problem("no_fresh_snapshot", text, None, "sidecar", "KafkaWardenPageStale")
+        yield _problem("no_fresh_snapshot", text, None, "sidecar", named("KafkaWardenDown"))
     if own.controller_reachable == 0:
         text = "The active controller does not answer."
-        yield _problem("controller_unreachable", text, None, "sidecar", "KafkaNoActiveController")
+        yield _problem("controller_unreachable", text, None, "sidecar", named("KafkaNoActiveController"))
     if own.undescribed_topics:
         text = f"{_count(own.undescribed_topics, 'topic')} not shown: Describe on them was taken away."
-        yield _problem("undescribed_topics", text, None, "sidecar", "KafkaWardenAccessRefused")
+        yield _problem("undescribed_topics", text, None, "sidecar", named("KafkaWardenAccessRefused"))
     for kind, alert in (("sources_down", BLIND), ("jmx_down", JMX)):
         down = [row for row in views.sources.rows if alert in alerts(row)]
         names = _listed(f"{row.source} of broker {row.broker}" if row.broker else row.source for row in down)
@@ -84,17 +87,17 @@ def _files(views: Views) -> Iterator[Problem]:
     own = views.sidecar
     if own.config_last_reload_successful == 0 or own.web_config_in_use == 0:
         text = "The configuration as it is now is not in use: it cannot be used, or it needs a restart."
-        yield _problem("configuration_not_used", text, None, "sidecar", "KafkaWardenConfigurationNotUsed")
+        yield _problem("configuration_not_used", text, None, "sidecar", named("KafkaWardenConfigurationNotUsed"))
     if own.dropped_series:
         text = f"Series left out of /metrics because of limits.series: {sum(own.dropped_series.values()):,}."
-        yield _problem("series_dropped", text, None, "sidecar", SERIES_DROPPED)
+        yield _problem("series_dropped", text, None, "sidecar", None)
     lost = [name for name, up in own.history.items() if not up]
     if lost:
         text = f"History cannot be written to {_listed(lost)}."
-        yield _problem("history_lost", text, None, "sidecar", "KafkaWardenHistoryLost")
+        yield _problem("history_lost", text, None, "sidecar", named("KafkaWardenHistoryLost"))
     if own.state_last_save_successful == 0:
         text = "The state file cannot be written: after a restart all ages start at 0."
-        yield _problem("state_not_saved", text, None, "sidecar", "KafkaWardenHistoryLost")
+        yield _problem("state_not_saved", text, None, "sidecar", named("KafkaWardenHistoryLost"))
 
 
 def _other_cluster(views: Views, source: Source, brokers: Collection[str]) -> str:
@@ -126,7 +129,7 @@ def _partitions(views: Views) -> Iterator[Problem]:
     left = cluster.partition_headroom
     if left is not None and left < 0:
         text = f"The cluster is {-left:,.0f} partitions above its limit."
-        yield _problem("cluster_partition_limit", text, None, "brokers", "KafkaClusterPartitionLimit")
+        yield _problem("cluster_partition_limit", text, None, "brokers", PARTITION_LIMIT)
 
 
 def _to_start(views: Views) -> str:
@@ -138,28 +141,32 @@ def _to_start(views: Views) -> str:
 
 
 def _brokers(views: Views) -> Iterator[Problem]:
-    states: dict[tuple[str, str | None], list[str]] = defaultdict(list)
+    states: dict[tuple[str, bool], list[str]] = defaultdict(list)
     for row in views.brokers.rows:
         if row.state is not None and row.state in UNAVAILABLE:
-            states[row.state, FENCED if row.fenced_responding else UNAVAILABLE[row.state][1]].append(str(row.broker))
-    for (state, alert), brokers in states.items():
-        text = UNAVAILABLE[state][0] + (", and answers" if alert == FENCED else "")
+            states[row.state, row.fenced_responding].append(str(row.broker))
+    for (state, answers), brokers in states.items():
+        text, alert = UNAVAILABLE[state]
         who = "Broker {} is" if len(brokers) == 1 else "Brokers {} are"
-        sentence = f"{who.format(_listed(brokers))} {text}."
+        sentence = f"{who.format(_listed(brokers))} {text}{', and answers' if answers else ''}."
         sentence += _other_cluster(views, Source.OFFSETS, brokers)
         yield _problem(f"broker_{state}", sentence, None, "brokers", alert)
-    stale = {str(row.broker): row.metadata_stale_seconds for row in views.brokers.rows if METADATA_STALE in alerts(row)}
+    stale = {
+        str(row.broker): row.metadata_stale_seconds
+        for row in views.brokers.rows
+        if row.metadata_stale_seconds and row.state not in UNAVAILABLE
+    }
     if stale:
         text = f"Old metadata: broker {_listed(stale)}. Other brokers are asked about the cluster."
-        longest = max(age or 0.0 for age in stale.values())
-        yield _problem("broker_metadata_stale", text, longest, "brokers", METADATA_STALE)
+        yield _problem("broker_metadata_stale", text, max(stale.values()), "brokers", UNREACHABLE)
     over = [str(row.broker) for row in views.brokers.rows if PARTITION_LIMIT in alerts(row)]
     if over:
         text = f"Above the partition limit: broker {_listed(over)}."
         yield _problem("broker_partition_limit", text, None, "brokers", PARTITION_LIMIT)
     for kind, what, alert in (
         ("log_dir_offline", "offline", LOG_DIR_OFFLINE),
-        ("log_dir_filling", "nearly full", LOG_DIR_FILLING),
+        ("log_dir_full", f"more than {FULL_ABOVE:.0%} full", LOG_DIR_FULL),
+        ("log_dir_filling", f"more than {FILLING_ABOVE:.0%} full", LOG_DIR_FILLING),
     ):
         found = [f"{row.log_dir} of broker {row.broker}" for row in views.log_dirs.rows if alert in alerts(row)]
         if found:
@@ -216,8 +223,8 @@ def _rest(views: Views) -> Iterator[Problem]:
             yield _problem(f"tiered_{row.problem}", text, row.seconds, "tiered", *alerts(row))
 
 
-def _problem(kind: str, text: str, seconds: float | None, section: str, alert: str | None) -> Problem:
-    return Problem(severity(alert), kind, text, seconds, section, runbook(alert))
+def _problem(kind: str, text: str, seconds: float | None, section: str, alert: Alert | None) -> Problem:
+    return Problem(severity(alert), kind, text, seconds, section, runbook(alert.name if alert else None))
 
 
 def _count(number: float, thing: str) -> str:

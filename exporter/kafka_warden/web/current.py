@@ -14,7 +14,7 @@ from pathlib import Path
 import structlog
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.certificates import expires_at
+from kafka_warden.settings.certificates import Validity, validity
 from kafka_warden.settings.secrets import FileStatus, file_status
 from kafka_warden.web.file import CLIENT_AUTH, WebFile, read_web_file
 from kafka_warden.web.tls import SwitchingContext, server_context
@@ -26,7 +26,7 @@ class Loaded:
 
     file: WebFile
     context: ssl.SSLContext | None = None
-    expiry: Mapping[str, float | None] = field(default_factory=dict)
+    certificates: Mapping[str, Validity | None] = field(default_factory=dict)
     clients: object = None
     """What decides which client certificates are accepted."""
 
@@ -36,13 +36,13 @@ def _load(path: Path, file: WebFile) -> Loaded:
         if file.tls is None:
             return Loaded(file)
         authorities = file.tls.client_ca_file or file.tls.client_ca
-        expiry = {"web": expires_at(file.tls.cert_file), "web_client_ca": expires_at(authorities)}
+        certificates = {"web": validity(file.tls.cert_file), "web_client_ca": validity(authorities)}
         named = file.tls.client_ca_file
         clients = (
             *(file.tls.client_auth_type, file.tls.client_allowed_sans, file.tls.client_ca, named),
             file_status(named) if named is not None else None,
         )
-        return Loaded(file, server_context(file.tls), expiry, clients)
+        return Loaded(file, server_context(file.tls), certificates, clients)
     except (ConfigError, OSError, ValueError, TypeError) as failure:
         raise ConfigError(f"{path}: {failure}") from None
 
@@ -74,9 +74,9 @@ class CurrentWebFile:
         return self._loaded.context is not None
 
     @property
-    def expiry(self) -> Mapping[str, float | None]:
-        """Return when the certificates in force expire, as Unix time; `None` is unknown."""
-        return self._loaded.expiry
+    def certificates(self) -> Mapping[str, Validity | None]:
+        """Return the validity of the certificates in force; `None` is unknown."""
+        return self._loaded.certificates
 
     @property
     def file(self) -> WebFile:

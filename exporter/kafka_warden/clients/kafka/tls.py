@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kafka_warden.clients.kafka.key_stores import KeyStore, is_pem
 from kafka_warden.errors import ConfigError, TlsError
-from kafka_warden.settings.certificates import expires_at
+from kafka_warden.settings.certificates import Validity, validity
 from kafka_warden.settings.secrets import FileWatch, Secret, SecretSource, file_status
 from kafka_warden.settings.strict import read_file, reason, special_file
 
@@ -165,7 +165,7 @@ class TlsClient:
         self._lock = threading.Lock()
         self._watch = FileWatch(files.paths())
         self._context: ssl.SSLContext | None = files.context()
-        self._expiry: tuple[object, float | None] | None = None
+        self._validity: tuple[object, Validity | None] | None = None
 
     def context(self) -> ssl.SSLContext:
         """Return the context for a new connection.
@@ -182,16 +182,16 @@ class TlsClient:
                     raise TlsError(f"the TLS files changed and cannot be used: {failure}") from None
             return self._context
 
-    def expires_at(self) -> float | None:
-        """Return when the client's certificate expires, as Unix time; `None` without one, or while it is unusable."""
+    def validity(self) -> Validity | None:
+        """Return the validity of the client's certificate; `None` without one, or while it is unusable."""
         seen = tuple(map(file_status, self.files.paths()))
-        if self._expiry is None or self._expiry[0] != seen:
-            self._expiry = seen, self._read_expiry()
-        return self._expiry[1]
+        if self._validity is None or self._validity[0] != seen:
+            self._validity = seen, self._read_validity()
+        return self._validity[1]
 
-    def _read_expiry(self) -> float | None:
+    def _read_validity(self) -> Validity | None:
         try:
             own = self.files.pem_identity()
         except ConfigError:
             return None
-        return expires_at(self.files.certificate if own is None else own[0])
+        return validity(self.files.certificate if own is None else own[0])

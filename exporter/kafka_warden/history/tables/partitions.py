@@ -92,7 +92,7 @@ PARTITIONS: Final = Table(
             "ISR is smaller than `min.insync.replicas`; false while that is not known",
             "derived.cluster.under_min_isr",
         ),
-        array_column("at_min_isr", "ISR is as large as `min.insync.replicas`", "derived.cluster.at_min_isr"),
+        array_column("at_min_isr", "ISR is as large as `min.insync.replicas`, and a replica is missing", "derived.cluster.at_min_isr"),
         array_column("offline", "has no leader", "derived.cluster.offline"),
         array_column("under_since", "start of the under-replication", "derived.ages.under_since", "monotonic s"),
         array_column("under_seconds", "time for which it has been under-replicated", "derived.ages.under_seconds", "s"),

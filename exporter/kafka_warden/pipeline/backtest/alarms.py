@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.formulas.alarms import fires
-from kafka_warden.pipeline.backtest.rules import REMEMBERED
+from kafka_warden.pipeline.backtest.rules import UNKNOWN_FOR
 from kafka_warden.pipeline.backtest.signals import SUBJECT
 from kafka_warden.pipeline.ops import no
 
@@ -42,11 +42,11 @@ def _numbered(together: Column, order: str, *of: str) -> Column:
 
 def _chains(timed: DataFrame) -> DataFrame:
     """Number chains of polls in which the condition is never known to be false, and find each chain's end."""
-    together = (_since("n") == 1) & (_since("at") <= REMEMBERED)
+    together = (_since("n") == 1) & (_since("at") <= UNKNOWN_FOR)
     marked = timed.withColumn("together", together)
     numbered = marked.withColumn("chain", _numbered(F.col("together"), "n"))
     of_chain = Window.partitionBy(*KEY, "chain")
-    over = F.least(F.max_by("next_at", "n").over(of_chain), F.max("at").over(of_chain) + REMEMBERED)
+    over = F.least(F.max_by("next_at", "n").over(of_chain), F.max("at").over(of_chain) + UNKNOWN_FOR)
     # `least` ignores nulls; a null `next_at` means that the chain continues.
     goes_on = F.max_by("next_at", "n").over(of_chain).isNull()
     return numbered.withColumn("chain_over", F.when(~goes_on, over))

@@ -1,58 +1,64 @@
-"""Inputs of rules that look back: a minimum, a slope, recent failures, log directories that went offline.
+"""Inputs of rules that look back: a share of time, growth, recent failures, log directories that went offline.
 
 Each frame has one row per subject and poll, with the columns that `backtest.signals` uses. The windows are those of
-`alerts/thresholds.yml`, in the steady time of polls.
+`rules/thresholds.yml`, in the steady time of polls.
 """
 
+from collections.abc import Mapping
 from functools import reduce
-from operator import add
+from operator import add, or_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas.samples import share
-from kafka_warden.pipeline.ops import COLUMNS, yes
+from kafka_warden.pipeline.ops import no, yes
 from kafka_warden.pipeline.rollup.samples import KINDS
 from kafka_warden.pipeline.timeline import POLL
 
-TOKENS_OVER: Final = 300.0
-"""Seconds: `tokens_over`."""
-QUOTA_NEAR: Final = 0.9
-"""Of a quota: `quota_near`."""
-COPY_STALLED: Final = 900.0
+THROTTLED_OVER: Final = 1800.0
+"""Seconds: `throttled_over`."""
+COPY_STALLED: Final = 1800.0
 """Seconds: `copy_stalled`."""
-COPY_TREND: Final = 1800.0
-"""Seconds: `copy_trend`."""
-ERRORS_OVER: Final = 300.0
+COPY_GROWTH: Final[Mapping[float, float]] = {1800.0: 1.25, 6 * 3600.0: 2.0}
+"""Seconds to growth within them: `copy_trend` and `copy_grows`, `copy_trend_long` and `copy_doubles`."""
+ERRORS_OVER: Final = 600.0
 """Seconds: `errors_over`."""
+ERRORS_RATE: Final = 0.01
+"""Failures per second: `errors_rate`."""
 
-_ERRORS: Final = ("remote_copy_errors_total", "remote_fetch_errors_total", "remote_delete_errors_total")
+_ERRORS: Final = {
+    "copies_failed": ("remote_copy_errors_total", "remote_delete_errors_total"),
+    "fetches_failed": ("remote_fetch_errors_total",),
+}
 _MICRO: Final = 1e6
+
+
+def _until_now(*of: str) -> WindowSpec:
+    return Window.partitionBy("cluster_id", *of).orderBy((F.col("at") * _MICRO).cast("bigint"))
 
 
 def _late(seconds: float, *of: str) -> WindowSpec:
     """Return the window of the last `seconds`, the current row included."""
-    order = (F.col("at") * _MICRO).cast("bigint")
-    return Window.partitionBy("cluster_id", *of).orderBy(order).rangeBetween(-round(seconds * _MICRO), 0)
+    return _until_now(*of).rangeBetween(-round(seconds * _MICRO), 0)
+
+
+def _before(seconds: float, *of: str) -> WindowSpec:
+    """Return the window of everything that is at least `seconds` old."""
+    return _until_now(*of).rangeBetween(Window.unboundedPreceding, -round(seconds * _MICRO))
 
 
 def clients(quotas: DataFrame, at: DataFrame) -> DataFrame:
-    """Return every client's `tokens` (minimum), `left` (share of the burst, minimum) and `used` (share of its quota).
+    """Return for every client `refused`, the share of late polls in which it had no tokens.
 
     `quotas`: rows of the table, each once. `at`: `POLL` and `at` of every poll.
     """
-    of_client = _late(TOKENS_OVER, "user", "client_id")
+    refused = F.avg((F.col("tokens") < 0).cast("double")).over(_late(THROTTLED_OVER, "user", "client_id"))
     known = quotas.where((F.col("kind") == KINDS["quotas"]) & F.col("tokens").isNotNull()).join(at, [*POLL])
-    # Unlimited buckets and quotas are never short.
-    left = F.when(F.col("burst") < float("inf"), COLUMNS.divide(F.col("tokens"), F.col("burst")))
-    used = share(COLUMNS, F.col("mutation_rate"), F.col("quota"))
     return known.select(
         *POLL,
         *(F.coalesce(name, F.lit("")).alias(name) for name in ("user", "client_id")),
-        F.min("tokens").over(of_client).alias("tokens"),
-        F.min(left).over(of_client).alias("left"),
-        F.avg(used).over(of_client).alias("used"),
+        refused.alias("refused"),
     )
 
 
@@ -63,33 +69,42 @@ def remote_topics(configs: DataFrame, at: DataFrame) -> DataFrame:
     """
     topics = configs.where("topic is not null").join(at, [*POLL])
     ever = F.count("overdue_bytes").over(Window.partitionBy("cluster_id", "topic")) > 0
-    together = F.covar_pop("at", "overdue_bytes").over(_late(COPY_TREND, "topic"))
+    overdue = F.col("overdue_bytes")
+    grew = [
+        F.coalesce(overdue > growth * F.last(overdue, ignorenulls=True).over(_before(seconds, "topic")), no())
+        for seconds, growth in COPY_GROWTH.items()
+    ]
+    growing = F.when(overdue.isNotNull(), reduce(or_, grew))
     return (
-        topics.withColumns({"ever": ever, "growing": together > 0, "stalled": F.col("copy_stalled_seconds")})
+        topics.withColumns({"ever": ever, "growing": growing, "stalled": F.col("copy_stalled_seconds")})
         .where("ever")
         .select(*POLL, "topic", "overdue_bytes", "growing", "stalled")
     )
 
 
 def failures(brokers: DataFrame, at: DataFrame) -> DataFrame:
-    """Return `failed`, recent failures of remote storage per broker that counts them; null while unknown."""
-    counted = reduce(add, (F.coalesce(F.col("beans.values")[name], F.lit(0.0)) for name in _ERRORS))
-    has = reduce(lambda one, other: one | other, (F.col("beans.values")[name].isNotNull() for name in _ERRORS))
-    rows = brokers.join(at, [*POLL]).withColumn("count", F.when(has, counted))
+    """Return `copies_failed` and `fetches_failed`, per second of late, of each broker that counts failures.
+
+    They are null in a poll that does not know. Deletions count as copies.
+    """
+    values = {counter: F.col("beans.values")[counter] for counters in _ERRORS.values() for counter in counters}
+    has = reduce(or_, (value.isNotNull() for value in values.values()))
     before = (
         Window.partitionBy("cluster_id", "run", "broker").orderBy("sequence").rowsBetween(Window.unboundedPreceding, -1)
     )
-    more = F.col("count") - F.last("count", ignorenulls=True).over(before)
-    # A counter that decreased was reset.
-    grown = F.when(more < 0, F.col("count")).otherwise(more)
-    ever = F.count("count").over(Window.partitionBy("cluster_id", "broker")) > 0
-    late = F.sum("grown").over(_late(ERRORS_OVER, "broker"))
-    return (
-        rows.withColumns({"grown": grown, "ever": ever})
-        .withColumn("failed", F.when(F.col("count").isNotNull(), late))
-        .where("ever")
-        .select(*POLL, "broker", "failed")
-    )
+    rows = brokers.join(at, [*POLL]).withColumn("has", has)
+    for name, counters in _ERRORS.items():
+        count = F.when(has, reduce(add, (F.coalesce(values[counter], F.lit(0.0)) for counter in counters)))
+        more = F.col(name) - F.last(name, ignorenulls=True).over(before)
+        # A counter that decreased was reset.
+        grown = F.when(more < 0, F.col(name)).otherwise(more)
+        rows = rows.withColumn(name, count).withColumn(f"{name}_more", grown)
+    late = {
+        name: F.when(F.col("has"), F.sum(f"{name}_more").over(_late(ERRORS_OVER, "broker")) / ERRORS_OVER)
+        for name in _ERRORS
+    }
+    ever = F.count_if("has").over(Window.partitionBy("cluster_id", "broker")) > 0
+    return rows.withColumns({**late, "ever": ever}).where("ever").select(*POLL, "broker", *_ERRORS)
 
 
 def lost_directories(brokers: DataFrame) -> DataFrame:

@@ -5,6 +5,7 @@ A signal is a row with `on` true, or null if unknown; false ones are left out. A
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from operator import or_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.formulas import lag, stuck
 from kafka_warden.formulas.samples import share
 from kafka_warden.pipeline.backtest import lookback
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THROTTLE_PROBLEMS, Trial
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THROTTLE_AGES, Trial
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.ops import COLUMNS, no, yes
 from kafka_warden.pipeline.timeline import POLL
@@ -41,7 +42,7 @@ def signals(history: History, timed: DataFrame, trials: Sequence[Trial]) -> Data
     at, polls = timed.select(*POLL, "at"), timed.select(*POLL, *OF_POLLS)
     brokers = history.table("brokers").join(polls.select(*POLL, "parameters"), [*POLL])
     problems = brokers.select(*POLL, "broker", F.explode("throttle_problems").alias("entry"))
-    problems = problems.select(*POLL, "broker", "entry.side", "entry.problem")
+    problems = problems.select(*POLL, "broker", "entry.side", "entry.problem", "entry.seconds")
     bad = history.table("partitions").where(F.col("under_min_isr") | F.col("offline")).groupBy(*POLL)
     counts = bad.agg(F.count_if("under_min_isr").alias("under"), F.count_if("offline").alias("offline"))
     out_of_sync = history.table("replicas").where("NOT adding AND out_seconds IS NOT NULL")
@@ -53,6 +54,7 @@ def signals(history: History, timed: DataFrame, trials: Sequence[Trial]) -> Data
         (history.table("moves").where("kind = 'reassignment'"), _MOVES),
         (brokers, _BROKERS),
         (problems, _PROBLEMS),
+        (problems.drop("broker", "side"), _PROBLEMS_OF_CLUSTER),
         (polls, _POLLS),
         (lookback.clients(history.table("quotas"), at), _CLIENTS),
         (lookback.remote_topics(history.table("configs"), at), _REMOTE_TOPICS),
@@ -60,10 +62,9 @@ def signals(history: History, timed: DataFrame, trials: Sequence[Trial]) -> Data
         (lookback.lost_directories(brokers), _DIRECTORIES),
     )
     found = [_signals(frame, conditions, trials) for frame, conditions in tables]
-    # Duplicate rows give the same signals.
-    return reduce(DataFrame.unionByName, [each for each in found if each is not None]).dropDuplicates(
-        [*POLL, "trial", *SUBJECT]
-    )
+    # A subject may have several causes, and rows may be there twice.
+    together = reduce(DataFrame.unionByName, [each for each in found if each is not None])
+    return together.groupBy(*POLL, "trial", *SUBJECT).agg(F.bool_or("on").alias("on"), F.max("value").alias("value"))
 
 
 def _signals(frame: DataFrame, conditions: Mapping[str, Condition], trials: Sequence[Trial]) -> DataFrame | None:
@@ -111,18 +112,29 @@ def _share_of(count: str, limit: str) -> Condition:
     return condition
 
 
-def _unanswered(source: str) -> Condition:
+def _unanswered(_: Trial) -> tuple[Column, Column]:
+    failed = F.exists("outcomes", lambda each: (each["source"] == "offsets") & ~each["up"])
+    return _known(failed), F.lit(None)
+
+
+def _held_back(problem: str) -> Condition:
     def condition(_: Trial) -> tuple[Column, Column]:
-        failed = F.exists("outcomes", lambda each: (each["source"] == source) & ~each["up"])
-        return _known(failed), F.lit(None)
+        problems = F.col("tiered_problems")
+        return F.when(F.size(problems) > 0, problems[problem] > 0).otherwise(no()), F.lit(None)
 
     return condition
 
 
-def _held_back(trial: Trial) -> tuple[Column, Column]:
-    problems = F.col("tiered_problems")
-    age = problems[trial.rule.problem]
-    return F.when(F.size(problems) > 0, age > 0).otherwise(no()), age
+def _fail(name: str) -> Condition:
+    return lambda _: (F.col(name) > lookback.ERRORS_RATE, F.lit(None))
+
+
+def _throttle_problem(trial: Trial) -> tuple[Column, Column]:
+    old = [
+        (F.col("problem") == problem) & (F.col("seconds") >= age)
+        for problem, age in THROTTLE_AGES[trial.rule.name].items()
+    ]
+    return reduce(or_, old), F.col("seconds")
 
 
 def _will_miss(trial: Trial) -> tuple[Column, Column]:
@@ -154,40 +166,40 @@ _COUNTS: Final[Mapping[str, Condition]] = {
 }
 _MOVES: Final[Mapping[str, Condition]] = {
     "KafkaReassignmentStuck": lambda _: (
-        # As in alerts/moves.rules.yml: a leader that is gone or does not answer is another alert.
+        # As in rules/templates/moves.rules.yml: a leader that is gone or does not answer is another alert.
         _known(~F.col("stuck").isin([cause.value for cause in sorted(stuck.EXPLAINED)])),
         F.col("stalled"),
     )
 }
 _BROKERS: Final[Mapping[str, Condition]] = {
-    "KafkaBrokerPartitionLimit": _share_of("counted", "max_broker_partitions"),
-    "KafkaBrokerUnreachable": _unanswered("offsets"),
-    "KafkaWardenJmxUnreachable": _unanswered("jmx"),
-    "KafkaRemoteCopyHeldBack": _held_back,
-    "KafkaRemoteFetchHeldBack": _held_back,
+    "KafkaPartitionLimit": _share_of("counted", "max_broker_partitions"),
+    "KafkaBrokerUnreachable": _unanswered,
+    "KafkaRemoteCopyHeldBack": _held_back("copy_held_back"),
+    "KafkaRemoteFetchHeldBack": _held_back("fetch_held_back"),
 }
-_PROBLEMS: Final[Mapping[str, Condition]] = dict.fromkeys(
-    THROTTLE_PROBLEMS, lambda trial: (F.col("problem") == F.lit(trial.rule.problem), F.lit(None))
-)
+_PROBLEMS: Final[Mapping[str, Condition]] = {
+    "KafkaThrottleTooLow": _throttle_problem,
+    "KafkaThrottleLeftBehind": _throttle_problem,
+}
+_PROBLEMS_OF_CLUSTER: Final[Mapping[str, Condition]] = {"KafkaThrottleInconsistent": _throttle_problem}
 _POLLS: Final[Mapping[str, Condition]] = {
     "KafkaReassignmentWillMissItsTime": _will_miss,
-    "KafkaClusterPartitionLimit": _share_of("partitions", "max_partitions"),
+    "KafkaPartitionLimit": _share_of("partitions", "max_partitions"),
 }
 OF_POLLS: Final = ("parameters", "reassigning_partitions", "eta", "partitions")
 """Columns of the table `polls` that the conditions use."""
 _CLIENTS: Final[Mapping[str, Condition]] = {
-    "KafkaControllerMutationThrottled": lambda _: (F.col("tokens") < 0, F.col("tokens")),
-    "KafkaControllerMutationTokensDraining": lambda trial: (
-        _known(F.col("left") < F.lit(trial.threshold)) | _known(F.col("used") > F.lit(lookback.QUOTA_NEAR)),
-        F.col("left"),
-    ),
+    "KafkaControllerMutationThrottled": lambda trial: (F.col("refused") > F.lit(trial.threshold), F.col("refused")),
 }
-_REMOTE_TOPICS: Final[Mapping[str, Condition]] = {"KafkaRemoteCopyLagGrowing": _overdue}
-_FAILURES: Final[Mapping[str, Condition]] = {"KafkaRemoteStorageErrors": _above_zero("failed")}
+_REMOTE_TOPICS: Final[Mapping[str, Condition]] = {"KafkaRemoteCopyHeldBack": _overdue}
+_FAILURES: Final[Mapping[str, Condition]] = {
+    "KafkaRemoteCopyHeldBack": _fail("copies_failed"),
+    "KafkaRemoteFetchHeldBack": _fail("fetches_failed"),
+}
 _DIRECTORIES: Final[Mapping[str, Condition]] = {"KafkaLogDirOffline": lambda _: (~F.col("online"), F.lit(None))}
 
 ASKED: Final = frozenset(
-    {*_REPLICAS, *_HOSTS, *_COUNTS, *_MOVES, *_BROKERS, *_PROBLEMS, *_POLLS}
+    {*_REPLICAS, *_HOSTS, *_COUNTS, *_MOVES, *_BROKERS, *_PROBLEMS, *_PROBLEMS_OF_CLUSTER, *_POLLS}
     | {*_CLIENTS, *_REMOTE_TOPICS, *_FAILURES, *_DIRECTORIES}
 )
 """Names of the rules that have a condition: all of them."""

@@ -1,0 +1,1 @@
+"""The alert and recording rules for Prometheus: templates, the numbers in them, and what makes rule files of both."""

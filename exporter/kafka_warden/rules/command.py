@@ -1,0 +1,99 @@
+"""`kafka-warden rules`: prints or writes the rule files, and the longest time from each fault to its alert."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kafka_warden.cli import version
+from kafka_warden.errors import ConfigError
+from kafka_warden.planning.formatting import in_time
+from kafka_warden.rules.delays import Intervals, delays
+from kafka_warden.rules.render import DEFAULTS, WATCHDOG, Values, rules, templates
+from kafka_warden.rules.thresholds import seconds
+from kafka_warden.rules.values import read
+from kafka_warden.settings.strict import reason
+from kafka_warden.standard_streams import complain, write
+
+HEADER: Final = "# Made by `kafka-warden rules` {}: change its values, and make it again.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The flags.
+
+    Attributes:
+        values: The file with what is changed.
+        out: The folder for the rule files; None prints one.
+        only_delays: Print the times only.
+    """
+
+    values: Path | None = None
+    out: Path | None = None
+    only_delays: bool = False
+
+
+def run(request: Request) -> int:
+    """Print or write what the flags ask for, and return the exit code.
+
+    Raises:
+        ConfigError: the values cannot be used, or the files cannot be written.
+    """
+    values = DEFAULTS if request.values is None else read(request.values)
+    if request.only_delays:
+        write(table(values))
+        return 0
+    if request.out is None:
+        write(one_file(values))
+    else:
+        _write_files(request.out, values)
+    complain(table(values).rstrip("\n"))
+    return 0
+
+
+def files(values: Values) -> dict[str, str]:
+    """Return the text of every rule file by its name."""
+    made = {template.name: rules(template, values) for template in templates()}
+    if values.watchdog:
+        made[f"{WATCHDOG.stem}.rules.yml"] = rules(WATCHDOG, values)
+    return made
+
+
+def one_file(values: Values) -> str:
+    """Return all groups as one rule file."""
+    parts = (text.replace("groups:\n", "", 1) for text in files(values).values())
+    return HEADER.format(version()) + "groups:\n" + "".join(parts)
+
+
+def intervals(values: Values) -> Intervals:
+    """Return the intervals in seconds."""
+    known = {
+        "scrape": values.scrape_interval,
+        "evaluation": values.interval,
+        "poll": values.poll_interval,
+    }
+    return Intervals(**{name: seconds(text) for name, text in known.items() if text})
+
+
+def table(values: Values) -> str:
+    """Return the longest time of each case, for people."""
+    of = intervals(values)
+    every = f"scrapes every {of.scrape:g} s, evaluations every {of.evaluation:g} s, polls every {of.poll:g} s"
+    rows = [
+        (in_time(longest), case.alert, case.fault)
+        for case, longest in delays(values.thresholds, of).items()
+        if not {case.alert, f"{case.alert}/{case.fault}"} & values.disabled
+    ]
+    lines = [f"{longest:>12}  {alert:<32}  {fault}".rstrip() for longest, alert, fault in rows]
+    return "\n".join([f"Longest time from a fault to its alert, with {every}:", *lines, ""])
+
+
+def _write_files(folder: Path, values: Values) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files(values).items():
+            (folder / name).write_text(HEADER.format(version()) + text, encoding="utf-8")
+        others = sorted(file.name for file in folder.glob("*.rules.yml") if file.name not in files(values))
+    except OSError as failure:
+        raise ConfigError(f"--out: {folder}: cannot write the rule files: {reason(failure)}") from None
+    if others:
+        complain(f"kafka-warden: {folder} has other rule files, too: {', '.join(others)}")

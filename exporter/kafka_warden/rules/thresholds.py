@@ -1,0 +1,78 @@
+"""The numbers of the rules (`thresholds.yml`), as they are at a scale of time."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Final
+
+import yaml
+
+DURATION: Final = "duration"
+SECONDS: Final = "seconds"
+UNITS: Final = (DURATION, SECONDS, "bytes", "ratio", "per second")
+"""`for` and ranges have a duration, a comparison has seconds. A scale changes these two."""
+
+_LENGTHS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0, "y": 31536000.0}
+_PART: Final = re.compile(r"(\d+)(ms|[smhdwy])")
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One number that was chosen.
+
+    Attributes:
+        name: What the templates call it, as `${name}`.
+        value: As written: 5m, 600, 0.8.
+        unit: One of `UNITS`.
+        reason: Why this value.
+    """
+
+    name: str
+    value: str
+    unit: str
+    reason: str
+
+    def at(self, scale: float, floor: float) -> str:
+        """The text that a rule has at this scale of time; see `at_scale`."""
+        if scale == 1 or self.unit not in {DURATION, SECONDS}:
+            return self.value
+        original = seconds(self.value) if self.unit == DURATION else float(self.value)
+        scaled = min(original, floor + original * scale)
+        return f"{round(scaled * 1000)}ms" if self.unit == DURATION else f"{scaled:g}"
+
+    def number(self, changed: Mapping[str, str]) -> float:
+        """The value, of a duration its seconds; `changed` has other values by name."""
+        value = changed.get(self.name, self.value)
+        return seconds(value) if self.unit == DURATION else float(value)
+
+    @property
+    def shown(self) -> str:
+        """The value with its unit, for people."""
+        return self.value + {SECONDS: " s", "bytes": " B", "per second": "/s"}.get(self.unit, "")
+
+
+@cache
+def thresholds() -> tuple[Threshold, ...]:
+    """Every threshold, in the order of the file."""
+    rows = yaml.safe_load(resources.files(__package__).joinpath("thresholds.yml").read_text(encoding="utf-8"))
+    return tuple(
+        Threshold(row["name"], str(row["value"]), row["unit"], " ".join(row["reason"].split())) for row in rows
+    )
+
+
+def at_scale(scale: float = 1.0, floor: float = 0.0) -> dict[str, str]:
+    """The text of every threshold.
+
+    Args:
+        scale: What durations, and thresholds in seconds, are multiplied by; above 0, at most 1.
+        floor: Seconds that are added to each, since scrapes and polls take their time. None becomes longer than at
+            scale 1, and their order stays.
+    """
+    return {threshold.name: threshold.at(scale, floor) for threshold in thresholds()}
+
+
+def seconds(duration: str) -> float:
+    """Seconds of a duration as Prometheus writes it, such as 1h30m."""
+    return sum(int(number) * _LENGTHS[unit] for number, unit in _PART.findall(duration))

@@ -1,0 +1,177 @@
+"""The rules that helm makes of the chart: `make full-deploy`."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from scripts.helm import CHART, NEWEST, OLDEST, HelmError, helm
+from scripts.manifests import DEPLOY
+from tests.deploy.operator_types import validate
+from tests.deploy.releases import JOB, NAME, documents
+from tests.support.serving import answering
+
+pytestmark = [pytest.mark.full_deploy, pytest.mark.timeout(900)]
+
+ONLY_RULES = ("--namespace=kafka", "--set=sidecar.enabled=false,rules.enabled=true")
+SET = "--set-json=rules.{}"
+GROUP = "monitoring.coreos.com/v1"
+LIST = f"/apis/{GROUP}/prometheusrules"
+
+
+def _cluster(rules: dict[str, Any]) -> dict[str, bytes]:
+    """What an API server of Kubernetes answers to helm, as far as it asks about PrometheusRules."""
+    version = {"groupVersion": GROUP, "version": "v1"}
+    kind = {"name": "prometheusrules", "singularName": "", "namespaced": True, "kind": "PrometheusRule", "verbs": []}
+    answers = {
+        "/version": {"major": "1", "minor": "34", "gitVersion": "v1.34.0"},
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/apis": {"kind": "APIGroupList", "groups": [{"name": "monitoring.coreos.com", "versions": [version]}]},
+        f"/apis/{GROUP}": {"kind": "APIResourceList", "groupVersion": GROUP, "resources": [kind]},
+        LIST: {"kind": "PrometheusRuleList", "apiVersion": GROUP, "items": [rules]},
+    }
+    return {path: json.dumps(answer).encode() for path, answer in answers.items()}
+
+
+def _installed(release: str, namespace: str = "kafka", job: str = NAME) -> dict[str, Any]:
+    owner = {"meta.helm.sh/release-name": release, "meta.helm.sh/release-namespace": namespace} if release else None
+    metadata = {"name": "r", "namespace": namespace, "labels": {JOB: job}, "annotations": owner}
+    return {"apiVersion": GROUP, "kind": "PrometheusRule", "metadata": metadata}
+
+
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+@pytest.mark.parametrize(
+    ("installed", "allowed"),
+    [
+        (_installed("a"), True),
+        (_installed("b", job="b"), True),
+        (_installed("b"), False),
+        (_installed("a", namespace="n"), False),
+        (_installed(""), False),
+    ],
+    ids=["its own", "other rules", "another release", "another namespace", "kubectl"],
+)
+def test_a_second_copy_of_the_rules_is_refused(installed: dict[str, Any], allowed: bool, version: str) -> None:
+    """In any namespace, unless `rules.once` is false: then the cluster is not asked."""
+
+    def template(*more: str) -> str:
+        server = ("--dry-run=server", f"--kube-apiserver={address}", "--kubeconfig=/dev/null")
+        always = (*ONLY_RULES, "--disable-openapi-validation", *server)
+        return helm("template", "a", CHART, *always, *more, version=version)
+
+    with answering(_cluster(installed), 200, **{"Content-Type": "application/json"}) as (address, requests):
+        assert "kind: PrometheusRule" in template("--set=rules.once=false")
+        assert LIST not in [path for path, _ in requests]
+        if allowed:
+            assert "kind: PrometheusRule" in template()
+        else:
+            with pytest.raises(HelmError, match="already in the PrometheusRule r of the namespace"):
+                template()
+        assert LIST in [path for path, _ in requests]
+
+
+RULES = """\
+groups:
+- name: kafka-warden-a
+  rules:
+  - record: log_dir:a:last
+    expr: last_over_time(a[${remembered}])
+  - alert: Filling
+    expr: a > ${disk_full} or b > ${disk_bytes}
+    for: ${disk_for}
+    labels: {severity: warning, exporter: kafka-warden}
+    annotations: {summary: 'More than ${disk_full} for ${disk_for} at {{ $labels.log_dir }}.'}
+  - alert: Filling
+    expr: a > 0.99
+    labels: {severity: critical}
+- name: kafka-warden-b
+  rules:
+  - alert: Down
+    expr: up == 0
+    labels: {severity: critical}
+"""
+THRESHOLDS = [
+    {"name": "remembered", "value": "6h", "unit": "duration"},
+    {"name": "disk_full", "value": 0.9, "unit": "ratio"},
+    {"name": "disk_bytes", "value": 1073741824, "unit": "bytes"},
+    {"name": "disk_for", "value": "10m", "unit": "duration"},
+]
+
+
+@pytest.fixture(scope="module")
+def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The chart with rules that do not change."""
+    made = tmp_path_factory.mktemp("chart") / "kafka-warden"
+    shutil.copytree(CHART, made, ignore=shutil.ignore_patterns("files"))
+    (made / "files").mkdir()
+    (made / "files" / "rules.yaml").write_text(RULES)
+    (made / "files" / "thresholds.yml").write_text(yaml.safe_dump(THRESHOLDS))
+    return made
+
+
+def _groups(chart: Path, *settings: str, version: str = NEWEST) -> list[dict[str, Any]]:
+    (document,) = documents(helm("template", "a", chart, *ONLY_RULES, *map(SET.format, settings), version=version))
+    validate(document)
+    return list(document["spec"]["groups"])
+
+
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_thresholds_are_filled_in(chart: Path, version: str) -> None:
+    """In expressions, durations and annotations, as Prometheus writes them; 0 is a number, too."""
+    plain, _ = _groups(chart, version=version)
+    assert [rule["expr"] for rule in plain["rules"]] == [
+        "last_over_time(a[6h])",
+        "a > 0.9 or b > 1073741824",
+        "a > 0.99",
+    ]
+    assert plain["rules"][1]["for"] == "10m"
+    assert plain["rules"][1]["annotations"] == {"summary": "More than 0.9 for 10m at {{ $labels.log_dir }}."}
+    mine, _ = _groups(chart, 'thresholds={"disk_full":0,"disk_bytes":2147483648,"disk_for":"1h30m"}', version=version)
+    assert mine["rules"][1]["expr"] == "a > 0 or b > 2147483648"
+    assert mine["rules"][1]["for"] == "1h30m"
+
+
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_alerts_are_changed(chart: Path, version: str) -> None:
+    """One alert or one severity of it is left out; severities, labels and intervals are the user's. Records stay."""
+    settings = ('severity={"Down":"info"}', 'alertLabels={"team":"kafka","exporter":"x"}', 'interval="30s"')
+    one, other = _groups(chart, 'disabled=["Filling/critical"]', *settings, version=version)
+    assert one["interval"] == other["interval"] == "30s"
+    assert [rule.get("labels") for rule in one["rules"]] == [
+        None,
+        {"severity": "warning", "exporter": "kafka-warden", "team": "kafka"},
+    ]
+    assert other["rules"][0]["labels"] == {"severity": "info", "exporter": "x", "team": "kafka"}
+    one, other = _groups(chart, 'disabled=["Filling","Down"]', version=version)
+    assert ([rule.get("record") for rule in one["rules"]], other["rules"]) == (["log_dir:a:last"], [])
+    assert "interval" not in one
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        (
+            'disabled=["Fillin"]',
+            "remove Fillin from `rules.disabled` and `rules.severity`: there is no such alert, only Filling, ",
+        ),
+        ('disabled=["Down/warning"]', "remove Down/warning from"),
+        ('severity={"Up":"info"}', "remove Up from"),
+        ('severity={"Filling":"info"}', "`rules.disabled` takes Filling/warning or Filling/critical"),
+        ('thresholds={"disk":1}', "remove disk from `rules.thresholds`"),
+        ('thresholds={"disk_full":"1h"}', "set `rules.thresholds.disk_full` to a number, such as 0.9"),
+        ('thresholds={"disk_for":60}', "set `rules.thresholds.disk_for` to a duration, such as 10m"),
+    ],
+)
+def test_changes_that_have_no_effect_are_refused(chart: Path, setting: str, sentence: str) -> None:
+    """An alert or a threshold that does not exist, and a number in place of a duration."""
+    with pytest.raises(HelmError) as refused:
+        _groups(chart, setting)
+    assert sentence in str(refused.value)
+
+
+def test_rules_without_changes_are_those_of_the_manifest() -> None:
+    """Nothing is lost or left open on the way through helm."""
+    assert _groups(CHART) == yaml.safe_load((DEPLOY / "prometheusrule.yaml").read_text())["spec"]["groups"]

@@ -1,0 +1,158 @@
+"""The longest time from a fault to its alert."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kafka_warden.rules.delays import CASES, Case, Intervals, delays, worst_cases
+from kafka_warden.rules.render import TEMPLATES, alerts, rules, templates
+from kafka_warden.rules.thresholds import thresholds
+from tests.alerts.scenarios.changes import broker_down, cluster_down, mutations, stopped, stuck, throttle_problem
+from tests.alerts.scenarios.scenario import firing, silent
+from tests.support.exporter_pages import Exporter
+from tests.support.over_time import MINUTE, after, age
+from tests.support.promtool import block, failures, write
+
+DEFAULTS = Intervals()
+ALERTS = [alert for template in templates() for alert in alerts(rules(template))]
+START = 31 * MINUTE + 1
+"""Just after a poll, a scrape and an evaluation; windows of half an hour are full."""
+
+
+def of(alert: str, fault: str = "", intervals: Intervals = DEFAULTS, **changed: str) -> float:
+    """The longest time of one case."""
+    (found,) = [time for case, time in delays(changed, intervals).items() if (case.alert, case.fault) == (alert, fault)]
+    return found
+
+
+def test_every_alert_has_its_cases() -> None:
+    """Each alert of the rules, with each `for` that it has; and no other alert."""
+    values = {threshold.name: threshold.value for threshold in thresholds()}
+    assert {(case.alert, values[case.wait]) for case in CASES} == {(alert["alert"], alert["for"]) for alert in ALERTS}
+    assert worst_cases({}, DEFAULTS).keys() == {alert["alert"] for alert in ALERTS}
+    assert len({(case.alert, case.fault) for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.alert} {case.fault}")
+def test_what_adds_up_is_in_the_rule(case: Case) -> None:
+    """The alert waits for `wait`, and what passes before is a threshold of its file."""
+    template = next(each for each in templates() if f"- alert: {case.alert}\n" in each.read_text())
+    text = template.read_text() + (template.parent / "macros.jinja").read_text()
+    # The state of sidecars is in a file that all others read.
+    text += (template.parent / "state.rules.yml").read_text()
+    words = " ".join((*case.adds, *(case.rarely or ()), case.wait))
+    assert all(name in text for name in words.replace("(1 -", "").replace(")", "").replace("*", "").split())
+
+
+@pytest.mark.parametrize(
+    ("intervals", "expected"),
+    [
+        # poll, its deadline, two scrapes, evaluation, `for` of 15 s up to the next evaluation
+        (DEFAULTS, 10 + 5 + 2 * 15 + 15 + 15),
+        (Intervals(60, 60, 10), 10 + 5 + 2 * 60 + 60 + 60),
+        (Intervals(15, 15, 4), 4 + 2 + 2 * 15 + 15 + 15),
+        (Intervals(15, 10, 10), 10 + 5 + 2 * 15 + 10 + 20),
+    ],
+)
+def test_two_samples_have_to_agree(intervals: Intervals, expected: float) -> None:
+    """An outage needs two scrapes."""
+    assert of("KafkaClusterUnreachable", "", intervals) == expected
+
+
+def test_look_backs_and_records_add_up() -> None:
+    """A broker that was shut down in order: a record in the group of the state, then a look-back, then `for`."""
+    assert of("KafkaBrokerUnreachable", "shut down in order", broker_restart="2m", broker_for="20s") == (
+        10 + 5 + 15 + 2 * 15 + 120 + 30
+    )
+
+
+def test_rare_polls_find_a_dead_broker_fenced() -> None:
+    """Then nothing shows that it died, and the alert waits for a restart."""
+    rare = Intervals(30, 30, 30)
+    assert of("KafkaBrokerUnreachable", "killed or hangs", rare) == 30 + 5 + 30 + 2 * 30 + 180 + 60
+    assert of("KafkaBrokerUnreachable", "killed or hangs", rare, seldom="31") == 30 + 5 + 30 + 2 * 30 + 60
+
+
+def test_ages_are_those_of_polls() -> None:
+    """The sidecar measures an age from poll to poll, and decides after three polls at least."""
+    blocked = ("KafkaThrottleTooLow", "blocked")
+    rest = 60 + 5 + 15 + 15 + 15
+    assert of(*blocked, throttle_blocked_age="300") == rest + 300
+    assert of(*blocked, throttle_blocked_age="301") == rest + 310
+    assert of(*blocked, throttle_blocked_age="1") == rest + 20
+
+
+def test_shares_are_multiplied() -> None:
+    """A share of a window is a part of its time, and what a share leaves is the rest."""
+    assert of("KafkaControllerMutationThrottled", "refused without a pause") == (
+        10 + 5 + 15 + 15 + 0.25 * 1800 + 30 + 60
+    )
+    assert of("KafkaThrottleLeftBehind", "after moves without a pause", throttle_batches_share="0.75") == (
+        60 + 5 + 15 + 2 * 15 - 50 + 900 + 30 + 15
+    )
+
+
+def test_a_sidecar_that_ends_needs_no_poll() -> None:
+    """Its last sample counts for `answered`."""
+    assert of("KafkaWardenDown", "does not answer") == 2 * 15 + math.ceil(200 / 15) * 15 + 660
+
+
+FAULTS: dict[str, tuple[tuple[str, str], Callable[[Exporter], None]]] = {
+    "killed": (("KafkaBrokerUnreachable", "killed or hangs"), lambda it: broker_down(it, 2, START)),
+    "ordered": (("KafkaBrokerUnreachable", "shut down in order"), lambda it: broker_down(it, 2, START, ordered=True)),
+    "cluster": (("KafkaClusterUnreachable", ""), lambda it: cluster_down(it, START)),
+    "offline": (("KafkaPartitionOffline", ""), lambda it: it.set("offline_partitions", after(START, 4))),
+    "min ISR": (
+        ("KafkaPartitionUnderMinIsr", ""),
+        lambda it: it.set("known_under_min_isr_partitions", after(START, 4)),
+    ),
+    "replicas": (
+        ("KafkaReplicasOutOfSync", ""),
+        lambda it: it.set("broker_out_of_sync_replicas", after(START, 4), broker=2, state="slow"),
+    ),
+    "stuck": (
+        ("KafkaReassignmentStuck", "other causes"),
+        lambda it: stuck(it, after(START + 30, 1, None), "no_progress", START),
+    ),
+    "blocked": (("KafkaThrottleTooLow", "blocked"), lambda it: throttle_problem(it, "blocked", age(START))),
+    "mutations": (
+        ("KafkaControllerMutationThrottled", "refused without a pause"),
+        lambda it: mutations(it, after(START, -1, 55)),
+    ),
+    "silent": (("KafkaWardenDown", "does not answer"), lambda _: None),
+    "old": (
+        ("KafkaWardenDown", "has old data"),
+        lambda it: it.set("snapshot_timestamp_seconds", stopped(START)),
+    ),
+}
+"""Fault to its case, and to what changes."""
+
+
+@pytest.mark.parametrize(
+    "intervals",
+    [Intervals(60, 60, 10), pytest.param(DEFAULTS, marks=pytest.mark.full_alerts)],
+    ids=lambda each: f"{each.scrape:g}",
+)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_alerts_fire_within_it(fault: str, intervals: Intervals, tmp_path: Path) -> None:
+    """Promtool evaluates all groups at once; the alert fires in the longest time, and not in the first third."""
+    case, change = FAULTS[fault]
+    longest, step = of(*case, intervals), int(intervals.scrape)
+    dead = [(START, math.inf)] if fault == "silent" else []
+    exporter = Exporter((START + longest) / MINUTE + 1, step=step, poll=intervals.poll, outages=dead)
+    change(exporter)
+    checks = [
+        firing(case[0], at=(START + longest) / MINUTE),
+        silent(case[0], until=(START + longest / 3) / MINUTE),
+    ]
+    files = [
+        tmp_path / each.name
+        for each in templates()
+        if each.name == "state.rules.yml" or f"- alert: {case[0]}\n" in each.read_text()
+    ]
+    for file in files:
+        file.write_text(rules(TEMPLATES / file.name))
+    test = block(fault, step, exporter.series(), checks)
+    assert failures(write(tmp_path / "fault.test.yml", [test], int(intervals.evaluation), files)) == ""
