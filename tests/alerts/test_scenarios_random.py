@@ -3,6 +3,8 @@
 Each case is a cluster of its own. All cases of one interval are one test of promtool.
 """
 
+import itertools
+import math
 import random
 import re
 from collections import defaultdict
@@ -29,6 +31,8 @@ START: Final = 40 * MINUTE
 """Of what happens: later than most windows of the rules are long."""
 DECIDED: Final = 35.0
 """Seconds after the start of an exporter in which it has not all of its verdicts."""
+BRIDGED: Final = 200.0
+"""For how many seconds alerts do without a scrape."""
 OWN: Final = "KafkaWardenRestarting"
 """It may fire where many scrapes fail, or an exporter restarts on and on."""
 LENGTH: Final = 150.0
@@ -81,17 +85,23 @@ class Case:
         return exporter
 
     def deadline(self) -> float:
-        """The time until which the alert has fired: a scrape without data, also of a new process, adds its interval."""
-        usual = self._usual()
-        first = last = self.start + FAULTS[self.name].worst_case(POLL, self.step, self.evaluation)
-        while True:
-            scrapes = range(int(self.start // self.step) * self.step, int(last) + 1, self.step)
-            missed = sum(
-                not usual.answers(t) or any(start <= t < start + DECIDED for _, start in usual.outages) for t in scrapes
-            )
-            if last >= first + missed * self.step:
-                return last
-            last = first + missed * self.step
+        """The time until which the alert has fired.
+
+        A scrape without data, also of a new process, adds its interval, and the time begins again after `BRIDGED`
+        seconds without a scrape.
+        """
+        usual, start = self._usual(), self.start
+        worst = FAULTS[self.name].worst_case(POLL, self.step, self.evaluation)
+        scrapes = range(int(start // self.step + 1) * self.step, int(LENGTH * MINUTE), self.step)
+        starting = [(begin, begin + DECIDED) for _, begin in usual.outages]
+        good = [t for t in scrapes if usual.answers(t) and not any(begin <= t < end for begin, end in starting)]
+        needed = math.ceil(worst / self.step)
+        for before, scrape in itertools.pairwise([start, *good]):
+            if scrape - before > BRIDGED:
+                start = scrape
+            if sum(start <= t <= scrape for t in good) >= needed:
+                return scrape + worst - (needed - 1) * self.step
+        return LENGTH * MINUTE
 
     def checks(self) -> Iterator[Check]:
         """What must hold."""
