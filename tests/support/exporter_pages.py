@@ -56,8 +56,8 @@ class Exporter:
         target: tuple[float, float] = (-math.inf, math.inf),
         labels: Mapping[str, str] | None = None,
     ) -> None:
-        self.step, self.brokers, self._minutes, self._poll = step, brokers, minutes, poll
-        self._outages, self._lost, self._target = tuple(outages), lost, target
+        self.step, self.brokers, self.minutes, self._poll = step, brokers, minutes, poll
+        self.outages, self._lost, self._target = tuple(outages), lost, target
         self._labels = {"cluster": cluster or "", "job": "kafka-warden", "instance": instance, **(labels or {})}
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Function] = {(_START, ()): self._started}
         self._serve_cluster()
@@ -118,11 +118,11 @@ class Exporter:
         """Return whether the scrape at this time succeeds; None without a target."""
         if not self._target[0] <= time <= self._target[1]:
             return None
-        return not self._lost(time) and not any(stop <= time < start for stop, start in self._outages)
+        return not self._lost(time) and not any(stop <= time < start for stop, start in self.outages)
 
     def series(self) -> list[Series]:
         """Return the names and values of all series, `up` included, one value for each scrape."""
-        times = [number * float(self.step) for number in range(int(self._minutes * MINUTE / self.step) + 1)]
+        times = [number * float(self.step) for number in range(int(self.minutes * MINUTE / self.step) + 1)]
         scrapes = [(time, self.answers(time)) for time in times]
         stored: list[Series] = [
             (selector("up", self._labels), [None if up is None else float(up) for _, up in scrapes])
@@ -133,7 +133,7 @@ class Exporter:
         return stored
 
     def _started(self, time: float) -> float:
-        return max((start for _, start in self._outages if start <= time), default=-HOUR)
+        return max((start for _, start in self.outages if start <= time), default=-HOUR)
 
     def _served(self, name: str, function: Function, time: float) -> float | None:
         if name in _WITHOUT_POLL:
@@ -142,8 +142,8 @@ class Exporter:
         withdrawn = name in _OF_SNAPSHOT and self._series["snapshot_timestamp_seconds", ()](polled) is None
         if withdrawn or time < started + (_DECIDED if name in _VERDICTS else _FIRST_POLL):
             return None
-        value = function(polled)
-        return value - (function(started) or 0.0) if name in _COUNTERS and value is not None else value
+        before = function(started) if started > 0 and name in _COUNTERS else None
+        return None if (value := function(polled)) is None else value - (before or 0.0)
 
 
 def _key(name: str, labels: Mapping[str, object]) -> tuple[str, tuple[tuple[str, str], ...]]:

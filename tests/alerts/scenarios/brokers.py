@@ -48,6 +48,15 @@ def maintenance_of_single_copies() -> Story:
     return Story([exporter], [silent(severity="critical", until=60)])
 
 
+@scenario("S16e")
+def outage_in_maintenance() -> Story:
+    """Nine brokers restart with short pauses, and a disk fails meanwhile: a page on offline partitions in 10 min."""
+    exporter = Exporter(60, brokers=range(1, 10))
+    rolling_restart(exporter, 10 * MINUTE, down=200, catch_up=30, pause=30)
+    exporter.set("offline_partitions", after(20 * MINUTE, 50))
+    return Story([exporter], [silent(until=20), fires("KafkaPartitionOffline", until=30, severity="critical")])
+
+
 @scenario("S16d")
 def slow_catch_up() -> Story:
     """Three brokers restart one after the other, and each catches up for 11 min, with a lag that shrinks: no alert."""

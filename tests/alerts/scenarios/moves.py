@@ -19,10 +19,9 @@ def deadline_that_moves() -> Story:
 
 @scenario("S12b")
 def long_move_on_plan() -> Story:
-    """A move that is planned for 10 h is on its plan all the time: no alert."""
+    """A move needs 10 h from the start, with a deadline of 4 h for others, and stays on its plan: no alert."""
     exporter = Exporter(12 * 60, step=60)
     start, end = 10 * MINUTE, 10 * MINUTE + 10 * HOUR
-    exporter.set("reassignment_deadline_seconds", 11 * HOUR)
     moving(
         exporter,
         value=during(start, end, 200),
@@ -94,6 +93,18 @@ def throttles_left_behind() -> Story:
     return Story([exporter], checks)
 
 
+@scenario("S23b")
+def throttle_of_a_long_move() -> Story:
+    """A move of 3 h ends, and its throttle stays: an alert within an hour."""
+    exporter = Exporter(300, step=30)
+    end = 190 * MINUTE
+    value, left = during(600, end, 5), during(600, end, ramp(600, end, STILL, 0))
+    moving(exporter, value=value, remaining=left, eta=during(600, end, lambda t: end - t, None))
+    throttle_problem(exporter, "left_behind", after(end + 90, lambda t: t - end, None))
+    checks = [silent(until=190), fires("KafkaThrottleLeftBehind", until=250), firing("KafkaThrottleLeftBehind", at=300)]
+    return Story([exporter], checks, evaluation=30)
+
+
 @scenario("S41")
 def stuck_between_directories() -> Story:
     """A move between log directories copies nothing for 3 h: an alert within an hour; one that advances is none."""
@@ -137,7 +148,7 @@ def throttles_differ() -> Story:
     return Story([exporter], [*checks, silent(severity="warning|critical", until=90)])
 
 
-@scenario("S72", core=True)
+@scenario("S72")
 def normal_move() -> Story:
     """A move of an hour under a throttle, with a burst in which it advances slowly: no alert, then or later."""
     exporter = Exporter(120)

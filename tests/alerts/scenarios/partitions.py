@@ -66,7 +66,7 @@ def throttled_behind_another_throttle() -> Story:
     return Story([exporter], checks)
 
 
-@scenario("S40", core=True)
+@scenario("S40")
 def unclean_elections() -> Story:
     """12 unclean leader elections lose data: a page within 3 min."""
     exporter = Exporter(60)
@@ -77,28 +77,56 @@ def unclean_elections() -> Story:
 
 @scenario("S40b")
 def old_unclean_elections() -> Story:
-    """The new controller counted 7 unclean elections last year, and its beans come and go: no alert."""
-    exporter = Exporter(90)
-    exporter.set("unclean_leader_elections_total", during(0, 30 * MINUTE, 3, None), node=1)
-    count = after(30 * MINUTE, during(50 * MINUTE, 60 * MINUTE, None, 7), None)
-    exporter.set("unclean_leader_elections_total", count, node=2)
-    exporter.set("controller_info", during(0, 30 * MINUTE, 1, None), node=1)
-    exporter.set("controller_info", after(30 * MINUTE, 1, None), node=2)
-    return Story([exporter], [silent(until=90)])
+    """The controller was node 2 with 7 unclean elections of last year, then node 1, and is node 2 again: no alert."""
+    exporter = Exporter(150, step=30)
+    first, unread = during(20 * MINUTE, 80 * MINUTE, 1, None), during(100 * MINUTE, 110 * MINUTE, None, 7)
+    second = during(20 * MINUTE, 80 * MINUTE, None, 1)
+    exporter.set("controller_info", first, node=1)
+    exporter.set("controller_info", second, node=2)
+    exporter.set("unclean_leader_elections_total", during(20 * MINUTE, 80 * MINUTE, 3, None), node=1)
+    exporter.set("unclean_leader_elections_total", during(20 * MINUTE, 80 * MINUTE, None, unread), node=2)
+    return Story([exporter], [silent(until=150)], evaluation=30)
+
+
+@scenario("S40c")
+def unclean_elections_of_a_new_controller() -> Story:
+    """A broker dies with the controller, and the first count of the next controller is 5: a page within 3 min."""
+    exporter = Exporter(120, step=30)
+    exporter.set("unclean_leader_elections_total", during(0, 90 * MINUTE, 0, None), node=1)
+    exporter.set("unclean_leader_elections_total", after(90 * MINUTE, 5, None), node=2)
+    exporter.set("controller_info", during(0, 90 * MINUTE, 1, None), node=1)
+    exporter.set("controller_info", after(90 * MINUTE, 1, None), node=2)
+    broker_down(exporter, 3, 89 * MINUTE)
+    unclean = "KafkaUncleanLeaderElection"
+    return Story([exporter], [silent(unclean, until=90), fires(unclean, until=93)], evaluation=30)
 
 
 @scenario("S43")
 def at_min_isr_for_hours() -> Story:
-    """A broker is down for 10 h, and 3,000 partitions are one failure from refused writes: a warning, then a page."""
+    """A broker is down for 10 h, and 3,000 partitions are one failure from refused writes: a warning, a page later."""
     exporter = Exporter(600, step=60)
     broker_down(exporter, 3, 10 * MINUTE, replicas=3000)
     exporter.set("at_min_isr_partitions", after(10 * MINUTE, 3000))
     checks = [
-        firing("KafkaPartitionAtMinIsr", at=90, severity="warning"),
+        firing("KafkaPartitionAtMinIsr|KafkaBrokerUnreachable", at=90, severity="warning"),
         silent(severity="critical", until=60),
         firing("KafkaPartitionAtMinIsr", at=590, severity="critical"),
     ]
     return Story([exporter], checks, evaluation=60)
+
+
+@scenario("S43c")
+def at_min_isr_without_a_dead_broker() -> Story:
+    """Partitions are at min ISR, and a broker that hosts nothing has been off for longer: a warning within 45 min."""
+    exporter = Exporter(180, brokers=(1, 2, 3, 4))
+    broker_down(exporter, 4, 10 * MINUTE, ordered=True, replicas=0)
+    exporter.set("broker_replicas", 0, broker=4)
+    exporter.set("at_min_isr_partitions", after(90 * MINUTE, 12))
+    checks = [
+        silent(until=90, severity="warning|critical"),
+        fires("KafkaPartitionAtMinIsr", until=135, severity="warning"),
+    ]
+    return Story([exporter], checks)
 
 
 @scenario("S43b")
@@ -117,6 +145,15 @@ def held_without_an_exporter() -> Story:
     exporter.set("known_under_min_isr_partitions", during(10 * MINUTE, 2 * HOUR, 20))
     checks = [*steady("KafkaPartitionUnderMinIsr", 15, 240), over("KafkaPartitionUnderMinIsr", at=247)]
     return Story([exporter], checks, evaluation=60)
+
+
+@scenario("S45c")
+def fault_while_the_exporter_is_down() -> Story:
+    """Partitions go offline while the exporter is down for 8 min: a page within 150 s after its return."""
+    exporter = Exporter(60, outages=[(10 * MINUTE, 18 * MINUTE)])
+    exporter.set("offline_partitions", after(12 * MINUTE, 20))
+    checks = [silent("KafkaPartition.+", until=18), *steady("KafkaPartitionOffline", 20.5, 60)]
+    return Story([exporter], checks)
 
 
 @scenario("S45b", core=True)

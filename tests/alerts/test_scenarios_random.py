@@ -1,0 +1,165 @@
+"""Every alert fires in time and no harmless work fires one, while scrapes are lost at random and exporters restart.
+
+Each case is a cluster of its own. All cases of one interval are one test of promtool.
+"""
+
+import itertools
+import math
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.alerts.scenarios.faults import FAULTS, HARMLESS
+from tests.alerts.scenarios.scenario import fires, silent
+from tests.support.exporter_pages import Exporter
+from tests.support.over_time import MINUTE
+from tests.support.promtool import Check, Series, block, failures, write
+from tests.support.rules import alerting_rules
+
+POLL: Final = 10.0
+INTERVALS: Final = ((15, 15), (30, 30), (60, 60), (60, 15))
+"""Of scrapes and of evaluations, in seconds."""
+LOST: Final = (0.02, 0.1, 0.2)
+"""Shares of scrapes that fail."""
+START: Final = 40 * MINUTE
+"""Of what happens: later than most windows of the rules are long."""
+DECIDED: Final = 35.0
+"""Seconds after the start of an exporter in which it has not all of its verdicts."""
+BRIDGED: Final = 200.0
+"""For how many seconds alerts do without a scrape."""
+OWN: Final = "KafkaWardenRestarting"
+"""It may fire where many scrapes fail, or an exporter restarts on and on."""
+LENGTH: Final = 150.0
+"""Of a test, in minutes."""
+QUIET: Final = 90.0
+"""Until when harmless work must be silent, in minutes: its longest ends after an hour."""
+TIMEOUT: Final = 900.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """What happens in one cluster.
+
+    Attributes:
+        seed: The label of the cluster has it, too.
+        name: Of a fault, or of harmless work.
+        step: Scrape interval in seconds.
+        evaluation: Seconds between two evaluations of the rules.
+        lost: Share of scrapes that fail.
+        restarts: The exporter restarts every 5 min.
+        start: Of what happens, in seconds.
+    """
+
+    seed: int
+    name: str
+    step: int
+    evaluation: int
+    lost: float
+    restarts: bool
+    start: float
+
+    @property
+    def cluster(self) -> str:
+        """The label of the cluster."""
+        return f"c{self.seed}"
+
+    def _usual(self) -> Exporter:
+        """The exporter of the cluster, to which nothing happens."""
+        rng = random.Random(self.seed)
+        failed = {n * self.step for n in range(int(LENGTH * MINUTE) // self.step) if rng.random() < self.lost}
+        first = rng.uniform(0, 5 * MINUTE)
+        restarts = [(first + n * 300, first + n * 300 + rng.uniform(5, 25)) for n in range(40 * self.restarts)]
+        return Exporter(LENGTH, step=self.step, cluster=self.cluster, outages=restarts, lost=lambda t: t in failed)
+
+    def exporter(self) -> Exporter:
+        """The exporter of the cluster."""
+        exporter = self._usual()
+        change = FAULTS[self.name].change if self.name in FAULTS else HARMLESS[self.name]
+        change(exporter, self.start)
+        return exporter
+
+    def deadline(self) -> float:
+        """The time until which the alert has fired.
+
+        A scrape without data, also of a new process, adds its interval, and the time begins again after `BRIDGED`
+        seconds without a scrape.
+        """
+        usual, start = self._usual(), self.start
+        worst = FAULTS[self.name].worst_case(POLL, self.step, self.evaluation)
+        scrapes = range(int(start // self.step + 1) * self.step, int(LENGTH * MINUTE), self.step)
+        starting = [(begin, begin + DECIDED) for _, begin in usual.outages]
+        good = [t for t in scrapes if usual.answers(t) and not any(begin <= t < end for begin, end in starting)]
+        needed = math.ceil(worst / self.step)
+        for before, scrape in itertools.pairwise([start, *good]):
+            if scrape - before > BRIDGED:
+                start = scrape
+            if sum(start <= t <= scrape for t in good) >= needed:
+                return scrape + worst - (needed - 1) * self.step
+        return LENGTH * MINUTE
+
+    def checks(self) -> Iterator[Check]:
+        """What must hold."""
+        tolerated = OWN if self.restarts or self.lost > LOST[0] else ""
+        if self.name in HARMLESS:
+            yield silent(until=QUIET, besides=tolerated, cluster=self.cluster)
+            return
+        fault, start = FAULTS[self.name], self.start / MINUTE
+        labels = {"cluster": self.cluster, **dict(fault.labels)}
+        yield silent(fault.alert, since=0.0, until=start, besides=tolerated, **labels)
+        yield fires(fault.alert, since=start, until=self.deadline() / MINUTE, **labels)
+
+
+def case(seed: int) -> Case:
+    """Make the case of a seed; faults and harmless work come in turn."""
+    rng = random.Random(seed)
+    names = [*FAULTS, *HARMLESS]
+    step, evaluation = rng.choice(INTERVALS)
+    restarts = rng.random() < 1 / 3
+    return Case(
+        seed, names[seed % len(names)], step, evaluation, rng.choice(LOST), restarts, START + rng.uniform(0, 60)
+    )
+
+
+def written(cases: Sequence[Case], folder: Path) -> list[Path]:
+    """Write one test for each interval, and one file for each evaluation interval."""
+    groups: dict[int, dict[int, list[Case]]] = defaultdict(lambda: defaultdict(list))
+    for each in cases:
+        groups[each.evaluation][each.step].append(each)
+    files = []
+    for evaluation, steps in groups.items():
+        blocks = []
+        for step, members in steps.items():
+            series: list[Series] = [one for each in members for one in each.exporter().series()]
+            checks = [check for each in members for check in each.checks()]
+            blocks.append(block(f"scrapes every {step} s", step, series, checks))
+        files.append(write(folder / f"{evaluation}.test.yml", blocks, evaluation))
+    return files
+
+
+def test_every_alert_has_a_fault() -> None:
+    """Each alert is in the table of faults, except one that two exporters cause together."""
+    assert {fault.alert for fault in FAULTS.values()} | {"KafkaWardenClusterLabelAmbiguous"} == {
+        rule["alert"] for rule in alerting_rules()
+    }
+
+
+SHARD: Final = [pytest.mark.full_alerts, pytest.mark.timeout(TIMEOUT + 60)]
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    [range(4), *(pytest.param(range(n, n + 50), marks=SHARD) for n in range(4, 204, 50))],
+    ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}",
+)
+def test_alerts_fire_in_time_and_work_is_silent(seeds: range, tmp_path: Path) -> None:
+    """A fault fires within its worst case and the share of the scrapes that were lost; other work is silent."""
+    cases = [case(seed) for seed in seeds]
+    printed = failures(*written(cases, tmp_path), timeout=TIMEOUT)
+    failed = {int(seed) for seed in re.findall(r'cluster=~\\?"c(\d+)', printed)}
+    assert not printed, "\n".join([printed, *(str(each) for each in cases if each.seed in failed)])
