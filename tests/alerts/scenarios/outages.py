@@ -21,11 +21,11 @@ def outages_of_a_minute() -> Story:
     """
     exporter = Exporter(60)
     for name in ("known_under_min_isr_partitions", "offline_partitions"):
-        long = during(25 * MINUTE, 45 * MINUTE, 3)
+        long = during(30 * MINUTE, 50 * MINUTE, 3)
         exporter.set(name, during(600, 675, 3, during(1200, 1275, 3, long)))
-    checks = [silent(until=26.4)]
+    checks = [silent(until=31.4)]
     for alert in (OFFLINE, UNDER):
-        checks += [*steady(alert, 27, 49.75), over(alert, at=51)]
+        checks += [*steady(alert, 32, 54.75), over(alert, at=56)]
     return Story([exporter], checks)
 
 

@@ -153,12 +153,12 @@ def second_death() -> Story:
 
 @scenario("BR10b")
 def stopped_broker_of_a_page() -> Story:
-    """A broker with topics without copies is shut down in order for good: a page after 6.5 min, which explains it."""
+    """A broker with topics without copies is shut down in order for good: a page after 6 min, which explains it."""
     exporter = Exporter(25)
     broker_down(exporter, 2, 5 * MINUTE, ordered=True)
     exporter.set("offline_partitions", after(5 * MINUTE, 4))
     checks = [
-        silent("KafkaPartitionOffline", until=11.25),
+        silent("KafkaPartitionOffline", until=11.1),
         *steady("KafkaPartitionOffline", 12.25, 25),
         *steady(BROKER, 11.75, 25, broker="2", explained="yes"),
     ]
