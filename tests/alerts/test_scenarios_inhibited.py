@@ -24,7 +24,7 @@ UNREACHABLE: Final[Labels] = {
 CLUSTER: Final[Labels] = {"alertname": "KafkaClusterUnreachable", "severity": "critical"}
 
 INHIBITED: Final[dict[str, tuple[Labels, Labels]]] = {
-    "a stuck move explains the throttle of its broker": (STUCK, TOO_LOW),
+    "a stuck move explains the throttle of its broker": (STUCK, TOO_LOW | {"explained": "yes"}),
     "a page explains the warning of the same directory": (
         FILLING | {"severity": "critical"},
         FILLING | {"severity": "warning"},
