@@ -21,7 +21,7 @@ def no_end_for_a_while() -> Story:
 
 @scenario("LA02", core=True)
 def first_estimates() -> Story:
-    """The first estimate is above the deadline: that is the plan. One above six deadlines is late, by the shorter of two."""
+    """A first estimate above the deadline: it is the plan. One above six deadlines is late, by the shorter of two."""
     plan, late, second = (Exporter(40, brokers=(1,), cluster=cluster) for cluster in ("plan", "late", "late"))
     second = Exporter(40, brokers=(1,), cluster="late", instance="b:10073")
     for exporter, hours, deadline in ((plan, 5, 4), (late, 30, 6), (second, 29, 4)):
