@@ -91,7 +91,6 @@ def jmx_port_dead(stage: Stage) -> Iterator[set[Fired]]:
 def brokers_full(stage: Stage) -> Iterator[set[Fired]]:
     """One broker above its limit, one close to it and one far below."""
     admin = stage.cluster.admin
-    wait_for(lambda: admin.describe("__remote_log_metadata"), what="the brokers have made their own topic")
     assignment = [[1]] * 20 + [[2]] * 10
     admin.create_topic("many", assignment=dict(enumerate(assignment)))
     hosted = Counter(broker for states in _states(stage) for broker in states)
@@ -123,6 +122,6 @@ def budget_too_small(stage: Stage) -> Iterator[set[Fired]]:
 def _states(stage: Stage) -> Iterator[tuple[int, ...]]:
     """The replicas of every partition that a limit counts."""
     admin = stage.cluster.admin
-    for topic in ("__remote_log_metadata", *admin.topics()):
+    for topic in admin.topics():
         for state in admin.describe(topic).values():
             yield state.replicas
