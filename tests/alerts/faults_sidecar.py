@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from sandbox import Cluster, ClusterSettings, wait_for
+from sandbox import Cluster, ClusterSettings
 from sandbox.ports import LOOPBACK, Ports
 from tests.alerts.fault import fault
 from tests.alerts.stage import CLUSTER, Fired, Stage, Watcher, fired
