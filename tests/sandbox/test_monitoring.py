@@ -35,10 +35,11 @@ def test_an_alert_reaches_alertmanager_and_resolves(page: Page, tmp_path: Path) 
         assert alert.labels == {
             "alertname": "KafkaReassignmentStuck",
             "severity": "warning",
+            "exporter": "kafka-warden",
             "cluster": "sandbox",
             "broker": "2",
         }
-        assert "throttle_below_inbound" in alert.annotations["description"]
+        assert "throttle" in alert.annotations["description"]
         assert [known.state for known in prometheus.alerts()] == ["firing"]
         page.stuck = False
         wait_for(lambda: not alertmanager.alerts(), 60, "the alert resolves", interval=0.5)

@@ -36,6 +36,7 @@ _BY_NAME: Final = {
     "controller_mutation_tokens": Rank.ALERTS,
     "controller_mutations_per_second": Rank.ALERTS,
     "leader_candidate": Rank.TOPICS,
+    "log_dir_move_eta_seconds": Rank.ALERTS,
     "partition_bytes_in_per_second": Rank.RATES,
     "partition_under_replicated_seconds": Rank.PROBLEMS,
     "reassignment_never_ends": Rank.ALERTS,

@@ -82,8 +82,8 @@ RULES: Final = (
     Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 10 * MINUTE, "reassignments_known"),
     # The threshold is for brokers without a stuck replica.
     Rule("KafkaReplicasOutOfSync", 300.0, "s", 5 * MINUTE, 2 * MINUTE, detects=_BEHIND, shows_after=_DROPPED),
-    Rule("KafkaPartitionUnderMinIsr", None, "", 1.5 * MINUTE, 5 * MINUTE),
-    Rule("KafkaPartitionOffline", None, "", 1.5 * MINUTE, 5 * MINUTE),
+    Rule("KafkaPartitionUnderMinIsr", None, "", 1.25 * MINUTE, 5 * MINUTE),
+    Rule("KafkaPartitionOffline", None, "", 1.25 * MINUTE, 5 * MINUTE),
     Rule("KafkaPartitionLimit", 0.8, "ratio", 30 * MINUTE, 15 * MINUTE),
     *(Rule(name, None, "", 15.0, 5 * MINUTE, "throttles_known") for name in THROTTLE_AGES),
     Rule("KafkaControllerMutationThrottled", 0.25, "ratio", MINUTE, 10 * MINUTE, "mutations_known"),
