@@ -49,7 +49,7 @@ KEEP_VARIABLE = "DEMO_KEEP"
 CLUSTER = "demo"
 """Value of the target label `cluster`."""
 ALERT = "KafkaReassignmentStuck"
-CAUSE = "throttle_below_inbound"
+CAUSE = "more than the throttle lets through"
 COMPANIONS = {
     "KafkaReassignmentWillMissItsTime",
     "KafkaThrottleTooLow",

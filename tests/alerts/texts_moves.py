@@ -229,7 +229,7 @@ def _others() -> Reading:
     )
     texts = [
         text(20, INCONSISTENT, "prod: the throttles of a move do not match", *inconsistent, severity="info"),
-        text(20, LEFT, *left, broker="3", side="leader", problem="left_behind"),
+        text(20, LEFT, *left, broker="3", side="leader"),
         text(
             35,
             LEFT,
@@ -239,7 +239,6 @@ def _others() -> Reading:
             "No sidecar has current data: these are the last known values.",
             broker="3",
             side="leader",
-            problem="left_behind",
         ),
     ]
     return Reading("throttles that do not match, or are left behind", [exporter], texts)
