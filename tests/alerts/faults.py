@@ -85,27 +85,20 @@ FAULTS: Final = (
 
 UNRECORDED: Final = {
     "broker-fenced",
-    "broker-killed",
     "broker-limit",
     "broker-wiped",
     "cluster-limit",
     "isr-flaps",
     "jmx-refused",
-    "login-refused",
     "metadata-stale",
     "remote-fails",
-    "second-refused",
     "series-budget",
-    "unclean-election",
     "uneven",
 }
 """Faults that no run has recorded since their alerts were merged or added."""
 UNSEEN: Final = {
     "KafkaIsrFlapping",
-    "KafkaPartitionAtMinIsr",
     "KafkaPartitionLimit",
-    "KafkaUncleanLeaderElection",
-    "KafkaWardenAccessRefused",
 }
 """Alerts of theirs alone."""
 

@@ -73,4 +73,5 @@ def _lose_half(stage: Stage, topic: str) -> Lost:
     aside = lost.rename(lost.with_name("aside"))
     offline = f'kafka_warden_log_dir_online{{broker="{VICTIM}"}} == 0'
     wait_for(lambda: stage.value(offline) is not None, 60, "the broker has given the directory up")
-    return Lost(lost, aside, {fired("KafkaLogDirOffline", broker=VICTIM, log_dir=lost)})
+    alerts = {fired("KafkaLogDirOffline", broker=VICTIM, log_dir=lost), fired("KafkaPartitionAtMinIsr")}
+    return Lost(lost, aside, alerts)
