@@ -73,7 +73,7 @@ def second_outage() -> Story:
 
 @scenario("OU05", core=True)
 def one_failure_from_an_outage() -> Story:
-    """Partitions are at min ISR for 50 min: a warning after 30 min, which ends after 10 min.
+    """Partitions are at min ISR for 50 min: a warning after 30 min, which ends a minute after them.
 
     While they move, or a broker with replicas is down, there is none: that has an alert. One without replicas explains
     nothing.
@@ -91,9 +91,9 @@ def one_failure_from_an_outage() -> Story:
         silent(AT, until=39.75),
         silent(AT, cluster="moving", until=80),
         silent(AT, cluster="restart", until=53.75),
-        *steady(AT, 55, 69.5, cluster="restart"),
-        *steady(AT, 41, 69.5, count=2, cluster="quiet|emptied", severity="warning"),
-        over(AT, at=71.5),
+        *steady(AT, 55, 60.5, cluster="restart"),
+        *steady(AT, 41, 60.5, count=2, cluster="quiet|emptied", severity="warning"),
+        over(AT, at=62.5),
         silent(until=80, severity="critical"),
     ]
     return Story(exporters, checks, evaluation=30)
@@ -110,9 +110,9 @@ def one_failure_from_an_outage_for_hours() -> Story:
     moving(exporter, after(2 * HOUR, 5))
     checks = [
         silent(severity="critical", until=249),
-        *steady(AT, 252, 348, severity="critical"),
-        *steady(AT, 42, 348, severity="warning"),
-        over(AT, at=352),
+        *steady(AT, 252, 340, severity="critical"),
+        *steady(AT, 42, 340, severity="warning"),
+        over(AT, at=344),
     ]
     return Story([exporter], checks, evaluation=60)
 
