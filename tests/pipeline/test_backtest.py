@@ -113,7 +113,7 @@ def test_every_rule_has_a_row(example: dict[str, list[Any]]) -> None:
     """Whether it fired or not."""
     assert {row["rule"] for row in example["rules"]} == BY_NAME.keys()
     assert {row["cluster_id"] for row in example["rules"]} == {"cluster"}
-    assert rule(example, "KafkaPartitionOffline", None, 90.0)["true_alarms"] is None, "no kind of fault is its own"
+    assert rule(example, "KafkaPartitionOffline", None, 75.0)["true_alarms"] is None, "no kind of fault is its own"
 
 
 def dead(tenth: int) -> Snapshot:
