@@ -7,7 +7,7 @@ from grafana.kit import looks
 from grafana.kit.links import cell_of_runbook
 from grafana.kit.queries import EACH_CLUSTER, series
 from grafana.kit.tables import Value
-from kafka_warden.rules.thresholds import DURATION, seconds, thresholds
+from kafka_warden.rules.thresholds import numbers
 
 SEVERITIES: Final = ("info", "warning", "critical")
 SEVERITY: Final = looks.named(("none", "text"), ("info", "blue"), ("warning", "orange"), ("critical", "red"))
@@ -32,9 +32,7 @@ def threshold(*names: str) -> float:
     Raises:
         KeyError: No rule has such a threshold.
     """
-    chosen = {each.name: each for each in thresholds()}
-    found = (chosen[name] for name in names)
-    return sum(seconds(each.value) if each.unit == DURATION else float(each.value) for each in found)
+    return sum(numbers()[name] for name in names)
 
 
 LIMIT_USED: Final[looks.Steps] = ((threshold("limit_near"), "orange"), (1, "red"))

@@ -39,7 +39,7 @@ def test_an_alert_reaches_alertmanager_and_resolves(page: Page, tmp_path: Path) 
             "cluster": "sandbox",
             "broker": "2",
         }
-        assert "throttle" in alert.annotations["description"]
+        assert "Producers write more than the throttle lets through." in alert.annotations["description"]
         assert [known.state for known in prometheus.alerts()] == ["firing"]
         page.stuck = False
         wait_for(lambda: not alertmanager.alerts(), 60, "the alert resolves", interval=0.5)

@@ -88,11 +88,12 @@ def table(values: Values) -> str:
 
 
 def _write_files(folder: Path, values: Values) -> None:
+    made = files(values)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files(values).items():
+        for name, text in made.items():
             (folder / name).write_text(HEADER.format(version()) + text, encoding="utf-8")
-        others = sorted(file.name for file in folder.glob("*.rules.yml") if file.name not in files(values))
+        others = sorted(file.name for file in folder.glob("*.rules.yml") if file.name not in made)
     except OSError as failure:
         raise ConfigError(f"--out: {folder}: cannot write the rule files: {reason(failure)}") from None
     if others:

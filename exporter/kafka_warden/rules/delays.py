@@ -13,7 +13,7 @@ from typing import Final
 
 from kafka_warden.formulas import stuck, throttle_problems
 from kafka_warden.formulas.law import DEFAULT_WINDOW, FLAT_SLOPE_SECONDS
-from kafka_warden.rules.thresholds import DURATION, thresholds
+from kafka_warden.rules.thresholds import DURATION, numbers, thresholds
 
 DEADLINE: Final = 5.0
 """Seconds: `poll.deadline`, unless half the poll interval is less."""
@@ -165,9 +165,9 @@ CASES: Final = (
 
 def delays(changed: Mapping[str, str], intervals: Intervals) -> dict[Case, float]:
     """Return the longest time of each case in seconds. `changed`: thresholds with other values, as in the file."""
-    numbers = {threshold.name: threshold.number(changed) for threshold in thresholds()}
+    known = numbers(changed)
     ages = {threshold.name for threshold in thresholds() if threshold.unit != DURATION}
-    return {case: _seconds(case, numbers, ages, intervals) for case in CASES}
+    return {case: _seconds(case, known, ages, intervals) for case in CASES}
 
 
 def worst_cases(changed: Mapping[str, str], intervals: Intervals) -> dict[str, float]:
@@ -178,25 +178,25 @@ def worst_cases(changed: Mapping[str, str], intervals: Intervals) -> dict[str, f
     return found
 
 
-def _seconds(case: Case, numbers: Mapping[str, float], ages: set[str], intervals: Intervals) -> float:
-    adds = case.adds if case.rarely is None or intervals.poll < numbers["seldom"] else case.rarely
-    age = sum(_value(each, numbers) for each in adds if each in ages)
+def _seconds(case: Case, known: Mapping[str, float], ages: set[str], intervals: Intervals) -> float:
+    adds = case.adds if case.rarely is None or intervals.poll < known["seldom"] else case.rarely
+    age = sum(_value(each, known) for each in adds if each in ages)
     total = 0.0
     if case.polled:
         decides = max(case.polls * intervals.poll, case.least + age)
         total += max(intervals.poll, case.every) + _rounded(decides, intervals.poll)
         total += min(DEADLINE, intervals.poll / 2) + case.samples * intervals.scrape
     total += (1 + case.records) * intervals.evaluation
-    waits = [*(_value(each, numbers) for each in adds if each not in ages), numbers[case.wait]]
+    waits = [*(_value(each, known) for each in adds if each not in ages), known[case.wait]]
     return total + sum(_rounded(each, intervals.evaluation) for each in waits)
 
 
-def _value(product: str, numbers: Mapping[str, float]) -> float:
+def _value(product: str, known: Mapping[str, float]) -> float:
     """The value of a threshold, or of a product, whose second factor may be what a share leaves of 1."""
     first, _, second = product.partition(" * ")
     rest = second.removeprefix("(1 - ").removesuffix(")")
-    share = 1.0 if not second else numbers[second] if rest == second else 1 - numbers[rest]
-    return numbers[first] * share
+    share = 1.0 if not second else known[second] if rest == second else 1 - known[rest]
+    return known[first] * share
 
 
 def _rounded(seconds: float, interval: float) -> float:

@@ -42,16 +42,6 @@ class Threshold:
         scaled = min(original, floor + original * scale)
         return f"{round(scaled * 1000)}ms" if self.unit == DURATION else f"{scaled:g}"
 
-    def number(self, changed: Mapping[str, str]) -> float:
-        """The value, of a duration its seconds; `changed` has other values by name."""
-        value = changed.get(self.name, self.value)
-        return seconds(value) if self.unit == DURATION else float(value)
-
-    @property
-    def shown(self) -> str:
-        """The value with its unit, for people."""
-        return self.value + {SECONDS: " s", "bytes": " B", "per second": "/s"}.get(self.unit, "")
-
 
 @cache
 def thresholds() -> tuple[Threshold, ...]:
@@ -60,6 +50,12 @@ def thresholds() -> tuple[Threshold, ...]:
     return tuple(
         Threshold(row["name"], str(row["value"]), row["unit"], " ".join(row["reason"].split())) for row in rows
     )
+
+
+def numbers(changed: Mapping[str, str] | None = None) -> dict[str, float]:
+    """The number of every threshold, of a duration its seconds; `changed` has other values by name."""
+    values = {each.name: (each.unit, (changed or {}).get(each.name, each.value)) for each in thresholds()}
+    return {name: seconds(value) if unit == DURATION else float(value) for name, (unit, value) in values.items()}
 
 
 def at_scale(scale: float = 1.0, floor: float = 0.0) -> dict[str, str]:

@@ -14,7 +14,7 @@ from kafka_warden.config.values import choice, text
 from kafka_warden.errors import ConfigError
 from kafka_warden.rules.links import Links
 from kafka_warden.rules.render import CLUSTER, Values, labels, severities
-from kafka_warden.rules.thresholds import DURATION, Threshold, seconds, thresholds
+from kafka_warden.rules.thresholds import DURATION, Threshold, numbers, seconds, thresholds
 from kafka_warden.settings.strict import boolean, did_you_mean
 from kafka_warden.settings.strict_yaml import read_yaml
 
@@ -187,11 +187,11 @@ KEYS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
 
 def _check_related(changed: Mapping[str, str]) -> None:
     """Check the thresholds that depend on each other."""
-    numbers = {threshold.name: threshold.number(changed) for threshold in thresholds()}
+    known = numbers(changed)
     for name, parts in SUMS.items():
-        if numbers[name] != (total := sum(numbers[part] for part in parts)):
+        if known[name] != (total := sum(known[part] for part in parts)):
             raise ValueError(f"thresholds.{name}: expected {total:g}, the seconds of {' and '.join(parts)}")
     for names in RISING:
         for lower, higher in pairwise(names):
-            if numbers[lower] >= numbers[higher]:
+            if known[lower] >= known[higher]:
                 raise ValueError(f"thresholds.{lower}: expected less than {higher}")
