@@ -124,14 +124,14 @@ def offline(lines: Iterable[str]) -> int:
 def test_replicas_of_a_dead_broker_keep_state_and_cause(*, moving: bool) -> None:
     """Each of 10,000 replicas has its state, each stuck move its cause; families by broker stay.
 
-    So do ages, as far as there is room. What alerts read and is left out is counted: whether each move ever ends.
+    So do ages, as far as there is room. Nothing that alerts read is left out.
     """
     lines, families = page(dead_broker(moving=moving))
     assert offline(lines) == DEAD_REPLICAS
     assert families["kafka_warden_reassignment_stuck"] == (DEAD_REPLICAS if moving else 0)
     ages = [families[f"kafka_warden_{name}_seconds"] for name in ("partition_under_replicated", "replica_out_of_sync")]
     assert ages == ([0, 0] if moving else [LONGEST, DEFAULT - DEAD_REPLICAS - LONGEST])
-    assert value(lines, "kafka_warden_dropped_verdicts") == (DEAD_REPLICAS if moving else 0)
+    assert value(lines, "kafka_warden_dropped_verdicts") == 0
     assert families["kafka_warden_broker_replicas"] == 3
     assert families["kafka_warden_partition_bytes_in_per_second"] == 0
     assert families.total() <= DEFAULT + BROKER_SERIES + FIXED_SERIES

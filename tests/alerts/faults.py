@@ -15,7 +15,7 @@ from tests.alerts import faults_tiered as tiered
 from tests.alerts import faults_worst_day as worst_day
 from tests.alerts import matrix
 from tests.alerts.fault import Round, Timed
-from tests.alerts.stage import FAST
+from tests.alerts.stage import FAST, OFTEN
 from tests.support.rules import alerting_rules
 
 QUIET_ROUNDS: Final = (
@@ -58,9 +58,11 @@ DISK_ROUNDS: Final = (
 )
 """Those on `disks.TWO_DIRECTORIES`."""
 WORST_DAY: Final = (
-    Timed(worst_day.brokers_dead, "KafkaClusterUnreachable", within=90, watched=180),
-    Timed(worst_day.quorum_lost, "KafkaNoActiveController", within=90, watched=120),
-    Timed(worst_day.hangs, "KafkaBrokerUnreachable", within=worst_day.WITHIN, watched=150),
+    Timed(worst_day.brokers_dead, "KafkaClusterUnreachable", within=60, watched=180, pace=OFTEN),
+    Timed(worst_day.quorum_lost, "KafkaNoActiveController", within=60, watched=120, pace=OFTEN),
+    Timed(worst_day.hangs, "KafkaBrokerUnreachable", within=90, watched=150, pace=OFTEN),
+    Timed(worst_day.outrun, "KafkaReassignmentStuck", within=120, watched=150, pace=OFTEN),
+    Timed(worst_day.burst, "", within=0, watched=420, pace=OFTEN),
     Timed(worst_day.dead, "KafkaBrokerUnreachable", within=worst_day.WITHIN, watched=840),
     Timed(worst_day.catching_up, "", within=0, watched=720),
     Timed(worst_day.slow_rolling_restart, "", within=0, watched=60),
@@ -77,6 +79,7 @@ HARMLESS: Final = (
     quiet.log_dir_move,
     worst_day.slow_rolling_restart,
     worst_day.failover,
+    worst_day.burst,
 )
 FAULTS: Final = (
     *(fault for each in (*QUIET_ROUNDS, *ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults),
@@ -91,6 +94,8 @@ UNRECORDED: Final = {
     "isr-flaps",
     "jmx-refused",
     "metadata-stale",
+    "move-burst",
+    "move-outrun",
     "remote-fails",
     "series-budget",
     "uneven",

@@ -11,6 +11,7 @@ from sandbox import Cluster, ClusterSettings, wait_for
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
 from tests.support.small_disks import small_log_dir
+from tests.support.topics import fill
 from tests.support.tracing import stopped_thread
 
 QUORUM: Final = ClusterSettings(
@@ -30,6 +31,9 @@ BACKLOG: Final = 10_000
 VICTIM: Final = 2
 WITHIN: Final = 150.0
 """Seconds until the alert on a broker."""
+BURST: Final = 120.0
+"""Seconds."""
+MEGABYTE: Final = 1_000_000
 DOWN: Final = 50.0
 """Seconds that each broker is down in a rolling restart."""
 DISK, LEFT = 400.0, 20.0
@@ -157,6 +161,39 @@ def log_dir_filling(stage: Stage) -> Iterator[set[Fired]]:
         yield {fired("KafkaLogDirFilling", broker=VICTIM, log_dir=directory)}
         leave(None)
     _whole(stage.cluster)
+
+
+@fault("move-outrun", "A move begins under a throttle far below what is produced")
+def outrun(stage: Stage) -> Iterator[set[Fired]]:
+    """An inbound rate of 2 MB/s, and a limit of 0.5 MB/s."""
+    cluster = stage.cluster
+    fill(cluster, "outrun", [1], 30 * MEGABYTE)
+    with cluster.load.background("outrun", 2 * MEGABYTE, record_size=10_000):
+        cluster.admin.reassign({("outrun", 0): [VICTIM]}, throttle=MEGABYTE // 2)
+        stage.caused()
+        yield {fired("KafkaReassignmentStuck", broker=VICTIM)}
+    _cancel(cluster, "outrun")
+
+
+@fault("move-burst", "Producers write far more than the throttle of a move for two minutes")
+def burst(stage: Stage) -> Iterator[set[Fired]]:
+    """It has advanced before, and makes up for the burst in minutes."""
+    cluster = stage.cluster
+    fill(cluster, "burst", [1], 300 * MEGABYTE)
+    cluster.admin.reassign({("burst", 0): [VICTIM]}, throttle=MEGABYTE)
+    left = f'kafka_warden_reassignment_bytes_remaining{{topic="burst"}} < {240 * MEGABYTE}'
+    wait_for(lambda: stage.value(left), 180, "the move advances")
+    stage.caused()
+    with cluster.load.background("burst", 3 * MEGABYTE, record_size=10_000):
+        time.sleep(BURST)
+    yield set()
+    _cancel(cluster, "burst")
+
+
+def _cancel(cluster: Cluster, topic: str) -> None:
+    cluster.admin.cancel()
+    cluster.admin.clear_throttle([topic])
+    cluster.admin.delete_topic(topic)
 
 
 def _whole(cluster: Cluster) -> None:

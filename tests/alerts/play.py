@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from tests.alerts import matrix, panels, shown
 from tests.alerts.fault import Fault, Round, Timed
 from tests.alerts.faults import FAULTS, render
-from tests.alerts.stage import REAL, Fired, Stage
+from tests.alerts.stage import FAST, Fired, Stage
 from tests.support.dashboards import Key, targets
 
 WRITING = os.environ.get("ALERT_MATRIX") == "write"
@@ -69,7 +69,7 @@ def play_timed(stage: Stage, timed: Timed) -> None:
     print(f"{timed.fault.name}: undone after {time.time() - began:.0f} s")
     assert stage.notified() <= expected, f"notified, and must not: {sorted(stage.notified() - expected)}"
     counted[matrix.NOTIFICATIONS] = stage.notifications_of(expected)
-    if timed.pace is not REAL:
+    if timed.pace is FAST:
         counted.pop(matrix.SECONDS, None)
     _compare(timed.fault, _signs(expected, held), counted)
 

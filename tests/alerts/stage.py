@@ -57,6 +57,8 @@ FAST: Final = Pace(
 """30 s are 20 s, which a restart of the sidecar needs on a busy machine; half an hour is 40 s, two hours are 100 s."""
 REAL: Final = Pace(1.0, 0.0, 15.0, NETWORK)
 """The rules as they are, polls every 10 s."""
+OFTEN: Final = replace(REAL, scrape=5.0)
+"""The same with more scrapes."""
 
 
 @dataclass(frozen=True, order=True)

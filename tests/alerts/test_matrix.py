@@ -40,6 +40,6 @@ def test_every_alert_has_fired() -> None:
 
 def test_nothing_fires_where_nothing_is_wrong() -> None:
     """What is harmless brought no alert and no notification, and every other fault brought an alert."""
-    harmless = {fault.name for fault in HARMLESS}
+    harmless = {fault.name for fault in HARMLESS} - UNRECORDED
     assert {name for name, alerts in matrix.read().items() if not alerts} == harmless
     assert not any(matrix.read_counts()[name][matrix.NOTIFICATIONS] for name in harmless)

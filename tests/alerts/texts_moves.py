@@ -174,7 +174,7 @@ def _too_low() -> Reading:
             f"{raised} {to} 1 --add-config leader.replication.throttled.rate=4200000.",
             broker="1",
             side="leader",
-            explained="yes",
+            explained="no",
         ),
         text(
             15,
@@ -184,7 +184,7 @@ def _too_low() -> Reading:
             f"{raised} {to} 2 --add-config follower.replication.throttled.rate=4200000.",
             broker="2",
             side="follower",
-            explained="yes",
+            explained="no",
         ),
         text(
             15,
@@ -204,7 +204,7 @@ def _too_low() -> Reading:
             f"Raise it: {to} 4 --add-config replica.alter.log.dirs.io.max.bytes.per.second=RATE.",
             broker="4",
             side="log_dirs",
-            explained="yes",
+            explained="no",
         ),
     ]
     return Reading("throttles that are too low", [exporter], texts)

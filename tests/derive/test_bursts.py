@@ -15,6 +15,7 @@ BURSTS = [0.0, *[2.0 * MB if number % 4 == 0 else 0.0 for number in range(1, 20)
 """0.5 MB/s in the mean, for 10 of 40 s; the first one has come when the mean is known."""
 
 PROBLEM_POLLS = 3
+TOO_LOW = "throttle_below_inbound"
 
 
 def judged(
@@ -71,6 +72,21 @@ def test_a_steady_loss_is_shown_once_it_has_settled() -> None:
     assert [each.moves[0].never_ends for each in derived] == [None, None] + [True] * 4
     assert [each.moves[0].eta for each in derived] == [None, None] + [math.inf] * 4
     assert (2, "follower", "below_inbound") in found(derived[3])
+
+
+def test_a_throttle_that_a_burst_exceeds_is_no_cause_at_once() -> None:
+    """A move that has advanced under it is stuck after 180 s; one that never did, after the stall of 30 s.
+
+    After a burst of two minutes it needs four more to be as near to its end as before, and is not stuck meanwhile.
+    """
+
+    def stuck(produced: Sequence[float]) -> list[str]:
+        return [str(each.moves[0].stuck or "") for each in judged(produced, 1 * MB, 1 * MB)]
+
+    risen, shown = 8, 7 + 18
+    assert stuck([0.2 * MB] * risen + [2 * MB] * 20) == [""] * shown + [TOO_LOW] * (28 - shown)
+    assert stuck([0.2 * MB] * risen + [3 * MB] * 12 + [0.0] * 30) == [""] * (risen + 12 + 30)
+    assert stuck([2 * MB] * 6) == [""] * 3 + [TOO_LOW] * 3
 
 
 def test_a_sidecar_that_starts_in_a_burst_waits() -> None:

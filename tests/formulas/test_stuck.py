@@ -18,6 +18,7 @@ from kafka_warden.formulas.stuck import (
     holding,
     is_settled,
     is_stuck,
+    may_be_burst,
     single_stall_limit,
     stall_limit,
 )
@@ -117,19 +118,33 @@ def test_cause(facts: Facts, expected: Cause) -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "seconds", "never_ends", "expected"),
+    ("cause", "seconds", "expected"),
     [
-        (Cause.NO_PROGRESS, 149.0, False, False),
-        (Cause.NO_PROGRESS, 150.0, False, True),
-        (Cause.NO_PROGRESS, 0.0, True, True),
-        (Cause.TARGET_DOWN, 149.0, False, False),
-        (Cause.LOG_DIR_FULL, 0.0, False, True),
-        (Cause.NO_LEADER, 0.0, False, True),
+        (Cause.NO_PROGRESS, 239.0, False),
+        (Cause.NO_PROGRESS, 240.0, True),
+        (Cause.TARGET_DOWN, 239.0, False),
+        (Cause.LOG_DIR_FULL, 0.0, True),
+        (Cause.NO_LEADER, 0.0, True),
     ],
 )
-def test_has_lasted(cause: Cause, seconds: float, never_ends: bool, expected: bool) -> None:
+def test_has_lasted(cause: Cause, seconds: float, expected: bool) -> None:
     """Others wait as their rule does; those of another alert have nothing to wait for."""
-    assert has_lasted(cause, seconds, never_ends=never_ends) is expected
+    assert has_lasted(cause, seconds) is expected
+
+
+@pytest.mark.parametrize(
+    ("cause", "seconds", "advanced_at", "expected"),
+    [
+        (Cause.THROTTLE_BELOW_INBOUND, 179.0, 123.0, True),
+        (Cause.THROTTLE_BELOW_INBOUND, 180.0, 123.0, False),
+        (Cause.THROTTLE_BELOW_INBOUND, 179.0, 122.0, False),
+        (Cause.THROTTLE_BLOCKED, 179.0, 123.0, False),
+        (Cause.NO_PROGRESS, 179.0, 123.0, False),
+    ],
+)
+def test_may_be_burst(cause: Cause, seconds: float, advanced_at: float, expected: bool) -> None:
+    """The throttle is of 100 s, and settles within 22 s: a move that advanced later may go on once a burst ends."""
+    assert may_be_burst(cause, seconds, advanced_at, changed_at=100.0, settled_after=22.0) is expected
 
 
 def test_every_cause_has_a_row() -> None:

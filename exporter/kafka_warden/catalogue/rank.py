@@ -39,7 +39,6 @@ _BY_NAME: Final = {
     "log_dir_move_eta_seconds": Rank.ALERTS,
     "partition_bytes_in_per_second": Rank.RATES,
     "partition_under_replicated_seconds": Rank.PROBLEMS,
-    "reassignment_never_ends": Rank.ALERTS,
     "reassignment_stuck": Rank.VERDICTS,
     "replica_state": Rank.VERDICTS,
     "replication_throttle_problem_seconds": Rank.PROBLEMS,

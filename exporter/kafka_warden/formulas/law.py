@@ -114,7 +114,7 @@ def verdict(
     if headroom is not None and headroom <= 0:
         return Verdict.NEVER
     if headroom is None or bytes_in is None:
-        return _by_slope(slope, slope_seconds)
+        return by_slope(slope, slope_seconds)
     return _by_law(headroom, burst, bytes_in, slope, slope_seconds, window)
 
 
@@ -132,7 +132,7 @@ def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DE
 def _by_law(
     headroom: float, burst: float, bytes_in: float, slope: float | None, slope_seconds: float, window: Window
 ) -> Verdict:
-    measured = _by_slope(slope, slope_seconds)
+    measured = by_slope(slope, slope_seconds)
     if headroom == float("inf"):
         return measured
     if burst <= 0:
@@ -148,7 +148,8 @@ def _by_law(
     return Verdict.NEVER if gained < CERTAIN_LOSS * copied else Verdict.DOES_NOT_CONVERGE
 
 
-def _by_slope(slope: float | None, slope_seconds: float) -> Verdict:
+def by_slope(slope: float | None, slope_seconds: float) -> Verdict:
+    """Whether a flow ends, by what was measured alone; unknown before 36 s."""
     if slope is None or slope_seconds < FLAT_SLOPE_SECONDS:
         return Verdict.UNKNOWN
     return Verdict.NEVER if slope <= 0 else Verdict.CONVERGES

@@ -49,11 +49,21 @@ EXPLAINED: Final = frozenset({Cause.LEADER_UNRESPONSIVE, Cause.NO_LEADER})
 """Causes that another alert reports: KafkaReassignmentStuck leaves such moves out."""
 
 LASTING: Final = frozenset(
-    {Cause.THROTTLE_BLOCKED, Cause.THROTTLE_BELOW_INBOUND, Cause.LOG_DIR_FULL, Cause.TARGET_DISK_TOO_SMALL}
+    {
+        Cause.THROTTLE_BLOCKED,
+        Cause.THROTTLE_BELOW_INBOUND,
+        Cause.LOG_DIR_FULL,
+        Cause.LOG_DIR_OFFLINE,
+        Cause.TARGET_DISK_TOO_SMALL,
+    }
 )
 """Causes that do not end by themselves: KafkaReassignmentStuck does not wait for such moves to last."""
 
-STUCK_WAIT: Final = 150.0
+BURST: Final = 180.0
+"""Seconds for which producers may write more than the throttle lets through: a burst of two minutes, and until the mean
+inbound rate shows its end."""
+
+STUCK_WAIT: Final = 240.0
 """Seconds for which a move with another cause has to be stuck before the alert counts it, `stuck_wait` of
 rules/thresholds.yml."""
 
@@ -113,15 +123,23 @@ def single_stall_limit(
 
 
 def is_stuck(
-    pair: Stall | None, single: Stall | None, pair_limit: float, single_limit: float | None, settled: bool = True
+    pair: Stall | None,
+    single: Stall | None,
+    pair_limit: float,
+    single_limit: float | None,
+    *,
+    settled: bool = True,
+    gains: bool = False,
 ) -> bool:
     """Whether a replica is stuck: its pair of brokers is, or it alone is. Unknown (None) is not stuck.
 
     `settled` is false for 12 s and a poll after a change of limit, list, leader or ISR: a lowered limit stops all.
+    `gains`: the pair copies more than comes in, as measured. It makes up for a burst: none of its replicas is stuck.
     """
-    if not settled:
+    stalled = _past(pair, pair_limit)
+    if not settled or (stalled and gains):
         return False
-    return _past(pair, pair_limit) or (single_limit is not None and _past(single, single_limit))
+    return stalled or (single_limit is not None and _past(single, single_limit))
 
 
 def _past(stall: Stall | None, limit: float) -> bool:
@@ -133,12 +151,21 @@ def is_settled(since_change: float, poll_interval: float, window: Window = DEFAU
     return since_change >= window.settling + poll_interval
 
 
-def has_lasted(cause: Cause, seconds: float, *, never_ends: bool) -> bool:
+def may_be_burst(cause: Cause, seconds: float, advanced_at: float, changed_at: float, settled_after: float) -> bool:
+    """Return whether a move that made no progress for so long may only wait for the end of a burst.
+
+    It did advance under the present limits, which no producer exceeded then. A throttle under which it never did is too
+    low. Monotonic seconds: of the last new minimum, and of the last change. `settled_after`: as in `is_settled`.
+    """
+    return cause is Cause.THROTTLE_BELOW_INBOUND and seconds < BURST and advanced_at > changed_at + settled_after
+
+
+def has_lasted(cause: Cause, seconds: float) -> bool:
     """Return whether the alert counts a move that is stuck for so long, apart from the `for` of the alert.
 
     Prometheus knows that of each move with series of its own. Moves without are counted here.
     """
-    return never_ends or cause in LASTING | EXPLAINED or seconds >= STUCK_WAIT
+    return cause in LASTING | EXPLAINED or seconds >= STUCK_WAIT
 
 
 def cause(facts: MoveFacts) -> Cause:

@@ -96,6 +96,7 @@ CASES: Final = (
     Case("KafkaLogDirFilling", "begins to fill up, full soon", "filling_for", ("disk_recent",), every=SELDOM_ASKED),
     Case("KafkaPartitionLimit", "", "limit_for"),
     Case(_MOVE, "cannot go on by itself", "stuck_for", polls=stuck.POLLS, least=_STALL),
+    Case(_MOVE, "producers write more than before", "stuck_for", least=stuck.BURST),
     Case(_MOVE, "other causes", "stuck_for", ("stuck_wait",), records=1, polls=stuck.POLLS, least=_STALL),
     Case("KafkaReassignmentWillMissItsTime", "the ETA is too late", "miss_for"),
     Case("KafkaReplicasOutOfSync", "stuck", "out_of_sync_for", polls=2, least=DEFAULT_WINDOW.seconds, records=1),

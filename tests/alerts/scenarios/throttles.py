@@ -103,8 +103,11 @@ def configuration_unknown() -> Story:
 
 @scenario("TH07")
 def explained_by_a_stuck_move() -> Story:
-    """Throttles are too low while moves are stuck: these explain them, except a throttle that holds an old replica."""
-    exporter = Exporter(20)
+    """Throttles are too low while moves are stuck by them: these explain them, except one that holds an old replica."""
+    exporter, other = Exporter(20), Exporter(20, cluster="other")
+    moving(other, eta=None)
+    stuck(other, after(60, 1, None), "fetcher_failed", since=60)
+    throttle_problem(other, "blocked", age(60), broker=1)
     moving(exporter, eta=None)
     stuck(exporter, after(60, 1, None), "throttle_blocked", since=60)
     exporter.set("log_dir_move_eta_seconds", after(60, math.inf, None), topic="orders", partition=1, broker=3)
@@ -114,12 +117,14 @@ def explained_by_a_stuck_move() -> Story:
     throttle_problem(exporter, "below_inbound", age(60), broker=2)
     throttle_problem(exporter, "holds_original", age(60), broker=2)
     checks = [
-        firing("KafkaReassignmentStuck", at=15, count=2, broker="2|3"),
-        firing(LOW, at=15, count=3, explained="yes"),
-        firing(LOW, at=15, count=4),
-        firing(LOW, at=15, count=1, explained="no", broker="2", side="leader"),
+        firing("KafkaReassignmentStuck", at=15, count=2, cluster="prod", broker="2|3"),
+        firing(LOW, at=15, count=3, cluster="prod", explained="yes"),
+        firing(LOW, at=15, count=4, cluster="prod"),
+        firing(LOW, at=15, count=1, cluster="prod", explained="no", broker="2", side="leader"),
+        firing("KafkaReassignmentStuck", at=15, count=1, cluster="other"),
+        firing(LOW, at=15, count=1, cluster="other", explained="no"),
     ]
-    return Story([exporter], checks)
+    return Story([exporter, other], checks)
 
 
 @scenario("TH08")

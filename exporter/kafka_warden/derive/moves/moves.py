@@ -226,7 +226,7 @@ def _waiting(indexed: IndexedSnapshot, inputs: StuckInputs, flow: FlowKey, row: 
         never_ends=never,
         stalled=stalled.seconds if stalled is not None else None,
         stuck=None if stuck is None else stuck.cause,
-        lasting=stuck is not None and since is not None and has_lasted(stuck.cause, since, never_ends=never is True),
+        lasting=stuck is not None and since is not None and has_lasted(stuck.cause, since),
     )
 
 

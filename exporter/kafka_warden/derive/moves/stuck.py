@@ -47,10 +47,12 @@ class StuckInputs:
 
     def settled(self, key: FlowKey) -> bool:
         """Return whether the last change of limit, list, leader or ISR is long enough ago to believe a slope."""
-        flow = self.flows.get(key)
-        window = flow.window if flow is not None else law.DEFAULT_WINDOW
         since = self.indexed.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
-        return stuck.is_settled(since, self.parameters.poll_interval, window)
+        return stuck.is_settled(since, self.parameters.poll_interval, self.window(key))
+
+    def window(self, key: FlowKey) -> law.Window:
+        """Return the quota window of the flow, the default one while it is unknown."""
+        return self.flows[key].window if key in self.flows else law.DEFAULT_WINDOW
 
     def verdict(self, key: FlowKey) -> law.Verdict:
         """Return whether the flow converges."""
@@ -138,7 +140,9 @@ def evaluate_stuck(inputs: StuckInputs, memory: StuckMemory) -> StuckMemory:
             # A replica in sync only waits for the others of its partition.
             done = inputs.indexed.snapshot.replicas.in_isr[row] and waiting[row]
             if not done and _stands_still(inputs, key, row, stalled, len(rows)):
-                found[move] = _kept(memory.shown.get(move), stuck.cause(of_replica), of_flow.verdict)
+                cause = _kept(memory.shown.get(move), stuck.cause(of_replica), of_flow.verdict)
+                if not _may_be_burst(inputs, key, row, flows[key].minimum, cause):
+                    found[move] = cause
             elif fact is not None and polls >= AGREEING_POLLS:
                 found[move] = fact
     clock = inputs.indexed.snapshot.clock
@@ -186,12 +190,21 @@ def _kept(before: Stuck | None, cause: stuck.Cause, verdict: law.Verdict) -> stu
 
 def _stands_still(inputs: StuckInputs, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:
     flow = inputs.flows.get(key)
-    window = flow.window if flow is not None else law.DEFAULT_WINDOW
-    limit = stuck.stall_limit(inputs.parameters.poll_interval, window)
+    limit = stuck.stall_limit(inputs.parameters.poll_interval, inputs.window(key))
     fetch = inputs.indexed.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
     headroom = flow.headroom if flow is not None else None
+    gains = law.by_slope(*(inputs.measured[key].recent or (None, 0.0))) is law.Verdict.CONVERGES
     alone = stuck.single_stall_limit(limit, moving, float(fetch), headroom, inputs.gross(key))
-    return stuck.is_stuck(together, inputs.stalls[row], limit, alone, settled=inputs.settled(key))
+    return stuck.is_stuck(together, inputs.stalls[row], limit, alone, settled=inputs.settled(key), gains=gains)
+
+
+def _may_be_burst(inputs: StuckInputs, key: FlowKey, row: int, together: Minimum | None, cause: stuck.Cause) -> bool:
+    clock, single, change = inputs.indexed.snapshot.clock, inputs.stalls[row], inputs.changes.get(key)
+    if together is None or change is None:
+        return False
+    seconds = max(clock - together.at, 0.0 if single is None else single.seconds)
+    settled_after = inputs.window(key).settling + inputs.parameters.poll_interval
+    return stuck.may_be_burst(cause, seconds, together.at, change.at, settled_after)
 
 
 def _facts(inputs: StuckInputs, key: FlowKey) -> stuck.MoveFacts:
