@@ -94,8 +94,6 @@ UNRECORDED: Final = {
     "isr-flaps",
     "jmx-refused",
     "metadata-stale",
-    "move-burst",
-    "move-outrun",
     "remote-fails",
     "series-budget",
     "uneven",

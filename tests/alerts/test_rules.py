@@ -138,7 +138,7 @@ def test_the_sidecar_waits_for_moves_without_a_name_as_the_rule_does_for_others(
     """The causes and seconds of the rule, and those of the exporter, are alike."""
     from kafka_warden.formulas import stuck  # noqa: PLC0415  as above
 
-    (wait,) = (seconds(each.value) for each in thresholds() if each.name == "stuck_wait")
+    (wait,) = (float(each.value) for each in thresholds() if each.name == "stuck_wait")
     assert wait == stuck.STUCK_WAIT
     recorded = {rule["record"]: rule["expr"] for rule in RULES if "record" in rule}
     (lasting,) = set(re.findall(r'cause=~"([^"]+)"', recorded["replica:kafka_warden_reassignment_hopeless:max"]))

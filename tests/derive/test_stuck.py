@@ -188,7 +188,7 @@ def lasting(topics: Callable[[int], Topics], fields: Callable[[int], dict[str, A
 
 
 def test_a_move_counts_once_it_is_stuck_for_as_long_as_its_alert_waits() -> None:
-    """240 s by itself; at once where it cannot end. Time for which its leader was away does not count."""
+    """255 s by itself; at once where it cannot end. Time for which its leader was away does not count."""
     waited = STUCK_FROM + round(STUCK_WAIT / INTERVAL)
     assert lasting(lambda _: STANDING, lambda _: {}) == [poll >= waited for poll in range(33)]
     assert lasting(lambda _: STANDING, lambda _: BLOCKED) == [poll >= AGREED_FROM for poll in range(33)]

@@ -120,9 +120,9 @@ def test_cause(facts: Facts, expected: Cause) -> None:
 @pytest.mark.parametrize(
     ("cause", "seconds", "expected"),
     [
-        (Cause.NO_PROGRESS, 239.0, False),
-        (Cause.NO_PROGRESS, 240.0, True),
-        (Cause.TARGET_DOWN, 239.0, False),
+        (Cause.NO_PROGRESS, 254.0, False),
+        (Cause.NO_PROGRESS, 255.0, True),
+        (Cause.TARGET_DOWN, 254.0, False),
         (Cause.LOG_DIR_FULL, 0.0, True),
         (Cause.NO_LEADER, 0.0, True),
     ],

@@ -88,7 +88,7 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
 
 
 def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:
-    """For 240 s by itself, as the rule demands of each move with a name; page and `/metrics` have one number."""
+    """For 255 s by itself, as the rule demands of each move with a name; page and `/metrics` have one number."""
 
     def poll(clock: float) -> Snapshot:
         move = Partition(replicas=(1, 2), adding=(2,), end=1000, lag={2: 400})
@@ -96,7 +96,7 @@ def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:
         later = Partition(replicas=(1, 3), adding=(3,) if clock >= 100 else (), out=(3,), end=1000, lag={3: 400})
         return snapshot({"t": [move, later]}, clock=clock)
 
-    found = [status_rows.page(poll, Parameters(poll_interval=10.0), polls, deny="t") for polls in (27, 28, 37, 38)]
+    found = [status_rows.page(poll, Parameters(poll_interval=10.0), polls, deny="t") for polls in (29, 30, 39, 40)]
     assert [known(views_of(page).cluster).stuck_without_row for page in found] == [
         {},
         {"no_progress": 1},

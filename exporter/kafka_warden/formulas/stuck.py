@@ -63,7 +63,7 @@ BURST: Final = 180.0
 """Seconds for which producers may write more than the throttle lets through: a burst of two minutes, and until the mean
 inbound rate shows its end."""
 
-STUCK_WAIT: Final = 240.0
+STUCK_WAIT: Final = 255.0
 """Seconds for which a move with another cause has to be stuck before the alert counts it, `stuck_wait` of
 rules/thresholds.yml."""
 

@@ -19,11 +19,11 @@ def stuck_replicas(minute: float, expected: float | None) -> Check:
 
 @scenario("ST01", core=True)
 def stuck_for_good() -> Story:
-    """A move is stuck for good from 1 to 20 min: an alert from 2 to 25 min, which stays resolved."""
+    """A move is stuck for good from 1 to 20 min: an alert from 1.75 to 25 min, which stays resolved."""
     exporter = Exporter(40, brokers=(1, 2))
     moving(exporter, eta=None)
     stuck(exporter, during(60, 1200, 1, None), FOR_GOOD, since=60)
-    checks = [silent(until=1.75), *steady(STUCK, 2.25, 24.75), over(STUCK, at=25.5), silent(since=26, until=40)]
+    checks = [silent(until=1.5), *steady(STUCK, 2, 24.75), over(STUCK, at=25.5), silent(since=26, until=40)]
     return Story([exporter], checks)
 
 
@@ -137,7 +137,7 @@ def old_data() -> Story:
 
 @scenario("ST10")
 def hidden_topics() -> Story:
-    """Moves of topics without series are stuck: an alert after 60 s, with the sum of all causes."""
+    """Moves of topics without series are stuck: an alert after 45 s, with the sum of all causes."""
     first, second = (Exporter(30, brokers=(1, 2), instance=instance) for instance in ("a:10073", "b:10073"))
     hidden = {"topic": "", "partition": "", "broker": 2}
     for exporter, counts in (
@@ -147,7 +147,7 @@ def hidden_topics() -> Story:
         moving(exporter, eta=None)
         for cause, count in counts.items():
             exporter.set("reassignment_stuck", after(60, count, None), **hidden, cause=cause)
-    return Story([first, second], [silent(STUCK, until=1.75), *steady(STUCK, 2.25, 30), stuck_replicas(20, 5)])
+    return Story([first, second], [silent(STUCK, until=1.5), *steady(STUCK, 2, 30), stuck_replicas(20, 5)])
 
 
 @scenario("ST11")

@@ -72,11 +72,11 @@ RULES: Final = (
         "KafkaReassignmentStuck",
         None,
         "",
-        MINUTE,
+        0.75 * MINUTE,
         5 * MINUTE,
         "reassignments_known",
         _MOVE,
-        lookback=4 * MINUTE,
+        lookback=4.25 * MINUTE,
     ),
     # The threshold is moves.deadline of the sidecar, so history has it.
     Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 10 * MINUTE, "reassignments_known"),
