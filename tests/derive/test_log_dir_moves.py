@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.catalogue.metric import Sample
 from kafka_warden.catalogue.moves import MOVES
 from kafka_warden.derive import Derived
 from kafka_warden.model import UNKNOWN, BrokerConfig, FutureReplica, Limit, Origin, Side
@@ -163,7 +164,25 @@ def test_no_eta_is_negative_or_nan(answers: list[tuple[int, int, float]]) -> Non
 def test_topics_that_may_not_have_series_have_none() -> None:
     """As with every other series by topic."""
     derived = see(Watch(), future_replicas=copying(p0=0))
-    metric = next(metric for metric in MOVES if metric.name == "log_dir_move_bytes_remaining")
     for shown in (True, False):
-        view = View(derived, Sidecar({}, Build("0", "0", "3")), np.array([shown]))
-        assert len(list(metric.read(view))) == shown
+        assert len(samples(derived, "log_dir_move_bytes_remaining", shown=shown)) == shown
+
+
+def test_the_longest_of_the_topics_without_series_is_shown_by_broker() -> None:
+    """An alert must not miss a copy that never ends."""
+    watch = Watch()
+    for number in range(5):
+        derived = see(watch, future_replicas=copying(p0=number * 20 * MB, p1=SIZE))
+    assert etas(derived) == [pytest.approx(10), 0.0]
+    name = "log_dir_move_eta_seconds"
+    assert samples(derived, name, shown=True) == [(("t", "0", "2"), etas(derived)[0]), (("t", "1", "2"), 0.0)]
+    assert samples(derived, name, shown=False) == [(("", "", "2"), etas(derived)[0])]
+    assert samples(see(Watch(), future_replicas=copying(p0=0)), name, shown=False) == []
+    stopped = see(Watch(), future_replicas=copying(p0=0), broker_configs=limited(0))
+    assert samples(stopped, name, shown=False) == [(("", "", "2"), math.inf)]
+
+
+def samples(derived: Derived, name: str, *, shown: bool) -> list[Sample]:
+    """The series of a metric if the topic may have some, or may not."""
+    metric = next(metric for metric in MOVES if metric.name == name)
+    return list(metric.read(View(derived, Sidecar({}, Build("0", "0", "3")), np.array([shown]))))

@@ -76,7 +76,6 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
     expressions = [rule["expr"] for group in groups for rule in group["rules"]]
     read = set(re.findall(r"(?<![\w:])kafka_warden_\w+", " ".join(expressions)))
     by_topic = {name for name in read if name.startswith("kafka_warden_topic_")} | {
-        "kafka_warden_log_dir_move_eta_seconds",
         "kafka_warden_partition_bytes_in_per_second",  # for annotations
         "kafka_warden_reassignment_bytes_remaining",  # for disks: less than what arrives
     }

@@ -57,12 +57,24 @@ def _total(name: str, about: str, value: Callable[[Totals], float | None]) -> Me
     return Metric(name, about, (), lambda view: known([((), value(view.derived.totals))]))
 
 
-def _each_log_dir(name: str, about: str, value: Callable[[LogDirMove], float | None]) -> Metric:
-    def read(view: View) -> Iterator[Sample]:
-        allowed, moves = _allowed(view), view.derived.throttling.log_dir_moves
-        return known((_labels(move), value(move)) for move in moves if move.topic in allowed)
+def _log_dir_bytes(view: View) -> Iterator[Sample]:
+    allowed, moves = _allowed(view), view.derived.throttling.log_dir_moves
+    return known((_labels(move), move.remaining_bytes) for move in moves if move.topic in allowed)
 
-    return Metric(name, about, MOVE, read)
+
+def _log_dir_etas(view: View) -> Iterator[Sample]:
+    """Name the copies of topics that may have series, after the longest of the others: an alert must not miss them."""
+    allowed = _allowed(view)
+    longest: dict[Labels, float] = {}
+    named: list[Sample] = []
+    for move in view.derived.throttling.log_dir_moves:
+        if move.eta is not None and move.topic in allowed:
+            named.append((_labels(move), move.eta))
+        elif move.eta is not None:
+            hidden = "", "", str(move.broker)
+            longest[hidden] = max(move.eta, longest.get(hidden, 0.0))
+    yield from longest.items()
+    yield from named
 
 
 MOVES = (
@@ -165,15 +177,18 @@ MOVES = (
         lambda view: keyed([(key, 1)] if (key := view.derived.totals.bottleneck) is not None else []),
         Kind.INFO,
     ),
-    _each_log_dir(
+    Metric(
         "log_dir_move_bytes_remaining",
         "Bytes still to arrive in the new log directory of the replica (DescribeLogDirs). KIP-113",
-        lambda move: move.remaining_bytes,
+        MOVE,
+        _log_dir_bytes,
     ),
-    _each_log_dir(
+    Metric(
         "log_dir_move_eta_seconds",
         "Seconds until the copy in the new log directory has caught up, at the rate measured over multiples of 12 s, "
-        "or at the limit while that rate is unknown (DescribeLogDirs, DescribeConfigs). KIP-113",
-        lambda move: move.eta,
+        "or at the limit while that rate is unknown. Empty topic and partition: the longest of topics without series "
+        "(DescribeLogDirs, DescribeConfigs; topics.deny). KIP-113",
+        MOVE,
+        _log_dir_etas,
     ),
 )

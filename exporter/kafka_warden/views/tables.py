@@ -51,7 +51,8 @@ def joined(data: View | Sidecar, row: type[Row], keys: tuple[str, ...], **more: 
             values = {key[: len(labels)]: key[place] for key, value in values.items() if value == 1}
         columns[name] = tuple(keys.index(label) for label in labels), values
         if labels == keys:
-            found |= dict.fromkeys(values)
+            # A series with an empty topic is that of all topics without rows.
+            found |= dict.fromkeys(key for key in values if keys[:1] != ("topic",) or key[0])
     rows = []
     for key in found if keys else [()]:
         named = {name: int(part) if fields[name][0] is int else part for name, part in zip(keys, key, strict=True)}

@@ -150,6 +150,17 @@ def hidden_topics() -> Story:
     return Story([first, second], [silent(STUCK, until=1.5), *steady(STUCK, 2, 30), stuck_replicas(20, 5)])
 
 
+@scenario("ST15")
+def hidden_copies() -> Story:
+    """A copy between directories of a topic without series stands still: an alert after as long as one with a name."""
+    first, second = (Exporter(60, brokers=(1, 2, 3), instance=instance) for instance in ("a:10073", "b:10073"))
+    for exporter in (first, second):
+        for broker, eta in ((2, during(60, 1800, math.inf, None)), (3, during(60, 120, math.inf, 900))):
+            exporter.set("log_dir_move_eta_seconds", eta, topic="", partition="", broker=broker)
+    checks = [silent(STUCK, until=5.5), *steady(STUCK, 7, 29), stuck_replicas(20, 1), over(STUCK, at=37)]
+    return Story([first, second], checks)
+
+
 @scenario("ST11")
 def verdicts_are_cut() -> Story:
     """The series budget cuts the verdict of a stuck move for 20 min: the alert stays until verdicts are shown."""
