@@ -115,7 +115,7 @@ def measure(partitions: int, *, status: bool = False) -> Cost:
         started = time.process_time()
         memory, view = evaluate(snapshot, memory, parameters)
         halfway = time.process_time()
-        recent.add(view.derived)
+        recent.add(view)
         page = exposition.render(view.sidecar, view)
         ended = time.process_time()
         if status:

@@ -56,7 +56,7 @@ All metrics of `/metrics`, with one sample each. Made from the catalogue by `mak
   time of that poll. After three poll intervals without a complete poll only self-metrics are served.
 - A label value has at most {label} characters. A longer one, such as a long user name, ends with `~` and a hash.
 - The option `limits.series` limits all series in `/metrics` ([below](#the-limit-of-series)). `topics.allow` and
-  `topics.deny` decide which topics have series.
+  `topics.deny` decide which topics have series, `topics.uncounted` which do not count for critical alerts.
 """
 
 RANKS_INTRODUCTION: Final = """\

@@ -3,7 +3,7 @@
 Four brokers, one of them fenced. `orders` moves to broker 3 under throttles: partition 0 gets there, partition 1 never
 does, since what is produced to it outruns the limit of its leader. Broker 1 lacks messages of `payments`, a replica of
 which moves to another log directory and which is no longer copied to remote storage. `quiet` has a partition without a
-leader, of which broker 1 shows no log; `hidden` may not have series.
+leader, of which broker 1 shows no log; `hidden` may not have series, and does not count.
 """
 
 import numpy as np
@@ -107,8 +107,8 @@ LEADER_LIMITS = {1: Limit(2e6, Origin.BROKER), 2: Limit(2e5, Origin.BROKER), 3: 
 def view() -> View:
     """Everything that the golden page is read from, but the page's own families."""
     derived = judge(*(poll(float(clock)) for clock in POLLS), parameters=PARAMETERS)
-    topics = np.array([name != "hidden" for name in derived.indexed.snapshot.topics])
-    return View(derived, sidecar(), topics, PARAMETERS)
+    hidden = np.array([name == "hidden" for name in derived.indexed.snapshot.topics])
+    return View(derived, sidecar(), ~hidden, PARAMETERS, uncounted=hidden)
 
 
 def sidecar() -> Sidecar:

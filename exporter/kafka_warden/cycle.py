@@ -37,6 +37,8 @@ EVER_ANSWERED: Final = "answered"
 SAVE_WAIT: Final = 1.0
 """Seconds to wait for another thread that writes the state file."""
 
+_NO_TOPICS: Final = ((), np.zeros(0, bool), np.zeros(0, bool))
+
 
 @dataclass(slots=True)
 class _Shown:
@@ -60,6 +62,8 @@ class Cycle:
         state: StateFile | None = None,
         history: Recorder | None = None,
         clock: Clock | None = None,
+        *,
+        uncounted: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.holder = PageHolder()
         self.figures: Callable[[], Figures] = dict
@@ -67,6 +71,7 @@ class Cycle:
         self._poller = poller
         self._parameters = parameters
         self._shows_topic = shows_topic
+        self._uncounted = uncounted
         self._build = build
         self._exposition = Exposition(parameters.series_budget)
         self._kept: tuple[Memory, Snapshot] | None = None
@@ -83,7 +88,7 @@ class Cycle:
         """Start of the first of the polls up to now that raised, or could not be evaluated."""
         self._shown = _Shown()
         self._recent = Recent()
-        self._topics: tuple[tuple[str, ...], Bools] = ((), np.zeros(0, bool))
+        self._topics: tuple[tuple[str, ...], Bools, Bools] = _NO_TOPICS
         self._rendering = threading.RLock()
         self._pace = Pace(parameters.poll_interval)
         self._free_memory = FreeMemory(self._clock.monotonic())
@@ -122,13 +127,15 @@ class Cycle:
         elif self._failing_since is None:
             self._failing_since = started
 
-    def configure(self, parameters: Parameters, shows_topic: Callable[[str], bool]) -> None:
+    def configure(
+        self, parameters: Parameters, shows_topic: Callable[[str], bool], uncounted: Callable[[str], bool]
+    ) -> None:
         """Use these from the next poll on; nothing that was measured is lost. Call it between two polls."""
         if parameters.series_budget != self._parameters.series_budget:
             self._exposition = Exposition(parameters.series_budget)
-        self._parameters, self._shows_topic = parameters, shows_topic
+        self._parameters, self._shows_topic, self._uncounted = parameters, shows_topic, uncounted
         self._pace.configured = parameters.poll_interval
-        self._topics = ((), np.zeros(0, bool))
+        self._topics = _NO_TOPICS
 
     def save(self, wait: float = SAVE_WAIT) -> None:
         """Write the state file, from which a restart continues. Never raises. Safe in every thread.
@@ -179,13 +186,15 @@ class Cycle:
             if self.holder.page is not None and self.holder.page.views is not None:
                 self.holder.page.views.release()
             parameters = replace(self._parameters, poll_interval=self.interval)
+            shown, uncounted = self._matched(snapshot.topics)
             view = View(
                 derived=self._evaluate(snapshot, parameters),
                 sidecar=self._sidecar(snapshot),
-                topics=self._allowed(snapshot.topics),
+                topics=shown,
                 parameters=parameters,
+                uncounted=uncounted,
             )
-            self._recent.add(view.derived)
+            self._recent.add(view)
             with self._rendering:
                 self._shown = _Shown(snapshot, view, self.interval)
                 self._publish(view)
@@ -277,7 +286,9 @@ class Cycle:
         oldest = self._clock.monotonic() - SHOWN_FOR * max(self.interval, self._shown.interval)
         return snapshot is not None and snapshot.clock >= oldest
 
-    def _allowed(self, topics: tuple[str, ...]) -> Bools:
+    def _matched(self, topics: tuple[str, ...]) -> tuple[Bools, Bools]:
+        """Return which topics (T,) may have series, and which are left out of counts."""
         if self._topics[0] is not topics:
-            self._topics = (topics, np.array([self._shows_topic(topic) for topic in topics], dtype=bool))
-        return self._topics[1]
+            shown, uncounted = (np.array([*map(each, topics)], bool) for each in (self._shows_topic, self._uncounted))
+            self._topics = (topics, shown, uncounted)
+        return self._topics[1:]

@@ -149,7 +149,9 @@ def _refuse_weaker(old: Config, new: Config) -> None:
     after = _protection(new)
     for option, before in _protection(old).items():
         if after[option] < before:
-            raise ConfigError(f"{option}: restart the sidecar to weaken TLS or the login, or to show more topics")
+            raise ConfigError(
+                f"{option}: restart the sidecar to weaken TLS or the login, or to show or count more topics"
+            )
 
 
 def _protection(config: Config) -> dict[str, int]:
@@ -169,6 +171,7 @@ def _protection(config: Config) -> dict[str, int]:
         "kafka.ssl.enabled.protocols": files.least if files is not None else 0,
         "topics.allow": all(pattern.pattern != ".*" for pattern in config.topics.allow),
         "topics.deny": bool(config.topics.deny),
+        "topics.uncounted": bool(config.topics.uncounted),
     }
 
 

@@ -50,6 +50,13 @@ def test_the_brokers_to_start(
         (sentence,) = (problem["sentence"] for problem in problems if problem["kind"] == "offline_partitions")
         print(sentence)
         assert sentence.startswith("2 partitions without a leader. Start broker ")
+        (folder := tmp_path / "uncounted").mkdir()
+        with Sidecar(configuration(cluster, topics={"uncounted": ["sing.*"]}), folder) as other:
+            page = other.wait(lambda page: page.get("offline_partitions") == 1)
+            assert page.by("state", "uncounted_partitions") == {"offline": 1, "under_min_isr": 0, "at_min_isr": 0}
+            assert page.by("topic", "topic_offline_partitions")["single"] == 1
+            problems = {row["kind"]: row["sentence"] for row in json.loads(other.get("/api/v1/problems")[1])["data"]}
+            assert problems["uncounted_partitions"].endswith("critical alerts: 1 offline.")
 
         cluster.start(3)
         cluster.wait_ready(3)

@@ -72,7 +72,7 @@ jmx:
 controllers: {bootstrap: ["c:9093"], quota_window: 11s}
 poll: {interval: 3s, deadline: 500ms, log_dirs: 2m}
 sources: {disable: [log_dirs, broker_configs]}
-topics: {allow: ["orders.*"], deny: ["orders-old"]}
+topics: {allow: ["orders.*"], deny: ["orders-old"], uncounted: ["old", "test-.*"]}
 state: {path: /var/lib/state}
 web: {listen: "[::]:80", config_file: web.yml, hosts: [Warden.Example, b]}
 limits: {series: 5, max_broker_partitions: 4000, max_partitions: 200000}
@@ -98,6 +98,8 @@ log: {level: DEBUG, format: json}
         "orders",
         "orders-new",
     ]
+    topics = ("old", "old-1", "test-1", "my-test-1")
+    assert [topic for topic in topics if config.topics.is_uncounted(topic)] == ["old", "test-1"]
     assert (config.web.listen, config.web.config_file) == (("::", 80), tmp_path / "web.yml")
     assert config.web.hosts == {"warden.example", "b"}
     assert config.state.path == Path("/var/lib/state")

@@ -85,9 +85,11 @@ def late(derived: Derived, broker: int, topic: str = "t") -> bool:
     return bool(derived.replicas.times.late[row(derived, broker, topic)])
 
 
-def page(derived: Derived, name: str) -> dict[tuple[str, ...], float]:
-    """One family as the page shows it: label values to value."""
-    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(len(derived.indexed.snapshot.topics), bool))
+def page(derived: Derived, name: str, *, uncounted: str = "") -> dict[tuple[str, ...], float]:
+    """One family as the page shows it: label values to value. Topics of one name are not counted."""
+    names = derived.indexed.snapshot.topics
+    left_out = np.array([each == uncounted for each in names], bool)
+    view = View(derived, Sidecar({}, Build("0", "0", "3")), np.ones(len(names), bool), uncounted=left_out)
     metric = next(metric for metric in OF_SNAPSHOT if metric.name == name)
     samples = _samples(metric, view)
     assert not any(math.isnan(value) for _, value in samples)

@@ -84,6 +84,20 @@ def test_one_unknown_configuration_hides_one_topic() -> None:
     assert page(judge(seen), "known_under_min_isr_partitions") == {(): 2}
 
 
+def test_uncounted_topics_are_in_another_number() -> None:
+    """Each count that a critical alert reads leaves them out; numbers by topic and under-replication have them."""
+    offline, under, at = Partition(leader=UNKNOWN), Partition(out=(2, 3)), Partition(out=(3,))
+    topics = {"old": [offline, under, under, at, at, at], "t": [offline, under, at]}
+    derived = judge(poll(topics=topics, topic_configs=dict.fromkeys(topics, TWO)))
+    names = ("offline", "under_min_isr", "known_under_min_isr", "at_min_isr", "under_replicated")
+    for uncounted, counts in (("old", [1, 1, 1, 1, 7]), ("", [2, 3, 3, 4, 7])):
+        assert [page(derived, f"{name}_partitions", uncounted=uncounted)[()] for name in names] == counts
+    left_out = {("offline",): 1, ("under_min_isr",): 2, ("at_min_isr",): 3}
+    assert page(derived, "uncounted_partitions", uncounted="old") == left_out
+    assert page(derived, "uncounted_partitions") == {}
+    assert page(derived, "topic_under_min_isr_partitions", uncounted="old") == {("old",): 2, ("t",): 1}
+
+
 @pytest.mark.parametrize("configs", [{}, {"t": TWO}])
 def test_lower_bound_is_always_known(configs: dict[str, TopicConfig]) -> None:
     """Without any configuration it is 0; with all of them it is the number itself."""

@@ -155,3 +155,18 @@ def test_a_broker_without_the_listener_is_neither_down_nor_are_its_partitions_of
         ("unknown_leaders", "warning"),
         ("broker_no_listener", "warning"),
     ]
+
+
+def test_uncounted_topics_are_left_out_from_the_next_poll_on(polled: Polling, cycle: Cycle) -> None:
+    """And count again with the poll after that."""
+    polled.brokers.topic("old", [[1]], isr=[[]])
+    found = []
+    for uncounted in ("", "old", ""):
+        cycle.configure(Parameters(poll_interval=INTERVAL), lambda _: True, lambda topic: topic == uncounted)  # noqa: B023  # it is called in this round
+        polled.clock.advance(INTERVAL)
+        cycle.once()
+        counts = (
+            shown(cycle, f"{name}offline_partitions").get(key) for name, key in (("", ""), ("topic_", 'topic="old"'))
+        )
+        found.append((*counts, shown(cycle, "uncounted_partitions").get('state="offline"')))
+    assert found == [(1, 1, None), (0, 1, 1), (1, 1, None)]

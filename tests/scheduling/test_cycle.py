@@ -111,10 +111,10 @@ def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: Virtu
 
 def test_a_shorter_interval_does_not_empty_the_page(cycle: Cycle, clock: VirtualClock) -> None:
     """Numbers of the longer interval stay for three of those, until a poll with the shorter one has ended."""
-    cycle.configure(Parameters(poll_interval=6 * INTERVAL), lambda _: True)
+    cycle.configure(Parameters(poll_interval=6 * INTERVAL), lambda _: True, lambda _: False)
     cycle.once()
     clock.advance(5 * INTERVAL)
-    cycle.configure(Parameters(poll_interval=INTERVAL), lambda _: True)
+    cycle.configure(Parameters(poll_interval=INTERVAL), lambda _: True, lambda _: False)
     cycle.expire()
     assert shows(cycle)
 
@@ -168,9 +168,9 @@ def test_an_older_state_replaces_no_newer_one(
 def test_a_reload_keeps_what_the_page_had_room_for(cycle: Cycle) -> None:
     """Unless `limits.series` changes: the choice of series above the limit must not jump."""
     before = cycle._exposition
-    cycle.configure(Parameters(poll_interval=20.0), lambda _: True)
+    cycle.configure(Parameters(poll_interval=20.0), lambda _: True, lambda _: False)
     assert cycle._exposition is before
-    cycle.configure(Parameters(poll_interval=20.0, series_budget=9), lambda _: True)
+    cycle.configure(Parameters(poll_interval=20.0, series_budget=9), lambda _: True, lambda _: False)
     assert cycle._exposition is not before
 
 

@@ -189,6 +189,18 @@ def test_denied_topics_stay_denied_until_a_restart(reloading: Reloading) -> None
     assert "topics.deny: restart" in str(reloading.problem())
 
 
+def test_uncounted_topics_stay_so_until_a_restart(reloading: Reloading) -> None:
+    """One of several patterns may go. Without any, the file may be cut off, and critical alerts would fire."""
+    reloading.reloader.config = reloading.load(topics={"uncounted": ["old-.*", "test-.*"]})
+    reloading.load(topics={"uncounted": ["old-.*"]})
+    reloading.reload()
+    assert not reloading.reloader.config.topics.is_uncounted("test-1")
+    reloading.load()
+    reloading.reload()
+    assert reloading.reloader.config.topics.is_uncounted("old-1")
+    assert "topics.uncounted: restart" in str(reloading.problem())
+
+
 def test_topics_that_are_not_allowed_stay_so_until_a_restart(reloading: Reloading) -> None:
     """Other patterns are a change of mind. Without any, all topics would be shown, and the file may be cut off."""
     reloading.reloader.config = reloading.load(topics={"allow": ["public-.*"]})

@@ -166,7 +166,9 @@ def test_ages_survive_other_settings(brokers: ScriptedCluster, clock: VirtualClo
             cycle.once()
             pages.append(cycle.holder.page)
             clock.advance(INTERVAL)
-        cycle.configure(Parameters(poll_interval=2 * INTERVAL, max_partitions=7), lambda topic: topic != "b")
+        cycle.configure(
+            Parameters(poll_interval=2 * INTERVAL, max_partitions=7), lambda topic: topic != "b", lambda _: False
+        )
         cycle.once()
         pages.append(cycle.holder.page)
     assert [int(page.text.partition(age)[2].split()[0]) for page in pages] == [0, 10, 20, 30]

@@ -56,6 +56,7 @@ MADE_OF: Final[Mapping[tuple[str, str], Callable[[Row, Metrics], Any]]] = {
         metrics.get("broker_fenced_responding", broker=str(row["broker"]))
     ),
     ("Cluster", "stuck_without_row"): lambda _, metrics: metrics.counted("reassignment_stuck", "cause", topic=""),
+    ("Cluster", "uncounted"): lambda _, metrics: metrics.counted("uncounted_partitions", "state"),
     ("Cluster", "out_of_sync"): lambda _, metrics: _out_of_sync(metrics),
     ("Throttle", "throttled_rate"): _throttled,
     ("Throttle", "use"): _use,
@@ -77,6 +78,7 @@ COUNTED: Final = {
 
 WITHOUT: Final = {
     ("Cluster", "topics"): "no metric counts topics",
+    ("Topic", "uncounted"): "whether an option has the topic; no series has that",
     ("Move", "adding"): "a replica that stays and that a move waits for has the same series",
     ("Move", "leader"): "the id of a broker; no series has the leader of a partition as its label",
     ("Replica", "leader"): "the same",
@@ -186,7 +188,8 @@ def _counted(row: Row, metrics: Metrics) -> list[float]:
         return [sum(each for state, each in _out_of_sync(metrics).items() if state != "moving")]
     if kind in COUNTED:
         return [metrics.get(COUNTED[kind]) or 0.0, *(_to_start(metrics) if kind == "offline_partitions" else ())]
-    return _brokers(text, metrics)
+    uncounted = metrics.counted("uncounted_partitions", "state") if kind == "uncounted_partitions" else {}
+    return list(uncounted.values()) or _brokers(text, metrics)
 
 
 def _to_start(metrics: Metrics) -> list[float]:

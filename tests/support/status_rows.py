@@ -23,15 +23,15 @@ MANY: int = 3_000
 """Moves of the large cluster."""
 
 
-def page(poll: Poll, parameters: Parameters, polls: int = 10, deny: str = "hidden") -> Page:
-    """Poll every 10 s, and render the last poll as the sidecar does; topics of one name are denied."""
+def page(poll: Poll, parameters: Parameters, polls: int = 10, deny: str = "hidden", uncounted: str = "hidden") -> Page:
+    """Poll every 10 s, and render the last poll as the sidecar does; topics of one name are denied or not counted."""
     memory, recent, view = None, Recent(), None
     for number in range(polls):
         memory, derived = derive(poll(10.0 * number), memory, parameters)
-        recent.add(derived)
-        topics = np.array([name != deny for name in derived.indexed.snapshot.topics], bool)
-        time = derived.indexed.snapshot.time
-        view = View(derived, replace(scene.sidecar(), snapshot_time=time), topics, parameters)
+        names, time = derived.indexed.snapshot.topics, derived.indexed.snapshot.time
+        topics, left_out = np.array([name != deny for name in names]), np.array([name == uncounted for name in names])
+        view = View(derived, replace(scene.sidecar(), snapshot_time=time), topics, parameters, left_out)
+        recent.add(view)
     assert view is not None
     return rendered(view.sidecar, view, recent)
 
@@ -76,8 +76,8 @@ def quiet(interval: float = 10.0) -> Page:
 
     recent = Recent()
     _, derived = derive(poll(0.0), None, Parameters())
-    recent.add(derived)
     view = View(derived, healthy(scene.sidecar()), np.ones(1, bool), Parameters())
+    recent.add(view)
     return rendered(view.sidecar, view, recent)
 
 

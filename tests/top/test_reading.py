@@ -75,7 +75,10 @@ def config(brokers: ScriptedCluster, tmp_path: Path) -> Path:
     brokers.topic("late", [[2, 1]], isr=[[2]], end=1000, rate=10.0, lag={1: 400})
     brokers.brokers({"id": 1, "config": {"leader.replication.throttled.rate": "1000000"}})
     path = tmp_path / "warden.yml"
-    settings = {"kafka": {"bootstrap.servers": brokers.bootstrap}, "topics": {"deny": ["hidden"]}}
+    settings = {
+        "kafka": {"bootstrap.servers": brokers.bootstrap},
+        "topics": {"deny": ["hidden"], "uncounted": ["late"]},
+    }
     path.write_text(
         yaml.safe_dump({**settings, "poll": {"interval": "1s"}, "state": {"path": str(tmp_path / "state")}})
     )
@@ -95,6 +98,7 @@ def test_own_polls_show_what_run_would_serve(config: Path, logging_as_before: No
     assert [row.topic for row in shown.tables["moves"].rows] == ["orders"]
     assert shown.tables["moves"].rows[0].remaining_bytes > 0
     assert {row.topic for row in rows_of(views_of(page)) if hasattr(row, "topic")} == {"orders", "late"}
+    assert b'kafka_warden_uncounted_partitions{state="offline"} 0' in page.text
     assert sorted(file.name for file in config.parent.iterdir()) == ["warden.yml"]
 
 

@@ -6,8 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_warden.model import BrokerConfig, Limit, Origin, Side, Snapshot
+from kafka_warden.catalogue import View
+from kafka_warden.derive import Derived
+from kafka_warden.model import UNKNOWN, BrokerConfig, Limit, Origin, Side, Snapshot
 from kafka_warden.views import Recent
+from tests import scene
 from tests.building import Partition, judge, snapshot
 
 
@@ -26,7 +29,7 @@ def test_samples_come_back_in_order() -> None:
     """With the limit and what is out of sync; a rate that is not known is null."""
     recent = Recent()
     for number in range(5):
-        recent.add(judge(poll(10.0 * number, limit=1e6 + number)))
+        recent.add(_view(judge(poll(10.0 * number, limit=1e6 + number))))
     samples = recent.read()
     history = samples.history([(1, Side.LEADER)])
 
@@ -42,7 +45,7 @@ def test_it_holds_an_hour_and_no_more() -> None:
     derived = judge(poll(0.0))
     recent = Recent()
     for number in range(5000):
-        recent.add(_at(derived, 2.0 * number))
+        recent.add(_view(_at(derived, 2.0 * number)))
     times = recent.read().history(()).times
 
     assert times[-1] - times[0] <= 3600
@@ -56,7 +59,7 @@ def test_it_never_takes_more_than_four_megabytes(brokers: int) -> None:
     recent = Recent()
     derived = judge(poll(0.0, brokers))
     for number in range(800):
-        recent.add(_at(derived, 10.0 * number))
+        recent.add(_view(_at(derived, 10.0 * number)))
     ring = recent._ring
 
     assert ring.values.nbytes + ring.times.nbytes <= 4 * 1024 * 1024
@@ -67,8 +70,8 @@ def test_it_never_takes_more_than_four_megabytes(brokers: int) -> None:
 def test_brokers_that_come_and_go_keep_their_samples() -> None:
     """A broker's samples stay in its own series."""
     recent = Recent()
-    recent.add(judge(poll(0.0, 2)))
-    recent.add(judge(poll(10.0, 4)))
+    recent.add(_view(judge(poll(0.0, 2))))
+    recent.add(_view(judge(poll(10.0, 4))))
     history = recent.read().history([(2, Side.LEADER), (4, Side.LEADER)])
 
     assert history.sides[0].limit == (1e6, 1e6)
@@ -79,10 +82,22 @@ def test_a_clock_that_is_set_back_leaves_no_gap() -> None:
     """Samples from the future are not shown, and new ones are."""
     derived, recent = judge(poll(0.0)), Recent()
     for time in (0.0, 10.0, 7200.0, 20.0, 30.0):
-        recent.add(_at(derived, time))
+        recent.add(_view(_at(derived, time)))
     times = recent.read().history(()).times
 
     assert [time - derived.indexed.snapshot.time for time in times] == [0.0, 10.0, 20.0, 30.0]
+
+
+def test_uncounted_topics_are_not_in_the_plot() -> None:
+    """As in `/metrics`."""
+    recent = Recent()
+    derived = judge(snapshot({"old": [Partition(leader=UNKNOWN)], "t": [Partition(leader=UNKNOWN)] * 2}))
+    recent.add(replace(_view(derived), uncounted=np.array([True, False])))
+    assert recent.read().history(()).offline_partitions == (2.0,)
+
+
+def _view(derived: Derived) -> View:
+    return View(derived, scene.sidecar(), np.ones(len(derived.indexed.snapshot.topics), bool))
 
 
 def _at(derived: Any, seconds: float) -> Any:

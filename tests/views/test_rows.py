@@ -86,6 +86,24 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
     assert not any(denied in each.sentence for each in views_of(hidden).problems.rows)
 
 
+def test_uncounted_topics_are_shown_and_have_no_critical_alert() -> None:
+    """The numbers of the cluster leave them out, another one has them, and their row and problem are only info."""
+    without, page = (status_rows.page(scene.poll, scene.PARAMETERS, uncounted=topic) for topic in ("", "quiet"))
+    problems = {row.kind: row for row in views_of(page).problems.rows}
+    assert {row.kind for row in views_of(without).problems.rows} - problems.keys() == {"offline_partitions"}
+    found = problems["uncounted_partitions"]
+    text = "Partitions that topics.uncounted leaves out of the counts and critical alerts: 1 offline."
+    assert (found.sentence, found.severity, found.runbook) == (text, "info", None)
+    cluster = known(views_of(page).cluster)
+    assert (cluster.offline_partitions, cluster.known_under_min_isr_partitions) == (0, 1)
+    assert cluster.uncounted == {"offline": 1}
+    severities = {row.topic: (row.uncounted, row.severity) for row in views_of(page).topics.rows}
+    assert severities == {"payments": (False, "critical"), "quiet": (True, "info")}
+    assert differences(views_of(page), page.text)[0] == []
+    assert known(views_of(without).cluster).uncounted == {}
+    assert b"kafka_warden_uncounted_partitions" not in without.text
+
+
 def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:
     """For 255 s by itself, as the rule demands of each move with a name; page and `/metrics` have one number."""
 

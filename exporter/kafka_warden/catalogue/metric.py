@@ -67,6 +67,8 @@ class View:
     topics: Bools
     """(T,) topics that may have series: `topics.allow` and `topics.deny`."""
     parameters: Parameters = field(default_factory=Parameters)
+    uncounted: Bools | None = None
+    """(T,) topics that `count` leaves out: `topics.uncounted`. `None` for none."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -76,6 +78,14 @@ class View:
     def unknown_brokers(self) -> frozenset[str]:
         """Return the ids that host replicas and that Metadata never described: a broken cluster may have thousands."""
         return frozenset(str(each.id) for each in self.snapshot.brokers.values() if each.gone and not each.host)
+
+    def count(self, partitions: Bools) -> tuple[int, int]:
+        """Count chosen rows (P,) for critical alerts: without those of `topics.uncounted`, and only these."""
+        total = int(partitions.sum())
+        if self.uncounted is None or not total:
+            return total, 0
+        left_out = int(self.uncounted[self.snapshot.partitions.topic[partitions]].sum())
+        return total - left_out, left_out
 
     def brokers(self, column: np.ndarray) -> Iterator[Sample]:
         """Read a column (B,) by broker."""

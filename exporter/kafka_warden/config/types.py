@@ -146,11 +146,16 @@ class TopicsConfig(Section):
 
     allow: Annotated[tuple[re.Pattern[str], ...], Option(values.patterns, [".*"])]
     deny: Annotated[tuple[re.Pattern[str], ...], Option(values.patterns, [])]
+    uncounted: Annotated[tuple[re.Pattern[str], ...], Option(values.patterns, [])]
 
     def matches(self, topic: str) -> bool:
         """Return whether a pattern of `allow` matches the topic and none of `deny` does."""
         allowed = any(pattern.fullmatch(topic) for pattern in self.allow)
         return allowed and not any(pattern.fullmatch(topic) for pattern in self.deny)
+
+    def is_uncounted(self, topic: str) -> bool:
+        """Return whether a pattern of `uncounted` matches the topic."""
+        return any(pattern.fullmatch(topic) for pattern in self.uncounted)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ class OwnPolls:
             lost=lambda: self._timer.hasten(),  # noqa: PLW0108  # it is made below
         )
         made = build()
-        self._cycle = Cycle(self._poller, config.to_parameters(), config.topics.matches, made)
+        topics = config.topics
+        self._cycle = Cycle(self._poller, config.to_parameters(), topics.matches, made, uncounted=topics.is_uncounted)
         self._timer = Timer(self._cycle.once, self._cycle.expire, self._interval)
         self._started = False
         self._site = RowSite(self._cycle.holder, made.version)

@@ -117,11 +117,11 @@ def _broker(row: rows.BrokerRow) -> Iterator[Alert | None]:
         yield PARTITION_LIMIT
 
 
-def _topic(row: rows.Topic) -> Iterator[Alert]:
+def _topic(row: rows.Topic) -> Iterator[Alert | None]:
     if row.offline_partitions:
-        yield OFFLINE
+        yield None if row.uncounted else OFFLINE
     if row.under_min_isr_partitions:
-        yield UNDER_MIN_ISR
+        yield None if row.uncounted else UNDER_MIN_ISR
 
 
 def _source(row: rows.SourceRow) -> Iterator[Alert]:

@@ -68,7 +68,7 @@ def _with_cluster(made: Views, view: View) -> Views:
         throttle_problems=table(_throttle_problems(view), lambda row: largest(row.seconds)),
         replicas=replicas(view),
         topics=table(
-            (row for row in joined(view, Topic, ("topic",)) if row.offline_partitions or row.under_min_isr_partitions),
+            (row for row in _topics(view) if row.offline_partitions or row.under_min_isr_partitions),
             lambda row: (largest(row.offline_partitions), largest(row.under_min_isr_partitions)),
         ),
         leader_candidates=table(
@@ -99,9 +99,17 @@ def _cluster(view: View) -> Cluster:
         (),
         brokers=lambda _: dict(states),
         topics=lambda _: len(view.snapshot.topics),
+        uncounted=lambda _: {
+            key[0]: int(count) for key, count in series(view, "uncounted_partitions").items() if count
+        },
         out_of_sync=lambda _: {state: count for state, count in out.items() if count},
         stuck_without_row=lambda _: {cause: count for cause, count in hidden.items() if count},
     )[0]
+
+
+def _topics(view: View) -> list[Topic]:
+    uncounted = dict(zip(view.snapshot.topics, [] if view.uncounted is None else view.uncounted.tolist(), strict=False))
+    return joined(view, Topic, ("topic",), uncounted=lambda key: uncounted.get(key[0], False))
 
 
 def _throttles(view: View) -> list[Throttle]:

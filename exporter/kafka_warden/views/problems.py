@@ -121,6 +121,11 @@ def _partitions(views: Views) -> Iterator[Problem]:
     if under := cluster.known_under_min_isr_partitions:
         text = f"{_count(under, 'partition')} with fewer in-sync replicas than min.insync.replicas: writes may fail."
         yield _problem("under_min_isr", text, None, "replicas", UNDER_MIN_ISR)
+    if cluster.uncounted:
+        states = {state.replace("_", " ").replace("isr", "ISR"): count for state, count in cluster.uncounted.items()}
+        left_out = _listed(f"{count:,} {state}" for state, count in states.items())
+        text = f"Partitions that topics.uncounted leaves out of the counts and critical alerts: {left_out}."
+        yield _problem("uncounted_partitions", text, None, "replicas", None)
     if out := sum(cluster.out_of_sync.values()) - cluster.out_of_sync.get("moving", 0):
         ages = [row.out_of_sync_seconds for row in views.replicas.rows if row.out_of_sync_seconds is not None]
         # Topics without rows have no age either.

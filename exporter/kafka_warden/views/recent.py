@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.derive import Derived
+from kafka_warden.catalogue import View
 from kafka_warden.model import SIDES, Side
 from kafka_warden.views.rows import History, SideHistory
 
@@ -56,8 +56,9 @@ class Recent:
     def __init__(self) -> None:
         self._ring = _new(())
 
-    def add(self, derived: Derived) -> None:
+    def add(self, view: View) -> None:
         """Add the numbers of a poll, unless the last sample is too new. Costs a fraction of a millisecond."""
+        derived = view.derived
         brokers = tuple(derived.indexed.brokers.tolist())
         ring = self._ring if brokers == self._ring.brokers else _moved(self._ring, brokers)
         self._ring = ring
@@ -68,7 +69,7 @@ class Recent:
             return
         row = ring.count % len(ring.times)
         ring.times[row] = time
-        ring.values[row] = _sample(derived, brokers)
+        ring.values[row] = _sample(view, brokers)
         ring.count += 1
 
     def read(self) -> "Samples":
@@ -132,13 +133,14 @@ def _moved(old: _Ring, brokers: tuple[int, ...]) -> _Ring:
     return ring
 
 
-def _sample(derived: Derived, brokers: tuple[int, ...]) -> list[float]:
+def _sample(view: View, brokers: tuple[int, ...]) -> list[float]:
+    derived = view.derived
     totals, cluster, unknown = derived.totals, derived.cluster, math.nan
     values = [
         unknown if totals.remaining_bytes is None else totals.remaining_bytes,
         unknown if totals.reassigning_partitions is None else totals.reassigning_partitions,
         int(cluster.under_replicated.sum()) if cluster.under_replicated_known else unknown,
-        int(cluster.offline.sum()),
+        view.count(cluster.offline)[0],
         int(derived.replicas.out_of_sync.sum()),
     ]
     limits, rates = derived.throttles.limits, totals.catch_up

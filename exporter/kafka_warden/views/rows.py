@@ -55,6 +55,7 @@ class Cluster:
     under_min_isr_partitions: Annotated[float | None, Of("under_min_isr_partitions")]
     known_under_min_isr_partitions: Annotated[float | None, Of("known_under_min_isr_partitions")]
     at_min_isr_partitions: Annotated[float | None, Of("at_min_isr_partitions")]
+    uncounted: Annotated[Mapping[str, int], Text("Partitions by state that topics.uncounted leaves out, those above 0")]
     under_replicated_partitions: Annotated[float | None, Of("under_replicated_partitions")]
     out_of_sync: Annotated[Mapping[str, int], Text("Followers outside the ISR by state, those above 0")]
     reassigning_partitions: Annotated[float | None, Of("reassigning_partitions")]
@@ -201,6 +202,7 @@ class Topic:
     topic: Name
     offline_partitions: Annotated[float | None, Of("topic_offline_partitions")]
     under_min_isr_partitions: Annotated[float | None, Of("topic_under_min_isr_partitions")]
+    uncounted: Annotated[bool, Text("topics.uncounted leaves it out of the numbers of the cluster and their alerts")]
     severity: Severity = None
 
 
