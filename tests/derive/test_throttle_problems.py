@@ -366,6 +366,20 @@ def test_holds_original() -> None:
     assert watch.problems(out, polls=3, broker_beans=BUSY, **few) == of("holds_original", (1, "leader"))
 
 
+def test_a_low_rate_does_not_end_holds_original_at_once() -> None:
+    """A window forgets a few large responses at once: two polls below the limit are bridged, a third is not."""
+    watch, low = Watch(), {1: throttled_rates(leader=0.8 * MB)}
+    out = moving(out=(2,), lag={2: 500, 3: 100_000})
+    watch.problems(moving(), polls=4, broker_beans=BUSY, **tool())
+    raised = of("holds_original", (1, "leader"))
+
+    assert watch.problems(out, polls=3, broker_beans=BUSY, **tool()) == raised
+    assert watch.problems(out, polls=2, broker_beans=low, **tool()) == raised
+    assert watch.problems(out, broker_beans=BUSY, **tool()) == raised
+    assert watch.problems(out, polls=2, broker_beans=low, **tool()) == raised
+    assert watch.problems(out, broker_beans=low, **tool()) == set()
+
+
 @pytest.mark.parametrize(
     ("why", "beans", "silent", "seen_in_sync"),
     [

@@ -76,13 +76,12 @@ def _evaluate(facts: Facts) -> dict[ProblemKey, bool | None]:
     for side in SIDES:
         columns += [
             (side, Problem.BLOCKED, limit_checks.blocked(facts, side)),
-            (side, Problem.HOLDS_ORIGINAL, limit_checks.holds_original(facts, side)),
             (side, Problem.UNEVEN, list_checks.uneven(facts, side)),
             (side, Problem.LOPSIDED, list_checks.lopsided(facts, side)),
             (side, Problem.FETCH_SIZE, limit_checks.fetch_size(facts, side)),
             (side, Problem.IDLE_RATE, limit_checks.idle_rate(facts, side)),
         ]
-        found |= list_checks.left_behind(facts, side)
+        found |= list_checks.left_behind(facts, side) | limit_checks.holds_original(facts, side)
     columns += [
         (Side.LOG_DIRS, Problem.BLOCKED, limit_checks.log_dirs_blocked(facts)),
         (Side.LOG_DIRS, Problem.IDLE_RATE, limit_checks.log_dirs_idle(facts)),

@@ -35,14 +35,23 @@ def below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
     }
 
 
-def holds_original(facts: Facts, side: Side) -> Bools:
-    """(B,) brokers whose limit keeps a replica out of the ISR that was in it and does not move."""
+def holds_original(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
+    """Find brokers whose limit keeps a replica out of the ISR that was in it and does not move.
+
+    Unknown at a rate below the limit. A window of few large responses forgets them at once: the rate falls for some
+    seconds, and meanwhile the limit of the other side holds the replica back.
+    """
     replicas = facts.indexed.snapshot.replicas
     out = facts.in_sync[side] & facts.needs.behind & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is down, not held back.
     out &= ~replicas.offline & (replicas.end != UNKNOWN)
-    binding = binding_limits(facts.indexed, facts.needs.limits[side], throttled_rates(facts.indexed, side))
-    return brokers_of(facts, out, side) & binding
+    limits, brokers = facts.needs.limits[side], facts.indexed.brokers
+    binding = binding_limits(facts.indexed, limits, throttled_rates(facts.indexed, side))
+    held_back = brokers_of(facts, out, side)
+    return {
+        (broker, side, Problem.HOLDS_ORIGINAL): binds or None
+        for broker, binds in zip(brokers[held_back].tolist(), binding[held_back].tolist(), strict=True)
+    }
 
 
 def fetch_size(facts: Facts, side: Side) -> Bools:
