@@ -82,6 +82,7 @@ OTHER = {"broker": "3"}
 EXPLAINED = {**BROKER, "explained": "yes"}
 LOG_DIR = {**BROKER, "log_dir": "/data/b"}
 FOLLOWER, LEADER, LOG_DIRS = ({"side": side} for side in ("follower", "leader", "log_dirs"))
+ERRORS, LAG = {"cause": "errors"}, {"topic": "orders", "cause": "lag"}
 NONE, SOME, BEANS = {"data": "none"}, {"data": "some"}, {"data": "beans"}
 CRITICAL, WARNING = {"severity": "critical"}, {"severity": "warning"}
 CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
@@ -101,7 +102,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaClusterUnreachable", {}, "KafkaLogDirFilling", {**LOG_DIR, **WARNING}, True),
     ("KafkaClusterUnreachable", {}, "KafkaLogDirFilling", {**LOG_DIR, **CRITICAL}, False),
     ("KafkaClusterUnreachable", {}, "KafkaReassignmentStuck", BROKER, True),
-    ("KafkaClusterUnreachable", {}, "KafkaRemoteCopyHeldBack", {**BROKER, "cause": "errors"}, True),
+    ("KafkaClusterUnreachable", {}, "KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, True),
     ("KafkaClusterUnreachable", {}, "KafkaControllerMutationThrottled", {"user": "a"}, True),
     ("KafkaClusterUnreachable", {}, "KafkaWardenBlind", {**NONE, **CRITICAL}, True),
     ("KafkaClusterUnreachable", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
@@ -111,7 +112,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaNoActiveController", {}, "KafkaPartitionLimit", BROKER, False),
     ("KafkaNoActiveController", {}, "KafkaReassignmentStuck", BROKER, True),
     ("KafkaNoActiveController", {}, "KafkaThrottleLeftBehind", {**FOLLOWER, **BROKER}, True),
-    ("KafkaNoActiveController", {}, "KafkaRemoteCopyHeldBack", {**BROKER, "cause": "errors"}, False),
+    ("KafkaNoActiveController", {}, "KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, False),
     ("KafkaNoActiveController", {}, "KafkaWardenBlind", {**SOME, **WARNING}, True),
     ("KafkaNoActiveController", {}, "KafkaWardenBlind", {**NONE, **CRITICAL}, False),
     ("KafkaNoActiveController", {}, "KafkaPartitionOffline", {}, False),
@@ -125,8 +126,8 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaBrokerUnreachable", BROKER, "KafkaThrottleTooLow", {**LEADER, **BROKER}, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaThrottleTooLow", {**LEADER, **OTHER}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaThrottleLeftBehind", {**LEADER, **BROKER}, False),
-    ("KafkaBrokerUnreachable", BROKER, "KafkaRemoteFetchHeldBack", {**BROKER, "cause": "errors"}, True),
-    ("KafkaBrokerUnreachable", BROKER, "KafkaRemoteCopyHeldBack", {"topic": "orders", "cause": "lag"}, False),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaRemoteFetchHeldBack", {**BROKER, **ERRORS}, True),
+    ("KafkaBrokerUnreachable", BROKER, "KafkaRemoteCopyHeldBack", LAG, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenBlind", {**BROKER, **BEANS}, True),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenBlind", {**SOME, **WARNING}, False),
     ("KafkaBrokerUnreachable", BROKER, "KafkaWardenDown", {}, False),
@@ -163,8 +164,10 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaThrottleTooLow", {**LEADER, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     ("KafkaThrottleTooLow", {**FOLLOWER, **BROKER}, "KafkaThrottleTooLow", {**LEADER, **OTHER}, False),
     ("KafkaThrottleLeftBehind", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, False),
-    # another broker, or another topic
-    ("KafkaRemoteCopyHeldBack", BROKER, "KafkaRemoteCopyHeldBack", {"topic": "orders", "cause": "lag"}, False),
+    # topics whose copies fail fall behind
+    ("KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, "KafkaRemoteCopyHeldBack", LAG, True),
+    ("KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, "KafkaRemoteCopyHeldBack", {**OTHER, **ERRORS}, False),
+    ("KafkaRemoteCopyHeldBack", {**BROKER, "cause": "quota"}, "KafkaRemoteCopyHeldBack", LAG, False),
     # without a snapshot nothing else is known of the sidecars
     ("KafkaWardenBlind", {**NONE, **CRITICAL}, "KafkaWardenAccessRefused", {}, True),
     ("KafkaWardenBlind", {**NONE, **CRITICAL}, "KafkaWardenDown", {}, True),
