@@ -28,7 +28,8 @@ ROUNDS: Final = (
     Round("broker killed", (brokers.no_leader, brokers.min_isr, brokers.killed)),
     Round("throttle below inbound", (throttles.below_inbound, throttles.lopsided)),
     Round("throttle blocked", (throttles.blocked, clients.throttled)),
-    Round("throttle uneven or left", (throttles.left_behind, throttles.uneven)),
+    Round("throttle left behind", (throttles.left_behind,)),
+    Round("throttle uneven", (throttles.uneven,)),
     Round("sidecar killed", (sidecar.sidecar_killed,)),
     Round("sidecar restarts", (sidecar.restarts,)),
     Round("label of two clusters", (sidecar.ambiguous,)),
@@ -41,10 +42,8 @@ ROUNDS: Final = (
     Round("login refused", (process.login_refused,)),
     Round("login of one refused", (process.second_refused,)),
     Round("all brokers hang", (sidecar.cluster_hangs,)),
-    Round(
-        "broker wiped, remote storage",
-        (followers.wiped, tiered.copy_held_back, tiered.fetch_held_back, tiered.remote_fails),
-    ),
+    Round("remote storage throttled", (tiered.copy_held_back, tiered.fetch_held_back)),
+    Round("broker wiped, remote storage fails", (followers.wiped, tiered.remote_fails)),
     Round("history refused", (history.topic_refuses,)),
     Round("history not written", (history.folder_unwritable,)),
 )
@@ -88,22 +87,11 @@ FAULTS: Final = (
 
 UNRECORDED: Final = {
     "broker-fenced",
-    "broker-limit",
     "broker-wiped",
-    "cluster-limit",
-    "isr-flaps",
-    "jmx-refused",
     "metadata-stale",
     "remote-fails",
-    "series-budget",
-    "uneven",
 }
 """Faults that no run has recorded since their alerts were merged or added."""
-UNSEEN: Final = {
-    "KafkaIsrFlapping",
-    "KafkaPartitionLimit",
-}
-"""Alerts of theirs alone."""
 
 
 def every_alert() -> list[str]:

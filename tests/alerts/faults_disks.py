@@ -11,9 +11,13 @@ from tests.alerts.stage import Fired, Stage, fired
 from tests.alerts.unregister import unregister
 
 TWO_DIRECTORIES: Final = ClusterSettings(
-    brokers=2, tiered=False, log_dirs=2, broker_properties={"replica.lag.time.max.ms": 1500}
+    brokers=2,
+    tiered=False,
+    log_dirs=2,
+    broker_properties={"replica.lag.time.max.ms": 1500},
+    controller_properties={"broker.session.timeout.ms": 9000},
 )
-"""Its broker session has seconds, so a broker can register again as soon as it is back; `SMALL` has minutes."""
+"""A replica leaves the ISR long before its broker is fenced, and that takes seconds: `SMALL` has minutes."""
 LEADER, VICTIM = 1, 2
 PARTITIONS: Final = range(6)
 

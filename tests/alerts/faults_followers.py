@@ -16,8 +16,9 @@ MEGABYTE: Final = 1_000_000
 RECORD: Final = 10_000
 SAMPLES: Final = 8
 """One every two seconds. A follower that hangs before its third sample is not known to be stuck."""
-PAUSED, BETWEEN = 2.4, 4.0
-"""Seconds of a pause and until the next one: `disks.TWO_DIRECTORIES` allows 1.5 s to a replica and 3 s to a broker."""
+PAUSED, BETWEEN = 4.5, 3.5
+"""Seconds of a pause and until the next one. `disks.TWO_DIRECTORIES` allows 1.5 s to a replica and 9 s to a broker: the
+replica is out of the ISR for two polls."""
 LEADER: Final = 1
 """The broker of `SMALL` that no fault stops. A broker that runs a tenth of the time sometimes answers over JMX."""
 

@@ -80,11 +80,11 @@ def jmx_port_dead(stage: Stage) -> Iterator[set[Fired]]:
     """The sidecar is configured with a port that refuses connections."""
     brokers = stage.cluster.jmx_brokers
     forwarder = Forwarder(brokers[JMX_OF])
-    stage.restart_sidecar(jmx={"brokers": {**brokers, JMX_OF: forwarder.address}})
+    stage.reload_sidecar(jmx={"brokers": {**brokers, JMX_OF: forwarder.address}})
     yield {fired("KafkaWardenBlind", broker=JMX_OF)}
     with forwarder:
         stage.until_gone(fired("KafkaWardenBlind", broker=JMX_OF))
-        stage.restart_sidecar(jmx={"brokers": brokers})
+        stage.reload_sidecar(jmx={"brokers": brokers})
 
 
 @fault("broker-limit", "More partitions than a broker shall have")
@@ -98,25 +98,25 @@ def brokers_full(stage: Stage) -> Iterator[set[Fired]]:
     assert hosted[1] > limit
     assert hosted[3] < 0.7 * limit
     assert hosted[2] > 0.8 * limit
-    stage.restart_sidecar(limits={"max_broker_partitions": limit})
+    stage.reload_sidecar(limits={"max_broker_partitions": limit})
     yield {fired("KafkaPartitionLimit", broker=1), fired("KafkaPartitionLimit", broker=2)}
-    stage.restart_sidecar(limits={"max_broker_partitions": None})
+    stage.reload_sidecar(limits={"max_broker_partitions": None})
 
 
 @fault("cluster-limit", "More partitions than the cluster shall have")
 def cluster_full(stage: Stage) -> Iterator[set[Fired]]:
     """One too many."""
-    stage.restart_sidecar(limits={"max_partitions": sum(1 for _ in _states(stage)) - 1})
+    stage.reload_sidecar(limits={"max_partitions": sum(1 for _ in _states(stage)) - 1})
     yield {fired("KafkaPartitionLimit")}
-    stage.restart_sidecar(limits={"max_partitions": None})
+    stage.reload_sidecar(limits={"max_partitions": None})
 
 
 @fault("series-budget", "More series than the budget has room for")
 def budget_too_small(stage: Stage) -> Iterator[set[Fired]]:
     """A series budget that is too small for the partitions and for the clients with a quota."""
-    stage.restart_sidecar(limits={"series": 1})
+    stage.reload_sidecar(limits={"series": 1})
     yield {fired("KafkaWardenBlind")}
-    stage.restart_sidecar(limits={"series": None})
+    stage.reload_sidecar(limits={"series": None})
 
 
 def _states(stage: Stage) -> Iterator[tuple[int, ...]]:

@@ -63,12 +63,15 @@ def uneven(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("left-behind", "A throttle stays after its move")
 def left_behind(stage: Stage) -> Iterator[set[Fired]]:
-    """A move has ended, and its throttle is still set on its target."""
+    """A move has ended, and its throttle is still set on both sides."""
     rates = {(1, LEADER_RATE): 3 * MEGABYTE, (3, FOLLOWER_RATE): 3 * MEGABYTE}
     _fill(stage, "over", 1, 5)
     with _move(stage, "over", 1, 3, rates):
         stage.cluster.admin.wait_for_moves()
-        yield {fired("KafkaThrottleLeftBehind", broker=3, side="follower")}
+        yield {
+            fired("KafkaThrottleLeftBehind", broker=1, side="leader"),
+            fired("KafkaThrottleLeftBehind", broker=3, side="follower"),
+        }
 
 
 def _fill(stage: Stage, topic: str, leader: int, megabytes: int) -> None:

@@ -9,10 +9,13 @@ from sandbox import SandboxError, wait_for
 from sandbox.admin_topics import EARLIEST_LOCAL, LATEST_TIERED
 from tests.alerts.fault import fault
 from tests.alerts.stage import Fired, Stage, fired
+from tests.support.threads import repeating
 
 COPY_QUOTA: Final = "remote.log.manager.copy.max.bytes.per.second"
 FETCH_QUOTA: Final = "remote.log.manager.fetch.max.bytes.per.second"
 MIB: Final = 1 << 20
+READS: Final = 2.0
+"""Seconds that one consumer tries to read."""
 COPYING, OTHER = 1, 2
 """The broker with a copy quota, and the one with a fetch quota whose copies fail."""
 
@@ -55,22 +58,21 @@ def remote_fails(stage: Stage) -> Iterator[set[Fired]]:
     aside = there.rename(there.with_name("aside"))
     there.touch()
     cluster.load.produce("failing", bytes=4 * MIB)
-    consumer = threading.Thread(target=_read_in_vain, args=(stage, "failing"), daemon=True)
-    consumer.start()
-    yield {
-        fired("KafkaRemoteCopyHeldBack", broker=OTHER, cause="errors"),
-        fired("KafkaRemoteCopyHeldBack", topic="failing", cause="lag"),
-        fired("KafkaRemoteFetchHeldBack", broker=OTHER, cause="errors"),
-    }
-    consumer.join()
+
+    def read_in_vain() -> None:
+        with suppress(SandboxError):
+            cluster.load.consume("failing", timeout=READS)
+
+    # One failed read ends a consumer: its failures would be over before the alert.
+    with repeating(read_in_vain, READS / 4):
+        yield {
+            fired("KafkaRemoteCopyHeldBack", broker=OTHER, cause="errors"),
+            fired("KafkaRemoteCopyHeldBack", topic="failing", cause="lag"),
+            fired("KafkaRemoteFetchHeldBack", broker=OTHER, cause="errors"),
+        }
     there.unlink()
     aside.rename(there)
     wait_for(lambda: admin.offsets("failing", LATEST_TIERED)[0] > 5 * 1000, 120, "the segments are copied")
-
-
-def _read_in_vain(stage: Stage, topic: str) -> None:
-    with suppress(SandboxError):
-        stage.cluster.load.consume(topic, timeout=30)
 
 
 def _create(stage: Stage, topic: str, broker: int) -> None:

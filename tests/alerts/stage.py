@@ -304,6 +304,17 @@ class Stage:
             lambda: self.value(f"kafka_warden_snapshot_timestamp_seconds > {ready:.3f}"), SLOW_MACHINE, "a new snapshot"
         )
 
+    def reload_sidecar(self, **sections: Any) -> None:
+        """Reload it with these options, and wait until Prometheus has seen that they are in force."""
+        before = time.time()
+        self.sidecar.configure(**sections)
+        self.sidecar.reload()
+        wait_for(
+            lambda: self.value(f"kafka_warden_config_last_reload_success_timestamp_seconds > {before:.3f}"),
+            SLOW_MACHINE,
+            "the new configuration is in force",
+        )
+
     def value(self, expression: str) -> float | None:
         """The answer to a query that has one row, None where it has none."""
         rows = self.prometheus.query(expression)
