@@ -164,7 +164,10 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaThrottleTooLow", {**LEADER, **BROKER}, "KafkaReassignmentWillMissItsTime", {}, True),
     ("KafkaThrottleTooLow", {**FOLLOWER, **BROKER}, "KafkaThrottleTooLow", {**LEADER, **OTHER}, False),
     ("KafkaThrottleLeftBehind", {**FOLLOWER, **BROKER}, "KafkaReplicasOutOfSync", BROKER, False),
-    # topics whose copies fail fall behind
+    # where storage fails, reads fail with copies; topics whose copies fail fall behind
+    ("KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, "KafkaRemoteFetchHeldBack", {**BROKER, **ERRORS}, True),
+    ("KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, "KafkaRemoteFetchHeldBack", {**OTHER, **ERRORS}, False),
+    ("KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, "KafkaRemoteFetchHeldBack", {**BROKER, "cause": "quota"}, False),
     ("KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, "KafkaRemoteCopyHeldBack", LAG, True),
     ("KafkaRemoteCopyHeldBack", {**BROKER, **ERRORS}, "KafkaRemoteCopyHeldBack", {**OTHER, **ERRORS}, False),
     ("KafkaRemoteCopyHeldBack", {**BROKER, "cause": "quota"}, "KafkaRemoteCopyHeldBack", LAG, False),
