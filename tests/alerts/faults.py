@@ -87,7 +87,6 @@ FAULTS: Final = (
 
 UNRECORDED: Final = {
     "broker-fenced",
-    "broker-wiped",
     "metadata-stale",
     "remote-fails",
 }
