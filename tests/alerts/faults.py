@@ -86,7 +86,6 @@ FAULTS: Final = (
 )
 
 UNRECORDED: Final = {
-    "broker-fenced",
     "metadata-stale",
     "remote-fails",
 }
