@@ -86,7 +86,6 @@ FAULTS: Final = (
 )
 
 UNRECORDED: Final = {
-    "metadata-stale",
     "remote-fails",
 }
 """Faults that no run has recorded since their alerts were merged or added."""
