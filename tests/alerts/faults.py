@@ -85,9 +85,7 @@ FAULTS: Final = (
     *(timed.fault for timed in WORST_DAY),
 )
 
-UNRECORDED: Final = {
-    "remote-fails",
-}
+UNRECORDED: Final = frozenset[str]()
 """Faults that no run has recorded since their alerts were merged or added."""
 
 
