@@ -34,7 +34,8 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
 
 @fault("follower-slow", "A broker runs a tenth of the time")
 def slow(stage: Stage) -> Iterator[set[Fired]]:
-    """A broker that runs a tenth of the time."""
+    """A broker that runs a tenth of the time. Replicas of a broker that came back lately are expected to be behind."""
+    wait_for(lambda: stage.value("broker:kafka_warden_broker_returned:max") is None, 120, "no broker came back lately")
     with _outrun(stage, "slow"), duty_cycle(stage.cluster, 2, "slow"):
         yield {fired("KafkaReplicasOutOfSync", broker=2), fired("KafkaPartitionAtMinIsr")}
 
