@@ -21,6 +21,7 @@ PAGES: Final = (
     "*.md",
     "docs/*.md",
     "docs/platforms/*.md",
+    "docs/spec/*.md",
     "alerts/*.md",
     "alerts/runbooks/*.md",
     "bench/*.md",

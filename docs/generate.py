@@ -19,9 +19,7 @@ from docs import (
     pipeline_marts,
     pipeline_sql,
     versions,
-    worked_examples,
 )
-from docs.worked_rows import FIVE
 from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
 from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
 from kafka_warden.catalogue.cluster import CLUSTER
@@ -107,7 +105,7 @@ SECTIONS: Final = (
     ("Cluster, partition limits, log directories", LIMITS, CLUSTER),
     (
         "Replication throttles",
-        "KIP-73. See [throttle-law.md](throttle-law.md) and [throttle-problems.md](throttle-problems.md).",
+        "KIP-73. See [throttles](spec/throttles.md) and [throttle-law](spec/throttle-law.md).",
         REPLICATION,
     ),
     ("Moves", "Reassignments of any tool, per adding replica; and moves between log directories.", MOVES),
@@ -219,7 +217,6 @@ def outputs() -> dict[Path, str]:
         HERE / "catalogue.md": catalogue.render(sections),
         HERE / "history-schema.md": history_schema.render(),
         HERE / "pipeline-marts.md": pipeline_marts.render(),
-        HERE / "worked-examples.md": worked_examples.render(FIVE),
         HERE / "versions.md": versions.render(),
         HERE / "openapi.json": api(),
         **how_it_knows.pictures(),
