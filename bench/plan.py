@@ -1,6 +1,6 @@
 """Moves of many partitions under a throttle, watched on the disks of the brokers.
 
-KIP-73's test plan, and what else the law of docs/throttle-law.md is measured on.
+KIP-73's test plan, and what else the law of docs/spec/throttle-law.md is measured on.
 """
 
 import threading
@@ -102,7 +102,7 @@ class Watched:
 
     @property
     def by_law(self) -> float:
-        """The gross rate by throttle-law.md."""
+        """The gross rate by docs/spec/throttle-law.md#the-law."""
         return sum(law.gross(NUMBERS, share, self._burst, WINDOW) for share in self._shares())
 
     @property

@@ -206,7 +206,7 @@ def _since_it_got_on(stage: Stage, what: str, move: Move, truth: Rises, throttle
 
 
 def _bound(of: Pages, poll: Poll, throttle: float | None) -> float:
-    """The bound of judgement.md 5; for one of many moves it uses the metrics of all moves there."""
+    """The bound of docs/spec/moves.md#stuck; for one of many moves it uses the metrics of all moves there."""
     pair = max(POLLS * of.interval, WINDOWS * WINDOW)
     if throttle is None:
         return pair

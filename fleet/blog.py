@@ -1,4 +1,4 @@
-"""The example of "Hands-free Kafka replication" (judgement.md 9): lag by messages against lag by time.
+"""The example of "Hands-free Kafka replication" (docs/spec/lag.md#time-behind): lag by messages against lag by time.
 
 A threshold of four messages and one of 500 ms look at the topic `foo`, to which a record comes every 100 ms. In each
 turn of ten seconds a follower pauses for 100 ms, another one for 300 ms, a batch of exactly four records comes, and

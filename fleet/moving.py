@@ -1,4 +1,4 @@
-"""Reassignments under a throttle, as `kafka-reassign-partitions` makes them, at the speed of docs/throttle-law.md.
+"""Reassignments under a throttle, as `kafka-reassign-partitions` makes them, at the speed of docs/spec/throttle-law.md.
 
 A move takes one replica of each of some partitions of one topic from one broker to another. The tool lists all present
 replicas on the leader's side and the new one on the follower's, and sets the limit on all brokers that take part.

@@ -8,7 +8,7 @@ from fleet.world import World
 from kafka_warden.model import Floats, Longs
 
 WAITS: Final = 0.8
-"""Usable share of a limit by the law, with a margin: docs/throttle-law.md divides by it, too."""
+"""Usable share of a limit by the law, with a margin: docs/spec/throttles.md#recommended-throttle, too."""
 
 
 def floors(world: World, rows: Longs) -> Floats:

@@ -1,12 +1,16 @@
-"""The specification, docs/spec/: its examples run, and its tables have the names of the code."""
+"""The specification, docs/spec/: its examples run, its tables have the names of the code, references lead to it."""
 
+import ast
 import doctest
 import importlib
 import io
 import math
 import pkgutil
 import re
+import tokenize
+from collections.abc import Iterator
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +20,7 @@ import pytest
 from kafka_warden import formulas
 from kafka_warden.formulas import replica_state, stuck, throttle_problems, tiered_problems
 from kafka_warden.formulas.ops import NUMBERS
+from scripts.words import tracked
 
 ROOT: Final = Path(__file__).parents[1]
 SPEC: Final = ROOT / "docs" / "spec"
@@ -23,6 +28,10 @@ MODULES: Final = {
     found.name: importlib.import_module(f"{formulas.__name__}.{found.name}")
     for found in pkgutil.iter_modules(formulas.__path__)
 }
+NAME: Final = re.compile(r"(?<![\w./{}<*-])((?:[\w.-]+/)*[\w-]+\.md)(#[\w-]+)?(?![\w/])")
+LINK: Final = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
+INVENTED: Final = {"tests/test_site.py", "tests/test_words.py"}
+"""Tests that make documents of their own."""
 
 
 @pytest.mark.parametrize("page", sorted(SPEC.glob("*.md")), ids=lambda page: page.stem)
@@ -49,3 +58,39 @@ def test_tables_have_all_names(page: str, names: type[StrEnum]) -> None:
     """States, problems and causes have one row each, in the order in which the code takes them."""
     rows = re.findall(r"^\| `(\w+)` \|", (SPEC / f"{page}.md").read_text(), re.MULTILINE)
     assert rows == [str(name) for name in names]
+
+
+@cache
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as code hosts make them."""
+    text = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def prose(source: str) -> Iterator[str]:
+    """The docstrings and comments of a module."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.string
+
+
+def broken(path: str, text: str) -> Iterator[str]:
+    """References in a file to documents or headings that do not exist: links from its folder, names from the root."""
+    document = path.endswith(".md")
+    base, pattern = ((ROOT / path).parent, LINK) if document else (ROOT, NAME)
+    for line in (line for each in (prose(text) if path.endswith(".py") else [text]) for line in each.splitlines()):
+        for name, anchor in pattern.findall(line) if "](" in line or ".md" in line else ():
+            target = base / name if name else ROOT / path
+            known = ":" in name or (target.exists() and (not anchor or target.suffix != ".md"))
+            if not known and (not target.exists() or anchor[1:] not in anchors(target)):
+                yield f"{path}: {name}{anchor}"
+
+
+def test_references_lead_to_a_heading() -> None:
+    """A document that a docstring, a comment or another file names exists, and so does its heading."""
+    texts = ((path, text) for path, text in tracked() if path not in INVENTED and ".md" in text)
+    assert [each for path, text in texts for each in broken(path, text)] == []

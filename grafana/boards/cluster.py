@@ -177,7 +177,7 @@ HEALTH: Final = (
             rows(
                 About(
                     "Throttle problems",
-                    "Problems by name, from the third poll on; docs/throttle-problems.md explains each.",
+                    "Problems by name, from the third poll on; docs/spec/throttles.md#problems explains each.",
                     see=(board("throttles", "Throttles"),),
                     no_value="nothing is wrong",
                 ),

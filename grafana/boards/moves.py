@@ -46,8 +46,8 @@ OVERVIEW: Final = (
                     "ETA of all moves",
                     (
                         "Time until the last adding replica has caught up, from the law of throttled moves "
-                        "(docs/throttle-law.md) and from measured rates. Never: producers write more than a throttle "
-                        "lets through."
+                        "(docs/spec/throttle-law.md) and from measured rates. Never: producers write more than a "
+                        "throttle lets through."
                     ),
                     runbooks=("KafkaReassignmentWillMissItsTime", "KafkaThrottleTooLow"),
                     no_value=NOTHING_MOVES,

@@ -105,7 +105,7 @@ SETTINGS: Final = (
             rows(
                 About(
                     "Throttle problems",
-                    "Problems by name, from the third poll on; docs/throttle-problems.md explains each.",
+                    "Problems by name, from the third poll on; docs/spec/throttles.md#problems explains each.",
                     runbooks=ALERTS,
                     no_value="nothing is wrong",
                 ),

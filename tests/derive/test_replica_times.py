@@ -25,7 +25,7 @@ from tests.derive.following import (
 
 
 def test_follower_always_20_s_behind() -> None:
-    """judgement.md 9, row 1: at constant load the lag is 20 s for ever; with a limit of 30 s it is out after 30 s."""
+    """docs/spec/lag.md#time-behind: at constant load the lag is 20 s for ever; with a limit of 30 s it leaves then."""
     judged = judge_each(*seen(polls(120), lambda clock: loaded(clock, 20 * RATE if clock > 30 else 0)))
     assert [lag_seconds(derived, 2) for derived in judged[4:]] == pytest.approx([20.0] * 9)
     assert [behind(derived, 2) for derived in judged] == [0.0] * 4 + [10.0 * poll for poll in range(1, 10)]

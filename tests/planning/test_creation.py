@@ -54,7 +54,7 @@ def create(
 def test_the_worked_examples(
     why: str, counts: tuple[int, ...], partitions: int, factor: int, after: tuple[int, ...] | None
 ) -> None:
-    """KIP-578's, with limit 10; tests/formulas/test_limits.py has the others of judgement.md 9."""
+    """KIP-578's, with limit 10; docs/spec/limits.md#creation has the others."""
     found = create(hosting(*counts), partitions, factor)
     assert found.fits is (after is not None), why
     assert tuple(count.before for count in found.brokers.values()) == counts

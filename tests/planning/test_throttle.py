@@ -45,7 +45,7 @@ def test_the_example_of_the_runbook_for_leaders() -> None:
 
 
 def test_move_time_is_that_of_the_document() -> None:
-    """judgement.md 9: ratio 0.1, 100 GB x 10 brokers, 50 MB/s, at most 30 MB/s in: 5,000 s; with 50 never."""
+    """docs/spec/moves.md#move-time: ratio 0.1, 10 x 100 GB, 50 MB/s, at most 30 MB/s in: 5,000 s; with 50 never."""
     seen = cluster({f"t{broker}": [sized([broker], 100 * GB)] for broker in range(10)})
     assert _move_time(seen, rates(seen, {"t3": 30 * MB}), 0.1, 50 * MB) == pytest.approx(5000)
     assert _move_time(seen, rates(seen, {"t3": 50 * MB}), 0.1, 50 * MB) == INF
@@ -53,7 +53,7 @@ def test_move_time_is_that_of_the_document() -> None:
 
 
 def test_a_share_of_the_network_is_that_of_the_document() -> None:
-    """judgement.md 9: 30 % of 125 MB/s are 37.5 MB/s; without a share the network itself is the most."""
+    """docs/spec/throttles.md#bounds: 30 % of 125 MB/s are 37.5 MB/s; without a share the network itself is the most."""
     assert Goal(HOUR, 0.3, 125 * MB).most == pytest.approx(37.5 * MB)
     assert Goal(HOUR, None, 125 * MB).most == 125 * MB
     assert Goal(HOUR).most == INF
@@ -65,7 +65,7 @@ BUSY_IN = {"busy": 49 * MB, "t": 1 * MB}
 
 
 def test_bounds_are_advice() -> None:
-    """judgement.md 9: a broker with 50 MB/s in, a partition with 1 MB/s, 10 % of 100 MB/s: outside, and yet it ends."""
+    """docs/spec/throttles.md#bounds: 50 MB/s in, a partition with 1 MB/s, 10 % of 100 MB/s: outside, yet it ends."""
     found = plan(BUSY, to("t", 0, 2), bytes_in=BUSY_IN, share=0.1, network=100 * MB)
 
     assert problems(found) == ()
@@ -170,7 +170,7 @@ def warned(found: MovePlan) -> bool:
 
 
 def test_too_large_fetches_are_warned_of() -> None:
-    """judgement.md 9: 10 MiB need a throttle of 953,251 B/s at 11 s."""
+    """docs/spec/throttles.md#fetch-size: 10 MiB need a throttle of 953,251 B/s at 11 s."""
     seen = cluster({"t": [sized([1], 2 * GB)]}, more=[2])
     slow, fast = (plan(seen, to("t", 0, 2), deadline=2 * GB / rate / 0.8) for rate in (953_250 - 2, 953_252))
     assert (warned(slow), warned(fast)) == (True, False)

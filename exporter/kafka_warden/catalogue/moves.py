@@ -119,13 +119,13 @@ MOVES = (
     _each(
         "reassignment_eta_seconds",
         "Seconds until the adding replica has caught up; +Inf when it never does (DescribeLogDirs, ListOffsets, "
-        "DescribeConfigs). docs/throttle-law.md",
+        "DescribeConfigs). docs/spec/moves.md#eta",
         lambda move: move.eta,
     ),
     _each(
         "reassignment_never_ends",
         "1 when producers write more than the throttle lets through (DescribeConfigs, ListOffsets). "
-        "docs/throttle-law.md",
+        "docs/spec/throttle-law.md#never",
         lambda move: None if move.never_ends is None else float(move.never_ends),
     ),
     _each(
@@ -167,7 +167,7 @@ MOVES = (
         "reassignment_predicted_bottleneck_seconds",
         "Remaining bytes of the throttled broker and side that end last, divided by the rate that its throttle allows; "
         "absent without moves or without a throttle (DescribeLogDirs, ListOffsets, DescribeConfigs). "
-        "docs/throttle-law.md",
+        "docs/spec/moves.md#move-time",
         lambda totals: totals.predicted_bottleneck,
     ),
     Metric(

@@ -71,7 +71,7 @@ REPLICATION = (
     ),
     _sides(
         "replication_throttle_headroom_bytes_per_second",
-        "Limit minus floor: the rate left to catch up (DescribeConfigs, ListOffsets). docs/throttle-law.md",
+        "Limit minus floor: the rate left to catch up (DescribeConfigs, ListOffsets). docs/spec/throttles.md#headroom",
         lambda throttles: throttles.headroom,
     ),
     by_broker(
@@ -89,7 +89,7 @@ REPLICATION = (
         "replication_throttle_recommended_bytes_per_second",
         "Lowest throttle for all brokers with which the moves end within the option moves.deadline, inside the bounds "
         "of KIP-73; absent without moves, or if no throttle is enough (DescribeLogDirs, ListOffsets, DescribeConfigs). "
-        "docs/throttle-law.md",
+        "docs/spec/throttles.md#recommended-throttle",
         (),
         lambda view: known([((), view.derived.throttling.recommended)]),
     ),
@@ -97,7 +97,7 @@ REPLICATION = (
         "replication_throttle_problem_seconds",
         "Seconds for which a throttle has had a problem, shown from the third poll on (DescribeConfigs, "
         "ListPartitionReassignments, ListOffsets, beans LeaderReplication and FollowerReplication). "
-        "docs/throttle-problems.md",
+        "docs/spec/throttles.md#problems",
         ("broker", "side", "problem"),
         lambda view: keyed(view.derived.throttling.problems.items()),
     ),

@@ -1,4 +1,4 @@
-"""Brokers and partitions: states, counts, under-replication (judgement.md 2), partition limits (8)."""
+"""Brokers and partitions: states, counts, limits; docs/spec/replicas.md#under-replicated, docs/spec/limits.md."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

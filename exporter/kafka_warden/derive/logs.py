@@ -1,4 +1,4 @@
-"""Replicas without a log and logs without a replica: signs of a cluster past its limits (judgement.md 8; KIP-578).
+"""Replicas without a log and logs without a replica (docs/spec/limits.md#missing-and-stray-logs; KIP-578).
 
 Metadata and log directories are not read at one instant: a topic that was just created or deleted is in one and not yet
 in the other. So only gaps in two answers in a row count, a minute apart (option poll.log_dirs).

@@ -1,4 +1,4 @@
-"""The controller mutation quota of every client that has a bucket (KIP-599; judgement.md 6)."""
+"""The controller mutation quota of every client that has a bucket (KIP-599; docs/spec/quotas.md)."""
 
 import math
 from dataclasses import dataclass, replace

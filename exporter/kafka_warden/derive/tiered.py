@@ -1,4 +1,4 @@
-"""Tiered storage (judgement.md 7): overdue bytes, since when nothing is copied, and problems of the quotas.
+"""Tiered storage (docs/spec/tiered.md): overdue bytes, since when nothing is copied, and problems of the quotas.
 
 Per topic: the sum of overdue bytes of its partitions, and the longest stall of one of them, both withheld while a part
 is unknown. Per broker: problems of its led partitions, where tiered storage is on and some topic uses it.

@@ -1,6 +1,6 @@
 """PartitionBytesInRate of KIP-73: bytes a second appended to a partition's leader, without any per-partition bean.
 
-judgement.md 3. Arrays have one row per partition (P rows); NaN is unknown.
+docs/spec/lag.md#bytes-in. Arrays have one row per partition (P rows); NaN is unknown.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -77,7 +77,7 @@ def size_growth(sized: LeaderLogs, now: LeaderLogs) -> Floats:
 
 
 def bytes_per_offset(logs: LeaderLogs, pace: Floats) -> Floats:
-    """Bytes per offset (P,), NaN without an answer of log dirs. judgement.md 1.
+    """Bytes per offset (P,), NaN without an answer of log dirs. docs/spec/lag.md#bytes.
 
     size / (end - local start) of the leader's log, compacted or not: a follower copies what is left of it.
 
@@ -104,7 +104,7 @@ def learn_bytes_per_offset(state: BytesIn, now: LeaderLogs, pace: Floats) -> tup
 
 
 def learn_appended(learned: Floats, per_offset: Floats, sized: LeaderLogs, now: LeaderLogs, compacted: Bools) -> Floats:
-    """Bytes per appended offset (P,). judgement.md 3.
+    """Bytes per appended offset (P,). docs/spec/lag.md#bytes-in.
 
     A compacted log lacks offsets, so there it is growth over offsets gained between two answers of log dirs, once there
     were two; until then, and of all other logs, `per_offset`.
@@ -121,7 +121,7 @@ def _marginal(learned: Floats, sized: LeaderLogs, now: LeaderLogs) -> Floats:
 
 
 def bytes_in_rate(state: BytesIn, now: LeaderLogs, compacted: Bools) -> Floats:
-    """Bytes a second (P,) appended to each leader, NaN where unknown, never negative. judgement.md 3.
+    """Bytes a second (P,) appended to each leader, NaN where unknown, never negative. docs/spec/lag.md#bytes-in.
 
     Growth of the log between the last two answers of log dirs where nothing was deleted, else offsets gained since
     the previous poll x learned bytes per appended offset: 600 MB written while retention deletes 500 MB in 60 s is

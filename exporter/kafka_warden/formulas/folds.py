@@ -1,7 +1,7 @@
 """Formulas that depend on the order of polls: `step(state, sample) -> (state, out)`, once a poll.
 
 Times are seconds of one clock, the caller's: monotonic when live, so that a stepped wall clock changes nothing. A
-clock that stands still or goes backwards gives ages of 0, never negative ones. Source: design.md 1; judgement.md 1, 5.
+clock that stands still or goes backwards gives ages of 0, never negative ones. docs/spec/README.md#ages.
 """
 
 from collections.abc import Hashable
@@ -19,7 +19,7 @@ def since(start: float | None, clock: float, holds: bool | None) -> tuple[float 
     """For how long a condition has held without a break: `(start, seconds)`, None while it does not hold.
 
     An unknown condition (`holds` None) neither starts nor ends the period.
-    Used for `replica_out_of_sync_seconds`, `*_problem_seconds` and every other "since". judgement.md 1, 4.
+    Used for `replica_out_of_sync_seconds`, `*_problem_seconds` and every other "since". docs/spec/README.md#ages.
     """
     if holds is False:
         return None, None
@@ -53,7 +53,7 @@ class Stall:
 
 
 def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Minimum | None, Stall | None]:
-    """Now less the last *new minimum* of `value` (bytes or messages that remain): judgement.md 5, "Stalled".
+    """Now less the last *new minimum* of `value` (bytes or messages that remain): docs/spec/moves.md#progress.
 
     A move that copies less than its inbound rate makes no new minimum: it is stalled. An unknown value keeps the state
     and returns None. Start again with state None when the sum is over other partitions, or the leader changes.
@@ -67,8 +67,8 @@ def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Min
 
 
 def debounce(shown: Key | None, candidate: Key | None, seen: Key) -> tuple[Key, Key]:
-    """A shown value changes only after two polls that agree: `(shown, candidate)`, the next state. judgement.md 2.
+    """A shown value changes only after two polls that agree: `(shown, candidate)`, the next state.
 
-    The first value is shown at once.
+    The first value is shown at once. docs/spec/README.md#ages.
     """
     return (seen if shown is None or seen == candidate else shown), seen

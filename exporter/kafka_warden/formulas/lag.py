@@ -1,6 +1,6 @@
 """Lag of followers in messages and in bytes, and sums that are withheld when a part is unknown.
 
-judgement.md 1; KIP-73, SumReplicaLag. Offsets are log ends as each broker reports them, the follower asked first.
+docs/spec/lag.md; KIP-73, SumReplicaLag. Offsets are log ends as each broker reports them, the follower asked first.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Sums:
 def last_known(end: Longs, before: Longs) -> Longs:
     """Ends; for brokers that do not answer their last known ones, which bound their lag from above.
 
-    `before`: (R,) last known ends, `UNKNOWN` where there never was one. judgement.md 1; design.md 2.5.
+    `before`: (R,) last known ends, `UNKNOWN` where there never was one. docs/spec/lag.md#log-ends.
     """
     return np.where(end == UNKNOWN, before, end)
 
@@ -42,7 +42,7 @@ def messages(end: Longs, leader_end: Longs, elected: Bools | None = None) -> Mes
     """Lag of R replicas in messages. Shapes (R,); `UNKNOWN` in either end gives `UNKNOWN`.
 
     Where the leader is newly `elected`, a follower's end above the leader's is of the old epoch and will be truncated:
-    its lag is unknown, not 0. judgement.md 1.
+    its lag is unknown, not 0. docs/spec/lag.md#messages.
     """
     known = (end != UNKNOWN) & (leader_end != UNKNOWN)
     difference = leader_end - end
@@ -72,10 +72,10 @@ def offsets_to_bytes(lacking: Longs, per_offset: Floats) -> Floats:
 
 
 def lag_bytes_by_size(size: Longs, leader_size: Longs, cleaned: Floats | float = 0.0) -> Floats:
-    """Lag of R adding replicas whose local log starts where their leader's does: the sizes' difference. judgement.md 1.
+    """Lag of R adding replicas whose local log starts where their leader's does: the sizes' difference.
 
-    Both sizes are of one poll. `cleaned`: bytes by which cleaning changed the difference. NaN where a size is unknown,
-    never negative.
+    docs/spec/moves.md#bytes-to-copy. Both sizes are of one poll. `cleaned`: bytes by which cleaning changed the
+    difference. NaN where a size is unknown, never negative.
     """
     known = (size != UNKNOWN) & (leader_size != UNKNOWN)
     return np.where(known, np.maximum(leader_size - size + cleaned, 0), np.nan)
@@ -115,7 +115,8 @@ def least_bytes(lacking: Longs, average: Floats) -> Floats:
 def sums(group: Ints, parts: Floats, groups: int, of: Bools | None = None) -> Sums:
     """Sums of `parts` (R,) by `group` (R,), each in [0, groups) or `UNKNOWN`; withheld where a part is NaN.
 
-    `of` picks the rows that count, for example followers. Rows of group `UNKNOWN` belong to no sum. design.md 2.6.
+    `of` picks the rows that count, for example followers. Rows of group `UNKNOWN` belong to no sum.
+    docs/spec/lag.md#sums.
     """
     counted = group != UNKNOWN if of is None else of & (group != UNKNOWN)
     rows, values = group[counted], parts[counted]
@@ -138,7 +139,7 @@ def out_of_sync_by_count(lag: Arithmetic, limit: Arithmetic) -> Any:
 
 
 def out_of_sync_by_time(behind: Arithmetic, limit: Arithmetic) -> Any:
-    """Kafka's rule and ours: behind for longer than `replica.lag.time.max.ms`. judgement.md 1; hands-free."""
+    """Kafka's rule and ours: behind for longer than `replica.lag.time.max.ms`. docs/spec/lag.md#time-behind."""
     return behind > limit
 
 

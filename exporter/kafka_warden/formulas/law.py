@@ -1,4 +1,4 @@
-"""How fast a throttled move really goes: the law of throttle-law.md, measured over 33 runs on Kafka 4.1.1.
+"""How fast a throttled move really goes: the law of docs/spec/throttle-law.md, measured over 33 runs on Kafka 4.1.1.
 
 A *flow* is one fetcher, leader -> target. Bytes and seconds throughout. Per flow: the headroom c that in-sync traffic
 leaves of its limits, the burst B that passes before it is counted, gross = bytes copied per second, net = gross less
@@ -25,7 +25,7 @@ CERTAIN_LOSS: Final = -0.1
 """A net rate by the law below this share of gross is certainly a loss: the error of the law is within 13 % of gross."""
 
 FLAT_SLOPE_SECONDS: Final = 36.0
-"""A measured slope that is not positive is used if it spans this time: throttle-law.md, "This move can never end"."""
+"""A measured slope that is not positive is used if it spans this time: docs/spec/throttle-law.md#never."""
 
 
 class Verdict(StrEnum):
@@ -70,14 +70,15 @@ DEFAULT_WINDOW: Final = Window()
 
 
 def burst(ops: Ops[V], lagging_partitions: V, fetch_max_bytes: V, response_max_bytes: V) -> V:
-    """B: bytes of one fetch response of a flow, all of which passes before it is counted. judgement.md 4."""
+    """B: bytes of one fetch response of a flow, all of which passes before it is counted."""
     return ops.least(lagging_partitions * fetch_max_bytes, response_max_bytes)
 
 
 def gross(ops: Ops[V], headroom: V, burst: V, window: Window = DEFAULT_WINDOW) -> V:
-    """Bytes a second that a flow copies: 0 if c <= 0, else B / 11.5 s x (floor(10 s x c / B) + 1). throttle-law.md.
+    """Bytes a second that a flow copies: 0 if c <= 0, else B / 11.5 s x (floor(10 s x c / B) + 1).
 
-    `+inf` where no limit binds (c is `+inf`); 0 where nothing lags (B is 0). Never more than c + B / 11 s.
+    docs/spec/throttle-law.md#the-law. `+inf` where no limit binds (c is `+inf`); 0 where nothing lags (B is 0). Never
+    more than c + B / 11 s.
     """
     nothing = ops.lit(0.0)
     bursts = ops.floor(ops.divide(window.usable * headroom, burst, nothing)) + 1.0
@@ -87,13 +88,13 @@ def gross(ops: Ops[V], headroom: V, burst: V, window: Window = DEFAULT_WINDOW) -
 
 
 def net(gross: V, bytes_in: V) -> V:
-    """Bytes a second by which a flow gains on its leader; negative when inbound outruns it. judgement.md 4."""
+    """Bytes a second by which a flow gains on its leader; negative when inbound outruns it."""
     gained: V = gross - bytes_in
     return gained
 
 
 def ceiling(ops: Ops[V], headroom: V, burst: V, window: Window = DEFAULT_WINDOW) -> V:
-    """The most that a flow can copy, c + B / 11 s, and 0 if c <= 0: no run exceeded it. throttle-law.md."""
+    """The most that a flow can copy, c + B / 11 s, and 0 if c <= 0: no run exceeded it."""
     return ops.when(headroom <= 0, ops.lit(0.0), headroom + burst * (1.0 / window.seconds))
 
 
@@ -105,7 +106,7 @@ def verdict(
     slope_seconds: float = 0.0,
     window: Window = DEFAULT_WINDOW,
 ) -> Verdict:
-    """Whether a flow ends, by throttle-law.md, "This move can never end". The first rule with an answer applies.
+    """Whether a flow ends, by docs/spec/throttle-law.md#never. The first rule with an answer applies.
 
     `headroom` is c and `burst` B of the flow, `bytes_in` the inbound rate of its lagging partitions; `None` is unknown.
     `slope`: measured net rate, positive when remaining shrinks, over `slope_seconds` without a change in between;

@@ -1,6 +1,7 @@
 """Partition limits of KIP-578, which Kafka never built: room on brokers and in the cluster.
 
-judgement.md 8. Headroom is limit less count, negative when over (what exists goes on working), `+inf` without a limit.
+docs/spec/limits.md. Headroom is limit less count, negative when over (what exists goes on working), `+inf` without a
+limit.
 """
 
 import math
@@ -38,10 +39,10 @@ def headroom(limit: V, count: V) -> V:
 
 
 def creation_fits(broker_headroom: Sequence[float], cluster_headroom: float, partitions: int, factor: int) -> bool:
-    """Whether a topic of so many partitions and replicas can be created, or so many partitions added. judgement.md 8.
+    """Whether a topic of so many partitions and replicas can be created, or so many partitions added.
 
-    sum of min(headroom, P) >= P x RF, as no broker takes two replicas of one partition, and P <= cluster headroom. A
-    broker that is over its limit has room for none. All or nothing, as KIP-578 rejects.
+    docs/spec/limits.md#creation: sum of min(headroom, P) >= P x RF, as no broker takes two replicas of one partition,
+    and P <= cluster headroom. A broker that is over its limit has room for none. All or nothing, as KIP-578 rejects.
     """
     room = sum(min(max(left, 0.0), partitions) for left in broker_headroom)
     return room >= partitions * factor and partitions <= cluster_headroom

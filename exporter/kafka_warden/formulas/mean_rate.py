@@ -1,6 +1,6 @@
 """The mean of a rate over about three quota windows: the rate of one poll says little about a bursty producer.
 
-throttle-law.md: "in" is measured over 30 s at least, and the law takes means. Arrays have one row per partition (P).
+docs/spec/lag.md#bytes-in. The law takes means. Arrays have one row per partition (P).
 """
 
 from dataclasses import dataclass

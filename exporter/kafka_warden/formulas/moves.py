@@ -1,6 +1,6 @@
 """Reassignments: remaining bytes, rates, ETAs; MoveRatio and MoveTime of KIP-73.
 
-judgement.md 5; throttle-law.md. Bytes and seconds. `stuck.py` says whether a move is stuck and why.
+docs/spec/moves.md. Bytes and seconds. `stuck.py` says whether a move is stuck and why.
 """
 
 import math
@@ -16,7 +16,7 @@ from kafka_warden.formulas.ops import NUMBERS, UNKNOWN, Floats, Ints, Longs, Ops
 Key = TypeVar("Key", bound=Hashable)
 
 BELIEVED_WINDOWS: Final = 2
-"""A slope replaces the law once it spans this many times 12 s ... (throttle-law.md: errors of measured slopes)"""
+"""A slope replaces the law once it spans this many times 12 s ... (docs/spec/throttle-law.md#measured-rates)"""
 
 BELIEVED_BURSTS: Final = 5
 """... and this many bursts, or their graininess is larger than the law's error."""
@@ -25,7 +25,7 @@ SLOPE_ERROR: Final = 1 / math.sqrt(6)
 """Standard error of a slope in bursts per span: each of its ends is off by at most a burst."""
 
 LAW_ERROR: Final = 0.06
-"""Standard error of the law in shares of the gross rate: 4.5 % in the mean over 33 runs (throttle-law.md)."""
+"""Standard error of the law in shares of the gross rate: 4.5 % in the mean over 33 runs."""
 
 DRIFT: Final = 0.06
 """Standard error, in shares of the gross rate, of assuming that flows that share a limit keep the rate of two minutes.
@@ -65,7 +65,7 @@ def slope(
     """Change per second of a series and the seconds it spans: the longest multiple of 12 s that the series covers.
 
     None below 12 s, which is noise: bursts come every 11.5 s. The value at the start of the span is interpolated.
-    `times` ascend; the caller leaves out samples from before a change. judgement.md 5.
+    `times` ascend; the caller leaves out samples from before a change.
     """
     span = _span(times, window, longest)
     if not span:
@@ -131,8 +131,8 @@ def believed_net(
 
     A slope counts once it spans 24 s and five bursts B. Its ends may each fall anywhere between two bursts; the law is
     off by a share of the gross rate. Where they differ by more than both errors, another bottleneck binds, and only
-    the slope counts. Without a throttle (`law_net` is `+inf`) or a law, the measured rate is used. judgement.md 5,
-    ETA; docs/throttle-law.md.
+    the slope counts. Without a throttle (`law_net` is `+inf`) or a law, the measured rate is used.
+    docs/spec/moves.md#eta.
 
     `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes copied in that span.
     `drift`: `DRIFT` where flows share a limit.
@@ -178,7 +178,7 @@ def remaining_by_line(ops: Ops[V], remaining: V, ahead: V, grain: V) -> V:
 
 
 def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) -> tuple[Key, float] | None:
-    """Which of several (flows, or broker and side) ends last, and in how many seconds. judgement.md 5, ETA of all.
+    """Which of several (flows, or broker and side) ends last, and in how many seconds. docs/spec/moves.md#eta.
 
     None when nothing remains. Where a net rate is unknown the whole is unknown, unless another one never ends.
     """
@@ -202,7 +202,7 @@ def move_time(ops: Ops[V], ratio: V, log_size_per_broker: V, brokers: V, limit: 
     """KIP-73's MoveTime in seconds: MoveRatio x TotalLogSizePerBroker x #Brokers / (limit - max(BytesInPerSec)).
 
     `+inf` when the limit is not above the busiest broker's inbound. It divides the cluster's bytes by one broker's
-    limit, so `bottleneck` is shown with it. The limit must be a real one. KIP-73 Q&A 1; judgement.md 5.
+    limit, so `bottleneck` is shown with it. The limit must be a real one. docs/spec/moves.md#move-time.
     """
     to_copy: V = ratio * log_size_per_broker * brokers
     left: V = limit - max_bytes_in
@@ -224,10 +224,10 @@ def move_time_of_cluster(
 
 
 def needed_limit(floor: V, bytes_in: V, remaining: V, deadline: float) -> V:
-    """Least limit of one (broker, side) that ends its moves in `deadline` seconds. judgement.md 4; throttle-law.md.
+    """Least limit of one (broker, side) that ends its moves in `deadline` seconds.
 
-    Everything that counts against it, in-sync floor, inbound of the arriving replicas and what remains spread over the
-    deadline, over 0.8.
+    docs/spec/throttles.md#recommended-throttle. Everything that counts against it, in-sync floor, inbound of the
+    arriving replicas and what remains spread over the deadline, over 0.8.
     """
     limit: V = (floor + bytes_in + remaining * (1.0 / deadline)) * (1.0 / USE_OF_LIMIT)
     return limit

@@ -1,6 +1,6 @@
 """The controller mutation quota of KIP-599: a bucket of K tokens that refills at R a second up to a burst B.
 
-judgement.md 6; kafka-facts.md 4. A token is one partition created, deleted or added. Unlimited is `+inf`.
+docs/spec/quotas.md. A token is one partition created, deleted or added. Unlimited is `+inf`.
 """
 
 import math
@@ -16,7 +16,7 @@ DEFAULT: Final = ""
 """In an entity: the default of that part. `None` means that the entity has no such part."""
 
 UNLIMITED_TOKENS: Final = 1e15
-"""Kafka shows Long.MAX x 11 tokens for a client without a quota; no real burst comes near. kafka-facts.md 4."""
+"""Kafka shows Long.MAX x 11 tokens for a client without a quota; no real burst comes near."""
 
 Entity = tuple[str | None, str | None]
 """(user, client id) of a configured quota."""
@@ -41,13 +41,13 @@ class Mutations:
 
 
 def burst(rate: V, samples: V, window: V) -> V:
-    """B = R x samples x window seconds, the controller's own `controller.quota.window.*`. KIP-599; judgement.md 6."""
+    """B = R x samples x window seconds, the controller's own `controller.quota.window.*`. KIP-599."""
     most: V = rate * samples * window
     return most
 
 
 def admission_delay(ops: Ops[V], tokens: V, rate: V) -> V:
-    """Seconds until the next mutation is admitted: -K / R when K < 0, else 0. KIP-599; judgement.md 6.
+    """Seconds until the next mutation is admitted: -K / R when K < 0, else 0. docs/spec/quotas.md#tokens.
 
     `+inf` when R is 0 and tokens are missing. The "-K * R" of the document is an error: its own example divides.
     """
@@ -58,7 +58,7 @@ def admission_delay(ops: Ops[V], tokens: V, rate: V) -> V:
 def shown(tokens: float, rate: float, samples: float | None, window: float | None) -> Mutations:
     """K, R and B for `/metrics`: all three `+inf` for a client without a quota, B unknown without the window.
 
-    A client has no quota if none resolves, or its tokens are those of Long.MAX. judgement.md 6.
+    A client has no quota if none resolves, or its tokens are those of Long.MAX.
     """
     if math.isinf(rate) or tokens > UNLIMITED_TOKENS:
         return Mutations(math.inf, math.inf, math.inf)
@@ -69,7 +69,7 @@ def resolve(quotas: Mapping[Entity, float], user: str | None, client_id: str | N
     """The quota of a (user, client id), by Kafka's order. `quotas`: configured entity to R, with `""` as a default.
 
     Exact pair, user + default client, user, default user + client, default user + default client, default user, client,
-    default client. A part that is None (the bean has no such tag) takes no entity that needs it. judgement.md 6.
+    default client. A part that is None (the bean has no such tag) takes no entity that needs it.
     """
     order: tuple[Entity, ...] = (
         (user, client_id),

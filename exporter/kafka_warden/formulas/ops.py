@@ -5,7 +5,7 @@ Plain arithmetic and comparisons mean the same for all three; the rest is here. 
 
 Unknown has one form per engine. Numbers: `None`, which only a two-argument `divide` can make. Arrays: NaN inside the
 array, which the catalogue drops (`as_known` turns an element into a float or None). Columns: null. Unlimited is
-`+inf` in all of them. Source: design.md 1, "One formula, three engines".
+`+inf` in all of them. docs/spec/README.md#formulas.
 """
 
 import math

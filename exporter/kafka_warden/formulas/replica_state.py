@@ -1,4 +1,4 @@
-"""The state of a follower: the first match of a table wins, and is shown once two polls agree. judgement.md 2.
+"""The state of a follower: the first match of the table in docs/spec/replicas.md#states wins.
 
 K rows, one per follower. States travel as indices into `STATES`, small enough for every replica.
 """
@@ -87,7 +87,7 @@ def restarted_log(
 
 
 def state(facts: FollowerFacts) -> Codes:
-    """The state of each follower in this poll, as indices into `STATES`. (K,). First match wins. judgement.md 2."""
+    """The state of each follower in this poll, as indices into `STATES`. (K,). First match wins."""
     out = ~facts.in_isr
     rules: tuple[tuple[Bools, ReplicaState], ...] = (
         (~facts.broker_available, ReplicaState.OFFLINE),

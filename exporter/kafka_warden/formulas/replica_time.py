@@ -1,6 +1,6 @@
 """Lag as time: how old the oldest missing record is, and for how long a follower has not been caught up.
 
-judgement.md 1. The window of leader ends is (T, K), an array or T columns: T polls, oldest first, for K followers;
+docs/spec/lag.md#seconds. Leader ends are (T, K), an array or T columns: T polls, oldest first, for K followers;
 `times` are the monotonic seconds of each answer. An end is `UNKNOWN` without an answer, or in another leader
 epoch.
 """
@@ -33,7 +33,7 @@ class _Passage:
 
 
 def lag_seconds(follower_end: Longs, times: Collection[Floats], ends: Collection[Longs], now: float) -> LagSeconds:
-    """Now less the moment at which the leader's end passed the follower's, interpolated. (K,). judgement.md 1.
+    """Now less the moment at which the leader's end passed the follower's, interpolated. (K,).
 
     0 where the follower has reached the leader's last known end.
     """
@@ -73,7 +73,7 @@ def standing_still(passed_at: Floats, clock: float, age: LagSeconds, moved: Bool
 
     `passed_at` is the moment, at the latest, at which the leader passed the follower's end, NaN if unknown.
     While the end has not `moved` that moment stays the same, even when it is older than the window, or when the window
-    was thinned and would now place it up to a grain too early. judgement.md 1.
+    was thinned and would now place it up to a grain too early.
     """
     kept = np.where(moved, np.nan, passed_at)
     older = age.at_least & (clock - kept > age.values)
@@ -105,7 +105,7 @@ def end_to_reach(times: Collection[Floats], ends: Collection[Longs], asked_at: F
     """The end that a follower must have to be caught up (K,): what its leader had `slack` seconds before `asked_at`.
 
     `slack` is `replica.fetch.wait.max.ms` plus the sampling gap. Where the window does not reach back so far, the
-    earliest end in it is used; NaN where no end is known. judgement.md 1, Behind.
+    earliest end in it is used; NaN where no end is known. docs/spec/lag.md#time-behind.
     """
     first = np.full(len(asked_at), np.nan)
     for reached in ends:
@@ -118,7 +118,7 @@ def behind(last_caught_up: Floats, clock: float, caught: Bools) -> tuple[Floats,
     """Seconds since each follower was last caught up: `(state, seconds)`, (K,); 0 while it is.
 
     `replica.lag.time.max.ms` limits this time. A follower that is always 20 s behind has a lag of 20 s, but `behind`
-    grows. NaN in the state is a follower seen for the first time: its clock starts now. judgement.md 1.
+    grows. NaN in the state is a follower seen for the first time: its clock starts now.
     """
     starts = caught | np.isnan(last_caught_up)
     last = np.where(starts, clock, np.fmin(last_caught_up, clock))

@@ -15,7 +15,7 @@ LONGEST_STEP: Final = 86400.0
 """Seconds by which polls may be late for the next day of their run; a later clock is wrong as a whole."""
 
 SILENT_AFTER: Final = 3.0
-"""Usual intervals for which the values of a poll hold; `/metrics` drops them then, too (design.md 2)."""
+"""Usual intervals for which the values of a poll hold: docs/spec/README.md#old-values."""
 
 
 def steady_time(ops: Ops[V], time: V, clock: V, offset: V) -> V:

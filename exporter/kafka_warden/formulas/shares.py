@@ -1,6 +1,7 @@
-"""Max-min fair shares: how the flows of a cluster divide the headroom of both their sides. throttle-law.md.
+"""Max-min fair shares: how the flows of a cluster divide the headroom of both their sides.
 
-All flows grow alike until a side is used up; its flows stop there, the others grow further.
+docs/spec/throttle-law.md#the-law. All flows grow alike until a side is used up; its flows stop there, the others grow
+further.
 """
 
 from collections.abc import Mapping

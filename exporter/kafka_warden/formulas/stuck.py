@@ -1,4 +1,4 @@
-"""When a move is stuck, and the first cause that explains it. judgement.md 5.
+"""When a move is stuck, and the first cause that explains it. docs/spec/moves.md#stuck.
 
 Evaluated first on the sum of remaining bytes of all moves between a pair of brokers, target and source, under the same
 limits: one replica among many waits long for its turn, and that is healthy.
@@ -147,7 +147,7 @@ def _past(stall: Stall | None, limit: float) -> bool:
 
 
 def is_settled(since_change: float, poll_interval: float, window: Window = DEFAULT_WINDOW) -> bool:
-    """Whether the last change is 12 s and a poll ago: before that, standing still means nothing. throttle-law.md."""
+    """Whether the last change is 12 s and a poll ago: docs/spec/throttle-law.md#after-a-change."""
     return since_change >= window.settling + poll_interval
 
 
@@ -169,7 +169,7 @@ def has_lasted(cause: Cause, seconds: float) -> bool:
 
 
 def cause(facts: MoveFacts) -> Cause:
-    """The first cause that holds, in the order of judgement.md 5; `no_progress` when none is known."""
+    """The first cause that holds, by docs/spec/moves.md#causes; `no_progress` when none is known."""
     return next(iter(holding(facts)), Cause.NO_PROGRESS)
 
 
@@ -179,7 +179,7 @@ def fact(facts: MoveFacts) -> Cause | None:
 
 
 def holding(facts: MoveFacts) -> list[Cause]:
-    """All causes that hold, in the order of judgement.md 5."""
+    """All causes that hold, in the order of docs/spec/moves.md#causes."""
     usable = math.inf if facts.usable_bytes is None else facts.usable_bytes
     never = facts.verdict is Verdict.NEVER and facts.throttle_may_lose
     rules = (

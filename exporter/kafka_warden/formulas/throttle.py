@@ -1,6 +1,6 @@
 """KIP-73's throttle: lists, in-sync traffic that counts against a limit (floor), headroom, bounds.
 
-judgement.md 4; throttle-law.md; KIP-73 Q&A 1, 4 and 5 and its amendment. Bytes per second; a limit that is not set is
+docs/spec/throttles.md; KIP-73 Q&A 1, 4 and 5 and its amendment. Bytes per second; a limit that is not set is
 `+inf`. Arrays: R rows per replica, P rows per partition, B per broker.
 """
 
@@ -40,9 +40,10 @@ class ThrottledReplicas:
 
 
 def parse_throttled(value: str) -> ThrottledReplicas:
-    """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`; kafka-facts.md 1.
+    """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`.
 
-    Kafka validates the value, except the number of digits. An entry of another form names no replica.
+    docs/spec/throttles.md#limits-and-lists. Kafka validates the value, except the number of digits. An entry of another
+    form names no replica.
     """
     text = value.strip()
     if text == WILDCARD:
@@ -79,7 +80,8 @@ class Replicas:
 def leader_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
     """In-sync traffic that counts against each broker's leader limit: (B,), withheld where a rate is unknown.
 
-    Sum of in(p) x followers in the ISR over p listed and led there. It is counted and never held back. judgement.md 4.
+    Sum of in(p) x followers in the ISR over p listed and led there. It is counted and never held back.
+    docs/spec/throttles.md#headroom.
     """
     following = replicas.in_isr & ~replicas.is_leader
     followers = np.bincount(replicas.partition[following], minlength=len(bytes_in))
@@ -92,7 +94,7 @@ def leader_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
 def follower_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
     """In-sync traffic that counts against each broker's follower limit: (B,), withheld where a rate is unknown.
 
-    Sum of in(p) over p listed there whose replica there follows in sync. judgement.md 4.
+    Sum of in(p) over p listed there whose replica there follows in sync. docs/spec/throttles.md#headroom.
     """
     rows = np.flatnonzero(replicas.follower_listed & replicas.in_isr & ~replicas.is_leader)
     return sums(replicas.broker[rows], bytes_in[replicas.partition[rows]], brokers)
@@ -106,7 +108,8 @@ def floors(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, 
 def headroom(limit: V, floor: V) -> V:
     """What a limit leaves for catching up, c = limit - floor; negative where in-sync traffic exceeds it.
 
-    judgement.md 4. `+inf` where no limit is set. The floor must be known: an unknown one leaves the headroom unknown.
+    docs/spec/throttles.md#headroom. `+inf` where no limit is set. The floor must be known: an unknown one leaves the
+    headroom unknown.
     """
     left: V = limit - floor
     return left
@@ -143,11 +146,11 @@ def largest_fetch(ops: Ops[V], limit: V, brokers: V, window: V, network: V) -> V
 
 
 def binds(limit: Floats, rate: Floats, samples: Longs) -> Bools:
-    """Which of B limits hold something back, at throttled rates over so many samples. (B,). judgement.md 2, 4.
+    """Which of B limits hold something back, at throttled rates over so many samples. (B,).
 
-    That is a rate of nine tenths of the limit, of less with fewer samples than the 11 of Kafka's default: it forgets a
-    whole sample at once, so a rate that a limit holds back may fall by one of all but the present one. NaN does not
-    bind. A limit of 0 binds at any rate, also an unknown one.
+    docs/spec/throttles.md#binding. That is a rate of nine tenths of the limit, of less with fewer samples than the 11
+    of Kafka's default: it forgets a whole sample at once, so a rate that a limit holds back may fall by one of all but
+    the present one. NaN does not bind. A limit of 0 binds at any rate, also an unknown one.
     """
     share = np.clip(1 - 1 / np.maximum(samples - 1, 1), LEAST_SHARE, BINDING_SHARE)
     binding: Bools = np.isfinite(limit) & (np.nan_to_num(rate, nan=0.0) >= share * limit)

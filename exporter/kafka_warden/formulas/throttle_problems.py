@@ -1,8 +1,8 @@
 """What is wrong with a throttle: the table of problems, row by row, and the three polls for which one must hold.
 
-judgement.md 4; KIP-73 Q&A 4 and 5. Predicates are element by element over columns: K rows of replicas, or B brokers on
-one side. Limits are bytes per second, `+inf` where none is set and NaN where it is not known: an unknown limit never
-makes a problem.
+docs/spec/throttles.md#problems; KIP-73 Q&A 4 and 5. Predicates are element by element over columns: K rows of replicas,
+or B brokers on one side. Limits are bytes per second, `+inf` where none is set and NaN where it is not known: an
+unknown limit never makes a problem.
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Held:
 
 
 def persist(state: Held | None, clock: float, holds: bool | None) -> Held | None:
-    """The next state of a problem's clock. judgement.md 4, "for three polls".
+    """The next state of a problem's clock.
 
     A poll that cannot decide (`holds` None) neither starts a problem nor counts. The third in a row ends it. `clock` is
     in monotonic seconds; a clock that goes backwards gives an age of 0.
@@ -61,13 +61,13 @@ def raised(state: Held, clock: float, grace: float = 0.0) -> float | None:
 
 
 def blocked(limit: Floats, behind: Bools) -> Bools:
-    """Which of B brokers let nothing through while a listed replica is behind: limit 0. judgement.md 4. (B,)."""
+    """Which of B brokers let nothing through while a listed replica is behind: limit 0. (B,)."""
     zero: Bools = limit == 0
     return zero & behind
 
 
 def below_inbound(limit: float, verdict: Verdict, may_lose: bool | None) -> bool | None:
-    """Whether a limit never lets its replicas catch up; None when unknown. judgement.md 4, "Never".
+    """Whether a limit never lets its replicas catch up; None when unknown. docs/spec/throttle-law.md#never.
 
     A limit of 0 is `blocked` and not this. `may_lose` is `law.may_lose`: a flow that does not gain although the law
     says so has another cause.
@@ -78,7 +78,7 @@ def below_inbound(limit: float, verdict: Verdict, may_lose: bool | None) -> bool
 
 
 def differing(group: Ints, limit: Floats, counted: Bools) -> Bools:
-    """Which of K rows are in a group whose set limits differ: `uneven`. KIP-73 Q&A 4; judgement.md 4. (K,).
+    """Which of K rows are in a group whose set limits differ: `uneven`. KIP-73 Q&A 4. (K,).
 
     `group` (K,) is the moving partition, `limit` (K,) that of the row's broker, `counted` (K,) rows whose partition the
     lists of that side name. A limit that is not set or not known differs from none: `lopsided` names the former.
@@ -99,7 +99,7 @@ def leader_not_named(leader_listed: Bools, others_listed: Bools) -> Bools:
 
 
 def one_sided(ours_listed: Bools, our_limit: Floats, other_listed: Bools, other_limit: Floats) -> Bools:
-    """Which of K moves are held back on the other side and not on ours: `lopsided`. judgement.md 4. (K,).
+    """Which of K moves are held back on the other side and not on ours: `lopsided`. (K,).
 
     A side holds a replica back when a list names it there and its broker has a rate.
     """
@@ -126,13 +126,13 @@ def list_without_rate(limit: Floats, named: Bools, wildcard: Bools) -> Bools:
 
 
 def left_behind(limit: Floats, listed: Bools, needed: Bools) -> Bools:
-    """Which of B brokers still have a rate and a list that nothing needs any more. judgement.md 4. (B,)."""
+    """Which of B brokers still have a rate and a list that nothing needs any more. (B,)."""
     left: Bools = np.isfinite(limit) & listed & ~needed
     return left
 
 
 def held_in_sync(before: Bools, throttled: Bools, in_isr: Bools) -> Bools:
-    """Which of R replicas were in the ISR since they are throttled: the next state of a fold. (R,). judgement.md 4."""
+    """Which of R replicas were in the ISR since they are throttled: the next state of a fold. (R,)."""
     kept: Bools = throttled & (before | in_isr)
     return kept
 
@@ -148,6 +148,6 @@ def fetch_too_large(limit: Floats, listed: Bools, fetch: Floats, largest: Floats
 
 
 def idle_rate(limit: Floats, in_use: bool) -> Bools:
-    """Which of B brokers have a rate while no list anywhere names a replica: it throttles nothing. judgement.md 4."""
+    """Which of B brokers have a rate while no list anywhere names a replica: it throttles nothing."""
     idle: Bools = np.isfinite(limit) & (not in_use)
     return idle

@@ -1,4 +1,4 @@
-"""Tiered storage, KIP-956: bytes that are overdue to be copied to remote storage. judgement.md 7.
+"""Tiered storage, KIP-956: bytes that are overdue to be copied to remote storage. docs/spec/tiered.md.
 
 The lag beans freeze while copying is throttled or fails; these formulas do not.
 """
@@ -17,7 +17,7 @@ which here is `UNKNOWN`."""
 def overdue_bytes(ops: Ops[V], uncopied: V, per_offset: V, segment_bytes: V) -> V:
     """Bytes of a partition that should have been copied: those beyond what an active segment may hold, never below 0.
 
-    `uncopied`: offsets that are not in remote storage; the active segment never is. judgement.md 7.
+    `uncopied`: offsets that are not in remote storage; the active segment never is. docs/spec/tiered.md#overdue.
     """
     excess: V = uncopied * per_offset - segment_bytes
     return ops.greatest(excess, ops.lit(0.0))
@@ -73,8 +73,8 @@ def latest_tiered(before: Longs, reported: Longs, end: Longs) -> Longs:
     """Highest offset in remote storage (P,): the one reported now, or the one before where that is higher.
 
     A broker that has just started, or just become leader, reports nothing or too little until its remote log manager
-    has read the state (kafka-facts.md 7): everything would be overdue for half a minute. A copied offset stays copied,
-    unless the log was truncated below it. `UNKNOWN` where nothing is reported now.
+    has read the state (docs/spec/tiered.md#overdue): everything would be overdue for half a minute. A copied offset
+    stays copied, unless the log was truncated below it. `UNKNOWN` where nothing is reported now.
     """
     kept = (reported != UNKNOWN) & (before >= 0) & (reported < before) & (before < end)
     return np.where(kept, before, reported)

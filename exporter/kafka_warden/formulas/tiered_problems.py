@@ -1,4 +1,4 @@
-"""What goes wrong with the quotas of tiered storage, KIP-956, one predicate each. judgement.md 7.
+"""What goes wrong with the quotas of tiered storage, one predicate each. docs/spec/tiered.md#problems.
 
 Bytes per second, bytes and seconds; `+inf` is unlimited. `None` is unknown, as an argument and as a result: no
 problem is raised on unknown values.
@@ -49,7 +49,7 @@ def is_binding(rate: float | None, quota: float) -> bool | None:
 def copy_held_back(rate: float | None, quota: float, overdue: bool | None) -> bool | None:
     """Whether the copy quota holds back what the broker leads: it binds, and something of that is overdue.
 
-    Needs no throttle bean, which vanishes after an hour without throttling (kafka-facts.md 3).
+    Needs no throttle bean, which vanishes after an hour without throttling (docs/spec/tiered.md#problems).
     """
     return both(is_binding(rate, quota), overdue)
 

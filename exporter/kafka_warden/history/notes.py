@@ -92,7 +92,7 @@ NOTES: Final[Mapping[str, tuple[str, str]]] = {
     "Window.samples": ("", "`replication.quota.window.num`"),
     "Window.size": ("s", "`replication.quota.window.size.seconds`"),
     "Problem.side": ("", "`leader`, `follower` or `log_dirs`"),
-    "Problem.problem": ("", "name of the problem (docs/throttle-problems.md)"),
+    "Problem.problem": ("", "name of the problem (docs/spec/throttles.md#problems)"),
     "Problem.seconds": ("s", "age of the problem"),
     "DerivedFlow.leader": ("", "id of the broker that is copied from"),
     "DerivedFlow.leader_listed": ("", "the leader's throttled list has its partitions, so the leader's limit applies"),

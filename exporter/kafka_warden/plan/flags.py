@@ -9,7 +9,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.plan.command import CreationRequest, MoveRequest
 
 MEASURE: Final = 36.0
-"""Seconds: slightly more than three quota windows, as for the means of throttle-law.md."""
+"""Seconds: slightly more than three quota windows, as for the means of docs/spec/lag.md#bytes-in."""
 LEAST_MEASURE: Final = 2.0
 """Seconds. In a shorter time single batches of a producer hide its rate."""
 MOST_PARTITIONS: Final = 1_000_000

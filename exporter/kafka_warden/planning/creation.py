@@ -1,4 +1,4 @@
-"""Whether a new topic, or more partitions of one, fit: KIP-578's limits, which Kafka ignores (judgement.md 8)."""
+"""Whether a new topic, or more partitions of one, fit: KIP-578's limits (docs/spec/limits.md#creation)."""
 
 import math
 import re

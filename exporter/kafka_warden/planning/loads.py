@@ -1,4 +1,4 @@
-"""Traffic through each broker and side during a move, and the limit that it needs (judgement.md 4, 5)."""
+"""Traffic through each broker and side in a move, and its limit (docs/spec/throttles.md#recommended-throttle)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -75,7 +75,7 @@ def derive_loads(snapshot: Snapshot, moving: Sequence[Moving], during: DuringMov
                 through.setdefault(key, []).append((partition, one.remaining))
     bursts: dict[tuple[int, int], float] = {}
     for pair, count in flows.items():
-        # B of one flow, by the configuration of its target (docs/throttle-law.md).
+        # B of one flow, by the configuration of its target (docs/spec/throttle-law.md#the-law).
         config = _config(snapshot, pair[0])
         response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
         bursts[pair] = law.burst(NUMBERS, float(count), float(config.replica_fetch_max_bytes), response)

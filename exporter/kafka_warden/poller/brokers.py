@@ -1,7 +1,8 @@
 """The questions about each broker's own replicas, asked of all brokers at once.
 
-The order is that of judgement.md 1: all followers first, then all leaders, so that no follower seems to be ahead. The
-second round waits for the first, but only briefly for a broker that hangs, and not at all for one that hung before.
+The order is that of docs/spec/lag.md#log-ends: all followers first, then all leaders, so that no follower seems to be
+ahead. The second round waits for the first, but only briefly for a broker that hangs, and not at all for one that hung
+before.
 """
 
 import asyncio

@@ -168,7 +168,8 @@ def parse_configs(reply: Any, address: str) -> tuple[dict[str, Entries], SourceE
 def parse_limit(entries: Entries, key: str) -> Limit:
     """Resolve a dynamic limit: the broker's own value, else the cluster's default, else unlimited.
 
-    Values of these keys in server.properties are ignored, as the broker ignores them (kafka-facts 1).
+    Values of these keys in server.properties are ignored, as the broker ignores them
+    (docs/spec/throttles.md#limits-and-lists).
 
     Raises:
         ProtocolError: no limit of Kafka's.

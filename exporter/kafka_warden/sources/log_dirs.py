@@ -1,4 +1,4 @@
-"""Bytes on disk: DescribeLogDirs, which every broker answers for itself (kafka-facts 8)."""
+"""Bytes on disk: DescribeLogDirs, which every broker answers for itself."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

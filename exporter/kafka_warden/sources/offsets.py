@@ -1,4 +1,4 @@
-"""Offsets of logs: ListOffsets with replica id -2, which followers answer too for their own ends (kafka-facts 7)."""
+"""Offsets of logs: ListOffsets with replica id -2, which followers answer, too (docs/spec/lag.md#log-ends)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Every property that a Kafka client knows: librdkafka's CONFIGURATION.md and Kafka 4.4's admin, consumer and producer.
+"""Every property that a Kafka client knows: librdkafka's and Kafka 4.4's admin, consumer and producer.
 
 With this list a misspelt property is an error, and a property without effect here is not.
 """

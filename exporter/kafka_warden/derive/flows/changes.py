@@ -1,4 +1,4 @@
-"""Flows of moves, and the last change of the throttle on each (judgement.md 4)."""
+"""Flows of moves, and the last change of the throttle on each (docs/spec/throttle-law.md#after-a-change)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace

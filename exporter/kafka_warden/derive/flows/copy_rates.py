@@ -1,7 +1,7 @@
 """Measured rates at which the moves of a flow gain on their leader, including replicas that completed.
 
 The slope of the unfinished replicas alone would miss the share of the completed ones in the same fetches: up to half of
-the rate by the end of a move. throttle-law.md, Caveats; judgement.md 5, ETA.
+the rate by the end of a move. docs/spec/moves.md#eta.
 """
 
 import math

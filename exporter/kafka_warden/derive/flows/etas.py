@@ -1,4 +1,4 @@
-"""ETAs of a replica, a flow, a broker and side, and of all moves (judgement.md 5, ETA).
+"""ETAs of a replica, a flow, a broker and side, and of all moves (docs/spec/moves.md#eta).
 
 Rates are net of the inbound rate. Measured ones are `Trend`s of the bytes gained.
 """

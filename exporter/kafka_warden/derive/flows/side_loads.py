@@ -1,4 +1,4 @@
-"""Every (broker, side) of flows: remaining bytes, headroom and rates (judgement.md 5)."""
+"""Every (broker, side) of flows: remaining bytes, headroom and rates (docs/spec/moves.md#eta)."""
 
 import math
 from collections.abc import Iterable, Mapping

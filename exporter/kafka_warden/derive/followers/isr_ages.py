@@ -1,4 +1,4 @@
-"""Since when: how long replicas have been out of sync and partitions under-replicated (judgement.md 1, 2)."""
+"""How long replicas are out of sync and partitions under-replicated (docs/spec/replicas.md#out-of-sync)."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Lag of every follower, and SumReplicaLag (KIP-73; judgement.md 1)."""
+"""Lag of every follower, and SumReplicaLag (KIP-73; docs/spec/lag.md#sums)."""
 
 from dataclasses import dataclass
 

@@ -63,7 +63,7 @@ def realign(estimate: RemainingEstimate, rows: Longs) -> RemainingEstimate:
 def estimate_remaining(
     indexed: IndexedSnapshot, lacking: Longs, average: Floats, compacted: Bools, before: RemainingEstimate
 ) -> tuple[RemainingEstimate, Adding]:
-    """Estimate the bytes that adding replicas lack. judgement.md 1, 5.
+    """Estimate the bytes that adding replicas lack. docs/spec/moves.md#bytes-to-copy.
 
     The difference of the sizes where they are comparable. Else offsets x bytes per offset of the last comparison, or of
     the leader's whole log before the first one. Each broker cleans a compacted log at its own time: the difference then

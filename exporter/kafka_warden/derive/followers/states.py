@@ -1,4 +1,4 @@
-"""The state of every follower, shown once two polls agree, and how many are out of sync by state (judgement.md 2)."""
+"""The shown state of every follower, and how many are out of sync by state (docs/spec/replicas.md#states)."""
 
 from dataclasses import dataclass
 

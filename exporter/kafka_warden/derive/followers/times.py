@@ -1,4 +1,4 @@
-"""Lag in seconds, time behind, and the verdict by time (judgement.md 1)."""
+"""Lag in seconds, time behind, and the verdict by time (docs/spec/lag.md#time-behind)."""
 
 import math
 from dataclasses import dataclass

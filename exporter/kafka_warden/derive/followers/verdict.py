@@ -1,4 +1,4 @@
-"""Times and states of replicas, and their state from poll to poll (judgement.md 1, 2)."""
+"""Times and states of replicas, and their state from poll to poll (docs/spec/replicas.md#states)."""
 
 from dataclasses import dataclass
 

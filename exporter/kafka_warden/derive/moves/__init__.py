@@ -1,1 +1,1 @@
-"""Reassignments and moves between log directories: remaining bytes, rates, ETA, stuck causes (judgement.md 5)."""
+"""Reassignments and moves between log directories: remaining bytes, rates, ETA, causes (docs/spec/moves.md)."""

@@ -1,4 +1,4 @@
-"""The log directory of each replica that a move waits for: is it online, and its free space (judgement.md 5)."""
+"""The log directory of each replica that a move waits for: online, free space (docs/spec/moves.md#causes)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

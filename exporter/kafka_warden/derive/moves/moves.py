@@ -1,4 +1,4 @@
-"""Ongoing reassignments: remaining bytes, rate and ETA of each replica that they wait for (judgement.md 5)."""
+"""Ongoing reassignments: remaining bytes, rate and ETA of each replica that they wait for (docs/spec/moves.md)."""
 
 import math
 from collections.abc import Mapping

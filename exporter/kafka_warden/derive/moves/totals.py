@@ -1,4 +1,4 @@
-"""Totals of all reassignments (judgement.md 5; KIP-73, MoveRatio and MoveTime)."""
+"""Totals of all reassignments (docs/spec/moves.md#move-time; KIP-73)."""
 
 import math
 from collections.abc import Mapping

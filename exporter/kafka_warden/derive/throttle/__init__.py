@@ -1,1 +1,1 @@
-"""KIP-73's throttles: limits, lists and the traffic that counts against them (judgement.md 4)."""
+"""KIP-73's throttles: limits, lists and the traffic that counts against them (docs/spec/throttles.md)."""

@@ -1,4 +1,4 @@
-"""Which in-sync replicas count against which limit, and where that changed between two polls (judgement.md 4, floor).
+"""Which in-sync replicas count against which limit, and changes of that (docs/spec/throttles.md#headroom).
 
 Rates are not compared: varying traffic is no change. Nor are moves that start and end.
 """

@@ -1,4 +1,4 @@
-"""KIP-73's throttle on every broker and side: lists, floor, headroom, bounds (judgement.md 4)."""
+"""KIP-73's throttle on every broker and side: lists, floor, headroom, bounds (docs/spec/throttles.md)."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Every problem of a throttle by broker and side, and for how long (judgement.md 4)."""
+"""Every problem of a throttle by broker and side, and for how long (docs/spec/throttles.md#problems)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Inputs of all checks of throttles, of one poll (judgement.md 4)."""
+"""Inputs of all checks of throttles, of one poll (docs/spec/throttles.md#problems)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

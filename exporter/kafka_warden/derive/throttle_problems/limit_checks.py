@@ -1,4 +1,4 @@
-"""Problems of limits: headroom against inbound rates, and their values (judgement.md 4)."""
+"""Problems of limits: headroom against inbound rates, and their values (docs/spec/throttles.md#problems)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Problems of throttled lists, on either side (judgement.md 4)."""
+"""Problems of throttled lists, on either side (docs/spec/throttles.md#problems)."""
 
 import numpy as np
 

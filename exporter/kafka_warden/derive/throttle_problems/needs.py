@@ -1,4 +1,4 @@
-"""What needs a throttle at present: partitions that move or catch up, and brokers that take part (judgement.md 4)."""
+"""Partitions that move or catch up, and brokers that take part: they need a throttle (docs/spec/throttles.md)."""
 
 from dataclasses import dataclass
 

@@ -57,7 +57,7 @@ def inbound(partitions: DataFrame, polls: DataFrame) -> DataFrame:
 
 
 def _rate(side: str) -> Column:
-    """Return a side's throttled traffic: of listed replicas in sync, and of catch-up (throttle-law.md)."""
+    """Return a side's throttled traffic: in sync, and of catch-up (docs/spec/throttles.md#headroom)."""
     no_flows = F.coalesce(F.col(f"{side}_load.flows"), F.lit(0)) == 0
     copied = F.coalesce(F.col(f"{side}_catch_up"), F.when(no_flows, F.lit(0.0)))
     return F.col(f"{side}_floor") + copied
