@@ -1,12 +1,10 @@
 """Generates docs/history-schema.md from the tables of history: `make docs`."""
 
 from collections.abc import Iterator
-from dataclasses import fields
-from typing import Any, Final
+from typing import Final
 
-from kafka_warden.history.column import Column, Role, Table
-from kafka_warden.history.column_types import ColumnType, ListOf, MapOf, Scalar, Struct
-from kafka_warden.history.notes import NOTES
+from kafka_warden.history.column import Column, Table
+from kafka_warden.history.column_types import ColumnType, ListOf, MapOf, Scalar, Struct, fields_of
 from kafka_warden.history.schema import COMMON, TABLES, VERSION
 
 INTRODUCTION: Final = f"""\
@@ -26,8 +24,6 @@ Version {VERSION}. Generated from `exporter/kafka_warden/history/` by `make docs
 - The version grows with any change. A reader accepts its own version and older ones, and refuses newer ones.
 """
 
-KINDS: Final = {Role.KEY: "key", Role.RAW: "raw", Role.DERIVED: "derived"}
-
 
 def render() -> str:
     """Render the whole document."""
@@ -37,12 +33,12 @@ def render() -> str:
     return "\n".join([*parts, "## Structures\n", *_structures()])
 
 
-def _key(table: Table[Any]) -> str:
+def _key(table: Table) -> str:
     return f"Key: {', '.join(f'`{name}`' for name in table.key)}." if table.key else ""
 
 
-def _columns(columns: tuple[Column[Any], ...]) -> str:
-    rows = (f"| `{c.name}` | {_type(c.type)} | {c.unit} | {KINDS[c.role]} | {c.help} |" for c in columns)
+def _columns(columns: tuple[Column, ...]) -> str:
+    rows = (f"| `{c.name}` | {_type(c.type)} | {c.unit} | {c.role} | {c.help} |" for c in columns)
     return "\n".join(["| Column | Type | Unit | | What |", "|---|---|---|---|---|", *rows, ""])
 
 
@@ -59,9 +55,9 @@ def _type(type_: ColumnType) -> str:
 def _structures() -> Iterator[str]:
     for found in structures():
         rows = []
-        for (name, type_), field in zip(found.fields, fields(found.make), strict=True):
-            unit, text = NOTES[f"{found.make.__name__}.{field.name}"]
-            rows.append(f"| `{name}` | {_type(type_)} | {unit} | {text} |")
+        for name, type_ in found.fields:
+            field = fields_of(found.make)[name]
+            rows.append(f"| `{name}` | {_type(type_)} | {field.unit} | {field.text} |")
         yield "\n".join(
             [f"### {found.make.__name__}\n", "| Field | Type | Unit | What |", "|---|---|---|---|", *rows, ""]
         )

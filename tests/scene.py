@@ -22,6 +22,7 @@ from kafka_warden.model import (
     Limit,
     LogDir,
     LogGaps,
+    MissingLog,
     Origin,
     Parameters,
     ProcessBeans,
@@ -33,6 +34,7 @@ from kafka_warden.model import (
     Snapshot,
     Source,
     SourceStatus,
+    StrayLog,
     TopicConfig,
 )
 from tests.building import EPOCH, Partition, Topics, answered, judge, snapshot
@@ -170,7 +172,9 @@ def poll(clock: float) -> Snapshot:
                 cordoned=True,
             ),
         ),
-        log_gaps={1: LogGaps(clock // 60, frozenset({("quiet", bytes(16), 1)}), frozenset({("deleted", 0)}))},
+        log_gaps={
+            1: LogGaps(clock // 60, frozenset({MissingLog("quiet", bytes(16), 1)}), frozenset({StrayLog("deleted", 0)}))
+        },
         future_replicas=(FutureReplica("payments", 0, 2, "/data/b", 3_000_000 + int(clock) * 20_000, UNKNOWN),),
         broker_configs={broker: config(broker) for broker in (1, 2, 3)},
         topic_configs={

@@ -2,6 +2,8 @@
 
 Imported by everything; imports only the standard library, numpy and formulas. No I/O, no clocks.
 
+A field that history stores has its description in `Annotated`, and its unit if it has one: docs/history-schema.md.
+
 Two clocks appear, never mixed: `time` is Unix time in seconds, for people and for timestamps in `/metrics`; `clock` and
 everything named `*_at` are seconds of the monotonic clock, for differences.
 """
@@ -9,7 +11,7 @@ everything named `*_at` are seconds of the monotonic clock, for differences.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
@@ -107,12 +109,12 @@ class Origin(StrEnum):
 class Broker:
     """A broker as the cluster describes it, or as last described if it is gone."""
 
-    id: int
-    host: str
-    port: int
-    rack: str | None = None
-    fenced: bool = False
-    gone: bool = False
+    id: Annotated[int, "broker id"]
+    host: Annotated[str, "advertised host; null if the cluster never described this broker"]
+    port: Annotated[int, "advertised port"]
+    rack: Annotated[str | None, "`broker.rack`"] = None
+    fenced: Annotated[bool, "it is fenced"] = False
+    gone: Annotated[bool, "the cluster no longer lists it; the row has its last known values"] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +123,24 @@ class PartitionTable:
 
     topic: Ints
     """Index into `Snapshot.topics`."""
-    number: Ints
-    leader: Ints
-    """Broker id, `UNKNOWN` where there is none, `NO_LISTENER` where it is not known."""
-    leader_epoch: Ints
+    number: Annotated[Ints, "partition number"]
+    leader: Annotated[Ints, "broker id of the leader; null if there is none, -2 if it lacks the sidecar's listener"]
+    """`UNKNOWN` where there is none, `NO_LISTENER` where it is not known."""
+    leader_epoch: Annotated[Ints, "leader epoch"]
     leader_row: Ints
     """Row of the leader's replica in the `ReplicaTable`, `UNKNOWN` where there is none."""
-    start: Longs
-    """Local log start offset of the leader, as of the latest answer to log dirs; `UNKNOWN` before."""
-    tiered: Longs
-    """Highest offset in remote storage, inclusive, as the leader reported in this poll (3.9+, topics with remote
-    storage only). `formulas.tiered.NOTHING_TIERED` where it reported that there is none, `UNKNOWN` where it did
-    not report."""
-    copy_due: Longs
-    """Offset from which on records are younger than `remote.copy.lag.ms`, as the leader last answered: an earlier one
-    than now. `UNKNOWN` before, and without a limit of time."""
-    reassigning: Bools
+    start: Annotated[Longs, "local log start of the leader", "offset"]
+    """As of the latest answer to log dirs; `UNKNOWN` before."""
+    tiered: Annotated[Longs, "highest offset in remote storage; -2 if there is none, null if it is not known", "offset"]
+    """Inclusive, as the leader reported in this poll (3.9+, topics with remote storage only).
+    `formulas.tiered.NOTHING_TIERED` where it reported that there is none, `UNKNOWN` where it did not report."""
+    copy_due: Annotated[
+        Longs,
+        "first offset that is younger than `remote.copy.lag.ms`, as last asked; null if it is not known",
+        "offset",
+    ]
+    """An earlier one than now. `UNKNOWN` before the first answer, and without a limit of time."""
+    reassigning: Annotated[Bools, "is being reassigned"]
 
     def __len__(self) -> int:
         return len(self.topic)
@@ -148,21 +152,23 @@ class ReplicaTable:
 
     partition: Ints
     """Row in the `PartitionTable`."""
-    broker: Ints
-    in_isr: Bools
-    offline: Bools
-    adding: Bools
-    removing: Bools
-    end: Longs
-    """Log end offset as that broker reported it in this poll; `UNKNOWN` when it did not answer."""
-    size: Longs
-    """Bytes of the local log, as of `sized_at`; `UNKNOWN` before the first answer."""
-    sized_at: Floats
-    """Monotonic time of the answer that `size` comes from; 0 where it is unknown."""
-    start: Longs
-    """Local log start offset of this replica, asked of leaders and of adding replicas only; else `UNKNOWN`."""
-    eligible: Ints
-    """Of partitions without a leader: sum of `IN_ELR` and `LAST_KNOWN_ELR`. `UNKNOWN` where no broker answered."""
+    broker: Annotated[Ints, "broker id"]
+    in_isr: Annotated[Bools, "it is in the ISR"]
+    offline: Annotated[Bools, "its log directory or broker is offline"]
+    adding: Annotated[Bools, "a reassignment adds it"]
+    removing: Annotated[Bools, "a reassignment removes it"]
+    end: Annotated[Longs, "log end that its broker reported in this poll", "offset"]
+    """`UNKNOWN` when it did not answer."""
+    size: Annotated[Longs, "size of its local log at `sized_at`", "bytes"]
+    """`UNKNOWN` before the first answer."""
+    sized_at: Annotated[Floats, "time at which `size` was reported", "monotonic s"]
+    """0 where it is unknown."""
+    start: Annotated[Longs, "local log start; leaders and adding replicas only", "offset"]
+    """`UNKNOWN` for all others."""
+    eligible: Annotated[
+        Ints, "of partitions without a leader: 1 in the ELR, 2 last known ELR, 3 both, 0 neither; null where not known"
+    ]
+    """Sum of `IN_ELR` and `LAST_KNOWN_ELR`. `UNKNOWN` where no broker answered."""
 
     def __len__(self) -> int:
         return len(self.partition)
@@ -175,9 +181,9 @@ class FutureReplica:
     topic: str
     partition: int
     broker: int
-    log_dir: str
-    size: int
-    offset_lag: int
+    log_dir: Annotated[str, "path of the new log directory"]
+    size: Annotated[int, "size of the log in the new directory", "bytes"]
+    offset_lag: Annotated[int, "lag that the broker reports", "messages"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +191,12 @@ class LogDir:
     """One log directory of one broker. Bytes; `UNKNOWN` where the broker does not report it (before 3.3)."""
 
     broker: int
-    path: str
-    online: bool
-    bytes: int
-    usable_bytes: int
-    total_bytes: int
-    cordoned: bool = False
+    path: Annotated[str, "path of the directory"]
+    online: Annotated[bool, "the broker can use it"]
+    bytes: Annotated[int, "size of the logs in it", "bytes"]
+    usable_bytes: Annotated[int, "free bytes of its volume (Kafka 3.3)", "bytes"]
+    total_bytes: Annotated[int, "size of its volume (Kafka 3.3)", "bytes"]
+    cordoned: Annotated[bool, "it gets no new replicas (Kafka 4.3)"] = False
     """`cordoned.log.dirs` has it: it keeps its replicas and gets no new ones (KIP-1066, Kafka 4.3)."""
 
 
@@ -210,69 +216,84 @@ def cordoned_brokers(directories: Iterable[LogDir]) -> frozenset[int]:
     return frozenset(each.broker for each in online) - {each.broker for each in online if not each.cordoned}
 
 
+class MissingLog(NamedTuple):
+    """A replica without a log on its broker."""
+
+    topic: Annotated[str, "topic of a replica without a log on the broker"]
+    topic_id: Annotated[bytes, "id of the topic"]
+    partition: Annotated[int, "partition number"]
+
+
+class StrayLog(NamedTuple):
+    """A log that is not assigned to its broker."""
+
+    topic: Annotated[str, "topic of a log that is not assigned to the broker"]
+    partition: Annotated[int, "partition number"]
+
+
 @dataclass(frozen=True, slots=True)
 class LogGaps:
     """Where the log directories of one broker and the metadata of the same poll differ."""
 
-    at: float
-    """Monotonic time of the poll that asked about all logs of the broker."""
-    missing: frozenset[tuple[str, bytes, int]] | None
-    """Topic, topic id and partition of the replicas assigned to the broker of which it showed no log; `None` while a
-    log directory is offline: they may lie there."""
-    stray: frozenset[tuple[str, int]] | None
-    """Topic and partition of the logs that the metadata does not assign to the broker; future replicas are none. `None`
-    if there are too many to keep."""
+    at: Annotated[float, "clock of the poll that requested all logs of the broker", "monotonic s"]
+    missing: Annotated[frozenset[MissingLog] | None, "replicas without a log; null while a directory is offline"]
+    """`None` while a log directory is offline: they may lie there."""
+    stray: Annotated[frozenset[StrayLog] | None, "logs without a replica; null if there are too many to keep"]
+    """Future replicas are none. `None` if there are too many to keep."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
     """An effective dynamic limit in bytes per second; `UNLIMITED` when it is not set."""
 
-    value: float = UNLIMITED
-    origin: Origin = Origin.UNSET
+    value: Annotated[float, "the limit", "bytes/s"] = UNLIMITED
+    origin: Annotated[Origin, "`broker`, `cluster_default` or `unset`"] = Origin.UNSET
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
     """The answer to DescribeConfigs for one broker. Rates in bytes per second, times in seconds, sizes in bytes."""
 
-    limits: Mapping[Side, Limit] = field(default_factory=dict)
-    remote_copy_quota: float | None = None
-    remote_fetch_quota: float | None = None
-    replica_lag_time_max: float = 30.0
-    replica_fetch_wait_max: float = 0.5
-    replica_fetch_max_bytes: int = 1 << 20
-    replica_fetch_response_max_bytes: int = 10 << 20
-    replica_fetchers: int = 1
-    """`num.replica.fetchers`: threads that this broker fetches from each of the others with."""
-    quota_window_num: int = 11
-    quota_window_size: float = 1.0
-    remote_copy_window: float = 11.0
-    """`remote.log.manager.copy.quota.window.num` x `.size.seconds`."""
-    follower_fetch_last_tiered: bool = False
-    """`follower.fetch.last.tiered.offset.enable` (Kafka 4.3, KIP-1023)."""
-    kafka_version: str | None = None
-    """Release of the broker that answered, such as `4.1`."""
+    limits: Annotated[
+        Mapping[Side, Limit], "effective limit and its origin by side; unlimited is infinite", "bytes/s"
+    ] = field(default_factory=dict)
+    remote_copy_quota: Annotated[float | None, "`remote.log.manager.copy.max.bytes.per.second`", "bytes/s"] = None
+    remote_fetch_quota: Annotated[float | None, "`remote.log.manager.fetch.max.bytes.per.second`", "bytes/s"] = None
+    replica_lag_time_max: Annotated[float, "`replica.lag.time.max.ms`", "s"] = 30.0
+    replica_fetch_wait_max: Annotated[float, "`replica.fetch.wait.max.ms`", "s"] = 0.5
+    replica_fetch_max_bytes: Annotated[int, "`replica.fetch.max.bytes`", "bytes"] = 1 << 20
+    replica_fetch_response_max_bytes: Annotated[int, "`replica.fetch.response.max.bytes`", "bytes"] = 10 << 20
+    replica_fetchers: Annotated[int, "`num.replica.fetchers`"] = 1
+    """Threads that this broker fetches from each of the others with."""
+    quota_window_num: Annotated[int, "`replication.quota.window.num`"] = 11
+    quota_window_size: Annotated[float, "`replication.quota.window.size.seconds`", "s"] = 1.0
+    remote_copy_window: Annotated[float, "`remote.log.manager.copy.quota.window.num` x `.size.seconds`", "s"] = 11.0
+    follower_fetch_last_tiered: Annotated[bool, "`follower.fetch.last.tiered.offset.enable` (Kafka 4.3)"] = False
+    """KIP-1023."""
+    kafka_version: Annotated[str | None, "release of the broker"] = None
+    """Such as `4.1`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
     """The answer to DescribeConfigs for one topic."""
 
-    leader_throttled: str = ""
-    """`leader.replication.throttled.replicas` as it stands: empty, `*` or `partition:broker,...`."""
-    follower_throttled: str = ""
-    compacted: bool = False
-    segment_bytes: int = 1 << 30
-    remote_storage: bool = False
-    remote_copy_disabled: bool = False
-    """`remote.log.copy.disable` (Kafka 4.0, KIP-950): remote segments are still read, and none are added."""
-    remote_copy_lag_seconds: float = 0.0
+    leader_throttled: Annotated[str, "`leader.replication.throttled.replicas`"] = ""
+    """Empty, `*` or `partition:broker,...`."""
+    follower_throttled: Annotated[str, "`follower.replication.throttled.replicas`"] = ""
+    compacted: Annotated[bool, "`cleanup.policy` contains `compact`"] = False
+    segment_bytes: Annotated[int, "`segment.bytes`", "bytes"] = 1 << 30
+    remote_storage: Annotated[bool, "`remote.storage.enable`"] = False
+    remote_copy_disabled: Annotated[bool, "`remote.log.copy.disable`"] = False
+    """Kafka 4.0, KIP-950: remote segments are still read, and none are added."""
+    remote_copy_lag_seconds: Annotated[
+        float, "`remote.copy.lag.ms` as it applies; infinite without such a limit", "s"
+    ] = 0.0
     """`remote.copy.lag.ms` (Kafka 4.4, KIP-1241): age of its last record at which a closed segment is copied. 0 if it
     is copied at once, `UNLIMITED` if its age does not matter."""
-    remote_copy_lag_bytes: float = 0.0
+    remote_copy_lag_bytes: Annotated[float, "`remote.copy.lag.bytes`, likewise", "bytes"] = 0.0
     """`remote.copy.lag.bytes`: bytes behind a closed segment at which it is copied, whatever its age; as above."""
-    min_insync_replicas: int = 1
+    min_insync_replicas: Annotated[int, "`min.insync.replicas`"] = 1
 
 
 def min_insync_replicas(topics: Iterable[str], configs: Mapping[str, TopicConfig]) -> Longs:
@@ -305,29 +326,31 @@ class QuotaEntity:
 class QuorumReplica:
     """One member of the metadata quorum (DescribeQuorum). Times are Unix seconds, `None` where not reported."""
 
-    node: int
-    voter: bool
-    log_end_offset: int
-    last_caught_up_time: float | None
+    node: Annotated[int, "node id"]
+    voter: Annotated[bool, "it is a voter; if not, it is an observer"]
+    log_end_offset: Annotated[int, "log end of its copy of the metadata log", "offset"]
+    last_caught_up_time: Annotated[float | None, "time at which it was last caught up", "Unix s"]
 
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
     """The metadata quorum. `controllers` maps a node id to `host:port` of its listener (v2, Kafka 3.9+)."""
 
-    leader: int
-    leader_epoch: int
-    high_watermark: int
-    replicas: tuple[QuorumReplica, ...] = ()
-    controllers: Mapping[int, str] = field(default_factory=dict)
+    leader: Annotated[int, "node id of the active controller"]
+    leader_epoch: Annotated[int, "leader epoch"]
+    high_watermark: Annotated[int, "high watermark of the metadata log", "offset"]
+    replicas: Annotated[tuple[QuorumReplica, ...], "voters and observers"] = ()
+    controllers: Annotated[Mapping[int, str], "`host:port` of the listener by node id (Kafka 3.9)"] = field(
+        default_factory=dict
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ControllerWindow:
     """`controller.quota.window.num` x `controller.quota.window.size.seconds` of the active controller."""
 
-    samples: int
-    seconds: float
+    samples: Annotated[int, "`controller.quota.window.num`"]
+    seconds: Annotated[float, "`controller.quota.window.size.seconds`", "s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,10 +366,12 @@ class ClientBean:
 class ProcessBeans:
     """The JMX answer of one process. Attributes that are absent or NaN there are absent here."""
 
-    at: float
-    """Monotonic time of the answer."""
-    values: Mapping[str, float]
-    """Short name (`sources/bean_list.py` lists them with bean, attribute and unit) to value in base units."""
+    at: Annotated[float, "time of the answer from JMX", "monotonic s"]
+    values: Annotated[
+        Mapping[str, float],
+        "value by short name (`exporter/kafka_warden/sources/bean_list.py`); attributes that JMX lacks are left out",
+        "base units",
+    ]
     mutations: tuple[ClientBean, ...] = ()
     """ControllerMutation beans: tokens, mutation_rate, throttle_time (seconds)."""
     requests: tuple[ClientBean, ...] = ()
@@ -386,38 +411,58 @@ class SinkStatus:
 class Snapshot:
     """The data of one poll, and the last good answer of what is asked less often."""
 
-    time: float
-    clock: float
-    cluster_id: str | None
-    topics: tuple[str, ...]
-    topic_ids: tuple[bytes, ...]
+    time: Annotated[float, "start of the poll", "Unix s"]
+    clock: Annotated[float, "start of the poll on the clock of the run", "monotonic s"]
+    cluster_id: Annotated[str | None, "cluster id that Kafka reports"]
+    topics: Annotated[tuple[str, ...], "topic name"]
+    topic_ids: Annotated[
+        tuple[bytes, ...],
+        "topic id as Kafka's tools write it, `AAAA...` before Kafka 2.8; a topic that is created again has a new one",
+    ]
     """16 bytes each, in the order of `topics`; zeros before Kafka 2.8."""
     partitions: PartitionTable
     replicas: ReplicaTable
     brokers: Mapping[int, Broker]
-    controller: int | None = None
-    kafka_version: str | None = None
-    """Release of the broker that answered for the metadata; in an upgrade others have another one."""
-    offsets_at: Mapping[int, float] = field(default_factory=dict)
-    """Broker to the monotonic time at which it reported the log ends of the partitions that it leads."""
-    log_dirs: tuple[LogDir, ...] = ()
-    placed: Mapping[int, Mapping[tuple[str, int], str]] = field(default_factory=dict)
+    controller: Annotated[int | None, "node id of the active controller"] = None
+    kafka_version: Annotated[str | None, "release of the broker that answered for the metadata"] = None
+    """In an upgrade others have another one."""
+    offsets_at: Annotated[
+        Mapping[int, float], "time at which it reported the log ends of the partitions that it leads", "monotonic s"
+    ] = field(default_factory=dict)
+    """By broker."""
+    log_dirs: Annotated[tuple[LogDir, ...], "its log directories"] = ()
+    placed: Annotated[
+        Mapping[int, Mapping[tuple[str, int], str]],
+        "log directories of the logs that are requested in every poll; null if they are unknown",
+    ] = field(default_factory=dict)
     """By broker: topic and partition of those of its logs that are asked about in every poll, moving ones among them,
     and the path of the directory in which each lies, as of the broker's latest answer."""
     future_replicas: tuple[FutureReplica, ...] = ()
-    log_gaps: Mapping[int, LogGaps] = field(default_factory=dict)
+    log_gaps: Annotated[
+        Mapping[int, LogGaps], "differences between its log directories and the metadata of one poll"
+    ] = field(default_factory=dict)
     """By broker, as of its latest answer about all its logs."""
-    broker_configs: Mapping[int, BrokerConfig] = field(default_factory=dict)
-    topic_configs: Mapping[str, TopicConfig] = field(default_factory=dict)
-    reassignments_known: bool = True
+    broker_configs: Annotated[Mapping[int, BrokerConfig], "answer to DescribeConfigs of the broker"] = field(
+        default_factory=dict
+    )
+    topic_configs: Annotated[Mapping[str, TopicConfig], "answer to DescribeConfigs of the topic"] = field(
+        default_factory=dict
+    )
+    reassignments_known: Annotated[bool, "the reassignments are known"] = True
     """False while no broker reports reassignments: then nothing is marked as moving."""
     quotas: tuple[QuotaEntity, ...] | None = None
     """`None` when they could not be read; empty when none is configured."""
-    quorum: Quorum | None = None
-    metadata_ages: Mapping[int, float] = field(default_factory=dict)
-    """Broker to the seconds for which its image of the metadata has been old, 0 for a current one."""
-    controller_window: ControllerWindow | None = None
-    broker_beans: Mapping[int, ProcessBeans] = field(default_factory=dict)
+    quorum: Annotated[Quorum | None, "answer to DescribeQuorum"] = None
+    metadata_ages: Annotated[
+        Mapping[int, float],
+        "time for which its image of the metadata has been old; 0 for a current one, null if that is unknown",
+        "s",
+    ] = field(default_factory=dict)
+    """By broker."""
+    controller_window: Annotated[ControllerWindow | None, "quota window of the active controller"] = None
+    broker_beans: Annotated[Mapping[int, ProcessBeans], "JMX values; beans of clients are in `quotas`"] = field(
+        default_factory=dict
+    )
     controller_beans: Mapping[str, ProcessBeans] = field(default_factory=dict)
     """By node id as text, or by address until the id is known."""
     status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)
@@ -445,10 +490,10 @@ class Snapshot:
 class Parameters:
     """Options of the user that derived values depend on, in base units. Defaults are those of the configuration."""
 
-    poll_interval: float = 10.0
-    series_budget: int = 20_000
-    max_broker_partitions: float = UNLIMITED
-    max_partitions: float = UNLIMITED
-    network_bytes_per_second: float | None = None
-    moves_deadline: float = 4 * 3600.0
-    moves_grace: float = 60.0
+    poll_interval: Annotated[float, "`poll.interval`", "s"] = 10.0
+    series_budget: Annotated[int, "`limits.series`"] = 20_000
+    max_broker_partitions: Annotated[float, "`limits.max_broker_partitions`"] = UNLIMITED
+    max_partitions: Annotated[float, "`limits.max_partitions`"] = UNLIMITED
+    network_bytes_per_second: Annotated[float | None, "`network.bytes_per_second`", "bytes/s"] = None
+    moves_deadline: Annotated[float, "`moves.deadline`", "s"] = 4 * 3600.0
+    moves_grace: Annotated[float, "`moves.grace`", "s"] = 60.0

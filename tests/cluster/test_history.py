@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
+from kafka_warden.history.column import Columns
 from kafka_warden.history.parquet.reader import polls
-from kafka_warden.history.restore import Columns
 from sandbox import Cluster, wait_for
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration

@@ -3,17 +3,17 @@
 import pytest
 
 from kafka_warden.derive.logs import LogCounts
-from kafka_warden.model import LogGaps, Snapshot
+from kafka_warden.model import LogGaps, MissingLog, Snapshot, StrayLog
 from tests.building import Partition, judge, snapshot
 
 ID, OTHER = bytes(15) + b"\x01", bytes(15) + b"\x02"
 
-Missing = set[tuple[str, bytes, int]] | None
-Stray = set[tuple[str, int]]
+Missing = set[MissingLog] | None
+Stray = set[StrayLog]
 Answer = tuple[float, float | None, Missing, Stray]
 
-LOST: Missing = {("t", ID, 0)}
-STRAY: Stray = {("x", 0)}
+LOST: Missing = {MissingLog("t", ID, 0)}
+STRAY: Stray = {StrayLog("x", 0)}
 
 
 def poll(clock: float, at: float | None, missing: Missing, stray: Stray) -> Snapshot:
@@ -29,7 +29,7 @@ def poll(clock: float, at: float | None, missing: Missing, stray: Stray) -> Snap
         ("nothing is missing: one answer is enough", [(0, 0.0, set(), set())], LogCounts(0, 0)),
         ("something is, for the first time", [(0, 0.0, LOST, STRAY)], LogCounts(None, None)),
         ("the same answer again", [(0, 0.0, LOST, STRAY), (10, 0.0, LOST, STRAY)], LogCounts(None, None)),
-        ("a second answer agrees", [(at, at, LOST, {("x", 0), ("x", 1)}) for at in (0, 60.0)], LogCounts(1, 2)),
+        ("a second answer agrees", [(at, at, LOST, {StrayLog("x", 0), ("x", 1)}) for at in (0, 60.0)], LogCounts(1, 2)),
         ("and is still shown", [(at, min(at, 60), LOST, set()) for at in (0, 60.0, 70.0)], LogCounts(1, 0)),
         ("others, which come and go", [(0, 0.0, LOST, STRAY), (60, 60.0, {("t", ID, 1)}, {("y", 0)})], LogCounts(0, 0)),
         ("a topic created again", [(0, 0.0, LOST, set()), (60, 60.0, {("t", OTHER, 0)}, set())], LogCounts(0, 0)),

@@ -16,6 +16,7 @@ from kafka_warden.model import (
     Limit,
     LogDir,
     LogGaps,
+    MissingLog,
     Origin,
     ProcessBeans,
     Quorum,
@@ -25,6 +26,7 @@ from kafka_warden.model import (
     Snapshot,
     Source,
     SourceStatus,
+    StrayLog,
     TopicConfig,
 )
 from tests.building import EPOCH, Partition, snapshot
@@ -78,9 +80,13 @@ OUTCOMES = st.builds(
 )
 MEMBERS = st.builds(QuorumReplica, st.integers(0, 200), st.booleans(), BYTES, st.none() | AMOUNTS)
 NAMED = st.tuples(st.sampled_from(TOPICS), st.integers(0, 2))
-MISSING = st.tuples(st.sampled_from(TOPICS), st.binary(min_size=16, max_size=16), st.integers(0, 2))
+MISSING = st.builds(MissingLog, st.sampled_from(TOPICS), st.binary(min_size=16, max_size=16), st.integers(0, 2))
+STRAY = st.builds(StrayLog, st.sampled_from(TOPICS), st.integers(0, 2))
 GAPS = st.builds(
-    LogGaps, st.floats(0, 100), st.none() | st.frozensets(MISSING, max_size=3), st.frozensets(NAMED, max_size=3)
+    LogGaps,
+    st.floats(0, 100),
+    st.none() | st.frozensets(MISSING, max_size=3),
+    st.frozensets(STRAY, max_size=3),
 )
 HOSTS = st.builds(Broker, st.just(0), TEXT, st.integers(0, 65535), st.none() | TEXT, st.booleans(), st.booleans())
 DIRECTORIES = st.builds(LogDir, st.sampled_from([*BROKERS, 9]), TEXT, st.booleans(), BYTES, BYTES, BYTES)

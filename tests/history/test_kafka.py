@@ -128,7 +128,7 @@ def test_rows_that_cannot_be_made_are_counted_once(monkeypatch: pytest.MonkeyPat
     sink = sink_of()
     poll = scene_polls()[0]
 
-    def fails(table: Table[Any], poll: Poll) -> Built:
+    def fails(table: Table, poll: Poll) -> Built:
         if table.name == "polls":
             raise ZeroDivisionError
         return build(table, poll)

@@ -365,7 +365,7 @@ def test_a_poll_that_cannot_be_converted_is_lost_as_a_whole(tmp_path: Path, monk
     evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real = build
 
-    def fails(table: Table[Any], poll: Poll) -> Built:
+    def fails(table: Table, poll: Poll) -> Built:
         if (table.name, poll.sequence) == ("polls", 1):
             raise ZeroDivisionError
         return real(table, poll)
@@ -388,7 +388,7 @@ def test_a_file_that_cannot_be_encoded_blocks_no_other(tmp_path: Path, monkeypat
     evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real, calls = sink_module.encode, list[str]()
 
-    def fails(table: Table[Any], parts: list[Any]) -> Any:
+    def fails(table: Table, parts: list[Any]) -> Any:
         calls.append(table.name)
         if table.name == "replicas" and calls.count("replicas") == 1:
             raise MemoryError

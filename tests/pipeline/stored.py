@@ -95,7 +95,7 @@ def rows(store: Path) -> dict[str, Any]:
     return {table.name: raw_rows(table, read_table(store, raw(table.name))) for table in TABLES}
 
 
-def raw_rows(table: Table[Any], listed: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def raw_rows(table: Table, listed: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Rows of a raw table by their keys, without what the store adds to them."""
     of_history = [{name: value for name, value in row.items() if name not in ("date", "batch")} for row in listed]
     return by_key(table.name, of_history, row_key(table.name))

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from kafka_warden.formulas.rows import Keys
-from kafka_warden.model import UNKNOWN, ControllerWindow, FutureReplica, LogDir, LogGaps, TopicConfig
+from kafka_warden.model import (
+    UNKNOWN,
+    ControllerWindow,
+    FutureReplica,
+    LogDir,
+    LogGaps,
+    MissingLog,
+    StrayLog,
+    TopicConfig,
+)
 from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.tables import (
     Columns,
@@ -148,7 +157,9 @@ def test_a_replica_that_the_broker_shows_no_log_of() -> None:
     sizes = np.array([0, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN])
     gaps = log_gaps(seen, 1, sizes, answer(("deleted", 3)), clock=60.0)
 
-    assert gaps == LogGaps(60.0, frozenset({("remote", seen.topic_ids[1], 0)}), frozenset({("deleted", 3)}))
+    assert gaps == LogGaps(
+        60.0, frozenset({MissingLog("remote", seen.topic_ids[1], 0)}), frozenset({StrayLog("deleted", 3)})
+    )
 
 
 def test_too_many_stray_logs_are_not_counted() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -15,30 +16,28 @@ from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, BrokerState, Longs, 
 class Cluster:
     """B brokers, P partitions."""
 
-    states: dict[int, BrokerState]
-    replicas: Longs
-    """(B,) hosted, adding ones included."""
-    leaders: Longs
+    states: Annotated[dict[int, BrokerState], "state in `/metrics`"]
+    replicas: Annotated[Longs, "replicas that it hosts, adding ones included"]
     """(B,)"""
-    counted: Longs
-    """(B,) hosted replicas that count against KIP-578's limit."""
-    partitions: int
-    """Partitions that count against the cluster's limit, each once."""
-    under_replicated: Bools
-    """(P,) a replica other than an adding one is missing from the ISR: moves neither cause nor mask it."""
-    under_replicated_known: bool
+    leaders: Annotated[Longs, "partitions that it leads"]
+    """(B,)"""
+    counted: Annotated[Longs, "replicas that count against the limit of KIP-578"]
+    """(B,)"""
+    partitions: Annotated[int, "partitions that count against the cluster's limit"]
+    under_replicated: Annotated[Bools, "a replica is missing from the ISR; adding replicas do not count"]
+    """(P,) moves neither cause nor mask it."""
+    under_replicated_known: Annotated[bool, "it is known which partitions are under-replicated"]
     """False while reassignments are unknown: a missing replica may be an adding one."""
-    under_min_isr: Bools
-    """(P,) False where min.insync.replicas is unknown."""
-    at_min_isr: Bools
-    min_isr_known: bool
-    """False while min.insync.replicas of a topic is not."""
-    offline: Bools
+    under_min_isr: Annotated[Bools, "ISR is smaller than `min.insync.replicas`; false while that is not known"]
+    """(P,)"""
+    at_min_isr: Annotated[Bools, "ISR is as large as `min.insync.replicas`, and a replica is missing"]
+    min_isr_known: Annotated[bool, "`min.insync.replicas` of every topic is known"]
+    offline: Annotated[Bools, "has no leader"]
     hidden: Bools
     """(P,) led by a broker without the listener that the metadata was asked over: the leader is not known."""
-    adding: Longs
-    """(B,) replicas being added."""
-    removing: Longs
+    adding: Annotated[Longs, "replicas being added"]
+    """(B,)"""
+    removing: Annotated[Longs, "replicas being removed"]
 
 
 def derive_cluster(indexed: IndexedSnapshot) -> Cluster:

@@ -1,6 +1,7 @@
 """From a snapshot to all derived values: (snapshot, memory) -> (memory, Derived)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from kafka_warden.derive.candidates import Candidates, derive_candidates
 from kafka_warden.derive.cluster import Cluster, derive_cluster
@@ -30,8 +31,8 @@ class Derived:
 
     indexed: IndexedSnapshot
     lag: Lag
-    bytes_in: Floats
-    """(P,) bytes per second appended to each partition, NaN where unknown."""
+    bytes_in: Annotated[Floats, "rate at which the leader's log grows", "bytes/s"]
+    """(P,) NaN where unknown."""
     cluster: Cluster
     ages: Ages
     replicas: Replicas
@@ -40,8 +41,7 @@ class Derived:
     moves: tuple[Move, ...]
     totals: Totals
     mutations: tuple[ClientMutations, ...]
-    clamped: int
-    """Negative lags set to 0 since the sidecar started."""
+    clamped: Annotated[int, "negative differences set to 0 since the process started"]
     tiered: Tiered
     log_counts: dict[int, LogCounts]
     """By broker; brokers without an answer of log dirs are missing."""

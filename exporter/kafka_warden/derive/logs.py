@@ -6,6 +6,7 @@ in the other. So only gaps in two answers in a row count, a minute apart (option
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from kafka_warden.model import LogGaps, Snapshot
 
@@ -14,10 +15,8 @@ from kafka_warden.model import LogGaps, Snapshot
 class LogCounts:
     """Of one broker; `None` is unknown."""
 
-    without_log: int | None
-    """Replicas that the metadata assigns to the broker, without a log there."""
-    stray: int | None
-    """Logs in its directories that the metadata does not assign to it."""
+    without_log: Annotated[int | None, "replicas without a log"]
+    stray: Annotated[int | None, "logs that are not assigned to the broker"]
 
 
 @dataclass(frozen=True, slots=True)

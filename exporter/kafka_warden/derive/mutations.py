@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from kafka_warden.formulas import mutation as formulas
 from kafka_warden.formulas.ops import NUMBERS
@@ -14,12 +15,12 @@ class ClientMutations:
 
     user: str
     client_id: str
-    tokens: float
-    rate: float | None
-    throttle: float | None
-    quota: float | None
-    burst: float | None
-    delay: float | None
+    tokens: Annotated[float, "tokens, K of KIP-599; infinite if the client has no quota"]
+    rate: Annotated[float | None, "mutations of the client", "1/s"]
+    throttle: Annotated[float | None, "throttle time that the bean reports", "s"]
+    quota: Annotated[float | None, "quota that applies, R of KIP-599", "1/s"]
+    burst: Annotated[float | None, "burst, B of KIP-599: R x the window"]
+    delay: Annotated[float | None, "time until its next mutation is admitted", "s"]
 
 
 def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:

@@ -6,6 +6,7 @@ is unknown. Per broker: problems of its led partitions, where tiered storage is 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -45,10 +46,10 @@ class TieredMemory:
 class Tiered:
     """T topics; NaN is unknown, and also means a topic that is not copied."""
 
-    overdue: Floats
-    """(T,) bytes."""
-    stalled: Floats
-    """(T,) seconds."""
+    overdue: Annotated[Floats, "bytes that should have been copied to remote storage", "bytes"]
+    """(T,)"""
+    stalled: Annotated[Floats, "time for which no overdue bytes were copied", "s"]
+    """(T,)"""
     problems: Mapping[Key, float]
     """Seconds, 0 where there is no problem; unknown ones are missing."""
 

@@ -1,6 +1,7 @@
 """Values by topic: partitions with a problem, size, message rate, and changes of the ISR without JMX."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -30,20 +31,22 @@ class TopicsMemory:
 class Topics:
     """T topics."""
 
-    offline: Longs
-    """(T,) partitions without a leader."""
-    under_min_isr: Longs
-    """(T,) partitions; `UNKNOWN` where min.insync.replicas is."""
-    non_preferred_leader: Longs
-    """(T,) partitions led by another replica than the first one; `UNKNOWN` where a leader is not known."""
-    bytes: Floats
-    """(T,) all logs of all replicas, NaN while the size of one is unknown."""
-    messages_in: Floats
-    """(T,) per second, NaN while the rate of a partition is unknown."""
-    isr_shrinks: Longs
-    """(T,) replicas that left the ISR since the topic was first seen."""
-    isr_expands: Longs
-    """(T,) replicas that joined it."""
+    offline: Annotated[Longs, "partitions without a leader"]
+    """(T,)"""
+    under_min_isr: Annotated[
+        Longs, "partitions whose ISR is smaller than `min.insync.replicas`; null while that is not known"
+    ]
+    """(T,) `UNKNOWN` where min.insync.replicas is."""
+    non_preferred_leader: Annotated[Longs, "partitions that are led by another replica than the first one"]
+    """(T,) `UNKNOWN` where a leader is not known."""
+    bytes: Annotated[Floats, "size of all logs of its replicas", "bytes"]
+    """(T,) NaN while the size of one is unknown."""
+    messages_in: Annotated[Floats, "offsets appended", "1/s"]
+    """(T,) NaN while the rate of a partition is unknown."""
+    isr_shrinks: Annotated[Longs, "replicas that left the ISR since the process first saw the topic"]
+    """(T,)"""
+    isr_expands: Annotated[Longs, "replicas that joined the ISR since the process first saw the topic"]
+    """(T,)"""
 
 
 def derive_topics(

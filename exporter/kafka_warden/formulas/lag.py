@@ -4,7 +4,7 @@ docs/spec/lag.md; KIP-73, SumReplicaLag. Offsets are log ends as each broker rep
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Sums:
     """One sum per group, NaN where a part of it is unknown, and the number of unknown parts."""
 
     values: Floats
-    unknown: Longs
+    unknown: Annotated[Longs, "number of unknown parts"]
 
 
 def last_known(end: Longs, before: Longs) -> Longs:

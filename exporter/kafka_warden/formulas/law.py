@@ -7,7 +7,7 @@ the inbound rate of the partitions that are still behind.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Annotated, Final
 
 from kafka_warden.formulas.ops import NUMBERS, Ops, V
 
@@ -42,8 +42,8 @@ class Verdict(StrEnum):
 class Window:
     """A broker's replication quota window, `replication.quota.window.num` x `size.seconds`."""
 
-    samples: int = 11
-    size: float = 1.0
+    samples: Annotated[int, "`replication.quota.window.num`"] = 11
+    size: Annotated[float, "`replication.quota.window.size.seconds`", "s"] = 1.0
 
     @property
     def seconds(self) -> float:

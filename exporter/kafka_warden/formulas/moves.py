@@ -6,7 +6,7 @@ docs/spec/moves.md. Bytes and seconds. `stuck.py` says whether a move is stuck a
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import numpy as np
 
@@ -77,11 +77,9 @@ def slope(
 class Trend:
     """A line through a series."""
 
-    rate: float
-    """Change per second."""
-    seconds: float
-    """That it spans."""
-    ahead: float = 0.0
+    rate: Annotated[float, "change per second", "bytes/s"]
+    seconds: Annotated[float, "time span", "s"]
+    ahead: Annotated[float, "last value minus the value of the fitted line", "bytes"] = 0.0
     """The last value less that of the line: positive just after a burst, negative just before one."""
 
 

@@ -1,15 +1,19 @@
-"""Tables and columns: what each holds, where its values come from, and how they are read from a poll."""
+"""Tables and columns: what each holds, where its values come from, and how they are read from a poll.
+
+A path such as `snapshot.replicas.end` leads from a `Poll` to a value; `[]` is the entry of one row in a mapping or a
+tuple. The type of a column, its description and its unit are those of the field at the end of its path.
+"""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any, Generic, Protocol, TypeVar, get_args
+from typing import Any, get_args
 
 import numpy as np
 
-from kafka_warden.history.column_types import ColumnType, PythonValue, bare, column_type_of, hints
+from kafka_warden.history.column_types import ColumnType, Described, PythonValue, column_type_of, described, fields_of
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import UNKNOWN
 
@@ -53,86 +57,153 @@ def python_values(values: Values) -> list[PythonValue]:
     return listed
 
 
-class Rows(Protocol):
-    """The rows of one table in one poll."""
-
-    @property
-    def poll(self) -> Poll:
-        """The poll."""
-
-    def __len__(self) -> int: ...
-
-
-R = TypeVar("R", bound=Rows)
+Columns = Mapping[str, Sequence[PythonValue]]
+"""Values of the rows of one poll by column, `None` for null: the result of `pyarrow.Table.to_pydict`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column(Generic[R]):
+class Column:
     """One column."""
 
     name: str
     role: Role
     help: str
-    sources: tuple[str, ...]
-    """Paths in `Poll` that it holds completely; `[]` means each entry of a mapping or of a tuple."""
+    unit: str
     type: ColumnType
-    read: Callable[[R], Values]
-    unit: str = ""
+    sources: tuple[str, ...]
+    """Paths that it holds completely."""
+    read: Callable[[Poll, Any], Values]
+    """Reads the values of the rows of a poll."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Generic[R]):
+class Table:
     """One table."""
 
     name: str
     about: str
     key: tuple[str, ...]
     """Columns that identify a row of one poll."""
-    columns: tuple[Column[R], ...]
-    rows: Callable[[Poll], R]
-    """Makes the rows of a poll."""
+    columns: tuple[Column, ...]
+    rows: Callable[[Poll], Sized]
+    """Lists the rows of a poll; a column reads one value of each."""
     size: Callable[[Poll], int] | None = None
-    """Counts the rows of a poll, if to make them takes time."""
+    """Counts the rows of a poll, if to list them takes time."""
 
     def count(self, poll: Poll) -> int:
         """Count the rows of a poll without making them."""
-        return self.size(poll) if self.size is not None else len(self.rows(poll))
+        return len(self.rows(poll)) if self.size is None else self.size(poll)
 
 
-def annotation_at(path: str, start: Any = Poll) -> Any:
-    """Return the type at a path, such as `snapshot.brokers[].host`, without `| None`."""
-    found = start
+def described_at(path: str) -> Described:
+    """Return the type at a path, with the description and the unit of the last field."""
+    found = Described(Poll)
     for part in path.split("."):
         name = part.removesuffix("[]")
-        found, _ = bare(found)
-        found = hints(found)[name]
+        found = fields_of(found.type)[name]
         if part != name:
-            found, _ = bare(found)
-            found = next(each for each in reversed(get_args(found)) if each is not ...)
+            entry = described(next(each for each in reversed(get_args(found.type)) if each is not ...))
+            found = replace(found, type=entry.type, optional=entry.optional)
     return found
-
-
-def leaves(start: Any, prefix: str) -> tuple[str, ...]:
-    """List every path below a dataclass, also in entries of mappings and tuples that are dataclasses."""
-    found: list[str] = []
-    for name, annotation in hints(start).items():
-        place, (kept, _) = f"{prefix}{name}", bare(annotation)
-        entries = [each for each in get_args(kept)[-2:] if is_dataclass(each)]
-        if is_dataclass(kept):
-            found += leaves(kept, f"{place}.")
-        elif entries:
-            found += leaves(entries[0], f"{place}[].")
-        else:
-            found.append(place)
-    return tuple(found)
 
 
 def role_of(sources: Sequence[str]) -> Role:
     """Return the role of a column that is no key."""
-    return Role.DERIVED if sources and sources[0].startswith("derived.") else Role.RAW
+    return Role.DERIVED if any(source.startswith("derived.") for source in sources) else Role.RAW
 
 
-def array_column(name: str, text: str, source: str, unit: str = "", role: Role | None = None) -> Column[Any]:
-    """Make a column from an array of the poll that has a value for each row of the table."""
-    read, type_ = attrgetter(f"poll.{source}"), column_type_of(annotation_at(source))
-    return Column(name, role or role_of([source]), text, (source,), type_, read, unit)
+def array_column(
+    name: str,
+    path: str,
+    role: Role | None = None,
+    *,
+    read: Callable[[Poll, Any], Values] | None = None,
+    type_: ColumnType | None = None,
+    text: str = "",
+) -> Column:
+    """Make a column that is read at once for all rows; by default, the array at the path."""
+    found, array_of = described_at(path), attrgetter(path)
+    read = read or (lambda poll, _: array_of(poll))
+    type_ = type_ or column_type_of(found)
+    return Column(name, role or role_of([path]), text or found.text, found.unit, type_, (path,), read)
+
+
+def column(
+    name: str,
+    type_: ColumnType,
+    text: str,
+    read: Callable[[Poll, Any], Any],
+    sources: tuple[str, ...] = (),
+    *,
+    unit: str = "",
+    role: Role | None = None,
+) -> Column:
+    """Make a column that is read row by row; `read` returns a value of the model."""
+
+    def values(poll: Poll, rows: Sequence[Any]) -> list[PythonValue]:
+        return [type_.write(read(poll, row)) for row in rows]
+
+    return Column(name, role or role_of(sources), text, unit, type_, sources, values)
+
+
+def path_column(
+    name: str,
+    path: str,
+    read: Callable[[Poll, Any], Any],
+    *,
+    type_: ColumnType | None = None,
+    text: str = "{}",
+    role: Role | None = None,
+) -> Column:
+    """Make a column of the field at a path, read row by row. `text` may extend the description of the field, `{}`."""
+    found = described_at(path)
+    text = text.format(found.text)
+    return column(name, type_ or column_type_of(found), text, read, (path,), unit=found.unit, role=role)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A row that is a broker or a topic."""
+
+    key: int | str
+    """Broker id or topic name: its key in mappings."""
+    place: int | None
+    """Its index in arrays; `None` if they do not have it."""
+
+
+def entry_column(name: str, path: str, type_: ColumnType | None = None) -> Column:
+    """Make a column of the value that each `Entry` has in the mapping or the array at a path."""
+    container, _, attribute = path.partition("[]")
+    values_of, value_of = attrgetter(container), attrgetter(attribute[1:]) if attribute else None
+
+    def read(poll: Poll, row: Entry) -> Any:
+        values = values_of(poll)
+        if isinstance(values, Mapping):
+            found = values.get(row.key)
+        else:
+            found = None if values is None or row.place is None else values[row.place]
+        return found if found is None or value_of is None else value_of(found)
+
+    return path_column(name, path, read, type_=type_)
+
+
+def records(columns: Sequence[Column], prefix: str, rows: Columns) -> list[dict[str, Any]]:
+    """Return, for each row, the values of the model at the paths that begin with a prefix, by the rest of the path."""
+    stored = {
+        path.removeprefix(prefix): each
+        for each in columns
+        for path in each.sources
+        if path.startswith(prefix) and each.name in rows and not {*path.removeprefix(prefix)} & {*".["}
+    }
+    read = ([each.type.read(value) for value in rows[each.name]] for each in stored.values())
+    return [dict(zip(stored, row, strict=True)) for row in zip(*read, strict=True)]
+
+
+def entries(columns: Sequence[Column], path: str, keys: Sequence[Any], rows: Columns) -> dict[Any, Any]:
+    """Return the values of the model at a path by the key of their row, without unknown ones."""
+    (found,) = (each for each in columns if path in each.sources)
+    return {
+        key: found.type.read(value)
+        for key, value in zip(keys, rows.get(found.name, ()), strict=False)
+        if value is not None
+    }

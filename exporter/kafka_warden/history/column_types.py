@@ -1,6 +1,9 @@
 """Types of columns: made from the types of the model, with conversions to and from Python values. Names are Spark's.
 
 Unknown is null: `UNKNOWN` in integers, NaN in floats, `None` in optional types. `read` inverts `write`.
+
+A field of the model that is stored has its description: `Annotated[type, description]`, or with a unit
+`Annotated[type, description, unit]`.
 """
 
 import types
@@ -9,10 +12,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from kafka_warden.history.poll import topic_id_bytes, topic_id_text
 from kafka_warden.model import UNKNOWN
 
 PythonValue = Any
@@ -47,7 +51,7 @@ class Scalar:
         if value is None:
             return None
         if self.kind is Kind.STRING:
-            return str(value)
+            return topic_id_text(value) if isinstance(value, bytes) else str(value)
         if self.kind is Kind.BOOLEAN:
             return bool(value)
         if self.kind is Kind.DOUBLE:
@@ -104,31 +108,38 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Named values: a dataclass."""
+    """Named values: the described fields of a dataclass or a named tuple."""
 
     fields: tuple[tuple[str, "ColumnType"], ...]
-    make: Any = None
-    """The dataclass."""
+    make: Any
+    """The dataclass or the named tuple."""
 
     def __str__(self) -> str:
         return f"struct<{','.join(f'{name}:{type_}' for name, type_ in self.fields)}>"
 
     def write(self, value: Any) -> PythonValue:
-        """Convert a dataclass to a dict."""
+        """Convert to a dict."""
         return None if value is None else {name: type_.write(getattr(value, name)) for name, type_ in self.fields}
 
     def read(self, value: PythonValue) -> Any:
-        """Convert to the dataclass. A field that is younger than the row is null there, and has its default."""
+        """Convert to the dataclass or the named tuple.
+
+        A field that is not stored, or younger than the row and null there, has its default; `None` without a default.
+        """
         if value is None:
             return None
-        absent = {each.name for each in fields(self.make) if each.default is not MISSING}
-        return self.make(
-            **{
-                name: type_.read(value[name])
-                for name, type_ in self.fields
-                if value[name] is not None or name not in absent
-            }
-        )
+        required, optional = _required_and_optional(self.make)
+        kept = {name: type_ for name, type_ in self.fields if value[name] is not None or name not in optional}
+        stored = {name: type_.read(value[name]) for name, type_ in kept.items()}
+        return self.make(**{**required, **stored})
+
+
+@cache
+def _required_and_optional(made: Any) -> tuple[Mapping[str, None], frozenset[str]]:
+    """Return the fields of a dataclass without a default, and those with one."""
+    found = fields(made) if is_dataclass(made) else ()
+    optional = {each.name for each in found if (each.default, each.default_factory) != (MISSING, MISSING)}
+    return {each.name: None for each in found if each.name not in optional}, frozenset(optional)
 
 
 ColumnType = Scalar | ListOf | MapOf | Struct
@@ -139,8 +150,14 @@ BIGINT: Final = Scalar(Kind.BIGINT)
 DOUBLE: Final = Scalar(Kind.DOUBLE)
 STRING: Final = Scalar(Kind.STRING)
 
-_SCALARS: Final[Mapping[Any, Scalar]] = {bool: BOOLEAN, int: BIGINT, float: DOUBLE, str: STRING}
-_COLUMNS: Final[Mapping[Any, Scalar]] = {
+_SCALARS: Final[Mapping[Any, Kind]] = {
+    bool: Kind.BOOLEAN,
+    int: Kind.BIGINT,
+    float: Kind.DOUBLE,
+    str: Kind.STRING,
+    bytes: Kind.STRING,
+}
+_ARRAYS: Final[Mapping[Any, Scalar]] = {
     np.bool_: BOOLEAN,
     np.int8: INT,
     np.int32: INT,
@@ -149,42 +166,56 @@ _COLUMNS: Final[Mapping[Any, Scalar]] = {
 }
 
 
-_hints: Final = cache(get_type_hints)
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A type of the model, with its description and its unit."""
+
+    type: Any
+    """Without `| None`."""
+    text: str = ""
+    unit: str = ""
+    optional: bool = False
+    """It had `| None`."""
 
 
-def hints(owner: Any) -> dict[str, Any]:
-    """Return the types of the fields of a dataclass, in their order, with forward references resolved."""
-    found = _hints(owner)
-    return {each.name: found[each.name] for each in fields(owner)}
-
-
-def bare(annotation: Any) -> tuple[Any, bool]:
-    """Return a type without `| None`, and whether it had that."""
+def described(annotation: Any) -> Described:
+    """Take an annotation apart."""
+    text, unit = "", ""
+    if get_origin(annotation) is Annotated:
+        annotation, text, *more = get_args(annotation)
+        unit = more[0] if more else ""
     if get_origin(annotation) in (types.UnionType, Union):
         (kept,) = (each for each in get_args(annotation) if each is not types.NoneType)
-        return kept, True
-    return annotation, False
+        return Described(kept, text, unit, optional=True)
+    return Described(annotation, text, unit)
 
 
-def column_type_of(annotation: Any, *, optional: bool = False) -> ColumnType:
+@cache
+def fields_of(owner: Any) -> Mapping[str, Described]:
+    """Return the fields of a dataclass or a named tuple, in their order, with forward references resolved."""
+    return {name: described(hint) for name, hint in get_type_hints(owner, include_extras=True).items()}
+
+
+def column_type_of(annotation: Any) -> ColumnType:
     """Return the column type for a type of the model.
 
     Raises:
         TypeError: there is none.
     """
-    annotation, may_miss = bare(annotation)
-    origin, given = get_origin(annotation), get_args(annotation)
-    optional = optional or may_miss
+    found = annotation if isinstance(annotation, Described) else described(annotation)
+    kept, optional = found.type, found.optional
+    origin, given = get_origin(kept), get_args(kept)
     if origin is np.ndarray:
-        return _COLUMNS[get_args(given[1])[0]]
-    if annotation in _SCALARS:
-        return Scalar(_SCALARS[annotation].kind, optional)
-    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
-        return Scalar(Kind.STRING, optional, annotation)
-    if is_dataclass(annotation):
-        return Struct(tuple((name, column_type_of(hint)) for name, hint in hints(annotation).items()), annotation)
-    if origin is tuple and len(set(given) - {...}) == 1:
-        return ListOf(column_type_of(given[0]))
+        return _ARRAYS[get_args(given[1])[0]]
+    if kept in _SCALARS:
+        return Scalar(_SCALARS[kept], optional, topic_id_bytes if kept is bytes else None)
+    if isinstance(kept, type) and issubclass(kept, StrEnum):
+        return Scalar(Kind.STRING, optional, kept)
+    if is_dataclass(kept) or hasattr(kept, "_fields"):
+        stored = ((name, column_type_of(field)) for name, field in fields_of(kept).items() if field.text)
+        return Struct(tuple(stored), kept)
+    if origin in (tuple, frozenset) and len({*given} - {...}) == 1:
+        return ListOf(column_type_of(given[0]), origin)
     if isinstance(origin, type) and issubclass(origin, Mapping) and issubclass(given[0], str | int):
         return MapOf(column_type_of(given[1]), given[0])
     raise TypeError(f"no column type for {annotation}; add one in exporter/kafka_warden/history/column_types.py")

@@ -8,7 +8,7 @@ Columns that are equal for all rows of a poll are written once, in front. Infini
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from kafka_warden.history.column import Table, python_values
 from kafka_warden.history.column_types import PythonValue
@@ -18,7 +18,7 @@ LARGEST: Final = 256 << 10
 """Characters of the rows in one message; a larger row gets its own. Brokers accept 1 MB by default."""
 
 
-def ddl(table: Table[Any]) -> str:
+def ddl(table: Table) -> str:
     """Return the schema of a table's messages as Spark DDL, for `from_json`."""
     front = ", ".join(f"`{column.name}` {column.type}" for column in COMMON)
     rows = ",".join(f"{column.name}:{column.type}" for column in table.columns)

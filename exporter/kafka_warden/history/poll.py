@@ -4,7 +4,7 @@ import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from kafka_warden.derive import Derived
 from kafka_warden.model import Parameters, Snapshot
@@ -27,12 +27,12 @@ class Poll:
 
     snapshot: Snapshot
     derived: Derived
-    parameters: Parameters
-    run: str
-    """Id of the process. Monotonic times are comparable within one run only."""
-    sequence: int
-    """Number of earlier evaluated polls of this process, including those that history does not have."""
-    remembered: Remembered = Remembered.KEPT
+    parameters: Annotated[Parameters, "options of the user"]
+    run: Annotated[str, "id of the process; monotonic times are comparable within one"]
+    sequence: Annotated[int, "number of earlier evaluated polls of this run; a gap is a poll that was left out or lost"]
+    remembered: Annotated[
+        Remembered, "state before this poll: `nothing`, `restored` (from the state file) or `kept` (from earlier polls)"
+    ] = Remembered.KEPT
     restored: Mapping[str, Any] | None = None
     """The content of the state file, if `remembered` is `RESTORED`."""
 

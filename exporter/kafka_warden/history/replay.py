@@ -4,7 +4,7 @@ This is the loop of the sidecar: the same snapshots, the same `derive`, the same
 of the sidecar, bit by bit, if no poll since the start of the run is missing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -12,10 +12,8 @@ from kafka_warden.derive import Memory, derive
 from kafka_warden.derive.saved import from_document
 from kafka_warden.errors import HistoryRowsError, StateError
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.restore import Columns, document_of, parameters_of, snapshot_of
-
-Tables = Mapping[str, Columns]
-"""Rows of one poll by table; all tables are present, some without rows."""
+from kafka_warden.history.restore import Tables, parameters_of, snapshot_of
+from kafka_warden.history.tables.polls import document_of
 
 
 class Confidence(StrEnum):

@@ -1,24 +1,22 @@
 """The tables of history and their version."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, Values
-from kafka_warden.history.column_types import BIGINT, DOUBLE, INT, STRING, ColumnType, MapOf, PythonValue
+from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, Values, array_column, column
+from kafka_warden.history.column_types import BIGINT, INT, MapOf, PythonValue
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.tables.brokers import BROKERS
 from kafka_warden.history.tables.configs import CONFIGS
 from kafka_warden.history.tables.moves import MOVES
-from kafka_warden.history.tables.partitions import PARTITIONS
 from kafka_warden.history.tables.polls import POLLS, RESTORED
 from kafka_warden.history.tables.quotas import QUOTAS
-from kafka_warden.history.tables.replicas import REPLICAS
-from kafka_warden.model import Snapshot
+from kafka_warden.history.tables.replicas import PARTITIONS, REPLICAS
 
 VERSION: Final = 3
 """Grows with any change of the tables. A reader accepts its own version and older ones."""
@@ -30,49 +28,40 @@ FINGERPRINTS: Final[Mapping[int, str]] = {
 }
 """Version to fingerprint. A test fails if the tables change and the version does not."""
 
-_OTHERS: Final[tuple[Table[Any], ...]] = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORED)
+_OTHERS: Final = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORED)
 
-
-_COUNTS: Final[Column[Any]] = Column(
+_COUNTS: Final = column(
     "rows",
-    Role.RAW,
-    "number of rows of this poll by table, except `polls`; if a table has fewer, some were lost",
-    (),
     MapOf(BIGINT),
-    lambda rows: [{table.name: table.count(rows.poll) for table in _OTHERS}],
+    "number of rows of this poll by table, except `polls`; if a table has fewer, some were lost",
+    lambda poll, _: {table.name: table.count(poll) for table in _OTHERS},
 )
 
-TABLES: Final[tuple[Table[Any], ...]] = (*_OTHERS, replace(POLLS, columns=(*POLLS.columns, _COUNTS)))
+TABLES: Final = (*_OTHERS, replace(POLLS, columns=(*POLLS.columns, _COUNTS)))
 BY_NAME: Final = {table.name: table for table in TABLES}
 
 
-def _common(
-    name: str, type_: ColumnType, text: str, read: Callable[[Poll], PythonValue], unit: str = ""
-) -> Column[Any]:
-    def values(rows: Any) -> DictionaryColumn:
-        return DictionaryColumn(np.zeros(len(rows), np.int32), [read(rows.poll)])
-
-    sources = (f"snapshot.{name}",) if name in Snapshot.__slots__ else ()
-    return Column(name, Role.KEY, text, sources, type_, values, unit)
+def _repeated(read: Callable[[Poll], PythonValue]) -> Callable[[Poll, Sequence[Any]], Values]:
+    return lambda poll, rows: DictionaryColumn(np.zeros(len(rows), np.int32), [read(poll)])
 
 
-COMMON: Final[tuple[Column[Any], ...]] = (
-    _common("schema_version", INT, "version of these tables", lambda _: VERSION),
-    _common("cluster_id", STRING, "cluster id that Kafka reports", attrgetter("snapshot.cluster_id")),
-    _common("run", STRING, "id of the process; monotonic times are comparable within one", attrgetter("run")),
-    _common(
-        "sequence",
-        BIGINT,
-        "number of earlier evaluated polls of this run; a gap is a poll that was left out or lost",
-        attrgetter("sequence"),
-    ),
-    _common("time", DOUBLE, "start of the poll", attrgetter("snapshot.time"), "Unix s"),
-    _common("clock", DOUBLE, "start of the poll on the clock of the run", attrgetter("snapshot.clock"), "monotonic s"),
+def _common(name: str, path: str) -> Column:
+    return array_column(name, path, Role.KEY, read=_repeated(attrgetter(path)))
+
+
+COMMON: Final = (
+    Column("schema_version", Role.KEY, "version of these tables", "", INT, (), _repeated(lambda _: VERSION)),
+    _common("cluster_id", "snapshot.cluster_id"),
+    _common("run", "run"),
+    _common("sequence", "sequence"),
+    _common("time", "snapshot.time"),
+    _common("clock", "snapshot.clock"),
 )
 """First columns of every table. They are equal for all rows of a poll."""
 
 LEFT_OUT: Final[Mapping[str, str]] = {
     "snapshot.partitions.leader_row": "computed from `partitions.leader` and `replicas.position`",
+    "snapshot.partitions.topic": "a row number: `partitions` has the topic",
     "snapshot.replicas.partition": "a row number: `replicas` has topic and partition",
     "snapshot.broker_beans[].left_out": "`kafka_warden_dropped_series` counts it",
     "snapshot.broker_beans[].every": "it says only how long the beans are shown",
@@ -95,20 +84,20 @@ LEFT_OUT: Final[Mapping[str, str]] = {
 class Built:
     """The rows of one table in one poll."""
 
-    table: Table[Any]
+    table: Table
     rows: int
     columns: Mapping[str, Values]
 
 
-def columns_of(table: Table[Any]) -> tuple[Column[Any], ...]:
+def columns_of(table: Table) -> tuple[Column, ...]:
     """List the columns of a table in their order."""
     return (*COMMON, *table.columns)
 
 
-def build(table: Table[Any], poll: Poll) -> Built:
+def build(table: Table, poll: Poll) -> Built:
     """Make the rows of one table."""
     rows = table.rows(poll)
-    return Built(table, len(rows), {column.name: column.read(rows) for column in columns_of(table)})
+    return Built(table, len(rows), {column.name: column.read(poll, rows) for column in columns_of(table)})
 
 
 def count(poll: Poll) -> int:
@@ -116,7 +105,7 @@ def count(poll: Poll) -> int:
     return sum(table.count(poll) for table in TABLES)
 
 
-def ddl(table: Table[Any]) -> str:
+def ddl(table: Table) -> str:
     """Return the columns of a table as Spark DDL."""
     return ", ".join(f"`{column.name}` {column.type}" for column in columns_of(table))
 

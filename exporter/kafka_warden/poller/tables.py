@@ -15,8 +15,10 @@ from kafka_warden.model import (
     Ints,
     LogGaps,
     Longs,
+    MissingLog,
     PartitionTable,
     ReplicaTable,
+    StrayLog,
 )
 from kafka_warden.sources.eligible_leaders import EligibleLeaders
 from kafka_warden.sources.log_dirs import LogDirs
@@ -287,9 +289,9 @@ def log_gaps(layout: Layout, broker: int, sizes: Longs, answer: LogDirs, clock: 
     absent = np.flatnonzero((layout.broker == broker) & (sizes == UNKNOWN))
     partition = layout.partition[absent]
     numbered = zip(layout.topic[partition].tolist(), layout.number[partition].tolist(), strict=True)
-    missing = frozenset((layout.topics[topic], layout.topic_ids[topic], number) for topic, number in numbered)
+    missing = frozenset(MissingLog(layout.topics[topic], layout.topic_ids[topic], number) for topic, number in numbered)
     all_online = all(directory.online for directory in answer.directories)
-    stray = None if answer.more_stray else frozenset(answer.stray)
+    stray = None if answer.more_stray else frozenset(StrayLog(*log) for log in answer.stray)
     return LogGaps(clock, missing if all_online else None, stray)
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -27,20 +28,16 @@ class Load:
     Bytes and bytes per second; `None` is unknown, `+inf` unlimited.
     """
 
-    remaining: float | None
-    bytes_in: float | None
-    """Mean inbound rate."""
-    least_in: float | None
-    """Least inbound rate."""
-    burst: float
-    headroom: float | None
-    """`+inf` where its lists name none of them."""
-    window: law.Window
-    flows: int
-    """Number of flows that share it."""
-    measured: Trend | None
+    remaining: Annotated[float | None, "bytes that the replicas that catch up still have to copy", "bytes"]
+    bytes_in: Annotated[float | None, "mean inbound rate of their partitions", "bytes/s"]
+    least_in: Annotated[float | None, "lower bound of `bytes_in`", "bytes/s"]
+    burst: Annotated[float, "B of the throttle law", "bytes"]
+    headroom: Annotated[float | None, "limit minus in-sync traffic; infinite if no limit applies", "bytes/s"]
+    window: Annotated[law.Window, "the quota window"]
+    flows: Annotated[int, "number of flows that share the limit"]
+    measured: Annotated[Trend | None, "measured progress of these flows"]
     """Joint rate of all flows, `None` until that of every flow is usable."""
-    ended: tuple[Trend, ...]
+    ended: Annotated[tuple[Trend, ...], "progress of each flow that ended within that time"]
     """Rates of flows that ended within the measured span of the others, spread over that span."""
 
     @property

@@ -1,6 +1,7 @@
 """How long replicas are out of sync and partitions under-replicated (docs/spec/replicas.md#out-of-sync)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -13,12 +14,12 @@ from kafka_warden.model import Bools, Floats
 class Ages:
     """Start of each condition in monotonic seconds, and its age; NaN where it does not hold."""
 
-    out_since: Floats
-    """(R,) missing from the ISR."""
-    out_seconds: Floats
-    under_since: Floats
-    """(P,) under-replicated."""
-    under_seconds: Floats
+    out_since: Annotated[Floats, "time at which it left the ISR", "monotonic s"]
+    """(R,)"""
+    out_seconds: Annotated[Floats, "time for which it has been out of the ISR", "s"]
+    under_since: Annotated[Floats, "start of the under-replication", "monotonic s"]
+    """(P,)"""
+    under_seconds: Annotated[Floats, "time for which it has been under-replicated", "s"]
 
 
 def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Floats, under_since: Floats) -> Ages:

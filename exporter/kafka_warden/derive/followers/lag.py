@@ -1,6 +1,7 @@
 """Lag of every follower, and SumReplicaLag (KIP-73; docs/spec/lag.md#sums)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -15,26 +16,25 @@ from kafka_warden.model import UNKNOWN, Bools, Floats, Longs
 class Lag:
     """R replicas, B brokers. NaN and `UNKNOWN` are unknown."""
 
-    messages: Longs
+    messages: Annotated[Longs, "messages that it is behind", "messages"]
     """(R,)"""
-    bytes: Floats
+    bytes: Annotated[Floats, "bytes that it is behind", "bytes"]
     """(R,)"""
     estimate: RemainingEstimate
     """For adding replicas."""
-    estimate_reset: Bools
-    """(R,) adding replicas whose bytes are not comparable with those of the previous poll."""
-    end: Longs
-    """(R,) last known log ends."""
-    clamped: int
-    """Negative differences set to 0 in this poll."""
-    following: Bools
-    """(R,) replicas that do not lead, except single replicas of a partition."""
-    shown: Bools
-    """(R,) followers that are behind, out of sync or moving: only these have series of their own."""
-    sum_messages: formulas.Sums
+    estimate_reset: Annotated[Bools, "an adding replica whose bytes cannot be compared with the previous poll"]
+    """(R,)"""
+    end: Annotated[Longs, "last known log end", "offset"]
+    """(R,)"""
+    clamped: Annotated[int, "negative differences set to 0 in this poll"]
+    following: Annotated[Bools, "its partition has several replicas, and it does not lead; true without a leader, too"]
+    """(R,)"""
+    shown: Annotated[Bools, "it is behind, out of sync or moving"]
+    """(R,) only these have series of their own."""
+    sum_messages: Annotated[formulas.Sums, "SumReplicaLag of the replicas that it hosts", "messages"]
     """(B,) by hosting broker."""
-    sum_bytes: formulas.Sums
-    led_bytes: formulas.Sums
+    sum_bytes: Annotated[formulas.Sums, "SumReplicaLag in bytes of the replicas that it hosts", "bytes"]
+    led_bytes: Annotated[formulas.Sums, "SumReplicaLag in bytes of the followers of partitions that it leads", "bytes"]
     """(B,) by leader."""
 
 

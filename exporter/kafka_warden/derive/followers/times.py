@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -17,20 +18,20 @@ from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
 class Times:
     """R replicas; seconds, NaN is unknown."""
 
-    lag_seconds: Floats
-    """(R,) age of the oldest record that is missing, at least; of the followers in `shown` only."""
-    behind_seconds: Floats
-    """(R,) time since the replica was last seen caught up."""
-    caught_up: Bools
-    """(R,) in this poll."""
-    late: Bools
-    """(R,) followers that are behind for longer than their leader allows; False where that is not known."""
-    shown: Bools
-    """(R,) followers with series of their own: those of the lag, and the late ones."""
-    caught_up_at: Floats
-    """(R,) monotonic time of the last poll in which it was seen caught up, or first seen: the state of the fold."""
-    passed_at: Floats
-    """(R,) monotonic time at which its leader passed its end, at the latest: the state of the fold."""
+    lag_seconds: Annotated[Floats, "age of the oldest missing record", "s"]
+    """(R,) at least; of the followers in `shown` only."""
+    behind_seconds: Annotated[Floats, "time since it was last caught up", "s"]
+    """(R,)"""
+    caught_up: Annotated[Bools, "it is caught up in this poll"]
+    """(R,)"""
+    late: Annotated[Bools, "it is behind for longer than `replica.lag.time.max.ms` of its leader"]
+    """(R,) False where that is not known."""
+    shown: Annotated[Bools, "it has its own series in `/metrics`: `lagging` or `late`"]
+    """(R,)"""
+    caught_up_at: Annotated[Floats, "time at which it was last caught up", "monotonic s"]
+    """(R,) or first seen: the state of the fold."""
+    passed_at: Annotated[Floats, "time at which its leader passed its log end", "monotonic s"]
+    """(R,) at the latest: the state of the fold."""
 
 
 def derive_times(

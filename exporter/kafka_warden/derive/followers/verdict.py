@@ -1,6 +1,7 @@
 """Times and states of replicas, and their state from poll to poll (docs/spec/replicas.md#states)."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -63,8 +64,8 @@ class Replicas:
     """B brokers, R replicas, S states."""
 
     times: Times
-    state: Codes
-    """(R,) the shown state, as an index into `STATES`."""
+    state: Annotated[Codes, "state in `/metrics`"]
+    """(R,) as an index into `STATES`."""
     out_of_sync: Longs
     """(B, S) followers outside the ISR by hosting broker and shown state."""
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -36,15 +37,15 @@ class Move:
     broker: int
     adding: bool
     """False if the replica stays: the move copies nothing, and ends when this replica is in sync."""
-    leader: int | None
-    remaining_bytes: float | None
-    remaining_messages: int | None
-    progress: float | None
-    bytes_per_second: float | None
-    eta: float | None
-    never_ends: bool | None
-    stalled: float | None
-    stuck: Cause | None
+    leader: Annotated[int | None, "id of the broker that it is copied from"]
+    remaining_bytes: Annotated[float | None, "bytes still to copy", "bytes"]
+    remaining_messages: Annotated[int | None, "messages still to copy", "messages"]
+    progress: Annotated[float | None, "copied part of the log", "ratio"]
+    bytes_per_second: Annotated[float | None, "copy rate", "bytes/s"]
+    eta: Annotated[float | None, "time until it is done; infinite if it never ends", "s"]
+    never_ends: Annotated[bool | None, "its throttle is too low for it to end"]
+    stalled: Annotated[float | None, "time since its last progress", "s"]
+    stuck: Annotated[Cause | None, "cause, while it is stuck"]
     lasting: bool
     """It is stuck, and as long as its alert demands (`stuck.has_lasted`)."""
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -48,11 +49,12 @@ class Throttling:
     """Seconds until each flow has caught up, by itself."""
     side_etas: Mapping[FlowKey, float]
     """Seconds until everything through the binding side of a flow has caught up, where that is known."""
-    sides: Mapping[SideKey, Load]
+    sides: Annotated[
+        Mapping[SideKey, Load], "catch-up traffic under its limit; all catch-up traffic if no listed replica catches up"
+    ]
     problems: Mapping[ProblemKey, float]
     """Age of every problem that is raised."""
-    recommended: float | None
-    """Lowest throttle for all brokers that ends the moves in time."""
+    recommended: Annotated[float | None, "lowest throttle that completes the moves in time", "bytes/s"]
     log_dir_moves: tuple[LogDirMove, ...]
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from kafka_warden.derive.flows.etas import last_eta
 from kafka_warden.derive.flows.flow import Flow
@@ -21,15 +22,17 @@ from kafka_warden.model import SIDES, UNKNOWN, UNLIMITED, Floats, Side
 class Totals:
     """Bytes and seconds. A sum is `None` while a part of it is unknown."""
 
-    reassigning_partitions: int | None
-    ratio: float | None
-    remaining_bytes: float | None
-    eta: float | None
-    predicted: float | None
-    predicted_bottleneck: float | None
-    """ETA of the binding broker and side by the law; `None` when nothing is limited."""
+    reassigning_partitions: Annotated[int | None, "partitions under reassignment"]
+    ratio: Annotated[float | None, "MoveRatio of KIP-73", "ratio"]
+    remaining_bytes: Annotated[float | None, "bytes that all adding replicas still have to copy", "bytes"]
+    eta: Annotated[float | None, "time until all moves are done", "s"]
+    predicted: Annotated[float | None, "MoveTime of KIP-73", "s"]
+    predicted_bottleneck: Annotated[
+        float | None, "time that the moves take at the bottleneck, by the throttle law", "s"
+    ]
+    """`None` when nothing is limited."""
     bottleneck: SideKey | None
-    catch_up: Mapping[tuple[int, Side], float]
+    catch_up: Annotated[Mapping[tuple[int, Side], float], "copy rate of adding replicas", "bytes/s"]
     """(broker, side) to bytes per second that its adding replicas copy, or that it sends to adding ones."""
 
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
@@ -22,20 +23,19 @@ class Throttles:
     """By broker id; brokers whose configuration was never read are missing."""
     lists: dict[Side, dict[int, formulas.ThrottledReplicas]]
     """By topic index, without empty lists."""
-    lists_known: bool
-    """False while the lists of a topic are not."""
+    lists_known: Annotated[bool, "the throttled lists of all topics are known"]
     listed: dict[Side, Bools]
     """(R,) replicas that their topic's list of that side names."""
     held: dict[Side, Bools]
     """(R,) followers that a list of that side holds back: an entry of the leader counts for all its followers."""
-    throttled: dict[Side, Floats]
-    """(B,) how many of them each broker hosts, NaN while the lists of a topic are not known."""
-    floor: dict[Side, Floats]
+    throttled: Annotated[dict[Side, Floats], "replicas in the throttled lists"]
+    """(B,) NaN while the lists of a topic are not known."""
+    floor: Annotated[dict[Side, Floats], "in-sync traffic that counts against the limit", "bytes/s"]
     """(B,)"""
-    headroom: dict[Side, Floats]
+    headroom: Annotated[dict[Side, Floats], "limit minus floor", "bytes/s"]
     """(B,)"""
-    lower_bound: Floats
-    upper_bound: Floats | None
+    lower_bound: Annotated[Floats, "lower bound of the throttle, KIP-73", "bytes/s"]
+    upper_bound: Annotated[Floats | None, "upper bound of the throttle, KIP-73", "bytes/s"]
     """`None` where the network is not configured."""
 
     def limit(self, broker: int, side: Side) -> float | None:

@@ -35,12 +35,12 @@ def type_of(type_: ColumnType) -> Any:
     return pa.struct([(name, type_of(part)) for name, part in type_.fields])
 
 
-def schema_of(table: Table[Any]) -> Any:
+def schema_of(table: Table) -> Any:
     """Return the Arrow schema of a table."""
     return pa.schema([(column.name, type_of(column.type)) for column in columns_of(table)])
 
 
-def metadata_of(table: Table[Any]) -> dict[bytes, bytes]:
+def metadata_of(table: Table) -> dict[bytes, bytes]:
     """Return the metadata for the footer of a file."""
     return {VERSION_KEY: str(VERSION).encode(), TABLE_KEY: table.name.encode()}
 

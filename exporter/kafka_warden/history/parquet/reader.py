@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kafka_warden.history.column import Columns
 from kafka_warden.history.parquet.arrow import schema_of
 from kafka_warden.history.parquet.footers import Found, inventory, opened
-from kafka_warden.history.restore import Columns
 from kafka_warden.history.schema import BY_NAME, TABLES
 
 

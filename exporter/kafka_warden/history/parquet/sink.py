@@ -65,7 +65,7 @@ class ParquetSettings:
 class _File:
     """The rows of a future file."""
 
-    table: Table[Any]
+    table: Table
     hour: int
     name: str
     blocks: list[Any] = field(default_factory=list)
@@ -152,7 +152,7 @@ class ParquetSink:
         for file in self._open.values():
             file.compress()
 
-    def _add(self, table: Table[Any], hour: int, poll: Poll, part: Any) -> None:
+    def _add(self, table: Table, hour: int, poll: Poll, part: Any) -> None:
         file = self._open.get(table.name)
         if file is None:
             self._files += 1
@@ -224,7 +224,7 @@ class ParquetSink:
             self._failed(problem)
 
 
-def encode(table: Table[Any], parts: Iterable[Any]) -> Any:
+def encode(table: Table, parts: Iterable[Any]) -> Any:
     """Encode one file of one part or more, which are read one after the other."""
     left = iter(parts)
     rows, stream = next(left), pa.BufferOutputStream()

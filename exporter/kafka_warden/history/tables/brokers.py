@@ -1,32 +1,78 @@
 """`brokers`: one row per known broker."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from kafka_warden.derive.flows.side_loads import Load
 from kafka_warden.formulas.replica_state import STATES
-from kafka_warden.history.column import Column, Role, Table, annotation_at
-from kafka_warden.history.column_types import BIGINT, DOUBLE, INT, STRING, ColumnType, ListOf, MapOf, column_type_of
+from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
+from kafka_warden.history.column import (
+    Column,
+    Columns,
+    Entry,
+    Role,
+    Table,
+    column,
+    described_at,
+    entries,
+    entry_column,
+    path_column,
+    records,
+)
+from kafka_warden.history.column_types import BIGINT, DOUBLE, INT, MapOf, PythonValue, column_type_of
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.tables.entities import OPTIONAL_BIGINT, OPTIONAL_DOUBLE, Entities, column
-from kafka_warden.history.tables.records import Beans, DerivedFlow, Directory, Gaps, Outcome, PlacedLog, Problem
-from kafka_warden.model import SIDES, Side
+from kafka_warden.model import SIDES, Broker, Floats, LogDir, Side, Source, SourceStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
-    """A broker. `place` is its index in the derived columns (B,); `None` if they do not have it."""
+class PlacedLog:
+    """Log directory of one log that is requested in every poll."""
 
-    id: int
-    place: int | None
+    topic: Annotated[str, "topic of a log that is requested in every poll"]
+    partition: Annotated[int, "partition number"]
+    log_dir: Annotated[str, "path of its log directory"]
 
 
-def _rows(poll: Poll) -> Entities[Host]:
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`SourceStatus` of one source at one broker."""
+
+    source: Annotated[Source, "name of the source"]
+    broker: Annotated[str, "broker that was asked; empty for requests to any broker"]
+    up: Annotated[bool, "all requests of this kind were answered"]
+    duration: Annotated[float, "total duration of the requests of this kind", "s"]
+    last_success: Annotated[float | None, "time of the last answer", "Unix s"]
+    errors: Annotated[Mapping[str, int], "errors by reason since the sidecar started"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A throttle problem of a broker."""
+
+    side: Annotated[Side, "`leader`, `follower` or `log_dirs`"]
+    problem: Annotated[ThrottleProblem, "name of the problem (docs/spec/throttles.md#problems)"]
+    seconds: Annotated[float, "age of the problem", "s"]
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedFlow:
+    """The flow from one leader to a broker under the same limits."""
+
+    leader: Annotated[int, "id of the broker that is copied from"]
+    leader_listed: Annotated[bool, "the leader's throttled list has its partitions, so the leader's limit applies"]
+    follower_listed: Annotated[bool, "the follower's throttled list has them, so the limit of this broker applies"]
+    remaining: Annotated[float | None, "bytes that its replicas still have to copy", "bytes"]
+    eta: Annotated[float | None, "time until this flow is done", "s"]
+    side_eta: Annotated[float | None, "time until all flows that share its limit are done", "s"]
+
+
+OUTCOMES: Final = column_type_of(tuple[Outcome, ...])
+
+
+def _rows(poll: Poll) -> list[Entry]:
     places = {broker: place for place, broker in enumerate(poll.derived.indexed.brokers.tolist())}
-    return Entities(poll, [Host(broker, places.get(broker)) for broker in broker_ids(poll)])
+    return [Entry(broker, places.get(broker)) for broker in broker_ids(poll)]
 
 
 def broker_ids(poll: Poll) -> list[int]:
@@ -42,239 +88,193 @@ def broker_ids(poll: Poll) -> list[int]:
     return sorted({*known, *snapshot.log_gaps, *snapshot.broker_beans, *(each.broker for each in snapshot.log_dirs)})
 
 
-def _of_broker(name: str, text: str) -> Column[Any]:
-    source = f"snapshot.brokers[].{name}"
-    type_ = column_type_of(annotation_at(source), optional=True)
-    return column(
-        name, type_, text, (source,), lambda poll, item: getattr(poll.snapshot.brokers.get(item.id), name, None)
-    )
+def _log_dirs(poll: Poll, row: Entry) -> list[LogDir] | None:
+    return [each for each in poll.snapshot.log_dirs if each.broker == row.key] or None
 
 
-def _log_dirs(poll: Poll, item: Host) -> list[Directory] | None:
-    found = [each for each in poll.snapshot.log_dirs if each.broker == item.id]
-    return [
-        Directory(each.path, each.online, each.bytes, each.usable_bytes, each.total_bytes, each.cordoned)
-        for each in found
-    ] or None
-
-
-def _placed(poll: Poll, item: Host) -> list[PlacedLog] | None:
-    placed = poll.snapshot.placed.get(item.id)
+def _placed(poll: Poll, row: Entry) -> list[PlacedLog] | None:
+    placed = poll.snapshot.placed.get(int(row.key))
     return None if placed is None else [PlacedLog(*key, path) for key, path in sorted(placed.items())]
 
 
-def _outcomes(poll: Poll, item: Host) -> list[Outcome]:
-    return [Outcome.from_model(key, status) for key, status in poll.snapshot.status.items() if key[1] == str(item.id)]
+def outcomes_of(poll: Poll, *, wanted: Callable[[str], bool]) -> list[Outcome]:
+    """List the outcomes of the requests to wanted brokers."""
+    return [
+        Outcome(source, broker, each.up, each.duration, each.last_success, each.errors)
+        for (source, broker), each in poll.snapshot.status.items()
+        if wanted(broker)
+    ]
 
 
-def _column(name: str, text: str, source: str, unit: str = "") -> Column[Any]:
-    """Make a column from a derived column (B,)."""
-    column_of, path = attrgetter(source), f"derived.{source}"
-
-    def read(poll: Poll, item: Host) -> Any:
-        values = column_of(poll.derived)
-        return None if item.place is None or values is None else values[item.place]
-
-    return column(name, column_type_of(annotation_at(path)), text, (path,), read, unit=unit)
-
-
-def _sums(name: str, text: str, source: str, unit: str) -> tuple[Column[Any], ...]:
+def _sums(name: str, path: str) -> tuple[Column, ...]:
+    found = described_at(path)
+    total = entry_column(name, f"{path}.values")
     return (
-        _column(name, f"{text}; null while a part is unknown", f"{source}.values", unit),
-        _column(f"{name}_unknown", "number of unknown parts", f"{source}.unknown"),
+        replace(total, help=f"{found.text}; null while a part is unknown", unit=found.unit),
+        entry_column(f"{name}_unknown", f"{path}.unknown"),
     )
 
 
-def _sided(name: str, text: str, source: str, unit: str = "") -> tuple[Column[Any], ...]:
-    """Make a column for each side from a dict of side to derived column (B,)."""
+def _by_side(name: str, path: str, read: Callable[[Any, Entry, Side], Any]) -> tuple[Column, ...]:
+    """Make a column for each side; `read` takes the value at the path."""
+    values_of = attrgetter(path)
 
-    def read(side: Side, poll: Poll, item: Host) -> Any:
-        return None if item.place is None else getattr(poll.derived.throttles, source)[side][item.place]
+    def of(side: Side) -> Column:
+        text = f"{side} side: {{}}"
+        return path_column(f"{side}_{name}", f"{path}[]", lambda poll, row: read(values_of(poll), row, side), text=text)
 
-    return _by_side(name, DOUBLE, text, f"derived.throttles.{source}", read, unit)
-
-
-def _by_side(
-    name: str, type_: ColumnType, text: str, source: str, read: Callable[[Side, Poll, Host], Any], unit: str = ""
-) -> tuple[Column[Any], ...]:
-    return tuple(
-        column(f"{side}_{name}", type_, f"{side} side: {text}", (source,), partial(read, side), unit=unit)
-        for side in SIDES
-    )
+    return tuple(map(of, SIDES))
 
 
-def _out_of_sync(poll: Poll, item: Host) -> dict[str, int] | None:
-    if item.place is None:
+def _in_array(values: Mapping[Side, Floats], row: Entry, side: Side) -> float | None:
+    return None if row.place is None else float(values[side][row.place])
+
+
+def _in_mapping(values: Mapping[Any, Any], row: Entry, side: Side) -> Any:
+    return values.get((row.key, side))
+
+
+def _out_of_sync(poll: Poll, row: Entry) -> dict[str, int] | None:
+    if row.place is None:
         return None
-    counts = poll.derived.replicas.out_of_sync[item.place].tolist()
+    counts = poll.derived.replicas.out_of_sync[row.place].tolist()
     return {state: count for state, count in zip(STATES, counts, strict=True) if count}
 
 
-def _problems(poll: Poll, item: Host) -> list[Problem]:
+def _problems(poll: Poll, row: Entry) -> list[Problem]:
     ages = poll.derived.throttling.problems.items()
-    return [Problem(side, problem, age) for (broker, side, problem), age in ages if broker == item.id]
+    return [Problem(side, problem, age) for (broker, side, problem), age in ages if broker == row.key]
 
 
-def _tiered(poll: Poll, item: Host) -> dict[str, float]:
+def _tiered(poll: Poll, row: Entry) -> dict[str, float]:
     ages = poll.derived.tiered.problems.items()
-    return {problem: age for (broker, problem), age in ages if broker == item.id}
+    return {problem: age for (broker, problem), age in ages if broker == row.key}
 
 
-def _flows(poll: Poll, item: Host) -> list[DerivedFlow]:
-    throttling = poll.derived.throttling
+def _flows(poll: Poll, row: Entry) -> list[DerivedFlow]:
+    found = poll.derived.throttling
     return [
         DerivedFlow(
             leader=key.leader,
             leader_listed=key.leader_listed,
             follower_listed=key.follower_listed,
             remaining=left,
-            eta=throttling.etas.get(key),
-            side_eta=throttling.side_etas.get(key),
+            eta=found.etas.get(key),
+            side_eta=found.side_etas.get(key),
         )
-        for key, left in throttling.remaining.items()
-        if key.target == item.id
+        for key, left in found.remaining.items()
+        if key.target == row.key
     ]
 
 
-def _logs(name: str, text: str, attribute: str) -> Column[Any]:
-    def read(poll: Poll, item: Host) -> int | None:
-        counts = poll.derived.log_counts.get(item.id)
-        return None if counts is None else getattr(counts, attribute)
+STATUS: Final = tuple(f"snapshot.status[].{name}" for name in SourceStatus.__slots__)
+"""Paths that a column of outcomes holds."""
 
-    return column(name, OPTIONAL_BIGINT, text, (f"derived.log_counts[].{attribute}",), read)
-
-
-_RAW: Final = (
-    column("broker", INT, "broker id", ("snapshot.brokers[].id",), lambda _, item: item.id, role=Role.KEY),
-    _of_broker("host", "advertised host; null if the cluster never described this broker"),
-    _of_broker("port", "advertised port"),
-    _of_broker("rack", "`broker.rack`"),
-    _of_broker("fenced", "it is fenced"),
-    _of_broker("gone", "the cluster no longer lists it; the row has its last known values"),
-    column(
-        "offsets_at",
-        DOUBLE,
-        "time at which it reported the log ends of the partitions that it leads",
-        ("snapshot.offsets_at",),
-        lambda poll, item: poll.snapshot.offsets_at.get(item.id),
-        unit="monotonic s",
-    ),
-    column(
-        "metadata_stale",
-        DOUBLE,
-        "time for which its image of the metadata has been old; 0 for a current one, null if that is unknown",
-        ("snapshot.metadata_ages",),
-        lambda poll, item: poll.snapshot.metadata_ages.get(item.id),
-        unit="s",
-    ),
-    column(
-        "log_dirs",
-        column_type_of(tuple[Directory, ...]),
-        "its log directories",
-        tuple(f"snapshot.log_dirs[].{name}" for name in ("broker", *Directory.__slots__)),
-        _log_dirs,
-    ),
-    column(
-        "placed",
-        column_type_of(tuple[PlacedLog, ...]),
-        "log directories of the logs that are requested in every poll; null if they are unknown",
-        ("snapshot.placed",),
-        _placed,
-    ),
-    column(
-        "log_gaps",
-        column_type_of(Gaps),
-        "differences between its log directories and the metadata of one poll",
-        tuple(f"snapshot.log_gaps[].{name}" for name in Gaps.__slots__),
-        lambda poll, item: None if (gaps := poll.snapshot.log_gaps.get(item.id)) is None else Gaps.from_model(gaps),
-    ),
-    column(
-        "beans",
-        column_type_of(Beans),
-        "JMX values; beans of clients are in `quotas`",
-        ("snapshot.broker_beans[].at", "snapshot.broker_beans[].values"),
-        lambda poll, item: (
-            None if (beans := poll.snapshot.broker_beans.get(item.id)) is None else Beans(beans.at, beans.values)
+BROKERS: Final = Table(
+    "brokers",
+    "One row per known broker.",
+    ("broker",),
+    (
+        column(
+            "broker",
+            INT,
+            "broker id",
+            lambda _, row: row.key,
+            ("snapshot.brokers[].id", "snapshot.log_dirs[].broker"),
+            role=Role.KEY,
         ),
+        entry_column("host", "snapshot.brokers[].host"),
+        entry_column("port", "snapshot.brokers[].port"),
+        entry_column("rack", "snapshot.brokers[].rack"),
+        entry_column("fenced", "snapshot.brokers[].fenced"),
+        entry_column("gone", "snapshot.brokers[].gone"),
+        entry_column("offsets_at", "snapshot.offsets_at[]"),
+        entry_column("metadata_stale", "snapshot.metadata_ages[]"),
+        path_column("log_dirs", "snapshot.log_dirs", _log_dirs),
+        path_column("placed", "snapshot.placed[]", _placed, type_=column_type_of(tuple[PlacedLog, ...])),
+        entry_column("log_gaps", "snapshot.log_gaps[]"),
+        entry_column("beans", "snapshot.broker_beans[]"),
+        column(
+            "outcomes",
+            OUTCOMES,
+            "result of each request to it; other results are in `polls`",
+            lambda poll, row: outcomes_of(poll, wanted=str(row.key).__eq__),
+            STATUS,
+        ),
+        entry_column("state", "derived.cluster.states[]"),
+        entry_column("replicas", "derived.cluster.replicas"),
+        entry_column("leaders", "derived.cluster.leaders"),
+        entry_column("counted", "derived.cluster.counted"),
+        entry_column("adding", "derived.cluster.adding"),
+        entry_column("removing", "derived.cluster.removing"),
+        *_sums("lag_messages", "derived.lag.sum_messages"),
+        *_sums("lag_bytes", "derived.lag.sum_bytes"),
+        *_sums("led_lag_bytes", "derived.lag.led_bytes"),
+        column(
+            "out_of_sync",
+            MapOf(BIGINT),
+            "followers outside the ISR by state; zeros are left out",
+            _out_of_sync,
+            ("derived.replicas.out_of_sync",),
+        ),
+        *_by_side("throttled", "derived.throttles.throttled", _in_array),
+        *_by_side("floor", "derived.throttles.floor", _in_array),
+        *_by_side("headroom", "derived.throttles.headroom", _in_array),
+        entry_column("lower_bound", "derived.throttles.lower_bound"),
+        entry_column("upper_bound", "derived.throttles.upper_bound"),
+        *_by_side("load", "derived.throttling.sides", _in_mapping),
+        *_by_side("catch_up", "derived.totals.catch_up", _in_mapping),
+        column(
+            "throttle_problems",
+            column_type_of(tuple[Problem, ...]),
+            "problems of its throttle",
+            _problems,
+            ("derived.throttling.problems",),
+        ),
+        column(
+            "tiered_problems",
+            MapOf(DOUBLE),
+            "age by problem of tiered storage; 0 if it does not exist, missing if that is unknown",
+            _tiered,
+            ("derived.tiered.problems",),
+            unit="s",
+        ),
+        column(
+            "flows",
+            column_type_of(tuple[DerivedFlow, ...]),
+            "catch-up traffic to this broker, by leader and by limits that apply",
+            _flows,
+            ("derived.throttling.remaining", "derived.throttling.etas", "derived.throttling.side_etas"),
+        ),
+        entry_column("without_log", "derived.log_counts[].without_log"),
+        entry_column("stray", "derived.log_counts[].stray"),
     ),
-    column(
-        "outcomes",
-        column_type_of(tuple[Outcome, ...]),
-        "result of each request to it; other results are in `polls`",
-        tuple(f"snapshot.status[].{name}" for name in ("up", "duration", "last_success", "errors")),
-        _outcomes,
-    ),
+    _rows,
 )
 
-_DERIVED: Final = (
-    column(
-        "state",
-        STRING,
-        "state in `/metrics`",
-        ("derived.cluster.states",),
-        lambda poll, item: poll.derived.cluster.states.get(item.id),
-    ),
-    _column("replicas", "replicas that it hosts, adding ones included", "cluster.replicas"),
-    _column("leaders", "partitions that it leads", "cluster.leaders"),
-    _column("counted", "replicas that count against the limit of KIP-578", "cluster.counted"),
-    _column("adding", "replicas being added", "cluster.adding"),
-    _column("removing", "replicas being removed", "cluster.removing"),
-    *_sums("lag_messages", "SumReplicaLag of the replicas that it hosts", "lag.sum_messages", "messages"),
-    *_sums("lag_bytes", "SumReplicaLag in bytes of the replicas that it hosts", "lag.sum_bytes", "bytes"),
-    *_sums(
-        "led_lag_bytes", "SumReplicaLag in bytes of the followers of partitions that it leads", "lag.led_bytes", "bytes"
-    ),
-    column(
-        "out_of_sync",
-        MapOf(BIGINT),
-        "followers outside the ISR by state; zeros are left out",
-        ("derived.replicas.out_of_sync",),
-        _out_of_sync,
-    ),
-    *_sided("throttled", "replicas in the throttled lists", "throttled"),
-    *_sided("floor", "in-sync traffic that counts against the limit", "floor", "bytes/s"),
-    *_sided("headroom", "limit minus floor", "headroom", "bytes/s"),
-    _column("lower_bound", "lower bound of the throttle, KIP-73", "throttles.lower_bound", "bytes/s"),
-    _column("upper_bound", "upper bound of the throttle, KIP-73", "throttles.upper_bound", "bytes/s"),
-    *_by_side(
-        "load",
-        column_type_of(Load),
-        "catch-up traffic under its limit; all catch-up traffic if no listed replica catches up",
-        "derived.throttling.sides[]",
-        lambda side, poll, item: poll.derived.throttling.sides.get((item.id, side)),
-    ),
-    *_by_side(
-        "catch_up",
-        OPTIONAL_DOUBLE,
-        "copy rate of adding replicas",
-        "derived.totals.catch_up",
-        lambda side, poll, item: poll.derived.totals.catch_up.get((item.id, side)),
-        "bytes/s",
-    ),
-    column(
-        "throttle_problems",
-        column_type_of(tuple[Problem, ...]),
-        "problems of its throttle",
-        ("derived.throttling.problems",),
-        _problems,
-    ),
-    column(
-        "tiered_problems",
-        MapOf(DOUBLE),
-        "age by problem of tiered storage; 0 if it does not exist, missing if that is unknown",
-        ("derived.tiered.problems",),
-        _tiered,
-        unit="s",
-    ),
-    column(
-        "flows",
-        ListOf(column_type_of(DerivedFlow)),
-        "catch-up traffic to this broker, by leader and by limits that apply",
-        ("derived.throttling.remaining", "derived.throttling.etas", "derived.throttling.side_etas"),
-        _flows,
-    ),
-    _logs("without_log", "replicas without a log", "without_log"),
-    _logs("stray", "logs that are not assigned to the broker", "stray"),
-)
 
-BROKERS: Final = Table("brokers", "One row per known broker.", ("broker",), (*_RAW, *_DERIVED), _rows)
+def restore(rows: Columns) -> dict[str, Any]:
+    """Restore the fields of a `Snapshot` that have entries by broker; `broker_beans` lack the beans of clients."""
+    columns, ids = BROKERS.columns, rows["broker"]
+    found = {
+        name: entries(columns, f"snapshot.{name}[]", ids, rows)
+        for name in ("offsets_at", "metadata_ages", "log_gaps", "broker_beans")
+    }
+    brokers = (Broker(**each) for each in records(columns, "snapshot.brokers[].", rows))
+    placed = entries(columns, "snapshot.placed[]", ids, rows)
+    directories = entries(columns, "snapshot.log_dirs", ids, rows)
+    return {
+        **found,
+        "brokers": {each.id: each for each in brokers if each.host is not None},
+        "placed": {id_: {(log.topic, log.partition): log.log_dir for log in logs} for id_, logs in placed.items()},
+        "log_dirs": tuple(replace(each, broker=id_) for id_, found in directories.items() for each in found),
+    }
+
+
+def status_of(outcomes: Sequence[PythonValue]) -> dict[tuple[Source, str], SourceStatus]:
+    """Restore the outcomes of the rows of this table or of `polls`."""
+    return {
+        (each.source, each.broker): SourceStatus(each.up, each.duration, each.last_success, each.errors)
+        for listed in outcomes
+        for each in OUTCOMES.read(listed)
+    }

@@ -1,31 +1,18 @@
 """`configs`: one row per topic, and per broker whose configuration is known."""
 
-from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Final
 
-from kafka_warden.history.column import Column, Role, Table, annotation_at
-from kafka_warden.history.column_types import STRING, column_type_of
-from kafka_warden.history.poll import Poll, topic_id_text
-from kafka_warden.history.tables.entities import OPTIONAL_INT, OPTIONAL_STRING, Entities, column
-from kafka_warden.model import BrokerConfig, TopicConfig
+from kafka_warden.history.column import Columns, Entry, Role, Table, column, entries, entry_column
+from kafka_warden.history.column_types import INT, STRING
+from kafka_warden.history.poll import Poll, topic_id_bytes, topic_id_text
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
-    """A broker or a topic. `place` is the index of a topic in the snapshot; `None` if the metadata does not list it."""
-
-    broker: int | None = None
-    topic: str | None = None
-    place: int | None = None
-
-
-def _rows(poll: Poll) -> Entities[Configured]:
+def _rows(poll: Poll) -> list[Entry]:
     snapshot = poll.snapshot
-    brokers = [Configured(broker=broker) for broker in sorted(snapshot.broker_configs)]
-    topics = [Configured(topic=topic, place=place) for place, topic in enumerate(snapshot.topics)]
+    brokers = [Entry(broker, None) for broker in sorted(snapshot.broker_configs)]
+    topics = [Entry(topic, place) for place, topic in enumerate(snapshot.topics)]
     gone = sorted(snapshot.topic_configs.keys() - set(snapshot.topics))
-    return Entities(poll, [*brokers, *topics, *(Configured(topic=topic) for topic in gone)])
+    return [*brokers, *topics, *(Entry(topic, None) for topic in gone)]
 
 
 def _size(poll: Poll) -> int:
@@ -34,13 +21,8 @@ def _size(poll: Poll) -> int:
     return len(snapshot.broker_configs) + len(snapshot.topics) + len(gone)
 
 
-def _of_topic(name: str, text: str, source: str, unit: str = "") -> Column[Any]:
-    values = attrgetter(source)
-
-    def read(poll: Poll, item: Configured) -> float | None:
-        return None if item.place is None else values(poll)[item.place]
-
-    return column(name, column_type_of(annotation_at(source)), text, (source,), read, unit=unit)
+def _topic_id(poll: Poll, row: Entry) -> str | None:
+    return None if row.place is None else topic_id_text(poll.snapshot.topic_ids[row.place])
 
 
 CONFIGS: Final = Table(
@@ -52,62 +34,37 @@ CONFIGS: Final = Table(
             "kind",
             STRING,
             "`broker` or `topic`",
-            (),
-            lambda _, item: "topic" if item.topic is not None else "broker",
+            lambda _, row: "topic" if isinstance(row.key, str) else "broker",
             role=Role.KEY,
         ),
-        column("broker", OPTIONAL_INT, "broker id", role=Role.KEY),
-        column("topic", OPTIONAL_STRING, "topic name", role=Role.KEY),
+        column("broker", INT, "broker id", lambda _, row: row.key if isinstance(row.key, int) else None, role=Role.KEY),
         column(
-            "topic_id",
-            OPTIONAL_STRING,
-            "topic id; null if the metadata does not list the topic",
-            (),
-            lambda poll, item: None if item.place is None else topic_id_text(poll.snapshot.topic_ids[item.place]),
-            role=Role.KEY,
+            "topic", STRING, "topic name", lambda _, row: row.key if isinstance(row.key, str) else None, role=Role.KEY
         ),
-        column(
-            "broker_config",
-            column_type_of(BrokerConfig),
-            "answer to DescribeConfigs of the broker",
-            ("snapshot.broker_configs[]",),
-            lambda poll, item: poll.snapshot.broker_configs.get(item.broker),
-        ),
-        column(
-            "topic_config",
-            column_type_of(TopicConfig),
-            "answer to DescribeConfigs of the topic",
-            ("snapshot.topic_configs[]",),
-            lambda poll, item: poll.snapshot.topic_configs.get(item.topic),
-        ),
-        _of_topic(
-            "overdue_bytes", "bytes that should have been copied to remote storage", "derived.tiered.overdue", "bytes"
-        ),
-        _of_topic("copy_stalled_seconds", "time for which no overdue bytes were copied", "derived.tiered.stalled", "s"),
-        _of_topic("offline_partitions", "partitions without a leader", "derived.topics.offline"),
-        _of_topic(
-            "under_min_isr_partitions",
-            "partitions whose ISR is smaller than `min.insync.replicas`; null while that is not known",
-            "derived.topics.under_min_isr",
-        ),
-        _of_topic(
-            "non_preferred_leader_partitions",
-            "partitions that are led by another replica than the first one",
-            "derived.topics.non_preferred_leader",
-        ),
-        _of_topic("log_bytes", "size of all logs of its replicas", "derived.topics.bytes", "bytes"),
-        _of_topic("messages_in", "offsets appended", "derived.topics.messages_in", "1/s"),
-        _of_topic(
-            "isr_shrinks",
-            "replicas that left the ISR since the process first saw the topic",
-            "derived.topics.isr_shrinks",
-        ),
-        _of_topic(
-            "isr_expands",
-            "replicas that joined the ISR since the process first saw the topic",
-            "derived.topics.isr_expands",
-        ),
+        column("topic_id", STRING, "topic id; null if the metadata does not list the topic", _topic_id, role=Role.KEY),
+        entry_column("broker_config", "snapshot.broker_configs[]"),
+        entry_column("topic_config", "snapshot.topic_configs[]"),
+        entry_column("overdue_bytes", "derived.tiered.overdue"),
+        entry_column("copy_stalled_seconds", "derived.tiered.stalled"),
+        entry_column("offline_partitions", "derived.topics.offline"),
+        entry_column("under_min_isr_partitions", "derived.topics.under_min_isr"),
+        entry_column("non_preferred_leader_partitions", "derived.topics.non_preferred_leader"),
+        entry_column("log_bytes", "derived.topics.bytes"),
+        entry_column("messages_in", "derived.topics.messages_in"),
+        entry_column("isr_shrinks", "derived.topics.isr_shrinks"),
+        entry_column("isr_expands", "derived.topics.isr_expands"),
     ),
     _rows,
     _size,
 )
+
+
+def restore(rows: Columns) -> dict[str, Any]:
+    """Restore the topics of a `Snapshot` and all configurations."""
+    topics = sorted((topic, uid) for topic, uid in zip(rows["topic"], rows["topic_id"], strict=True) if uid is not None)
+    return {
+        "topics": tuple(topic for topic, _ in topics),
+        "topic_ids": tuple(topic_id_bytes(uid) for _, uid in topics),
+        "broker_configs": entries(CONFIGS.columns, "snapshot.broker_configs[]", rows["broker"], rows),
+        "topic_configs": entries(CONFIGS.columns, "snapshot.topic_configs[]", rows["topic"], rows),
+    }

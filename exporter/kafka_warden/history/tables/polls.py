@@ -1,35 +1,55 @@
 """`polls`: one row per poll with values of the whole cluster; `restored`: the state file that a process read."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from kafka_warden.history.column import Column, Role, Table, annotation_at
+from kafka_warden.errors import HistoryRowsError
+from kafka_warden.history.column import Column, Columns, Role, Table, column, path_column
 from kafka_warden.history.column_types import BOOLEAN, INT, STRING, column_type_of
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.tables.brokers import broker_ids
-from kafka_warden.history.tables.entities import Entities, column
-from kafka_warden.history.tables.records import Bottleneck, ControllerBeans, Outcome
-from kafka_warden.model import Parameters
+from kafka_warden.history.tables.brokers import OUTCOMES, STATUS, Outcome, broker_ids, outcomes_of
+from kafka_warden.model import ProcessBeans, Side
 
 PART: Final = 256 << 10
 """Characters of the state file in one row of `restored`: a message of a Kafka topic is 1 MB at most by default."""
 
 
-def _outcomes(poll: Poll, _: object) -> list[Outcome]:
-    brokers = {str(broker) for broker in broker_ids(poll)}
-    return [Outcome.from_model(key, status) for key, status in poll.snapshot.status.items() if key[1] not in brokers]
+@dataclass(frozen=True, slots=True)
+class ControllerBeans:
+    """`ProcessBeans` of a controller, without the beans of clients, which are in `quotas`."""
+
+    node: Annotated[str, "node id, or address until the id is known"]
+    at: Annotated[float, "time of the answer from JMX", "monotonic s"]
+    values: Annotated[Mapping[str, float], "value by short name", "base units"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bottleneck:
+    """The broker and side that limit the moves."""
+
+    broker: Annotated[int, "broker that limits the moves"]
+    side: Annotated[Side, "side that limits the moves"]
+
+
+CONTROLLERS: Final = column_type_of(tuple[ControllerBeans, ...])
 
 
 def _controllers(poll: Poll, _: object) -> list[ControllerBeans]:
     return [ControllerBeans(node, beans.at, beans.values) for node, beans in poll.snapshot.controller_beans.items()]
 
 
-def _column(name: str, text: str, source: str, unit: str = "") -> Column[Any]:
+def _outcomes(poll: Poll, _: object) -> list[Outcome]:
+    brokers = {str(broker) for broker in broker_ids(poll)}
+    return outcomes_of(poll, wanted=lambda broker: broker not in brokers)
+
+
+def _value(name: str, path: str) -> Column:
     """Make a column of one value of the poll."""
-    read, type_ = attrgetter(source), column_type_of(annotation_at(source))
-    return column(name, type_, text, (source,), lambda poll, _: read(poll), unit=unit)
+    read = attrgetter(path)
+    return path_column(name, path, lambda poll, _: read(poll))
 
 
 POLLS: Final = Table(
@@ -37,78 +57,58 @@ POLLS: Final = Table(
     "One row per poll, with values of the whole cluster. Without an answer about the cluster a poll has no rows.",
     (),
     (
+        _value("remembered", "remembered"),
+        _value("parameters", "parameters"),
+        _value("controller", "snapshot.controller"),
+        _value("kafka_version", "snapshot.kafka_version"),
+        _value("reassignments_known", "snapshot.reassignments_known"),
         column(
-            "remembered",
-            STRING,
-            "state before this poll: `nothing`, `restored` (from the state file) or `kept` (from earlier polls)",
-            (),
-            lambda poll, _: poll.remembered,
+            "quotas_known", BOOLEAN, "the client quotas are known", lambda poll, _: poll.snapshot.quotas is not None
         ),
-        column("parameters", column_type_of(Parameters), "options of the user", (), lambda poll, _: poll.parameters),
-        _column("controller", "node id of the active controller", "snapshot.controller"),
-        _column("kafka_version", "release of the broker that answered for the metadata", "snapshot.kafka_version"),
-        _column("reassignments_known", "the reassignments are known", "snapshot.reassignments_known"),
-        column(
-            "quotas_known", BOOLEAN, "the client quotas are known", (), lambda poll, _: poll.snapshot.quotas is not None
-        ),
-        _column("quorum", "answer to DescribeQuorum", "snapshot.quorum"),
-        _column("controller_window", "quota window of the active controller", "snapshot.controller_window"),
+        _value("quorum", "snapshot.quorum"),
+        _value("controller_window", "snapshot.controller_window"),
         column(
             "controllers",
-            column_type_of(tuple[ControllerBeans, ...]),
+            CONTROLLERS,
             "JMX values of the controllers; beans of clients are in `quotas`",
-            ("snapshot.controller_beans[].at", "snapshot.controller_beans[].values"),
             _controllers,
+            ("snapshot.controller_beans[].at", "snapshot.controller_beans[].values"),
         ),
         column(
             "outcomes",
-            column_type_of(tuple[Outcome, ...]),
+            OUTCOMES,
             "result of each request that is not sent to one particular broker",
-            tuple(f"snapshot.status[].{name}" for name in ("up", "duration", "last_success", "errors")),
             _outcomes,
+            STATUS,
         ),
-        _column("partitions", "partitions that count against the cluster's limit", "derived.cluster.partitions"),
-        _column(
-            "under_replicated_known",
-            "it is known which partitions are under-replicated",
-            "derived.cluster.under_replicated_known",
-        ),
-        _column("min_isr_known", "`min.insync.replicas` of every topic is known", "derived.cluster.min_isr_known"),
-        _column("lists_known", "the throttled lists of all topics are known", "derived.throttles.lists_known"),
-        _column("clamped", "negative differences set to 0 since the process started", "derived.clamped"),
-        _column("clamped_now", "negative differences set to 0 in this poll", "derived.lag.clamped"),
-        _column("reassigning_partitions", "partitions under reassignment", "derived.totals.reassigning_partitions"),
-        _column("move_ratio", "MoveRatio of KIP-73", "derived.totals.ratio", "ratio"),
-        _column(
-            "remaining_bytes",
-            "bytes that all adding replicas still have to copy",
-            "derived.totals.remaining_bytes",
-            "bytes",
-        ),
-        _column("eta", "time until all moves are done", "derived.totals.eta", "s"),
-        _column("predicted", "MoveTime of KIP-73", "derived.totals.predicted", "s"),
-        _column(
-            "predicted_bottleneck",
-            "time that the moves take at the bottleneck, by the throttle law",
-            "derived.totals.predicted_bottleneck",
-            "s",
-        ),
+        _value("partitions", "derived.cluster.partitions"),
+        _value("under_replicated_known", "derived.cluster.under_replicated_known"),
+        _value("min_isr_known", "derived.cluster.min_isr_known"),
+        _value("lists_known", "derived.throttles.lists_known"),
+        _value("clamped", "derived.clamped"),
+        _value("clamped_now", "derived.lag.clamped"),
+        _value("reassigning_partitions", "derived.totals.reassigning_partitions"),
+        _value("move_ratio", "derived.totals.ratio"),
+        _value("remaining_bytes", "derived.totals.remaining_bytes"),
+        _value("eta", "derived.totals.eta"),
+        _value("predicted", "derived.totals.predicted"),
+        _value("predicted_bottleneck", "derived.totals.predicted_bottleneck"),
         column(
             "bottleneck",
             column_type_of(Bottleneck),
             "broker and side that limit the moves",
-            ("derived.totals.bottleneck",),
             lambda poll, _: Bottleneck(*key) if (key := poll.derived.totals.bottleneck) is not None else None,
+            ("derived.totals.bottleneck",),
         ),
-        _column(
-            "recommended_throttle",
-            "lowest throttle that completes the moves in time",
-            "derived.throttling.recommended",
-            "bytes/s",
-        ),
+        _value("recommended_throttle", "derived.throttling.recommended"),
     ),
-    lambda poll: Entities(poll, [None]),
+    lambda _: [None],
 )
+
+
+def controllers_of(rows: Columns) -> dict[str, ProcessBeans]:
+    """Restore the beans of the controllers by node, without those of clients."""
+    return {each.node: ProcessBeans(each.at, each.values) for each in CONTROLLERS.read(rows["controllers"][0])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,12 @@ class Part:
     text: str
 
 
-def _parts(poll: Poll) -> Entities[Part]:
+def _parts(poll: Poll) -> list[Part]:
     if poll.remembered is not Remembered.RESTORED or poll.restored is None:
-        return Entities(poll, [])
+        return []
     text = json.dumps(poll.restored, allow_nan=False, separators=(",", ":"))
     starts = range(0, len(text), PART)
-    return Entities(
-        poll, [Part(number, len(starts), text[start : start + PART]) for number, start in enumerate(starts)]
-    )
+    return [Part(number, len(starts), text[start : start + PART]) for number, start in enumerate(starts)]
 
 
 RESTORED: Final = Table(
@@ -135,9 +133,22 @@ RESTORED: Final = Table(
     "The state file that a process started with, in pieces. Only for polls with `restored` in `polls.remembered`.",
     ("part",),
     (
-        column("part", INT, "number of the piece", role=Role.KEY),
-        column("parts", INT, "number of pieces"),
-        column("text", STRING, "JSON"),
+        column("part", INT, "number of the piece", lambda _, row: row.part, role=Role.KEY),
+        column("parts", INT, "number of pieces", lambda _, row: row.parts),
+        column("text", STRING, "JSON", lambda _, row: row.text),
     ),
     _parts,
 )
+
+
+def document_of(rows: Columns) -> Mapping[str, Any]:
+    """Restore the state file that the first poll of a process was evaluated with.
+
+    Raises:
+        HistoryRowsError: pieces are missing.
+    """
+    parts = dict(zip(rows["part"], rows["text"], strict=True))
+    if not parts or sorted(parts) != list(range(rows["parts"][0])):
+        raise HistoryRowsError(f"restored: pieces are missing, there are {sorted(parts)}; read all rows of the poll")
+    document: Mapping[str, Any] = json.loads("".join(parts[part] for part in sorted(parts)))
+    return document

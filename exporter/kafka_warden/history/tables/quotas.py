@@ -1,14 +1,16 @@
 """`quotas`: one row per configured client quota, and per bean of a client."""
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any, Final
 
 from kafka_warden.derive.mutations import ClientMutations, active_controller
-from kafka_warden.history.column import Column, Role, Table
-from kafka_warden.history.column_types import DOUBLE, INT, STRING, MapOf
+from kafka_warden.history.column import Column, Columns, Role, Table, column, path_column, records
+from kafka_warden.history.column_types import DOUBLE, INT, STRING, ColumnType, MapOf
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.tables.entities import OPTIONAL_DOUBLE, OPTIONAL_STRING, Entities, column
-from kafka_warden.model import ClientBean, ProcessBeans
+from kafka_warden.model import ClientBean, ProcessBeans, QuotaEntity
 
 CONFIGURED: Final = "configured"
 MUTATION: Final = "mutation"
@@ -31,7 +33,7 @@ class Quota:
     derived: ClientMutations | None = None
 
 
-def _rows(poll: Poll) -> Entities[Quota]:
+def _rows(poll: Poll) -> list[Quota]:
     snapshot = poll.snapshot
     rows = [
         Quota(CONFIGURED, position, entity.user, entity.client_id, entity.values)
@@ -43,7 +45,7 @@ def _rows(poll: Poll) -> Entities[Quota]:
         rows += _of_process(beans, BROKER, str(broker), {})
     for node, beans in snapshot.controller_beans.items():
         rows += _of_process(beans, CONTROLLER, node, buckets if beans is active else {})
-    return Entities(poll, rows)
+    return rows
 
 
 def _size(poll: Poll) -> int:
@@ -65,11 +67,13 @@ def _of_process(
     return mutations + [of(REQUEST, position, bean, None) for position, bean in enumerate(beans.requests)]
 
 
-def _bucket(name: str, text: str, attribute: str, unit: str = "") -> Column[Any]:
-    def read(_: Poll, item: Quota) -> float | None:
-        return None if item.derived is None else getattr(item.derived, attribute)
+def _value(name: str, type_: ColumnType, text: str, *sources: str, unit: str = "", role: Role | None = None) -> Column:
+    return column(name, type_, text, lambda _, row: getattr(row, name), sources, unit=unit, role=role)
 
-    return column(name, OPTIONAL_DOUBLE, text, (f"derived.mutations[].{attribute}",), read, unit=unit)
+
+def _bucket(name: str, path: str) -> Column:
+    attribute = path.rpartition(".")[2]
+    return path_column(name, path, lambda _, row: getattr(row.derived, attribute, None))
 
 
 QUOTAS: Final = Table(
@@ -77,50 +81,77 @@ QUOTAS: Final = Table(
     "One row per configured client quota (DescribeClientQuotas), and per bean of a client with a quota (JMX).",
     ("kind", "process", "node", "user", "client_id"),
     (
-        column(
+        _value(
             "kind",
             STRING,
             "`configured`, `mutation` (a ControllerMutation bean) or `request` (a Request bean)",
             role=Role.KEY,
         ),
-        column("process", OPTIONAL_STRING, "process that has the bean: `broker` or `controller`", role=Role.KEY),
-        column("node", OPTIONAL_STRING, "node id of the process, or its address until the id is known", role=Role.KEY),
-        column(
+        _value("process", STRING, "process that has the bean: `broker` or `controller`", role=Role.KEY),
+        _value("node", STRING, "node id of the process, or its address until the id is known", role=Role.KEY),
+        _value(
             "user",
-            OPTIONAL_STRING,
+            STRING,
             "user; null if the quota has none, empty for the default user",
-            (
-                "snapshot.quotas[].user",
-                "snapshot.broker_beans[].mutations",
-                "snapshot.broker_beans[].requests",
-                "snapshot.controller_beans[].mutations",
-                "snapshot.controller_beans[].requests",
-                "derived.mutations[].user",
-            ),
+            "snapshot.quotas[].user",
+            "snapshot.broker_beans[].mutations",
+            "snapshot.broker_beans[].requests",
+            "snapshot.controller_beans[].mutations",
+            "snapshot.controller_beans[].requests",
+            "derived.mutations[].user",
             role=Role.KEY,
         ),
-        column(
+        _value(
             "client_id",
-            OPTIONAL_STRING,
+            STRING,
             "client id; null if the quota has none, empty for the default client id",
-            ("snapshot.quotas[].client_id", "derived.mutations[].client_id"),
+            "snapshot.quotas[].client_id",
+            "derived.mutations[].client_id",
             role=Role.KEY,
         ),
-        column("position", INT, "position among the rows of the same kind and process"),
-        column(
+        _value("position", INT, "position among the rows of the same kind and process"),
+        _value(
             "values",
             MapOf(DOUBLE),
             "value by quota key, or by short name of the bean's attribute",
-            ("snapshot.quotas[].values",),
+            "snapshot.quotas[].values",
             unit="base units",
         ),
-        _bucket("tokens", "tokens, K of KIP-599; infinite if the client has no quota", "tokens"),
-        _bucket("mutation_rate", "mutations of the client", "rate", "1/s"),
-        _bucket("throttle", "throttle time that the bean reports", "throttle", "s"),
-        _bucket("quota", "quota that applies, R of KIP-599", "quota", "1/s"),
-        _bucket("burst", "burst, B of KIP-599: R x the window", "burst"),
-        _bucket("admission_delay", "time until its next mutation is admitted", "delay", "s"),
+        _bucket("tokens", "derived.mutations[].tokens"),
+        _bucket("mutation_rate", "derived.mutations[].rate"),
+        _bucket("throttle", "derived.mutations[].throttle"),
+        _bucket("quota", "derived.mutations[].quota"),
+        _bucket("burst", "derived.mutations[].burst"),
+        _bucket("admission_delay", "derived.mutations[].delay"),
     ),
     _rows,
     _size,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The configured quotas and the beans of clients of one poll."""
+
+    quotas: tuple[QuotaEntity, ...]
+    beans: Mapping[tuple[str, str, str], tuple[ClientBean, ...]]
+    """By kind, process and node."""
+
+    def of(self, beans: ProcessBeans, process: str, node: str) -> ProcessBeans:
+        """Add the beans of clients to those of a process."""
+        mutations, requests = (self.beans.get((kind, process, node), ()) for kind in (MUTATION, REQUEST))
+        return replace(beans, mutations=mutations, requests=requests)
+
+
+def restore(rows: Columns) -> Clients:
+    """Restore the configured quotas and the beans of clients."""
+    stored = records(QUOTAS.columns, "snapshot.quotas[].", rows)
+    placed = zip(rows["position"], rows["kind"], rows["process"], rows["node"], stored, strict=True)
+    quotas: list[QuotaEntity] = []
+    beans: dict[tuple[str, str, str], list[ClientBean]] = defaultdict(list)
+    for _, kind, process, node, found in sorted(placed, key=itemgetter(0)):
+        if kind == CONFIGURED:
+            quotas.append(QuotaEntity(**found))
+        else:
+            beans[kind, process, node].append(ClientBean(**found))
+    return Clients(tuple(quotas), {key: tuple(listed) for key, listed in beans.items()})

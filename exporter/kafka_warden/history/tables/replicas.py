@@ -1,30 +1,88 @@
-"""`replicas`: one row per replica."""
+"""`partitions`: one row per partition, `replicas`: one row per replica; and back."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
 
+from kafka_warden.errors import HistoryRowsError
 from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, array_column
-from kafka_warden.history.column_types import BOOLEAN, DOUBLE, INT, STRING
-from kafka_warden.history.tables.partitions import PARTITION_KEY, Partitions
-from kafka_warden.model import Side
+from kafka_warden.history.column_types import INT, STRING
+from kafka_warden.history.poll import Poll, topic_id_text
+from kafka_warden.model import SIDES, UNKNOWN, Ints, PartitionTable, ReplicaTable, Side
+
+Partitions = Ints
+"""The partition of each row, as a row of the `PartitionTable`."""
 
 
-def _position(rows: Partitions) -> np.ndarray:
+def _topics(poll: Poll, rows: Partitions) -> Ints:
+    return poll.snapshot.partitions.topic[rows]
+
+
+def _topic_ids(poll: Poll) -> list[str]:
+    return [topic_id_text(uid) for uid in poll.snapshot.topic_ids]
+
+
+PARTITION_KEY: Final = (
+    array_column(
+        "topic",
+        "snapshot.topics",
+        Role.KEY,
+        read=lambda poll, rows: DictionaryColumn(_topics(poll, rows), poll.snapshot.topics),
+        type_=STRING,
+    ),
+    array_column(
+        "topic_id",
+        "snapshot.topic_ids",
+        Role.KEY,
+        read=lambda poll, rows: DictionaryColumn(_topics(poll, rows), _topic_ids(poll)),
+        type_=STRING,
+    ),
+    array_column(
+        "partition",
+        "snapshot.partitions.number",
+        Role.KEY,
+        read=lambda poll, rows: poll.snapshot.partitions.number[rows],
+    ),
+)
+
+PARTITIONS: Final = Table(
+    "partitions",
+    "One row per partition.",
+    ("topic", "topic_id", "partition"),
+    (
+        *PARTITION_KEY,
+        array_column("leader", "snapshot.partitions.leader"),
+        array_column("leader_epoch", "snapshot.partitions.leader_epoch"),
+        array_column("start", "snapshot.partitions.start"),
+        array_column("tiered", "snapshot.partitions.tiered"),
+        array_column("copy_due", "snapshot.partitions.copy_due"),
+        array_column("reassigning", "snapshot.partitions.reassigning"),
+        array_column("bytes_in", "derived.bytes_in"),
+        array_column("under_replicated", "derived.cluster.under_replicated"),
+        array_column("under_min_isr", "derived.cluster.under_min_isr"),
+        array_column("at_min_isr", "derived.cluster.at_min_isr"),
+        array_column("offline", "derived.cluster.offline"),
+        array_column("under_since", "derived.ages.under_since"),
+        array_column("under_seconds", "derived.ages.under_seconds"),
+    ),
+    lambda poll: np.arange(len(poll.snapshot.partitions), dtype=np.int32),
+)
+
+
+def _position(_: Poll, rows: Partitions) -> Ints:
     # Replicas are grouped by partition: each counts from the first row of its own.
-    first = np.searchsorted(rows.row, rows.row)
+    first = np.searchsorted(rows, rows)
     return (np.arange(len(rows)) - first).astype(np.int32)
 
 
-def _listed(side: Side) -> Column[Any]:
-    return Column(
+def _listed(side: Side) -> Column:
+    return array_column(
         f"{side}_listed",
-        Role.DERIVED,
-        f"`{side}.replication.throttled.replicas` lists it",
-        ("derived.throttles.listed",),
-        BOOLEAN,
-        lambda rows: rows.poll.derived.throttles.listed[side],
+        "derived.throttles.listed[]",
+        read=lambda poll, _: poll.derived.throttles.listed[side],
+        text=f"`{side}.replication.throttled.replicas` lists it",
     )
 
 
@@ -34,77 +92,84 @@ REPLICAS: Final = Table(
     ("topic", "topic_id", "partition", "broker"),
     (
         *PARTITION_KEY,
-        array_column("broker", "broker id", "snapshot.replicas.broker", role=Role.KEY),
-        Column("position", Role.RAW, "position in the assignment; 0 is the preferred leader", (), INT, _position),
-        array_column("in_isr", "it is in the ISR", "snapshot.replicas.in_isr"),
-        array_column("offline", "its log directory or broker is offline", "snapshot.replicas.offline"),
-        array_column("adding", "a reassignment adds it", "snapshot.replicas.adding"),
-        array_column("removing", "a reassignment removes it", "snapshot.replicas.removing"),
-        array_column("end", "log end that its broker reported in this poll", "snapshot.replicas.end", "offset"),
-        array_column("size", "size of its local log at `sized_at`", "snapshot.replicas.size", "bytes"),
-        Column(
+        array_column("broker", "snapshot.replicas.broker", Role.KEY),
+        Column("position", Role.RAW, "position in the assignment; 0 is the preferred leader", "", INT, (), _position),
+        array_column("in_isr", "snapshot.replicas.in_isr"),
+        array_column("offline", "snapshot.replicas.offline"),
+        array_column("adding", "snapshot.replicas.adding"),
+        array_column("removing", "snapshot.replicas.removing"),
+        array_column("end", "snapshot.replicas.end"),
+        array_column("size", "snapshot.replicas.size"),
+        array_column(
             "sized_at",
-            Role.RAW,
-            "time at which `size` was reported",
-            ("snapshot.replicas.sized_at",),
-            DOUBLE,
-            lambda rows: np.where((at := rows.poll.snapshot.replicas.sized_at) == 0, np.nan, at),
-            "monotonic s",
+            "snapshot.replicas.sized_at",
+            read=lambda poll, _: np.where((at := poll.snapshot.replicas.sized_at) == 0, np.nan, at),
         ),
-        array_column("start", "local log start; leaders and adding replicas only", "snapshot.replicas.start", "offset"),
+        array_column("start", "snapshot.replicas.start"),
+        array_column("eligible", "snapshot.replicas.eligible"),
+        array_column("lag_messages", "derived.lag.messages"),
+        array_column("lag_bytes", "derived.lag.bytes"),
+        array_column("known_end", "derived.lag.end"),
+        array_column("following", "derived.lag.following"),
+        array_column("lagging", "derived.lag.shown"),
+        array_column("shown", "derived.replicas.times.shown"),
+        array_column("anew", "derived.lag.estimate_reset"),
+        array_column("lag_seconds", "derived.replicas.times.lag_seconds"),
+        array_column("behind_seconds", "derived.replicas.times.behind_seconds"),
+        array_column("caught_up", "derived.replicas.times.caught_up"),
+        array_column("late", "derived.replicas.times.late"),
+        array_column("caught_up_at", "derived.replicas.times.caught_up_at"),
+        array_column("passed_at", "derived.replicas.times.passed_at"),
         array_column(
-            "eligible",
-            "of partitions without a leader: 1 in the ELR, 2 last known ELR, 3 both, 0 neither; null where not known",
-            "snapshot.replicas.eligible",
-        ),
-        array_column("lag_messages", "messages that it is behind", "derived.lag.messages", "messages"),
-        array_column("lag_bytes", "bytes that it is behind", "derived.lag.bytes", "bytes"),
-        array_column("known_end", "last known log end", "derived.lag.end", "offset"),
-        array_column(
-            "following",
-            "its partition has several replicas, and it does not lead; true without a leader, too",
-            "derived.lag.following",
-        ),
-        array_column("lagging", "it is behind, out of sync or moving", "derived.lag.shown"),
-        array_column(
-            "shown", "it has its own series in `/metrics`: `lagging` or `late`", "derived.replicas.times.shown"
-        ),
-        array_column(
-            "anew",
-            "an adding replica whose bytes cannot be compared with the previous poll",
-            "derived.lag.estimate_reset",
-        ),
-        array_column("lag_seconds", "age of the oldest missing record", "derived.replicas.times.lag_seconds", "s"),
-        array_column(
-            "behind_seconds", "time since it was last caught up", "derived.replicas.times.behind_seconds", "s"
-        ),
-        array_column("caught_up", "it is caught up in this poll", "derived.replicas.times.caught_up"),
-        array_column(
-            "late",
-            "it is behind for longer than `replica.lag.time.max.ms` of its leader",
-            "derived.replicas.times.late",
-        ),
-        array_column(
-            "caught_up_at", "time at which it was last caught up", "derived.replicas.times.caught_up_at", "monotonic s"
-        ),
-        array_column(
-            "passed_at",
-            "time at which its leader passed its log end",
-            "derived.replicas.times.passed_at",
-            "monotonic s",
-        ),
-        Column(
             "state",
-            Role.DERIVED,
-            "state in `/metrics`",
-            ("derived.replicas.state",),
-            STRING,
-            lambda rows: DictionaryColumn(rows.poll.derived.replicas.state, [str(state) for state in STATES]),
+            "derived.replicas.state",
+            read=lambda poll, _: DictionaryColumn(poll.derived.replicas.state, list(map(str, STATES))),
+            type_=STRING,
         ),
-        array_column("out_since", "time at which it left the ISR", "derived.ages.out_since", "monotonic s"),
-        array_column("out_seconds", "time for which it has been out of the ISR", "derived.ages.out_seconds", "s"),
-        _listed(Side.LEADER),
-        _listed(Side.FOLLOWER),
+        array_column("out_since", "derived.ages.out_since"),
+        array_column("out_seconds", "derived.ages.out_seconds"),
+        *map(_listed, SIDES),
     ),
-    lambda poll: Partitions(poll, poll.snapshot.replicas.partition),
+    lambda poll: poll.snapshot.replicas.partition,
 )
+
+_DTYPES: Final = {"boolean": np.bool_, "int": np.int32, "bigint": np.int64, "double": np.float64}
+
+
+def restore(
+    partitions: Mapping[str, Any], replicas: Mapping[str, Any], topics: Mapping[str, int]
+) -> tuple[PartitionTable, ReplicaTable]:
+    """Restore both tables of the model from the values of their columns; `topics` has the index of each topic.
+
+    Raises:
+        HistoryRowsError: a topic or a partition is missing.
+    """
+    topic = np.array([topics.get(name, UNKNOWN) for name in partitions["topic"]], np.int32)
+    if (topic == UNKNOWN).any():
+        raise HistoryRowsError("partitions: some have topics that configs does not have; read all rows of the poll")
+    order = np.lexsort((np.array(partitions["partition"], np.int32), topic))
+    led = _arrays(PARTITIONS, "snapshot.partitions.", partitions, order)
+    row_of = {key: row for row, key in enumerate(zip(topic[order].tolist(), led["number"].tolist(), strict=True))}
+    named = zip(replicas["topic"], replicas["partition"], strict=True)
+    try:
+        partition = np.array([row_of[topics[name], number] for name, number in named], np.int32)
+    except KeyError as missing:
+        raise HistoryRowsError(f"replicas: one has a partition that is missing: {missing}") from missing
+    by_position = np.lexsort((np.array(replicas["position"], np.int32), partition))
+    copies, partition = _arrays(REPLICAS, "snapshot.replicas.", replicas, by_position), partition[by_position]
+    copies["sized_at"] = np.nan_to_num(copies["sized_at"], nan=0.0)
+    leads = np.flatnonzero(led["leader"][partition] == copies["broker"])
+    leader_row = np.full(len(order), UNKNOWN, np.int32)
+    leader_row[partition[leads]] = leads
+    return PartitionTable(topic=topic[order], leader_row=leader_row, **led), ReplicaTable(partition, **copies)
+
+
+def _arrays(table: Table, prefix: str, rows: Mapping[str, Any], order: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the fields whose paths begin with a prefix, in the order of the model."""
+    found = {}
+    for each in table.columns:
+        for path in each.sources:
+            if path.startswith(prefix):
+                values = [each.type.read(value) for value in rows[each.name]]
+                found[path.removeprefix(prefix)] = np.array(values, _DTYPES[str(each.type)])[order]
+    return found
