@@ -1,6 +1,6 @@
 """Generates docs/history-schema.md from the tables of history: `make docs`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kafka_warden.history.column import Column, Table
@@ -27,9 +27,10 @@ Version {VERSION}. Generated from `exporter/kafka_warden/history/` by `make docs
 
 def render() -> str:
     """Render the whole document."""
-    parts = [INTRODUCTION, "## Every table\n", "First columns of every table.\n", _columns(COMMON)]
+    common = _columns(COMMON, [column.name for column in COMMON])
+    parts = [INTRODUCTION, "## Every table\n", "First columns of every table.\n", common]
     for table in TABLES:
-        parts += [f"## `{table.name}`\n", f"{table.about} {_key(table)}\n", _columns(table.columns)]
+        parts += [f"## `{table.name}`\n", f"{table.about} {_key(table)}\n", _columns(table.columns, table.key)]
     return "\n".join([*parts, "## Structures\n", *_structures()])
 
 
@@ -37,9 +38,15 @@ def _key(table: Table) -> str:
     return f"Key: {', '.join(f'`{name}`' for name in table.key)}." if table.key else ""
 
 
-def _columns(columns: tuple[Column, ...]) -> str:
-    rows = (f"| `{c.name}` | {_type(c.type)} | {c.unit} | {c.role} | {c.help} |" for c in columns)
+def _columns(columns: Sequence[Column], key: Sequence[str]) -> str:
+    rows = (
+        f"| `{each.name}` | {_type(each.type)} | {each.unit} | {_origin(each, key)} | {each.help} |" for each in columns
+    )
     return "\n".join(["| Column | Type | Unit | | What |", "|---|---|---|---|---|", *rows, ""])
+
+
+def _origin(column: Column, key: Sequence[str]) -> str:
+    return "key" if column.name in key else "derived" if column.derived else "raw"
 
 
 def _type(type_: ColumnType) -> str:

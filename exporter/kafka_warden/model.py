@@ -463,7 +463,9 @@ class Snapshot:
     broker_beans: Annotated[Mapping[int, ProcessBeans], "JMX values; beans of clients are in `quotas`"] = field(
         default_factory=dict
     )
-    controller_beans: Mapping[str, ProcessBeans] = field(default_factory=dict)
+    controller_beans: Annotated[
+        Mapping[str, ProcessBeans], "JMX values of the controllers; beans of clients are in `quotas`"
+    ] = field(default_factory=dict)
     """By node id as text, or by address until the id is known."""
     status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)
 

@@ -50,7 +50,11 @@ class Tiered:
     """(T,)"""
     stalled: Annotated[Floats, "time for which no overdue bytes were copied", "s"]
     """(T,)"""
-    problems: Mapping[Key, float]
+    problems: Annotated[
+        Mapping[Key, float],
+        "age by problem of tiered storage; 0 if it does not exist, missing if that is unknown",
+        "s",
+    ]
     """Seconds, 0 where there is no problem; unknown ones are missing."""
 
 

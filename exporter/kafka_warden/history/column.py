@@ -7,7 +7,7 @@ tuple. The type of a column, its description and its unit are those of the field
 import math
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from functools import partial
 from operator import attrgetter
 from typing import Any, get_args
 
@@ -16,16 +16,6 @@ import numpy as np
 from kafka_warden.history.column_types import ColumnType, Described, PythonValue, column_type_of, described, fields_of
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import UNKNOWN
-
-
-class Role(StrEnum):
-    """Origin of a column."""
-
-    KEY = "key"
-    RAW = "raw"
-    """Reported by brokers or set by the user."""
-    DERIVED = "derived"
-    """Computed by the sidecar from raw values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +56,6 @@ class Column:
     """One column."""
 
     name: str
-    role: Role
     help: str
     unit: str
     type: ColumnType
@@ -74,6 +63,11 @@ class Column:
     """Paths that it holds completely."""
     read: Callable[[Poll, Any], Values]
     """Reads the values of the rows of a poll."""
+
+    @property
+    def derived(self) -> bool:
+        """Whether the sidecar computes it from raw values, which brokers report or the user sets."""
+        return any(source.startswith("derived.") for source in self.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +83,8 @@ class Table:
     """Lists the rows of a poll; a column reads one value of each."""
     size: Callable[[Poll], int] | None = None
     """Counts the rows of a poll, if to list them takes time."""
+    sources: tuple[str, ...] = ()
+    """Paths that its rows hold completely, beside those of its columns."""
 
     def count(self, poll: Poll) -> int:
         """Count the rows of a poll without making them."""
@@ -107,15 +103,9 @@ def described_at(path: str) -> Described:
     return found
 
 
-def role_of(sources: Sequence[str]) -> Role:
-    """Return the role of a column that is no key."""
-    return Role.DERIVED if any(source.startswith("derived.") for source in sources) else Role.RAW
-
-
 def array_column(
     name: str,
     path: str,
-    role: Role | None = None,
     *,
     read: Callable[[Poll, Any], Values] | None = None,
     type_: ColumnType | None = None,
@@ -124,8 +114,7 @@ def array_column(
     """Make a column that is read at once for all rows; by default, the array at the path."""
     found, array_of = described_at(path), attrgetter(path)
     read = read or (lambda poll, _: array_of(poll))
-    type_ = type_ or column_type_of(found)
-    return Column(name, role or role_of([path]), text or found.text, found.unit, type_, (path,), read)
+    return Column(name, text or found.text, found.unit, type_ or column_type_of(found), (path,), read)
 
 
 def column(
@@ -134,31 +123,43 @@ def column(
     text: str,
     read: Callable[[Poll, Any], Any],
     sources: tuple[str, ...] = (),
-    *,
     unit: str = "",
-    role: Role | None = None,
 ) -> Column:
     """Make a column that is read row by row; `read` returns a value of the model."""
 
     def values(poll: Poll, rows: Sequence[Any]) -> list[PythonValue]:
         return [type_.write(read(poll, row)) for row in rows]
 
-    return Column(name, role or role_of(sources), text, unit, type_, sources, values)
+    return Column(name, text, unit, type_, sources, values)
 
 
 def path_column(
-    name: str,
-    path: str,
-    read: Callable[[Poll, Any], Any],
-    *,
-    type_: ColumnType | None = None,
-    text: str = "{}",
-    role: Role | None = None,
+    name: str, path: str, read: Callable[[Poll, Any], Any], *, type_: ColumnType | None = None, text: str = "{}"
 ) -> Column:
     """Make a column of the field at a path, read row by row. `text` may extend the description of the field, `{}`."""
     found = described_at(path)
-    text = text.format(found.text)
-    return column(name, type_ or column_type_of(found), text, read, (path,), unit=found.unit, role=role)
+    return column(name, type_ or column_type_of(found), text.format(found.text), read, (path,), found.unit)
+
+
+def row_columns(row: Any, path: str = "", **types: ColumnType) -> list[Column]:
+    """Make a column of each described field of the class of the rows.
+
+    Args:
+        row: the class.
+        path: to a class of the model that has some fields with the same names, which these columns hold.
+        types: types of columns by name, where not those of the fields.
+    """
+    of_model = fields_of(described_at(path).type) if path else {}
+    columns = []
+    for name, field in fields_of(row).items():
+        if field.text:
+            type_, sources = types.get(name) or column_type_of(field), (f"{path}.{name}",) if name in of_model else ()
+            columns.append(column(name, type_, field.text, partial(_attribute, name), sources, field.unit))
+    return columns
+
+
+def _attribute(name: str, _: Poll, row: Any) -> Any:
+    return getattr(row, name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -184,9 +184,9 @@ def described(annotation: Any) -> Described:
     if get_origin(annotation) is Annotated:
         annotation, text, *more = get_args(annotation)
         unit = more[0] if more else ""
-    if get_origin(annotation) in (types.UnionType, Union):
-        (kept,) = (each for each in get_args(annotation) if each is not types.NoneType)
-        return Described(kept, text, unit, optional=True)
+    kept = [each for each in get_args(annotation) if each is not types.NoneType]
+    if get_origin(annotation) in (types.UnionType, Union) and len(kept) == 1:
+        return Described(kept[0], text, unit, optional=True)
     return Described(annotation, text, unit)
 
 

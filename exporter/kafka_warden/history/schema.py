@@ -1,6 +1,5 @@
 """The tables of history and their version."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -8,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, Values, array_column, column
+from kafka_warden.history.column import Column, DictionaryColumn, Table, Values, array_column, column
 from kafka_warden.history.column_types import BIGINT, INT, MapOf, PythonValue
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.tables.brokers import BROKERS
@@ -19,14 +18,7 @@ from kafka_warden.history.tables.quotas import QUOTAS
 from kafka_warden.history.tables.replicas import PARTITIONS, REPLICAS
 
 VERSION: Final = 3
-"""Grows with any change of the tables. A reader accepts its own version and older ones."""
-
-FINGERPRINTS: Final[Mapping[int, str]] = {
-    1: "19457b5b6e6700f3",
-    2: "687b9884b41a9291",
-    3: "5454af53ce401569",
-}
-"""Version to fingerprint. A test fails if the tables change and the version does not."""
+"""Grows with any change of the tables; a test has the fingerprint of each. A reader accepts its own and older ones."""
 
 _OTHERS: Final = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORED)
 
@@ -46,11 +38,11 @@ def _repeated(read: Callable[[Poll], PythonValue]) -> Callable[[Poll, Sequence[A
 
 
 def _common(name: str, path: str) -> Column:
-    return array_column(name, path, Role.KEY, read=_repeated(attrgetter(path)))
+    return array_column(name, path, read=_repeated(attrgetter(path)))
 
 
 COMMON: Final = (
-    Column("schema_version", Role.KEY, "version of these tables", "", INT, (), _repeated(lambda _: VERSION)),
+    Column("schema_version", "version of these tables", "", INT, (), _repeated(lambda _: VERSION)),
     _common("cluster_id", "snapshot.cluster_id"),
     _common("run", "run"),
     _common("sequence", "sequence"),
@@ -58,26 +50,6 @@ COMMON: Final = (
     _common("clock", "snapshot.clock"),
 )
 """First columns of every table. They are equal for all rows of a poll."""
-
-LEFT_OUT: Final[Mapping[str, str]] = {
-    "snapshot.partitions.leader_row": "computed from `partitions.leader` and `replicas.position`",
-    "snapshot.partitions.topic": "a row number: `partitions` has the topic",
-    "snapshot.replicas.partition": "a row number: `replicas` has topic and partition",
-    "snapshot.broker_beans[].left_out": "`kafka_warden_dropped_series` counts it",
-    "snapshot.broker_beans[].every": "it says only how long the beans are shown",
-    "snapshot.controller_beans[].left_out": "`kafka_warden_dropped_series` counts it",
-    "snapshot.controller_beans[].every": "it says only how long the beans are shown",
-    "derived.cluster.hidden": "the rows whose `partitions.leader` is -2",
-    "derived.candidates": "computed from `partitions.leader`, `replicas.in_isr` and `replicas.eligible`",
-    "derived.indexed": "computed from the snapshot alone",
-    "derived.lag.estimate": "state of a fold, which a replay computes again",
-    "derived.throttles.limits": "equal to `configs.broker_config.limits`",
-    "derived.throttles.lists": "parsed from `configs.topic_config`",
-    "derived.throttles.held": "computed from `replicas.leader_listed` and `replicas.follower_listed`",
-    "derived.moves[].row": "a row number: `moves` has topic, partition and broker",
-    "derived.moves[].lasting": "computed from the column `stuck` of `moves` in this and earlier polls",
-}
-"""Paths in a poll that no column holds, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +80,3 @@ def count(poll: Poll) -> int:
 def ddl(table: Table) -> str:
     """Return the columns of a table as Spark DDL."""
     return ", ".join(f"`{column.name}` {column.type}" for column in columns_of(table))
-
-
-def fingerprint() -> str:
-    """Return a hash of the names, keys, columns and types of all tables."""
-    text = "\n".join(f"{table.name} ({', '.join(table.key)}): {ddl(table)}" for table in TABLES)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

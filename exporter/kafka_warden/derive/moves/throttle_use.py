@@ -43,7 +43,9 @@ class ThrottlingMemory:
 class Throttling:
     """Bytes per second, seconds."""
 
-    remaining: Mapping[FlowKey, float | None]
+    remaining: Annotated[
+        Mapping[FlowKey, float | None], "catch-up traffic to this broker, by leader and by limits that apply"
+    ]
     """Bytes that the replicas of each flow lack."""
     etas: Mapping[FlowKey, float | None]
     """Seconds until each flow has caught up, by itself."""
@@ -52,7 +54,7 @@ class Throttling:
     sides: Annotated[
         Mapping[SideKey, Load], "catch-up traffic under its limit; all catch-up traffic if no listed replica catches up"
     ]
-    problems: Mapping[ProblemKey, float]
+    problems: Annotated[Mapping[ProblemKey, float], "problems of its throttle"]
     """Age of every problem that is raised."""
     recommended: Annotated[float | None, "lowest throttle that completes the moves in time", "bytes/s"]
     log_dir_moves: tuple[LogDirMove, ...]

@@ -31,7 +31,7 @@ class Totals:
         float | None, "time that the moves take at the bottleneck, by the throttle law", "s"
     ]
     """`None` when nothing is limited."""
-    bottleneck: SideKey | None
+    bottleneck: Annotated[SideKey | None, "broker and side that limit the moves"]
     catch_up: Annotated[Mapping[tuple[int, Side], float], "copy rate of adding replicas", "bytes/s"]
     """(broker, side) to bytes per second that its adding replicas copy, or that it sends to adding ones."""
 

@@ -11,7 +11,6 @@ from kafka_warden.history.column import (
     Column,
     Columns,
     Entry,
-    Role,
     Table,
     column,
     described_at,
@@ -68,6 +67,8 @@ class DerivedFlow:
 
 
 OUTCOMES: Final = column_type_of(tuple[Outcome, ...])
+PROBLEMS: Final = column_type_of(tuple[Problem, ...])
+FLOWS: Final = column_type_of(tuple[DerivedFlow, ...])
 
 
 def _rows(poll: Poll) -> list[Entry]:
@@ -181,7 +182,6 @@ BROKERS: Final = Table(
             "broker id",
             lambda _, row: row.key,
             ("snapshot.brokers[].id", "snapshot.log_dirs[].broker"),
-            role=Role.KEY,
         ),
         entry_column("host", "snapshot.brokers[].host"),
         entry_column("port", "snapshot.brokers[].port"),
@@ -210,13 +210,7 @@ BROKERS: Final = Table(
         *_sums("lag_messages", "derived.lag.sum_messages"),
         *_sums("lag_bytes", "derived.lag.sum_bytes"),
         *_sums("led_lag_bytes", "derived.lag.led_bytes"),
-        column(
-            "out_of_sync",
-            MapOf(BIGINT),
-            "followers outside the ISR by state; zeros are left out",
-            _out_of_sync,
-            ("derived.replicas.out_of_sync",),
-        ),
+        path_column("out_of_sync", "derived.replicas.out_of_sync", _out_of_sync, type_=MapOf(BIGINT)),
         *_by_side("throttled", "derived.throttles.throttled", _in_array),
         *_by_side("floor", "derived.throttles.floor", _in_array),
         *_by_side("headroom", "derived.throttles.headroom", _in_array),
@@ -224,32 +218,14 @@ BROKERS: Final = Table(
         entry_column("upper_bound", "derived.throttles.upper_bound"),
         *_by_side("load", "derived.throttling.sides", _in_mapping),
         *_by_side("catch_up", "derived.totals.catch_up", _in_mapping),
-        column(
-            "throttle_problems",
-            column_type_of(tuple[Problem, ...]),
-            "problems of its throttle",
-            _problems,
-            ("derived.throttling.problems",),
-        ),
-        column(
-            "tiered_problems",
-            MapOf(DOUBLE),
-            "age by problem of tiered storage; 0 if it does not exist, missing if that is unknown",
-            _tiered,
-            ("derived.tiered.problems",),
-            unit="s",
-        ),
-        column(
-            "flows",
-            column_type_of(tuple[DerivedFlow, ...]),
-            "catch-up traffic to this broker, by leader and by limits that apply",
-            _flows,
-            ("derived.throttling.remaining", "derived.throttling.etas", "derived.throttling.side_etas"),
-        ),
+        path_column("throttle_problems", "derived.throttling.problems", _problems, type_=PROBLEMS),
+        path_column("tiered_problems", "derived.tiered.problems", _tiered, type_=MapOf(DOUBLE)),
+        path_column("flows", "derived.throttling.remaining", _flows, type_=FLOWS),
         entry_column("without_log", "derived.log_counts[].without_log"),
         entry_column("stray", "derived.log_counts[].stray"),
     ),
     _rows,
+    sources=("derived.throttling.etas", "derived.throttling.side_etas"),
 )
 
 

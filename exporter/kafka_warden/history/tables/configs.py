@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from kafka_warden.history.column import Columns, Entry, Role, Table, column, entries, entry_column
+from kafka_warden.history.column import Columns, Entry, Table, column, entries, entry_column
 from kafka_warden.history.column_types import INT, STRING
 from kafka_warden.history.poll import Poll, topic_id_bytes, topic_id_text
 
@@ -35,13 +35,10 @@ CONFIGS: Final = Table(
             STRING,
             "`broker` or `topic`",
             lambda _, row: "topic" if isinstance(row.key, str) else "broker",
-            role=Role.KEY,
         ),
-        column("broker", INT, "broker id", lambda _, row: row.key if isinstance(row.key, int) else None, role=Role.KEY),
-        column(
-            "topic", STRING, "topic name", lambda _, row: row.key if isinstance(row.key, str) else None, role=Role.KEY
-        ),
-        column("topic_id", STRING, "topic id; null if the metadata does not list the topic", _topic_id, role=Role.KEY),
+        column("broker", INT, "broker id", lambda _, row: row.key if isinstance(row.key, int) else None),
+        column("topic", STRING, "topic name", lambda _, row: row.key if isinstance(row.key, str) else None),
+        column("topic_id", STRING, "topic id; null if the metadata does not list the topic", _topic_id),
         entry_column("broker_config", "snapshot.broker_configs[]"),
         entry_column("topic_config", "snapshot.topic_configs[]"),
         entry_column("overdue_bytes", "derived.tiered.overdue"),

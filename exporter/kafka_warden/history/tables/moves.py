@@ -1,12 +1,12 @@
 """`moves`: one row per replica that a reassignment waits for, and per replica that moves to another log directory."""
 
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Annotated, Final
 
 from kafka_warden.derive.moves.log_dirs import LogDirMove
 from kafka_warden.derive.moves.moves import Move
-from kafka_warden.history.column import Column, Columns, Role, Table, column, path_column, records
-from kafka_warden.history.column_types import INT, STRING, ColumnType
+from kafka_warden.history.column import Column, Columns, Table, path_column, records, row_columns
+from kafka_warden.history.column_types import INT, ColumnType
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.model import FutureReplica
 
@@ -19,10 +19,13 @@ LOG_DIR: Final = "log_dir"
 class Moving:
     """One move. The raw values of a reassignment are in `replicas`."""
 
-    topic: str
-    topic_id: str | None
-    partition: int
-    broker: int
+    kind: Annotated[
+        str, "`reassignment`, `log_dir`, or `waiting` of a replica that stays and that a reassignment waits for"
+    ]
+    topic: Annotated[str, "topic name"]
+    topic_id: Annotated[str | None, "topic id"]
+    partition: Annotated[int, "partition number"]
+    broker: Annotated[int, "id of the broker of the replica"]
     raw: FutureReplica | None = None
     derived: Move | LogDirMove | None = None
 
@@ -34,10 +37,18 @@ def _rows(poll: Poll) -> list[Moving]:
     ids = {topic: topic_id_text(uid) for topic, uid in zip(snapshot.topics, snapshot.topic_ids, strict=True)}
     found = {_key(move): move for move in poll.derived.throttling.log_dir_moves}
     reassigned = [
-        Moving(move.topic, ids[move.topic], move.partition, move.broker, derived=move) for move in poll.derived.moves
+        Moving(
+            REASSIGNMENT if move.adding else WAITING,
+            move.topic,
+            ids[move.topic],
+            move.partition,
+            move.broker,
+            derived=move,
+        )
+        for move in poll.derived.moves
     ]
     between = [
-        Moving(raw.topic, ids.get(raw.topic), raw.partition, raw.broker, raw, found.get(_key(raw)))
+        Moving(LOG_DIR, raw.topic, ids.get(raw.topic), raw.partition, raw.broker, raw, found.get(_key(raw)))
         for raw in snapshot.future_replicas
     ]
     return [*reassigned, *between]
@@ -47,29 +58,16 @@ def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
 
-def _kind(_: Poll, row: Moving) -> str:
-    if row.raw is not None:
-        return LOG_DIR
-    return REASSIGNMENT if getattr(row.derived, "adding", True) else WAITING
-
-
-def _identity(name: str, type_: ColumnType, text: str) -> Column:
-    roots = ("derived.moves[]", "snapshot.future_replicas[]", "derived.throttling.log_dir_moves[]")
-    sources = tuple(f"{root}.{name}" for root in roots)
-    return column(name, type_, text, lambda _, row: getattr(row, name), sources, role=Role.KEY)
-
-
 def _raw(name: str) -> Column:
     path = f"snapshot.future_replicas[].{name}"
     return path_column(name, path, lambda _, row: getattr(row.raw, name, None), text="{}; `log_dir` only")
 
 
 def _derived(name: str, type_: ColumnType | None = None) -> Column:
-    """Make a column of a derived value; of both kinds of moves, if both have it."""
-    path, both = f"derived.moves[].{name}", name in LogDirMove.__slots__
-    text = "{}" if both else "{}; not of `log_dir`"
-    made = path_column(name, path, lambda _, row: getattr(row.derived, name, None), type_=type_, text=text)
-    return replace(made, sources=(path, f"derived.throttling.log_dir_moves[].{name}")) if both else made
+    """Make a column of a derived value. Moves between log directories have only some."""
+    text = "{}" if name in LogDirMove.__slots__ else "{}; not of `log_dir`"
+    path = f"derived.moves[].{name}"
+    return path_column(name, path, lambda _, row: getattr(row.derived, name, None), type_=type_, text=text)
 
 
 MOVES: Final = Table(
@@ -78,18 +76,7 @@ MOVES: Final = Table(
     "replica that moves to another log directory. Empty while the reassignments are not known.",
     ("kind", "topic", "topic_id", "partition", "broker"),
     (
-        column(
-            "kind",
-            STRING,
-            "`reassignment`, `log_dir`, or `waiting` of a replica that stays and that a reassignment waits for",
-            _kind,
-            ("derived.moves[].adding",),
-            role=Role.KEY,
-        ),
-        _identity("topic", STRING, "topic name"),
-        column("topic_id", STRING, "topic id", lambda _, row: row.topic_id, role=Role.KEY),
-        _identity("partition", INT, "partition number"),
-        _identity("broker", INT, "id of the broker of the replica"),
+        *row_columns(Moving, "snapshot.future_replicas[]", partition=INT, broker=INT),
         _raw("log_dir"),
         _raw("size"),
         _raw("offset_lag"),
@@ -105,6 +92,10 @@ MOVES: Final = Table(
     ),
     _rows,
     lambda poll: len(poll.derived.moves) + len(poll.snapshot.future_replicas),
+    (
+        *(f"derived.moves[].{name}" for name in ("topic", "partition", "broker", "adding")),
+        *(f"derived.throttling.log_dir_moves[].{name}" for name in LogDirMove.__slots__),
+    ),
 )
 
 

@@ -7,8 +7,8 @@ from operator import attrgetter
 from typing import Annotated, Any, Final
 
 from kafka_warden.errors import HistoryRowsError
-from kafka_warden.history.column import Column, Columns, Role, Table, column, path_column
-from kafka_warden.history.column_types import BOOLEAN, INT, STRING, column_type_of
+from kafka_warden.history.column import Column, Columns, Table, column, path_column, row_columns
+from kafka_warden.history.column_types import BOOLEAN, INT, column_type_of
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.tables.brokers import OUTCOMES, STATUS, Outcome, broker_ids, outcomes_of
 from kafka_warden.model import ProcessBeans, Side
@@ -41,6 +41,11 @@ def _controllers(poll: Poll, _: object) -> list[ControllerBeans]:
     return [ControllerBeans(node, beans.at, beans.values) for node, beans in poll.snapshot.controller_beans.items()]
 
 
+def _bottleneck(poll: Poll, _: object) -> Bottleneck | None:
+    key = poll.derived.totals.bottleneck
+    return None if key is None else Bottleneck(*key)
+
+
 def _outcomes(poll: Poll, _: object) -> list[Outcome]:
     brokers = {str(broker) for broker in broker_ids(poll)}
     return outcomes_of(poll, wanted=lambda broker: broker not in brokers)
@@ -67,13 +72,7 @@ POLLS: Final = Table(
         ),
         _value("quorum", "snapshot.quorum"),
         _value("controller_window", "snapshot.controller_window"),
-        column(
-            "controllers",
-            CONTROLLERS,
-            "JMX values of the controllers; beans of clients are in `quotas`",
-            _controllers,
-            ("snapshot.controller_beans[].at", "snapshot.controller_beans[].values"),
-        ),
+        path_column("controllers", "snapshot.controller_beans[]", _controllers, type_=CONTROLLERS),
         column(
             "outcomes",
             OUTCOMES,
@@ -93,13 +92,7 @@ POLLS: Final = Table(
         _value("eta", "derived.totals.eta"),
         _value("predicted", "derived.totals.predicted"),
         _value("predicted_bottleneck", "derived.totals.predicted_bottleneck"),
-        column(
-            "bottleneck",
-            column_type_of(Bottleneck),
-            "broker and side that limit the moves",
-            lambda poll, _: Bottleneck(*key) if (key := poll.derived.totals.bottleneck) is not None else None,
-            ("derived.totals.bottleneck",),
-        ),
+        path_column("bottleneck", "derived.totals.bottleneck", _bottleneck, type_=column_type_of(Bottleneck)),
         _value("recommended_throttle", "derived.throttling.recommended"),
     ),
     lambda _: [None],
@@ -115,9 +108,9 @@ def controllers_of(rows: Columns) -> dict[str, ProcessBeans]:
 class Part:
     """A piece of the state file."""
 
-    part: int
-    parts: int
-    text: str
+    part: Annotated[int, "number of the piece"]
+    parts: Annotated[int, "number of pieces"]
+    text: Annotated[str, "JSON"]
 
 
 def _parts(poll: Poll) -> list[Part]:
@@ -132,11 +125,7 @@ RESTORED: Final = Table(
     "restored",
     "The state file that a process started with, in pieces. Only for polls with `restored` in `polls.remembered`.",
     ("part",),
-    (
-        column("part", INT, "number of the piece", lambda _, row: row.part, role=Role.KEY),
-        column("parts", INT, "number of pieces", lambda _, row: row.parts),
-        column("text", STRING, "JSON", lambda _, row: row.text),
-    ),
+    tuple(row_columns(Part, part=INT, parts=INT)),
     _parts,
 )
 

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, Final
+from typing import Annotated, Final
 
 from kafka_warden.derive.mutations import ClientMutations, active_controller
-from kafka_warden.history.column import Column, Columns, Role, Table, column, path_column, records
-from kafka_warden.history.column_types import DOUBLE, INT, STRING, ColumnType, MapOf
+from kafka_warden.history.column import Column, Columns, Table, path_column, records, row_columns
+from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import ClientBean, ProcessBeans, QuotaEntity
 
@@ -23,20 +23,20 @@ CONTROLLER: Final = "controller"
 class Quota:
     """A configured quota, or a bean of a client. `derived` is set for mutation beans of the active controller."""
 
-    kind: str
-    position: int
-    user: str | None
-    client_id: str | None
-    values: Any
-    process: str | None = None
-    node: str | None = None
+    kind: Annotated[str, "`configured`, `mutation` (a ControllerMutation bean) or `request` (a Request bean)"]
+    process: Annotated[str | None, "process that has the bean: `broker` or `controller`"]
+    node: Annotated[str | None, "node id of the process, or its address until the id is known"]
+    user: Annotated[str | None, "user; null if the quota has none, empty for the default user"]
+    client_id: Annotated[str | None, "client id; null if the quota has none, empty for the default client id"]
+    position: Annotated[int, "position among the rows of the same kind and process"]
+    values: Annotated[Mapping[str, float], "value by quota key, or by short name of the bean's attribute", "base units"]
     derived: ClientMutations | None = None
 
 
 def _rows(poll: Poll) -> list[Quota]:
     snapshot = poll.snapshot
     rows = [
-        Quota(CONFIGURED, position, entity.user, entity.client_id, entity.values)
+        Quota(CONFIGURED, None, None, entity.user, entity.client_id, position, entity.values)
         for position, entity in enumerate(snapshot.quotas or ())
     ]
     active = active_controller(snapshot)
@@ -58,17 +58,13 @@ def _of_process(
     beans: ProcessBeans, process: str, node: str, buckets: dict[tuple[str, str], ClientMutations]
 ) -> list[Quota]:
     def of(kind: str, position: int, bean: ClientBean, bucket: ClientMutations | None) -> Quota:
-        return Quota(kind, position, bean.user, bean.client_id, bean.values, process, node, bucket)
+        return Quota(kind, process, node, bean.user, bean.client_id, position, bean.values, bucket)
 
     mutations = [
         of(MUTATION, position, bean, buckets.get((bean.user or "", bean.client_id or "")))
         for position, bean in enumerate(beans.mutations)
     ]
     return mutations + [of(REQUEST, position, bean, None) for position, bean in enumerate(beans.requests)]
-
-
-def _value(name: str, type_: ColumnType, text: str, *sources: str, unit: str = "", role: Role | None = None) -> Column:
-    return column(name, type_, text, lambda _, row: getattr(row, name), sources, unit=unit, role=role)
 
 
 def _bucket(name: str, path: str) -> Column:
@@ -81,42 +77,7 @@ QUOTAS: Final = Table(
     "One row per configured client quota (DescribeClientQuotas), and per bean of a client with a quota (JMX).",
     ("kind", "process", "node", "user", "client_id"),
     (
-        _value(
-            "kind",
-            STRING,
-            "`configured`, `mutation` (a ControllerMutation bean) or `request` (a Request bean)",
-            role=Role.KEY,
-        ),
-        _value("process", STRING, "process that has the bean: `broker` or `controller`", role=Role.KEY),
-        _value("node", STRING, "node id of the process, or its address until the id is known", role=Role.KEY),
-        _value(
-            "user",
-            STRING,
-            "user; null if the quota has none, empty for the default user",
-            "snapshot.quotas[].user",
-            "snapshot.broker_beans[].mutations",
-            "snapshot.broker_beans[].requests",
-            "snapshot.controller_beans[].mutations",
-            "snapshot.controller_beans[].requests",
-            "derived.mutations[].user",
-            role=Role.KEY,
-        ),
-        _value(
-            "client_id",
-            STRING,
-            "client id; null if the quota has none, empty for the default client id",
-            "snapshot.quotas[].client_id",
-            "derived.mutations[].client_id",
-            role=Role.KEY,
-        ),
-        _value("position", INT, "position among the rows of the same kind and process"),
-        _value(
-            "values",
-            MapOf(DOUBLE),
-            "value by quota key, or by short name of the bean's attribute",
-            "snapshot.quotas[].values",
-            unit="base units",
-        ),
+        *row_columns(Quota, "snapshot.quotas[]", position=INT),
         _bucket("tokens", "derived.mutations[].tokens"),
         _bucket("mutation_rate", "derived.mutations[].rate"),
         _bucket("throttle", "derived.mutations[].throttle"),
@@ -126,6 +87,14 @@ QUOTAS: Final = Table(
     ),
     _rows,
     _size,
+    (
+        "snapshot.broker_beans[].mutations",
+        "snapshot.broker_beans[].requests",
+        "snapshot.controller_beans[].mutations",
+        "snapshot.controller_beans[].requests",
+        "derived.mutations[].user",
+        "derived.mutations[].client_id",
+    ),
 )
 
 

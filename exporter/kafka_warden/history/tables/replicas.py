@@ -7,7 +7,7 @@ import numpy as np
 
 from kafka_warden.errors import HistoryRowsError
 from kafka_warden.formulas.replica_state import STATES
-from kafka_warden.history.column import Column, DictionaryColumn, Role, Table, array_column
+from kafka_warden.history.column import Column, DictionaryColumn, Table, array_column
 from kafka_warden.history.column_types import INT, STRING
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.model import SIDES, UNKNOWN, Ints, PartitionTable, ReplicaTable, Side
@@ -28,21 +28,18 @@ PARTITION_KEY: Final = (
     array_column(
         "topic",
         "snapshot.topics",
-        Role.KEY,
         read=lambda poll, rows: DictionaryColumn(_topics(poll, rows), poll.snapshot.topics),
         type_=STRING,
     ),
     array_column(
         "topic_id",
         "snapshot.topic_ids",
-        Role.KEY,
         read=lambda poll, rows: DictionaryColumn(_topics(poll, rows), _topic_ids(poll)),
         type_=STRING,
     ),
     array_column(
         "partition",
         "snapshot.partitions.number",
-        Role.KEY,
         read=lambda poll, rows: poll.snapshot.partitions.number[rows],
     ),
 )
@@ -92,8 +89,8 @@ REPLICAS: Final = Table(
     ("topic", "topic_id", "partition", "broker"),
     (
         *PARTITION_KEY,
-        array_column("broker", "snapshot.replicas.broker", Role.KEY),
-        Column("position", Role.RAW, "position in the assignment; 0 is the preferred leader", "", INT, (), _position),
+        array_column("broker", "snapshot.replicas.broker"),
+        Column("position", "position in the assignment; 0 is the preferred leader", "", INT, (), _position),
         array_column("in_isr", "snapshot.replicas.in_isr"),
         array_column("offline", "snapshot.replicas.offline"),
         array_column("adding", "snapshot.replicas.adding"),
