@@ -21,7 +21,7 @@ from kafka_warden.derive import Memory, derive
 from kafka_warden.history.parquet.folder import LOCK, Folder
 from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.sink_stats import SinkStats
+from kafka_warden.history.recorder import SinkStats
 from kafka_warden.model import Parameters, Snapshot
 
 FOR_EVER: Final = 36_500 * 86_400.0

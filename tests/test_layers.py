@@ -104,7 +104,6 @@ ROOMS: dict[str, set[str]] = {
             "messages",
             "poll",
             "replay",
-            "restore",
             "schema",
             "column_types",
             "tables.moves",
@@ -195,7 +194,7 @@ PURE = (
     "kafka_warden.views",
     *(
         f"kafka_warden.history.{part}"
-        for part in ("column", "column_types", "messages", "poll", "replay", "restore", "schema", "tables")
+        for part in ("column", "column_types", "messages", "poll", "replay", "schema", "tables")
     ),
 )
 IMPURE = {"asyncio", "datetime", "logging", "os", "pathlib", "random", "socket", "subprocess", "threading", "time"}

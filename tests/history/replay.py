@@ -8,9 +8,8 @@ from kafka_warden.derive import derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.history.column import Columns, python_values
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.replay import Confidence
+from kafka_warden.history.replay import Confidence, Tables
 from kafka_warden.history.replay import replay as evaluate_again
-from kafka_warden.history.restore import Tables
 from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of
 from kafka_warden.model import Parameters, Snapshot
 from tests import scene

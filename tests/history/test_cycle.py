@@ -17,8 +17,7 @@ from kafka_warden.cycle import Cycle
 from kafka_warden.derive import derive
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.recorder import Recorder
-from kafka_warden.history.sink_stats import SinkStats
+from kafka_warden.history.recorder import Recorder, SinkStats
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.parts import make_history
 from kafka_warden.poller.asking import Reach

@@ -16,7 +16,7 @@ from kafka_warden.errors import (
 )
 from kafka_warden.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
 from kafka_warden.history.parquet.reader import polls, read
-from kafka_warden.history.restore import snapshot_of
+from kafka_warden.history.replay import snapshot_of
 from kafka_warden.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
 from tests.history.places import NOON, put, rewrite, the_file, write

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from kafka_warden.errors import HistoryRowsError
 from kafka_warden.history.poll import Poll, Remembered, topic_id_bytes, topic_id_text
+from kafka_warden.history.replay import parameters_of, snapshot_of
 from kafka_warden.history.replay import replay as evaluate_again
-from kafka_warden.history.restore import parameters_of, snapshot_of
 from kafka_warden.history.tables import polls as polls_table
 from kafka_warden.history.tables.polls import document_of
 from kafka_warden.model import Parameters, Snapshot

@@ -23,8 +23,8 @@ from kafka_warden.errors import (
 )
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
+from kafka_warden.history.recorder import SinkStats
 from kafka_warden.history.schema import TABLES, VERSION, Built, build, count
-from kafka_warden.history.sink_stats import SinkStats
 
 log = structlog.get_logger(__name__)
 

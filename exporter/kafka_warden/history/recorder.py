@@ -1,21 +1,22 @@
 """Hands polls to the sinks. Each sink has its own thread and queue, so a poll never waits for a disk or a broker.
 
-Rows that do not fit into a queue are dropped and counted, as are rows that a sink loses.
+Rows that do not fit into a queue are dropped and counted, as are rows that a sink loses: for `sink_up` and the other
+metrics of sinks.
 """
 
 import threading
 import time
 import uuid
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import structlog
 
 from kafka_warden.derive import Derived
+from kafka_warden.errors import SinkError
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.schema import count
-from kafka_warden.history.sink_stats import SinkStats
 from kafka_warden.model import Parameters, SinkStatus, Snapshot
 
 log = structlog.get_logger(__name__)
@@ -29,6 +30,54 @@ EARLY: Final = 0.9
 
 IDLE: Final = 1.0
 """Seconds without a poll after which `Sink.idle` is called."""
+
+
+class SinkStats:
+    """Statistics of one sink. Thread-safe."""
+
+    def __init__(self, sink: str) -> None:
+        self.sink = sink
+        self._lock = threading.Lock()
+        self._reason: str | None = None
+        self._rows = 0
+        self._dropped: Counter[str] = Counter()
+        self._last_success: float | None = None
+
+    def mark_written(self, rows: int, now: float) -> None:
+        """Count rows that were written at a Unix time."""
+        with self._lock:
+            self._rows += rows
+            self._last_success = now
+
+    def mark_ok(self) -> None:
+        """Note that the sink can write."""
+        with self._lock:
+            before, self._reason = self._reason, None
+        if before is not None:
+            log.info("history is being written again", sink=self.sink)
+
+    def mark_failed(self, problem: SinkError) -> None:
+        """Note that the sink cannot write now."""
+        with self._lock:
+            before, self._reason = self._reason, problem.reason
+        if before != problem.reason:
+            log.warning("history cannot be written", sink=self.sink, reason=problem.reason, error=str(problem))
+
+    def mark_lost(self, reason: str, rows: int) -> None:
+        """Count rows that are lost."""
+        with self._lock:
+            first = rows > 0 and not self._dropped[reason]
+            self._dropped[reason] += rows
+        if first:
+            log.warning(
+                "history loses rows; kafka_warden_sink_dropped_total counts them", sink=self.sink, reason=reason
+            )
+
+    def status(self) -> SinkStatus:
+        """Return a snapshot."""
+        with self._lock:
+            dropped = {reason: rows for reason, rows in self._dropped.items() if rows}
+            return SinkStatus(self._reason is None, self._rows, dropped, self._last_success)
 
 
 class Sink(Protocol):

@@ -1,19 +1,26 @@
-"""Evaluates the polls of a run again from their rows, and reports the confidence in each result.
+"""Restores snapshots from their rows, evaluates the polls of a run again, and reports the confidence in each result.
 
-This is the loop of the sidecar: the same snapshots, the same `derive`, the same memory. The results are equal to those
-of the sidecar, bit by bit, if no poll since the start of the run is missing.
+Rows may have any order. The memory is not stored: a replay computes it from the polls of a run, starting with one whose
+`remembered` is not `kept`. This is the loop of the sidecar: the same snapshots, the same `derive`, the same memory. The
+results are equal to those of the sidecar, bit by bit, if no poll since the start of the run is missing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from kafka_warden.derive import Memory, derive
 from kafka_warden.derive.saved import from_document
 from kafka_warden.errors import HistoryRowsError, StateError
+from kafka_warden.history.column import Columns, records
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.restore import Tables, parameters_of, snapshot_of
-from kafka_warden.history.tables.polls import document_of
+from kafka_warden.history.schema import columns_of
+from kafka_warden.history.tables import brokers, configs, moves, polls, quotas, replicas
+from kafka_warden.model import Parameters, Snapshot
+
+Tables = Mapping[str, Columns]
+"""Rows of one poll by table; all tables are present, some without rows."""
 
 
 class Confidence(StrEnum):
@@ -92,7 +99,7 @@ def _step(state: _RunState, tables: Tables, key: Replayed) -> tuple[_RunState, R
 def _evaluate(state: _RunState, tables: Tables, sequence: int) -> tuple[_RunState, Poll]:
     seen, parameters = snapshot_of(tables), parameters_of(tables)
     remembered = Remembered(tables["polls"]["remembered"][0])
-    document = document_of(tables["restored"]) if remembered is Remembered.RESTORED else None
+    document = polls.document_of(tables["restored"]) if remembered is Remembered.RESTORED else None
     if document is not None:
         memory: Memory | None = from_document(document, seen)
     else:
@@ -108,3 +115,55 @@ def _confidence(state: _RunState, remembered: Remembered, sequence: int) -> Conf
     if state.confidence is Confidence.EXACT and sequence != (state.sequence or 0) + 1:
         return Confidence.GAP
     return state.confidence
+
+
+def snapshot_of(tables: Tables) -> Snapshot:
+    """Restore the snapshot of one poll. `tables` needs all tables except `restored`, with the rows of this poll only.
+
+    Raises:
+        HistoryRowsError: `polls` has not exactly one row, or rows of another table are missing.
+    """
+    of_cluster = _only(tables["polls"], "snapshot.")
+    _check_whole(tables)
+    of_topics, of_brokers = configs.restore(tables["configs"]), brokers.restore(tables["brokers"])
+    places = {topic: place for place, topic in enumerate(of_topics["topics"])}
+    partitions, copies = replicas.restore(tables["partitions"], tables["replicas"], places)
+    clients = quotas.restore(tables["quotas"])
+    beans, controllers = of_brokers.pop("broker_beans").items(), polls.controllers_of(tables["polls"]).items()
+    outcomes = (*tables["polls"]["outcomes"], *tables["brokers"]["outcomes"])
+    return Snapshot(
+        **of_cluster,
+        **of_topics,
+        **of_brokers,
+        partitions=partitions,
+        replicas=copies,
+        future_replicas=moves.restore(tables["moves"]),
+        quotas=clients.quotas if tables["polls"]["quotas_known"][0] else None,
+        broker_beans={id_: clients.of(each, quotas.BROKER, str(id_)) for id_, each in beans},
+        controller_beans={node: clients.of(each, quotas.CONTROLLER, node) for node, each in controllers},
+        status=brokers.status_of(outcomes),
+    )
+
+
+def parameters_of(tables: Tables) -> Parameters:
+    """Restore the options that this poll was evaluated with."""
+    parameters: Parameters = _only(tables["polls"], "")["parameters"]
+    return parameters
+
+
+def _only(rows: Columns, prefix: str) -> dict[str, Any]:
+    found = records(columns_of(polls.POLLS), prefix, rows)
+    if len(found) != 1:
+        raise HistoryRowsError(f"polls: expected the one row of one poll, got {len(found)}; pick one run and sequence")
+    return found[0]
+
+
+def _check_whole(tables: Tables) -> None:
+    poll = {name: values[0] for name, values in tables["polls"].items()}
+    for name, counted in dict(poll["rows"]).items():
+        found = len(tables[name]["time"]) if name in tables else counted
+        if found != counted:
+            raise HistoryRowsError(
+                f"{name}: {found} rows where the poll of run {poll['run']}, sequence {poll['sequence']} has {counted}:"
+                " history lost some, or not all rows of the poll were read"
+            )

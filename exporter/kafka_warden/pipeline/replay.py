@@ -16,8 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history.parquet.arrow import schema_of, to_arrow
-from kafka_warden.history.replay import replay
-from kafka_warden.history.restore import Tables
+from kafka_warden.history.replay import Tables, replay
 from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of, ddl
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.timeline import POLL

@@ -40,7 +40,7 @@ def _read_file(system: Any, file: Found) -> Any:
 
 
 def polls(path: Path, start: float = 0.0, end: float = float("inf")) -> Iterator[Mapping[str, Columns]]:
-    """Yield the rows of each poll, run by run, as `restore.snapshot_of` takes them.
+    """Yield the rows of each poll, run by run, as `replay.snapshot_of` takes them.
 
     Raises:
         EmptyHistoryError: as `read`.

@@ -22,8 +22,8 @@ from kafka_warden.history.column import Table
 from kafka_warden.history.parquet.arrow import metadata_of, to_arrow
 from kafka_warden.history.parquet.folder import SECONDS, Folder
 from kafka_warden.history.poll import Poll
+from kafka_warden.history.recorder import SinkStats
 from kafka_warden.history.schema import TABLES, build
-from kafka_warden.history.sink_stats import SinkStats
 
 log = structlog.get_logger(__name__)
 

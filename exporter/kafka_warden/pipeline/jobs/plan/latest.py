@@ -8,7 +8,7 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError, HistoryRowsError, IncompleteError
-from kafka_warden.history.restore import parameters_of, snapshot_of
+from kafka_warden.history.replay import parameters_of, snapshot_of
 from kafka_warden.history.schema import TABLES
 from kafka_warden.model import Floats, Parameters, Snapshot
 from kafka_warden.pipeline.history import History
