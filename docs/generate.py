@@ -44,8 +44,7 @@ INTRODUCTION: Final = """\
 
 All metrics of `/metrics`, with one sample each. Made from the catalogue by `make docs`; do not edit.
 
-- **Unknown is absent, unlimited is `+Inf`, a known zero is 0, no value is ever NaN.** A sum is absent while a part
-  of it is unknown, because the sum of the rest would be wrong.
+- **Unknown is [absent](spec/README.md#unknown-values), unlimited is `+Inf`, a known zero is 0, no value is ever NaN.**
 - Gauges, except names that end in `_total` (counters) and `_info` (always 1), and the summary
   `kafka_warden_controller_event_queue_seconds`. Seconds, bytes, ratios from 0 to 1.
 - Limits and usage are separate metrics: divide them in PromQL.
@@ -83,33 +82,29 @@ JMX.
 """
 
 LIMITS: Final = """\
-The limits are those of KIP-578, which Kafka never implemented. A broker that creates or deletes thousands of logs has
-replicas without a log, or stray logs, until it has finished. When it starts, it renames stray directories to
-`...-stray`: their bytes stay on the disk, and no request reports them."""
+KIP-578: [limits](spec/limits.md). A broker that creates or deletes thousands of logs has replicas without a log, or
+stray logs, until it has finished. When it starts, it renames stray directories to `...-stray`: their bytes stay on the
+disk, and no request reports them."""
 
-MUTATION_QUOTAS: Final = """\
-KIP-599, from the active controller. A client does not wait for an admitted request, however large it is. A client waits
-after a refused request (CreateTopics 6, DeleteTopics 5, CreatePartitions 3 and later)."""
+MUTATION_QUOTAS: Final = "KIP-599, from the active controller: [quotas](spec/quotas.md)."
 
 TOPIC_VALUES: Final = """\
 ISR changes are counted without JMX: the ISR of each replica is compared with that of the previous poll, so a replica
 that leaves and joins again in between is not counted. The counters start at 0 when the sidecar starts, and when a topic
 is created again. While reassignments are unknown, a replica that a reassignment adds counts when it joins the ISR."""
 
-TIERED_STORAGE: Final = """\
-KIP-405 and KIP-956, on brokers with tiered storage. The problem `fetch_held_back` ends up to a minute after its cause,
-because throttle times are those of the last minute."""
+TIERED_STORAGE: Final = "KIP-405 and KIP-956, on brokers with tiered storage: [tiered](spec/tiered.md)."
 
 SECTIONS: Final = (
     ("The sidecar", "Served with or without a snapshot.", (*SIDECAR, *CLAMPED)),
     ("Cluster, partition limits, log directories", LIMITS, CLUSTER),
     (
         "Replication throttles",
-        "KIP-73. See [throttles](spec/throttles.md) and [throttle-law](spec/throttle-law.md).",
+        "KIP-73: [throttles](spec/throttles.md).",
         REPLICATION,
     ),
-    ("Moves", "Reassignments of any tool, per adding replica; and moves between log directories.", MOVES),
-    ("Replicas", "Series by replica exist only for followers that are behind, out of sync or moving.", REPLICAS),
+    ("Moves", "Reassignments of any tool, and moves between log directories: [moves](spec/moves.md).", MOVES),
+    ("Replicas", "Only of followers that are behind, out of sync or moving: [lag](spec/lag.md), [states](spec/replicas.md).", REPLICAS),
     ("Topics", TOPIC_VALUES, TOPICS),
     ("Controller mutations", MUTATION_QUOTAS, MUTATIONS),
     ("Tiered storage", TIERED_STORAGE, TIERED),
@@ -139,19 +134,14 @@ BEANS_NOTES: Final = """\
 What the beans count in Kafka 3.9 and 4.1:
 
 - `LeaderReplication` exists on every broker that has ever answered a follower, with or without a throttle, and is above
-  0 while followers fetch. `FollowerReplication` exists when a throttled list names a partition of the broker. Both also
-  count in-sync replicas of listed partitions, so a rate above the limit is normal. They are means over 11 s: after a
-  single burst they can be up to 3.5 times too high. No ETA uses them.
+  0 while followers fetch. `FollowerReplication` exists when a throttled list names a partition of the broker. Both
+  count in-sync replicas of listed partitions, so a rate above the limit is normal.
 - `RLMCopy` appears with the first segment to copy and `RLMFetch` with the first remote read; both vanish after an idle
-  hour.
-- The throttle times of `RemoteLogManager` are NaN, and so absent here, when nothing was throttled for a minute. In
-  3.9 to 4.1.1 the bean itself vanishes after an hour without throttling, until the broker restarts: do not alert on
-  its absence.
-- `RemoteCopyLagBytes` and `RemoteCopyLagSegments` are updated when a segment was copied: they freeze while the quota
-  limits copies.
-- `ControllerMutation` has beans by client on the active controller, after any such quota is configured. A client
-  without a quota has about 1e20 tokens there, `+Inf` here. Its `throttle-time` stays NaN in KRaft, because the broker
-  that forwards the request throttles the client. That broker shows it as `Request`, request quotas included.
+  hour. The throttle times of `RemoteLogManager` are absent when nothing was throttled for a minute, and may vanish with
+  their [bean](spec/tiered.md#problems): do not alert on their absence.
+- `ControllerMutation` has beans by client on the active controller, after any such quota is configured
+  ([quotas](spec/quotas.md#tokens)). The broker that forwards a request shows the throttle time as `Request`, with that
+  of request quotas.
 """
 
 
