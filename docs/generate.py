@@ -49,8 +49,8 @@ All metrics of `/metrics`, with one sample each. Made from the catalogue by `mak
   `kafka_warden_controller_event_queue_seconds`. Seconds, bytes, ratios from 0 to 1.
 - Limits and usage are separate metrics: divide them in PromQL.
 - No `cluster` label: set it as a target label in Prometheus ([alerts/README.md](../alerts/README.md)).
-- Metrics are rendered once per poll; a scrape only reads them. `kafka_warden_snapshot_timestamp_seconds` is the start
-  time of that poll. After three poll intervals without a complete poll only self-metrics are served.
+- `kafka_warden_snapshot_timestamp_seconds` is the start time of the poll that is shown. [Three poll
+  intervals](spec/README.md#old-values) after it only self-metrics are served.
 - A label value has at most {label} characters. A longer one, such as a long user name, ends with `~` and a hash.
 - The option `limits.series` limits all series in `/metrics` ([below](#the-limit-of-series)). `topics.allow` and
   `topics.deny` decide which topics have series, `topics.uncounted` which do not count for critical alerts.
@@ -104,7 +104,7 @@ SECTIONS: Final = (
         REPLICATION,
     ),
     ("Moves", "Reassignments of any tool, and moves between log directories: [moves](spec/moves.md).", MOVES),
-    ("Replicas", "Only of followers that are behind, out of sync or moving: [lag](spec/lag.md), [states](spec/replicas.md).", REPLICAS),
+    ("Replicas", "Only of followers that are behind, out of sync or moving: [states](spec/replicas.md).", REPLICAS),
     ("Topics", TOPIC_VALUES, TOPICS),
     ("Controller mutations", MUTATION_QUOTAS, MUTATIONS),
     ("Tiered storage", TIERED_STORAGE, TIERED),

@@ -36,7 +36,7 @@ UNANSWERED = {
     "KafkaWardenCertificateExpiring": "is about the process, which history is not",
     "KafkaWardenConfigurationNotUsed": "the same",
 }
-"""Alerts without a rule, and why: docs/pipeline-moves-backtest.md says so, too."""
+"""Alerts without a rule, and why."""
 
 CHOSEN = {
     "out_of_sync_restart": BY_NAME["KafkaReplicasOutOfSync"].threshold,
