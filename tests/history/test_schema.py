@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, is_dataclass, replace
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -28,8 +27,6 @@ from kafka_warden.history.schema import (
 from kafka_warden.model import Parameters, Snapshot, TopicConfig
 from tests.history.anything import histories
 from tests.history.replay import polls, scene_polls
-
-ROOT = Path(__file__).parents[2]
 
 
 def leaves(owner: Any, prefix: str) -> list[str]:

@@ -153,7 +153,8 @@ def row_columns(row: Any, path: str = "", **types: ColumnType) -> list[Column]:
     columns = []
     for name, field in fields_of(row).items():
         if field.text:
-            type_, sources = types.get(name) or column_type_of(field), (f"{path}.{name}",) if name in of_model else ()
+            type_ = types.get(name, column_type_of(field))
+            sources = (f"{path}.{name}",) if name in of_model else ()
             columns.append(column(name, type_, field.text, partial(_attribute, name), sources, field.unit))
     return columns
 
@@ -172,7 +173,7 @@ class Entry:
     """Its index in arrays; `None` if they do not have it."""
 
 
-def entry_column(name: str, path: str, type_: ColumnType | None = None) -> Column:
+def entry_column(name: str, path: str) -> Column:
     """Make a column of the value that each `Entry` has in the mapping or the array at a path."""
     container, _, attribute = path.partition("[]")
     values_of, value_of = attrgetter(container), attrgetter(attribute[1:]) if attribute else None
@@ -185,7 +186,7 @@ def entry_column(name: str, path: str, type_: ColumnType | None = None) -> Colum
             found = None if values is None or row.place is None else values[row.place]
         return found if found is None or value_of is None else value_of(found)
 
-    return path_column(name, path, read, type_=type_)
+    return path_column(name, path, read)
 
 
 def records(columns: Sequence[Column], prefix: str, rows: Columns) -> list[dict[str, Any]]:
@@ -194,7 +195,7 @@ def records(columns: Sequence[Column], prefix: str, rows: Columns) -> list[dict[
         path.removeprefix(prefix): each
         for each in columns
         for path in each.sources
-        if path.startswith(prefix) and each.name in rows and not {*path.removeprefix(prefix)} & {*".["}
+        if path.startswith(prefix) and path.removeprefix(prefix).isidentifier()
     }
     read = ([each.type.read(value) for value in rows[each.name]] for each in stored.values())
     return [dict(zip(stored, row, strict=True)) for row in zip(*read, strict=True)]
@@ -203,8 +204,5 @@ def records(columns: Sequence[Column], prefix: str, rows: Columns) -> list[dict[
 def entries(columns: Sequence[Column], path: str, keys: Sequence[Any], rows: Columns) -> dict[Any, Any]:
     """Return the values of the model at a path by the key of their row, without unknown ones."""
     (found,) = (each for each in columns if path in each.sources)
-    return {
-        key: found.type.read(value)
-        for key, value in zip(keys, rows.get(found.name, ()), strict=False)
-        if value is not None
-    }
+    values = zip(keys, rows[found.name], strict=True)
+    return {key: found.type.read(value) for key, value in values if value is not None}
