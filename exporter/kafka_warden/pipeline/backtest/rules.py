@@ -79,7 +79,7 @@ RULES: Final = (
         lookback=4.25 * MINUTE,
     ),
     # The threshold is moves.deadline of the sidecar, so history has it.
-    Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 10 * MINUTE, "reassignments_known"),
+    Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 2 * MINUTE, "reassignments_known"),
     # The threshold is for brokers without a stuck replica.
     Rule("KafkaReplicasOutOfSync", 300.0, "s", 5 * MINUTE, 2 * MINUTE, detects=_BEHIND, shows_after=_DROPPED),
     Rule("KafkaPartitionUnderMinIsr", None, "", 1.25 * MINUTE, 5 * MINUTE),
