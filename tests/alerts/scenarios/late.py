@@ -12,10 +12,10 @@ LATE = "KafkaReassignmentWillMissItsTime"
 
 @scenario("LA01", core=True)
 def no_end_for_a_while() -> Story:
-    """The ETA is infinite from 1 to 26 min: an alert from 16 to 36 min, which stays resolved."""
+    """The ETA is infinite from 1 to 26 min: an alert from 16 to 28 min, which stays resolved."""
     exporter = Exporter(60, brokers=(1, 2))
     moving(exporter, eta=during(60, 1560, math.inf, 3600))
-    checks = [silent(until=15.75), *steady(LATE, 16.25, 35.75), over(LATE, at=36.5), silent(since=37, until=60)]
+    checks = [silent(until=15.75), *steady(LATE, 16.25, 27.75), over(LATE, at=28.5), silent(since=29, until=60)]
     return Story([exporter], checks)
 
 
@@ -77,10 +77,10 @@ def unknown_estimates() -> Story:
 
 @scenario("LA06")
 def estimate_lost_while_late() -> Story:
-    """The ETA of late moves is unknown from 20 min on, and they end after 45 min: the alert ends 10 min later."""
+    """The ETA of late moves is unknown from 20 min on, and they end after 45 min: the alert ends 2 min later."""
     exporter = Exporter(70, brokers=(1, 2))
     moving(exporter, value=during(0, 2700, 2), eta=during(0, 1200, math.inf, None))
-    return Story([exporter], [*steady(LATE, 15.5, 54.5), over(LATE, at=56)])
+    return Story([exporter], [*steady(LATE, 15.5, 46.5), over(LATE, at=48)])
 
 
 @scenario("LA07")
