@@ -32,7 +32,6 @@ broker_partition_limit broker_partition_headroom cluster_partition_limit cluster
 """Metrics that may be +Inf."""
 SHOWN_OTHERWISE: Final = {
     "broker_fenced_responding",  # the state of the broker
-    "reassignment_never_ends",  # its ETA is "never"
     "under_min_isr_partitions",  # those that are known: the lower bound
     "poll_interval_seconds",  # the age of the snapshot
     "source_not_available",  # panels without data
