@@ -137,10 +137,9 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.top.flags": OPEN
     | SETTINGS
     | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.columns", "top.tables")},
-    "kafka_warden.top.widgets": TOP | {f"kafka_warden.top.{part}" for part in ("columns", "layout", "tables")},
     "kafka_warden.top.screen": TOP
     | CLOCK
-    | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading", "tables", "widgets")},
+    | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading", "tables")},
     "kafka_warden.top": {"kafka_warden"},
     "kafka_warden.cli": {"kafka_warden"},
 }
@@ -173,11 +172,12 @@ LIBRARIES: dict[str, set[str]] = {
     "py4j": {"kafka_warden.pipeline"},
     "pyarrow": {"kafka_warden.history.parquet", "kafka_warden.pipeline"},
     "pyspark": {"kafka_warden.pipeline"},
+    "rich": {"kafka_warden.top.screen"},
     "structlog": {
         f"kafka_warden.{room}"
         for room in ("app", "cycle", "history", "log", "pace", "poller", "reload", "state", "timer", "web")
     },
-    "textual": {"kafka_warden.top.screen", "kafka_warden.top.widgets"},
+    "textual": {"kafka_warden.top.screen"},
     "yaml": {"kafka_warden.config", "kafka_warden.rules", "kafka_warden.settings"},
 }
 """Library to the rooms that may import it."""

@@ -54,7 +54,7 @@ def test_the_tables_are_printed_once(top: Top) -> None:
     assert lines[0] == f"kafka-warden · cluster cluster · {counts}"
     assert "Moves: 2" in lines
     assert re.sub(" +", " ", lines[lines.index("Moves: 2") + 2]) == (
-        "▲ orders-1 2 3 0% 271 MB 0 B/s never stuck 1 min 30 s Producers write more than the throttle lets through."
+        "▲ orders-1 stuck never 3 0% 271 MB 0 B/s 2 1 min 30 s Producers write more than the throttle lets through."
     )
     assert "\x1b" not in text
     assert text == top(status_rows.troubled(), "--once")

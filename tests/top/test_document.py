@@ -22,7 +22,7 @@ def test_the_screen_in_the_document_is_current(request: pytest.FixtureRequest) -
     app = Top(getter(status_rows.troubled), Request(None, "", table="moves"))
 
     async def screen() -> str:
-        async with app.run_test(size=(100, 16)) as pilot:
+        async with app.run_test(size=(100, 18)) as pilot:
             await settled(app, pilot)
             return "".join(f"{line.rstrip()}\n" for line in screen_of(app))
 

@@ -3,7 +3,9 @@
 import asyncio
 import itertools
 import json
+import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from kafka_warden.top.flags import read as read_flags
 from kafka_warden.top.own import OwnPolls
 from kafka_warden.top.reading import read
 from kafka_warden.top.tables import BY_NAME, GRIDS
-from kafka_warden.views.fields import fields_of
+from kafka_warden.views import rows
 from tests.building import known
 from tests.support import status_rows
 from tests.support.asking import differences_from, getter, shown_of, views_of
@@ -220,9 +222,74 @@ def test_fields_that_a_version_lacks_are_unknown() -> None:
 
 
 def test_every_table_of_the_api_is_there() -> None:
-    """Columns and keys are fields of its rows."""
+    """Each row has a key of its own, and no column writes a value in two ways."""
     assert {grid.name for grid in GRIDS} == set(RESOURCES)
     for name, grid in BY_NAME.items():
-        fields = set(fields_of(RESOURCES[name].row))
-        assert {column.field for column in grid.columns} | set(grid.keys) <= fields
-        assert any(column.rank == 0 for column in grid.columns)
+        assert len({column.field for column in grid.columns}) == len(grid.columns)
+        for make in PAGES:
+            rows = getattr(views_of(make()), name.replace("-", "_")).rows
+            assert len({str(grid.key(row)) for row in rows}) == len(rows), name
+
+
+MOVE = rows.Move(
+    topic="a_b",
+    partition=1,
+    broker=3,
+    adding=True,
+    leader=None,
+    remaining_bytes=1.5e9,
+    remaining_messages=5,
+    progress=0.5,
+    bytes_per_second=2e6,
+    eta=90.0,
+    never_ends=False,
+    stalled=4.0,
+    cause=None,
+    sentence="why_",
+    runbook=None,
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "texts"),
+    [
+        (
+            "moves",
+            MOVE,
+            "a_b-1|copying|1 min 30 s|3|50%|1.5 GB|2 MB/s|-|4 s|why_",
+        ),
+        (
+            "throttles",
+            rows.Throttle(3, "log_dirs", math.inf, "dynamic_broker", 1200.0, 1.0, 0.5, 2e6, None, 3e6, None, None),
+            "3|log dirs|unlimited|2 MB/s|50%|3 MB/s|-|1,200|dynamic broker",
+        ),
+        (
+            "replicas",
+            rows.Replica("a", 0, 1, 2, "caught_up", 60.0, 4.0, 1200, 1e3, None),
+            "a-0|caught up|1 min|1|4 s|1 kB|2|1,200",
+        ),
+        (
+            "clients",
+            rows.Client("", "a_b", 0.125, 2.5, 50.0, math.inf, 90.0),
+            "any|a_b|0.125|1 min 30 s|50|2.5|unlimited",
+        ),
+        (
+            "sources",
+            rows.SourceRow("log_dirs", "", 1.0, None, 0.0121, 1.7e9, {"timed_out": 2}),
+            "log dirs|any|answered|2 timed out|2023-11-14 22:13:20 UTC|12 ms",
+        ),
+        ("problems", rows.Problem("critical", "kind", "a_b", 90.0, "moves", None), "critical|1 min 30 s|a_b"),
+    ],
+)
+def test_a_number_is_written_in_the_unit_of_its_metric(table: str, row: Any, texts: str) -> None:
+    """Bytes, rates, times, shares, counts and instants; names stay as they are."""
+    assert "|".join(column.text(row) for column in BY_NAME[table].columns) == texts
+
+
+def test_a_name_is_cut_in_the_middle() -> None:
+    """The number of its partition stays, and no other text is cut."""
+    row = replace(MOVE, topic="n" * 249, partition=12345, sentence="s" * 300)
+    columns = BY_NAME["moves"].columns
+    assert columns[0].text(row, 60) == "n" * 13 + "…-12345"
+    assert columns[0].text(row, 1) == "nnnnn…-12345"
+    assert columns[-1].text(row, 60) == "s" * 300

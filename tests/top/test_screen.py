@@ -8,20 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
+from kafka_warden.planning.formatting import in_size
 from kafka_warden.top.client import Answer, Get
-from kafka_warden.top.columns import mark
+from kafka_warden.top.columns import SERVED, chosen, mark
 from kafka_warden.top.flags import Request
-from kafka_warden.top.layout import cells
-from kafka_warden.top.screen import FOOTER, KEYS, Top
-from kafka_warden.top.tables import GRIDS
-from kafka_warden.top.widgets import Rows
-from kafka_warden.views.fields import fields_of
-from kafka_warden.views.rows import Move
+from kafka_warden.top.screen import ROWS, Rows, Top
+from kafka_warden.top.tables import BY_NAME, GRIDS
 from tests import scene
 from tests.support import status_rows
 from tests.support.asking import getter, views_of
@@ -57,77 +55,90 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
         for grid in GRIDS:
             lines = screen_of(app)
             assert len(lines) == size[1]
-            assert all(cells(line) == size[0] for line in lines), grid.name
+            assert all(cell_len(line) == size[0] for line in lines), grid.name
             assert lines[0].startswith("kafka-warden")
-            assert lines[-1].rstrip() == FOOTER[: size[0]].rstrip()
-            rows = [row for row in getattr(views, grid.name.replace("-", "_")).rows if grid.shows(row)]
-            at = next(at for at, line in enumerate(lines) if line.startswith(f"[{grid.title} "))
+            assert lines[-1].rstrip().endswith("p Pause")
+            table = getattr(views, grid.name.replace("-", "_"))
+            rows, total = chosen(grid, table, "", SERVED)
+            at = next(at for at, line in enumerate(lines) if f" {grid.title} {total:,} " in line)
+            assert lines[at + 1].startswith(f"   {grid.columns[0].title} ")
             if rows:
-                first, column = rows[0], grid.columns[0]
-                assert lines[at + 2].startswith(f"> {mark(first):1} ")
-                assert column.text(first)[-6:] in lines[at + 2]
+                assert lines[at + 2].startswith(f" {mark(rows[0])} {grid.columns[0].text(rows[0], size[0])} ")
             else:
-                assert lines[at + 1].rstrip() in (grid.empty, "No fresh data.")
+                assert lines[at + 2].rstrip() in (grid.empty, "No fresh data.")
             await pilot.press("tab")
             await settled(app, pilot)
         assert app.grid is GRIDS[0]
 
-    driven(getter(make), script, size)
+    driven(getter(make), script, size, table=GRIDS[0].name)
+
+
+@pytest.mark.parametrize(
+    ("make", "table"),
+    [(status_rows.troubled, "problems"), (status_rows.quiet, "brokers"), (status_rows.blind, "problems")],
+)
+def test_it_opens_on_the_first_table_with_rows(make: Callable[[], Page], table: str) -> None:
+    """An empty table is no first look."""
+
+    async def script(app: Top, pilot: Pilot[int]) -> None:
+        assert app.grid is BY_NAME[table]
+        assert app.query_one(Rows).chosen is not None
+
+    driven(getter(make), script)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_keys(size: tuple[int, int]) -> None:
-    """Move, order, turn round, filter, detail, pause and end, as the list of keys says."""
+    """Move, order, turn round, filter, detail, keys, pause and end."""
     page = status_rows.moving(300)
     moves = views_of(page).moves.rows
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
         rows = app.query_one(Rows)
         assert rows.chosen == moves[0]
-        await pilot.press("down", "j", "up", "k", "down")
+        await pilot.press("down", "down", "up")
         assert rows.chosen == moves[1]
+        assert "These are the first 200 rows" in "\n".join(screen_of(app))
         await pilot.press("end")
-        assert rows.chosen == moves[-1]
-        assert f"{moves[-1].topic[-4:]}-{moves[-1].partition}" in "\n".join(screen_of(app))
-        await pilot.press("home", "pagedown")
-        assert rows.chosen == moves[rows.size.height - 3]
-        await pilot.press("home", *["s"] * 5)
-        left = [row.remaining_bytes for row in rows.rows]
-        assert left == sorted(left, key=lambda each: -(each or 0.0))
+        await pilot.pause()
+        assert rows.chosen == moves[ROWS - 1]
+        assert f"{moves[ROWS - 1].topic[-4:]}-{moves[ROWS - 1].partition} " in "\n".join(screen_of(app))
+        await pilot.press("home", *["s"] * 6)
+        await pilot.pause()
+        left = sorted((row.remaining_bytes or 0.0 for row in moves), reverse=True)
+        assert [row.remaining_bytes for row in rows.shown] == left[:ROWS]
         assert any("Leftv" in line for line in screen_of(app))
         await pilot.press("r")
-        assert [row.remaining_bytes for row in rows.rows] == sorted(left, key=lambda each: each or 0.0)
+        assert [row.remaining_bytes for row in rows.shown] == left[::-1][:ROWS]
         await pilot.press("slash", *"payments broker=5", "enter")
         await settled(app, pilot)
-        assert {(row.topic, row.broker) for row in rows.rows} == {("payments.settled.v2", 5)}
-        assert "filter: payments broker=5" in "\n".join(screen_of(app))
+        assert {(row.topic, row.broker) for row in rows.shown} == {("payments.settled.v2", 5)}
+        assert "payments broker=5" in screen_of(app)[-2]
         await pilot.press("enter")
         await pilot.pause()
-        text = "\n".join(line[1:-2].rstrip() for line in screen_of(app))
-        assert "remaining_bytes: " in text
-        assert f"({float(rows.chosen.remaining_bytes)})" in text
-        assert all(line.startswith((" ", *fields_of(Move))) or line == "" for line in text.split("\n"))
+        text = "\n".join(screen_of(app))
+        assert "Bytes left in the last hour" in text
+        assert f"remaining_bytes: {in_size(rows.chosen.remaining_bytes)} ({rows.chosen.remaining_bytes})" in text
         await pilot.press("escape", "escape")
         await settled(app, pilot)
-        assert len(rows.rows) == len(moves)
+        assert len(rows.shown) == ROWS
         await pilot.press("question_mark")
         await pilot.pause()
-        assert all(any(what in line for line in screen_of(app)) for _, what in KEYS)
-        await pilot.press("q", "p")
+        assert any("tab Table" in line for line in screen_of(app)[:-1])
+        await pilot.press("escape", "p")
         before = app.readings
         app._wake.set()
-        await pilot.pause(0.5)
+        await pilot.pause()
         assert app.paused
         assert app.readings == before
         assert screen_of(app)[0].startswith("Paused")
-        await pilot.press("p", "9")
+        await pilot.press("p", "tab", "tab", "shift+tab")
         await settled(app, pilot)
-        assert app.grid is GRIDS[8]
-        await pilot.press("left", "right", "shift+tab")
-        assert app.grid is GRIDS[7]
+        assert app.grid is GRIDS[2]
+        assert not app._order.column
         await pilot.press("q")
 
-    assert driven(getter(lambda: page), script, size, table="moves").return_value == 0
+    assert not driven(getter(lambda: page), script, size, table="moves").return_code
 
 
 def test_ctrl_c_ends_everywhere() -> None:
@@ -139,27 +150,33 @@ def test_ctrl_c_ends_everywhere() -> None:
 
         app = driven(getter(status_rows.troubled), script)
         assert app.return_value == 130
-        app._show()  # the timer may come after the widgets are gone
+        app._show_head()  # the timer may come after the widgets are gone
 
 
 def test_the_chosen_row_stays_chosen() -> None:
-    """A row that others overtake keeps the cursor; a detail of a row that is gone says so."""
-    pages = [status_rows.troubled()]
+    """A row that others overtake keeps the cursor, and the next answer does not scroll; a row that is gone has none."""
+    pages = [status_rows.moving(300)]
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
         rows = app.query_one(Rows)
-        await pilot.press("down")
+        await pilot.press(*["down"] * 60, *["up"] * 5, *["right"] * 9)
+        await pilot.pause()
+        chosen, scrolled = rows.chosen, rows.scroll_offset
+        assert min(scrolled) > 0
+        await settled(app, pilot)
+        assert (rows.chosen, rows.scroll_offset) == (chosen, scrolled)
+        await pilot.press("r")
+        assert rows.chosen not in (chosen, None)
+        await pilot.press(*["s"] * 3)
         chosen = rows.chosen
         await pilot.press("r")
         assert rows.chosen == chosen
-        assert rows.rows[0] == chosen
-        await pilot.press("enter")
         pages[0] = status_rows.quiet()
         await settled(app, pilot)
-        await pilot.pause(1.1)
-        assert screen_of(app)[0].strip() == "! This row is gone. It was:"
+        assert rows.chosen is None
+        await pilot.press("enter")
 
-    driven(getter(lambda: pages[0]), script, table="moves")
+    driven(getter(lambda: pages[0]), script, (60, 20), table="moves")
 
 
 def hostile(clock: float) -> Snapshot:
@@ -218,15 +235,14 @@ def test_servers_that_fail_leave_the_data_with_its_age() -> None:
             failures[:] = [failure]
             await settled(app, pilot)
             lines = screen_of(app)
-            assert lines[0].startswith("! No answer for ")
-            assert ", since 20" in lines[0]
+            assert lines[0].startswith("! No answer since 20")
             assert any(f"http://here: {words}" in line for line in lines[:2]), lines[:3]
             assert any(line.startswith("Data of 2023-11-14") for line in lines)
             assert any("orders-1" in line for line in lines)
             shown = app.shown
             assert shown is not None
             assert (shown.age(shown.read_at + 7.5) or 0.0) == 10.5
-        await pilot.press("1")
+        await pilot.press("shift+tab")
         assert "not answering" in "\n".join(screen_of(app)), "problems are always read"
         await pilot.press("tab")
         failures.clear()
@@ -244,12 +260,12 @@ def test_a_server_that_never_answered() -> None:
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
         lines = [line.rstrip() for line in screen_of(app)]
-        assert lines[0].startswith("! No answer for")
+        assert lines[0].startswith("! No answer since")
         assert "http://here: nothing listens there" in "\n".join(lines[:2])
         assert "No data." in lines
         await pilot.press("enter", "s", "r", "tab", "end", "slash", "a", "enter", "escape", "q")
 
-    assert driven(get, script, (80, 24)).return_value == 0
+    assert not driven(get, script, (80, 24)).return_code
 
 
 @pytest.mark.parametrize("size", [(40, 12), (20, 6), (5, 3), (1, 1)], ids=str)
@@ -276,7 +292,7 @@ def test_no_state_is_shown_by_colour_alone() -> None:
     for page in (status_rows.troubled(), status_rows.blind()):
         for grid in GRIDS:
             for row in getattr(views_of(page), grid.name.replace("-", "_")).rows:
-                if sign := mark(row):
+                if sign := mark(row).strip():
                     text = " ".join(column.text(row) for column in grid.columns)
                     seen.add((grid.name, sign, text))
     assert {sign for _, sign, _ in seen} == {"■", "▲", "○"}
@@ -287,7 +303,7 @@ def test_no_state_is_shown_by_colour_alone() -> None:
 
 
 def test_memory_does_not_grow() -> None:
-    """300 readings of 40 moves that change: what is held at the end is what was held after 100."""
+    """60 readings of 40 moves that change: what is held at the end is what was held after 30."""
     pages = [status_rows.moving(40, polls=polls) for polls in (4, 5, 6)]
     turn = 0
     answers: list[dict[str, Answer]] = [
@@ -302,15 +318,15 @@ def test_memory_does_not_grow() -> None:
         nonlocal turn
         sizes = []
         tracemalloc.start()
-        for turn in range(300):
+        for turn in range(60):
             await app._read()
             if turn % 10 == 0:
                 await pilot.pause()
-            if turn in (99, 299):
+            if turn in (29, 59):
                 gc.collect()
                 sizes.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
-        assert sizes[1] < sizes[0] + 50_000, sizes
+        assert sizes[1] < sizes[0] + 150_000, sizes
 
     driven(get, script, table="moves")
 

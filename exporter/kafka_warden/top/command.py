@@ -22,8 +22,6 @@ from kafka_warden.views.tables import MOST
 
 NO_DATA: Final = 3
 """Exit code without fresh data. What there is was printed."""
-_WIDE: Final = 10_000
-"""Cells of a line that no terminal limits."""
 
 
 def run(load: Callable[[], Config], request: Request) -> int:
@@ -66,7 +64,7 @@ def _once(get: Get, request: Request) -> int:
     if request.as_json:
         text = output.document(shown, request.order, request.search, most)
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDE
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         text = output.text(shown, request.order, request.search, most, width)
     write(text)
     return 0 if shown.fresh else NO_DATA

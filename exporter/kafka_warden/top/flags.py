@@ -14,7 +14,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
 from kafka_warden.settings.strict import did_you_mean, reason, special_file
 from kafka_warden.top.client import Client, Login
-from kafka_warden.top.columns import SERVED, Order
+from kafka_warden.top.columns import SERVED, Column, Order
 from kafka_warden.top.tables import BY_NAME
 
 HERE: Final = "http://127.0.0.1:10073"
@@ -61,7 +61,7 @@ def read(flags: Mapping[str, Any], options: Mapping[str, str], environment: Mapp
     if flags["sort"] is not None:
         if found["table"] is None:
             raise ConfigError("--sort: needs --table")
-        order = Order(BY_NAME[found["table"]].column(flags["sort"]), order.reverse)
+        order = Order(_column(found["table"], flags["sort"]), order.reverse)
     url = found["url"] or urlsplit(HERE)
     return Request(
         client=None if own else Client(url, _tls(url, flags), _login(found["user"], flags, environment)),
@@ -101,6 +101,15 @@ def _table(text: str) -> str:
     if text not in BY_NAME:
         raise ValueError(f"{text!r} is no table{did_you_mean(text, BY_NAME)}; there are {', '.join(BY_NAME)}")
     return text
+
+
+def _column(table: str, name: str) -> Column:
+    known = {column.field: column for column in BY_NAME[table].columns}
+    if name not in known:
+        raise ConfigError(
+            f"--sort: {table} has no column {name!r}{did_you_mean(name, known)}; it has {', '.join(known)}"
+        )
+    return known[name]
 
 
 def _login(user: str | None, flags: Mapping[str, Any], environment: Mapping[str, str]) -> Login | None:

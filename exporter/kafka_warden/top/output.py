@@ -1,39 +1,48 @@
 """What scripts get: the tables as text, and one JSON document with the exact values."""
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kafka_warden.clock import monotonic
-from kafka_warden.top.columns import Order, chosen, mark
-from kafka_warden.top.layout import fit, head, row_line, title_line
+from kafka_warden.top.columns import Grid, Order, chosen, mark
+from kafka_warden.top.layout import head
 from kafka_warden.top.reading import Shown
 from kafka_warden.top.tables import BY_NAME
 from kafka_warden.web.api.encode import plain
 
 VERSION: Final = 1
 """Of the JSON document. Keys may be added in the same version."""
-_MARK: Final = 2
 
 
-def text(shown: Shown, order: Order, search: str, most: int, width: int) -> str:
-    """Return the head, and each table that has rows, or the one that is shown."""
-    lines = head(shown, monotonic(), width)
+def text(shown: Shown, order: Order, search: str, most: int, width: int | None) -> str:
+    """Return the head, and each table that has rows, or the one that is shown. `width`: where lines of rows end."""
+    lines = head(shown, monotonic())
     only = len(shown.tables) == 1
     for name, table in shown.tables.items():
         grid = BY_NAME[name]
         rows, total = chosen(grid, table, search, order)
         if not rows and not only:
             continue
-        columns = fit(grid, rows[:most], order, width - _MARK)
         lines += ["", f"{grid.title}: {total:,}"]
         if not rows:
             lines.append(grid.empty if not search else "No row matches.")
             continue
-        lines.append(f"  {title_line(columns, order, width - _MARK)}")
-        lines += [f"{mark(row):1} {row_line(columns, row, width - _MARK)}" for row in rows[:most]]
+        lines += _table(grid, rows[:most], order, width)
         if total > most:
             lines.append(f"  and {total - min(most, len(rows)):,} more")
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _table(grid: Grid, rows: Sequence[Any], order: Order, width: int | None) -> Iterator[str]:
+    columns = [[order.title(column), *(column.text(row, width) for row in rows)] for column in grid.columns]
+    sizes = [max(map(len, cells)) for cells in columns]
+    for sign, *cells in zip([" ", *map(mark, rows)], *columns, strict=True):
+        aligned = [
+            cell.rjust(size) if column.number else cell.ljust(size)
+            for column, size, cell in zip(grid.columns, sizes, cells, strict=True)
+        ]
+        yield "  ".join([f"{sign} {aligned[0]}", *aligned[1:]])[:width]
 
 
 def document(shown: Shown, order: Order, search: str, most: int) -> str:

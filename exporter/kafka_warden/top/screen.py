@@ -1,58 +1,98 @@
-"""The terminal: Textual draws the lines of `layout`, and brings keys. No mouse, and no markup in any text."""
+"""The terminal, as a Textual program. No mouse, and no markup in any text."""
 
 import asyncio
 import signal
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from dataclasses import replace
+from itertools import repeat
+from typing import Any, ClassVar, Final
 
+from rich.text import Text
+from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.events import Resize
+from textual.screen import ModalScreen
+from textual.widgets import DataTable, Footer, Input, Static, Tab, Tabs
 
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
-from kafka_warden.planning.formatting import in_time, in_utc, visible
+from kafka_warden.planning.formatting import in_utc, visible
 from kafka_warden.top.client import Get
-from kafka_warden.top.columns import SERVED, Grid, Order, chosen
+from kafka_warden.top.columns import RESOURCES, SERVED, UNKNOWN, Column, Grid, Order, chosen, mark
 from kafka_warden.top.flags import Request
-from kafka_warden.top.layout import detail, fitted, head, wrapped
+from kafka_warden.top.layout import curve_line, head
 from kafka_warden.top.reading import Shown, read
-from kafka_warden.top.tables import GRIDS
-from kafka_warden.top.widgets import TICK, Lines, Rows
+from kafka_warden.top.tables import BY_NAME, GRIDS
+from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
+from kafka_warden.views.fields import fields_of
 from kafka_warden.views.tables import MOST
 
-INTERRUPTED: Final = 130
-TERMINATED: Final = 143
+INTERRUPTED, TERMINATED = 130, 143
 """Exit codes after Ctrl-C and SIGTERM, as in shells."""
-_HEAD_SHARE: Final = 3
-"""The head has at most the screen's height divided by this."""
-
-KEYS: Final = (
-    ("Tab ← →", "another table; 1 to 9 choose one"),
-    ("↑ ↓", "move; Page up, Page down, Home, End; j and k, too"),
-    ("Enter", "everything of a row"),
-    ("/", "filter: words, or field=value; Escape removes it"),
-    ("s", "order by the next column"),
-    ("r", "turn the order round"),
-    ("p", "pause, or go on"),
-    ("?", "this list"),
-    ("q Ctrl-C", "end"),
-)
-FOOTER: Final = "q end  ? keys  Tab table  Enter detail  / filter  s sort  r reverse  p pause"
+ROWS: Final = 200
+"""Rows on the screen: Textual measures each cell, and takes half a second for 1,000 rows."""
+_STYLES: Final = {MARKS[CRITICAL]: "bold red", MARKS[WARNING]: "yellow"}
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """Why there is no answer, and since when."""
+class Detail(ModalScreen[None]):
+    """A text over the table."""
 
-    text: str
-    since: float
-    """Monotonic."""
-    wall: float
-    """The same moment as Unix time."""
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter", "dismiss", "Close")]
+
+    def __init__(self, text: Content) -> None:
+        super().__init__()
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """Lay out."""
+        with VerticalScroll():
+            yield Static(self._text)
+        yield Footer(compact=True)
+
+
+class Rows(DataTable[Text]):
+    """The rows of one table."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "app.table(1)", "Table"),
+        Binding("shift+tab", "app.table(-1)", "Table before", show=False),
+        Binding("enter", "select_cursor", "Detail"),
+        Binding("home", "scroll_top", "First row", show=False),
+        Binding("end", "scroll_bottom", "Last row", show=False),
+    ]
+    grid: Grid = GRIDS[0]
+    shown: Sequence[Any] = ()
+
+    @property
+    def chosen(self) -> Any:
+        """The row under the cursor; `None` without rows."""
+        return self.shown[self.cursor_row] if 0 <= self.cursor_row < len(self.shown) else None
+
+    def fill(self, grid: Grid, rows: Sequence[Any], order: Order) -> None:
+        """Show other rows. The same row stays chosen."""
+        same = grid is self.grid and bool(self.shown)
+        key, at, (x, y) = (grid.key(self.chosen), self.cursor_row, self.scroll_offset) if same else (None, 0, (0, 0))
+        self.grid, self.shown = grid, rows
+        self.clear(columns=True)
+        for column in grid.columns:
+            # A mark takes two cells before the first column.
+            title = f"{'  ' if column is grid.columns[0] else ''}{order.title(column)}"
+            self.add_column(_cell(column, title))
+        for row in rows:
+            texts = [column.text(row, self.app.size.width) for column in grid.columns]
+            texts[0] = f"{mark(row)} {texts[0]}"
+            self.add_row(*map(_cell, grid.columns, texts, repeat(_STYLES.get(mark(row), ""))))
+        self.scroll_to(x, y, animate=False, immediate=True)
+        self.move_cursor(row=next((at for at, row in enumerate(rows) if grid.key(row) == key), at))
+
+
+def _cell(column: Column, text: str, style: str = "") -> Text:
+    return Text(text, style, justify="right" if column.number else "left")
 
 
 class Top(App[int]):
@@ -60,66 +100,58 @@ class Top(App[int]):
 
     ENABLE_COMMAND_PALETTE = False
     CSS = """
-    #head, #tables, #keys { height: auto; text-wrap: nowrap; }
-    Rows { height: 1fr; text-wrap: nowrap; }
-    #keys { dock: bottom; text-style: dim; }
-    Input { display: none; height: 1; border: none; padding: 0; dock: bottom; margin-bottom: 1; }
-    Input:focus { border: none; }
-    Lines { background: $background; }
-    Lines VerticalScroll { padding: 0 1; }
+    Screen, Detail VerticalScroll { background: ansi_default; color: ansi_default; }
+    #head { height: auto; max-height: 34%; }
+    Tabs { height: 1; }
+    Tab.-active { text-style: bold reverse; }
+    Rows { height: 1fr; scrollbar-size-horizontal: 0; background: ansi_default; }
+    Rows.empty { height: 1; }
+    Rows > .datatable--header, Rows > .datatable--fixed { background: ansi_default; color: ansi_default; }
+    Rows > .datatable--cursor { text-style: reverse; background: ansi_default; color: ansi_default; }
+    #notes { height: auto; max-height: 20%; text-style: italic; }
+    Input, Input:focus { dock: bottom; height: 1; border: none; padding: 0; margin-bottom: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+c", "end(130)", priority=True),
-        Binding("q", "end(0)"),
-        Binding("tab", "table(1)", priority=True),
-        Binding("shift+tab", "table(-1)", priority=True),
-        Binding("slash", "filter"),
-        Binding("escape", "clear"),
-        Binding("s", "sort"),
-        Binding("r", "reverse"),
-        Binding("p", "pause"),
-        Binding("question_mark,h", "keys"),
+        Binding("q", "end(0)", "End"),
+        Binding("question_mark", "show_help_panel", "Keys"),
+        Binding("slash", "focus('filter')", "Filter"),
+        Binding("s", "sort", "Sort"),
+        Binding("r", "reverse", "Reverse"),
+        Binding("p", "pause", "Pause"),
+        Binding("escape", "clear", "Remove filter and keys", show=False),
+        Binding("ctrl+c", f"end({INTERRUPTED})", "End", show=False, priority=True),
     ]
 
     def __init__(self, get: Get, request: Request) -> None:
         # The terminal's own colours: they suit a light one, too, and NO_COLOR takes all of them away.
         super().__init__(ansi_color=True)
         self.theme, self.title, self.animation_level = "ansi-dark", "kafka-warden top", "none"
-        self._get, self._request = get, request
-        self._at = next((at for at, grid in enumerate(GRIDS) if grid.name == request.table), 0)
-        self._order, self._search = request.order, request.search
+        self._get, self._request, self._order = get, request, request.order
+        self._opening = request.table is None
+        self.grid = BY_NAME[request.table or GRIDS[0].name]
         self.shown: Shown | None = None
-        self.trouble: Trouble | None = None
+        self.trouble = ""
         self.paused = False
         self.readings = 0
         self._wake = asyncio.Event()
         # Not found by their ids: at the end of the program they are gone before the timer is.
-        self._head, self._names = Static(id="head", markup=False), Static(id="tables", markup=False)
-        self._rows = Rows()
-        self._field = Input(self._search, placeholder="words, or field=value", select_on_focus=False)
-
-    @property
-    def grid(self) -> Grid:
-        """The table that is shown."""
-        return GRIDS[self._at]
+        self._head, self._notes, self._rows = Static(id="head"), Static(id="notes"), Rows(cursor_type="row")
+        self._names = {grid.name: Tab(grid.title, id=grid.name) for grid in GRIDS}
+        self._tabs = Tabs(*self._names.values(), active=self.grid.name)
+        self._field = Input(request.search, "/ words, or field=value", id="filter", select_on_focus=False)
 
     def compose(self) -> ComposeResult:
         """Lay out."""
-        yield self._head
-        yield self._names
-        yield self._rows
-        yield self._field
-        yield Static(FOOTER, id="keys", markup=False)
+        self._tabs.can_focus, self._rows.fixed_columns = False, 1
+        yield from (self._head, self._tabs, self._rows, self._notes, self._field, Footer(compact=True))
 
     def on_mount(self) -> None:
         """Start to read."""
-        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             # By default they would leave the terminal as it is now.
-            loop.add_signal_handler(number, self.exit, TERMINATED)
+            asyncio.get_running_loop().add_signal_handler(number, self.exit, TERMINATED)
         self._rows.focus()
-        self.set_interval(TICK, self._show_head)
-        self._show()
+        self.set_interval(1, self._show_head)
         self.run_worker(self._follow())
 
     async def _follow(self) -> None:
@@ -134,71 +166,86 @@ class Top(App[int]):
     async def _read(self) -> None:
         """Read once. Without an answer what was shown stays, with its age."""
         try:
+            if self._opening:
+                found = await read(self._get, dict.fromkeys(BY_NAME, 1))
+                filled = (grid for grid in GRIDS if chosen(grid, found.tables[grid.name], "", SERVED)[0])
+                self._open(next(filled, GRIDS[0]))
             self.shown = await read(self._get, {self.grid.name: MOST}, self.grid.sides)
         except (NoAnswerError, SecretError) as failure:
-            since = self.trouble or Trouble("", monotonic(), time.time())
-            self.trouble = replace(since, text=visible(str(failure)))
+            since = self.trouble.partition(" · ")[0] or f"! No answer since {in_utc(time.time())}"
+            self.trouble = f"{since} · {self._request.where}: {visible(str(failure))}"
         else:
-            self.trouble = None
+            self.trouble = ""
         self.readings += 1
         self._show()
 
+    def _open(self, grid: Grid) -> None:
+        self._names[self.grid.name].label = self.grid.title
+        self.grid, self._opening = grid, False
+        self._tabs.active = grid.name
+
+    @on(Resize)
+    @on(Input.Changed)
     def _show(self) -> None:
-        table = None if self.shown is None else self.shown.table(self.grid.name)
-        rows, total = ((), 0) if table is None else chosen(self.grid, table, self._search, self._order)
-        if table is None:
-            note = "Reading ..." if self.trouble is None else "No data."
-        elif self._search and table.rows:
-            note = "No row matches."
-        else:
-            known = self.grid.of_sidecar or (self.shown is not None and self.shown.fresh)
-            note = self.grid.empty if known else "No fresh data."
-        self._rows.show(self.grid, rows, self._order, note, None if self.shown is None else self.shown.history)
-        self._show_tables(total)
+        grid, shown = self.grid, self.shown
+        table = None if shown is None else shown.table(grid.name)
+        rows, total = ((), 0) if table is None else chosen(grid, table, self._field.value, self._order)
+        self._rows.fill(grid, rows[:ROWS], self._order)
+        self._rows.set_class(not rows, "empty")
+        self._names[grid.name].label = f"{grid.title} {total:,}"
+        self._show_notes()
         self._show_head()
 
+    @on(DataTable.RowHighlighted)
+    def _show_notes(self) -> None:
+        self._notes.update(Content("\n".join(self._noted())))
+
+    def _noted(self) -> Iterator[str]:
+        """Return the curve and the sentence of the row under the cursor, or why there are no rows."""
+        shown, row = self.shown, self._rows.chosen
+        table = None if shown is None else shown.table(self.grid.name)
+        if shown is None or table is None:
+            yield "No data." if self.trouble else "Reading ..."
+        elif row is None and self._field.value and table.rows:
+            yield "No row matches."
+        elif row is None:
+            yield self.grid.empty if shown.fresh or RESOURCES[self.grid.name].of_sidecar else "No fresh data."
+        else:
+            if sentence := getattr(row, "sentence", None):
+                yield visible(sentence)
+            if shown.history is not None and (curve := self.grid.curve(shown.history, row)) is not None:
+                yield curve_line(curve, self._rows.size.width - 2)
+            if len(self._rows.shown) == ROWS:
+                yield f"These are the first {ROWS} rows: filter or sort to see others."
+
     def _show_head(self) -> None:
-        width, now = self.size.width, monotonic()
-        lines = [] if self.shown is None else head(self.shown, now, width)
-        trouble = self.trouble
-        if trouble is not None:
-            since = f"! No answer for {in_time(int(now - trouble.since))}, since {in_utc(trouble.wall)}"
-            lines[:0] = wrapped([since, f"{self._request.where}: {trouble.text}"], width)
-        if self.paused:
-            lines.insert(0, "Paused: p goes on")
-        most = max(self.size.height // _HEAD_SHARE, 2)
-        content = [Content.styled(fitted(line, width), self._style(line)) for line in lines[:most]]
-        self._head.update(Content("\n").join(content))
+        lines = ["Paused: p goes on"] * self.paused + [self.trouble] * bool(self.trouble)
+        lines += ["kafka-warden"] if self.shown is None else head(self.shown, monotonic())
+        style = "bold red" if self.trouble else "bold"
+        self._head.update(Content.assemble((lines[0], style), *(f"\n{line}" for line in lines[1:])))
 
-    @staticmethod
-    def _style(line: str) -> str:
-        return (
-            "bold ansi_red" if line.startswith("!") else "bold" if line.startswith(("kafka-warden", "Paused")) else ""
-        )
+    @on(DataTable.RowSelected)
+    def _show_detail(self) -> None:
+        """Show everything of the row under the cursor: each field, its value with the exact number, its meaning."""
+        row = self._rows.chosen
+        numbers = {column.field: column for column in self.grid.columns if column.number}
+        time_of = [] if self.shown is None else [f"Data of {in_utc(self.shown.time or 0.0)}"]
+        parts: list[Any] = [f"{line}\n" for line in (*self._noted(), *time_of)]
+        for name, (_, about) in fields_of(type(row)).items():
+            value = getattr(row, name)
+            exact = UNKNOWN if value is None else visible(str(value))
+            text = f"{numbers[name].text(row)} ({exact})" if name in numbers and value is not None else exact
+            parts += [(name, "bold"), f": {text}\n", (f"{about.about}\n", "dim")]
+        self.push_screen(Detail(Content.assemble(*parts)))
 
-    def _show_tables(self, total: int) -> None:
-        """Show the names of the tables from the one that is shown on; it has brackets and its number of rows."""
-        name = f"[{self.grid.title} {total:,}]"
-        others = [each.title for each in (*GRIDS[self._at + 1 :], *GRIDS[: self._at])]
-        after = [f"filter: {visible(self._search)}"] if self._search else others
-        line = fitted("  ".join([name, *after]), self.size.width)
-        self._names.update(Content.assemble((line[: len(name)], "bold"), line[len(name) :]))
-
-    def on_resize(self) -> None:
-        """Fit the head to another width."""
-        self._show()
-
-    def action_end(self, code: int) -> None:
-        """End, with an exit code."""
-        self.exit(code)
+    @on(Input.Submitted)
+    def _leave_filter(self) -> None:
+        self._rows.focus()
 
     def action_table(self, by: int) -> None:
         """Show another table."""
-        self.action_choose((self._at + by) % len(GRIDS))
-
-    def action_choose(self, at: int) -> None:
-        """Show the table of a number."""
-        self._at, self._order = at, SERVED
+        self._order = SERVED
+        self._open(GRIDS[(GRIDS.index(self.grid) + by) % len(GRIDS)])
         self._show()
         self._wake.set()
 
@@ -219,42 +266,12 @@ class Top(App[int]):
         self._wake.set()
         self._show_head()
 
-    def action_filter(self) -> None:
-        """Ask for a filter."""
-        self._field.display = True
-        self._field.focus()
-
     def action_clear(self) -> None:
-        """Remove the filter."""
+        """Remove the filter, and the list of keys."""
         self._field.value = ""
-        self.on_input_submitted()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while it is written."""
-        self._search = event.value
-        self._show()
-
-    def on_input_submitted(self) -> None:
-        """Go back to the rows."""
-        self._field.display = False
         self._rows.focus()
+        self.action_hide_help_panel()
 
-    def action_keys(self) -> None:
-        """Show the keys."""
-        self.push_screen(Lines(lambda _: [f"{keys:10} {what}" for keys, what in KEYS]))
-
-    def action_detail(self) -> None:
-        """Show everything of the row under the cursor, also in the next polls."""
-        grid, chosen = self.grid, self._rows.chosen
-        if chosen is None:
-            return
-        key = grid.key(chosen)
-
-        def lines(width: int) -> list[str]:
-            table = None if self.shown is None else self.shown.table(grid.name)
-            rows = {grid.key(row): row for row in (() if table is None else table.rows)}
-            row = rows.get(key)
-            first = [] if row is not None else ["! This row is gone. It was:"]
-            return [*first, *detail(grid, row if row is not None else chosen, width)]
-
-        self.push_screen(Lines(lines))
+    def action_end(self, code: int) -> None:
+        """End, with an exit code."""
+        self.exit(code)

@@ -3,31 +3,14 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kafka_warden.top.columns import (
-    BYTES,
-    COUNT,
-    FEW,
-    ID,
-    INSTANT,
-    MILLISECONDS,
-    NAME,
-    RATE,
-    SHARE,
-    TEXT,
-    TIME,
-    WORDS,
-    Column,
-    Grid,
-)
+from kafka_warden.top.columns import Grid
 from kafka_warden.views import curves
 from kafka_warden.views.curves import Curve
 from kafka_warden.views.notes import source_state
 from kafka_warden.views.rows import History
 from kafka_warden.web.api.tables import MOST_SIDES
 
-
-def _partition(row: Any) -> str:
-    return f"{row.topic}-{row.partition}"
+_PARTITION: Final = {"topic": lambda row: f"{row.topic}-{row.partition}"}
 
 
 def _side(history: History, row: Any) -> Curve | None:
@@ -39,38 +22,19 @@ def _move_state(row: Any) -> str:
     return "stuck" if row.cause else "never ends" if row.never_ends else "copying" if row.adding else "waiting"
 
 
-_PARTITION: Final = Column("Partition", "topic", NAME, of=_partition)
-_MOVED: Final = ("topic", "partition", "broker")
+def _failures(row: Any) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in row.errors.items()) or "none"
+
 
 GRIDS: Final = (
-    Grid(
-        "problems",
-        "Needs a look",
-        "Nothing needs a look.",
-        (
-            Column("Severity", "severity", WORDS),
-            Column("For", "seconds", TIME, 2),
-            Column("What", "sentence", TEXT),
-        ),
-        ("kind", "sentence"),
-    ),
+    Grid("problems", "Needs a look", "Nothing needs a look.", "Severity severity, For seconds, What sentence"),
     Grid(
         "moves",
         "Moves",
         "No reassignment is in progress, or none is known.",
-        (
-            _PARTITION,
-            Column("From", "leader", ID, 5),
-            Column("To", "broker", ID, 3),
-            Column("Done", "progress", SHARE, 2),
-            Column("Left", "remaining_bytes", BYTES, 4),
-            Column("Rate", "bytes_per_second", RATE, 6),
-            Column("ETA", "eta", TIME, 1),
-            Column("State", "cause", WORDS, of=_move_state),
-            Column("Stalled", "stalled", TIME, 7),
-            Column("Why", "sentence", TEXT, 8),
-        ),
-        _MOVED,
+        "Partition topic, State cause, ETA eta, To broker, Done progress, Left remaining_bytes, Rate bytes_per_second, "
+        "From leader, Stalled stalled, Why sentence",
+        {**_PARTITION, "cause": _move_state},
         sides=0,
         curve=lambda history, _: curves.of_remaining(history),
     ),
@@ -78,31 +42,15 @@ GRIDS: Final = (
         "log-dir-moves",
         "Between log directories",
         "No replica moves to another log directory.",
-        (
-            _PARTITION,
-            Column("Broker", "broker", ID),
-            Column("Left", "remaining_bytes", BYTES, 1),
-            Column("ETA", "eta", TIME),
-        ),
-        _MOVED,
+        "Partition topic, Broker broker, ETA eta, Left remaining_bytes",
+        _PARTITION,
     ),
     Grid(
         "throttles",
         "Throttles",
         "No throttle is set, or the limits are not known.",
-        (
-            Column("Broker", "broker", ID),
-            Column("Side", "side", WORDS),
-            Column("Limit", "limit", RATE),
-            Column("Use", "use", SHARE, 2),
-            Column("Copies", "catch_up", RATE, 1),
-            Column("In-sync floor", "floor", RATE, 4),
-            Column("Headroom", "headroom", RATE, 3),
-            Column("Listed", "throttled_replicas", COUNT, 5),
-            Column("Origin", "origin", WORDS, 6),
-        ),
-        ("broker", "side"),
-        shows=lambda row: row.in_use,
+        "Broker broker, Side side, Limit limit, Copies catch_up, Use use, Headroom headroom, In-sync floor floor, "
+        "Listed throttled_replicas, Origin origin",
         sides=MOST_SIDES,
         curve=_side,
     ),
@@ -110,30 +58,15 @@ GRIDS: Final = (
         "throttle-problems",
         "Throttle problems",
         "No throttle has a problem.",
-        (
-            Column("Broker", "broker", ID),
-            Column("Side", "side", WORDS, 1),
-            Column("Problem", "problem", WORDS),
-            Column("For", "seconds", TIME, 2),
-            Column("Means", "sentence", TEXT, 3),
-        ),
-        ("broker", "side", "problem"),
+        "Broker broker, Side side, Problem problem, For seconds, Means sentence",
     ),
     Grid(
         "replicas",
         "Out of sync",
         "Every follower is in sync, or is being moved.",
-        (
-            _PARTITION,
-            Column("Leader", "leader", ID, 4),
-            Column("Broker", "broker", ID, 2),
-            Column("State", "state", WORDS),
-            Column("Out of sync", "out_of_sync_seconds", TIME),
-            Column("Behind", "behind_seconds", TIME, 1),
-            Column("Messages", "lag_messages", COUNT, 5),
-            Column("Bytes", "lag_bytes", BYTES, 3),
-        ),
-        _MOVED,
+        "Partition topic, State state, Out of sync out_of_sync_seconds, Broker broker, Behind behind_seconds, "
+        "Bytes lag_bytes, Leader leader, Messages lag_messages",
+        _PARTITION,
         sides=0,
         curve=lambda history, _: curves.of_out_of_sync(history),
     ),
@@ -141,125 +74,67 @@ GRIDS: Final = (
         "topics",
         "Topics at risk",
         "No topic has a partition that is offline or under min ISR.",
-        (
-            Column("Topic", "topic", NAME),
-            Column("Offline", "offline_partitions", COUNT),
-            Column("Under min ISR", "under_min_isr_partitions", COUNT, 1),
-        ),
-        ("topic",),
+        "Topic topic, Offline offline_partitions, Under min ISR under_min_isr_partitions",
     ),
     Grid(
         "leader-candidates",
         "Leader candidates",
         "No partition is without a leader, or no replica of one may lead it.",
-        (_PARTITION, Column("Broker", "broker", ID), Column("Member of", "member_of", WORDS)),
-        (*_MOVED, "member_of"),
+        "Partition topic, Broker broker, Member of member_of",
+        _PARTITION,
     ),
     Grid(
         "brokers",
         "Brokers",
         "No broker is known.",
-        (
-            Column("Broker", "broker", ID),
-            Column("State", "state", WORDS),
-            Column("Host", "host", NAME, 5),
-            Column("Leads", "leaders", COUNT, 4),
-            Column("Hosts", "replicas", COUNT, 3),
-            Column("Headroom", "partition_headroom", COUNT, 6),
-            Column("Under-replicated", "under_replicated_partitions", COUNT, 1),
-            Column("Lag", "lag_bytes", BYTES, 2),
-        ),
-        ("broker",),
+        "Broker broker, State state, Under-replicated under_replicated_partitions, Lag lag_bytes, Hosts replicas, "
+        "Leads leaders, Headroom partition_headroom, Host host",
     ),
     Grid(
         "log-dirs",
         "Log directories",
         "No log directory is known.",
-        (
-            Column("Broker", "broker", ID),
-            Column("Directory", "log_dir", NAME),
-            Column("State", "online", WORDS, of=lambda row: row.state),
-            Column("Free", "usable_bytes", BYTES),
-            Column("Volume", "total_bytes", BYTES, 2),
-            Column("Logs", "bytes", BYTES, 1),
-        ),
-        ("broker", "log_dir"),
+        "Broker broker, Directory log_dir, State online, Free usable_bytes, Logs bytes, Volume total_bytes",
+        {"online": lambda row: row.state},
     ),
     Grid(
         "clients",
         "Clients",
         "No client has a bucket of controller mutations, or JMX is off.",
-        (
-            Column("User", "user", NAME, of=lambda row: row.user or "any"),
-            Column("Client id", "client_id", NAME, of=lambda row: row.client_id or "any"),
-            Column("Tokens", "tokens", FEW),
-            Column("Burst", "burst", FEW, 3),
-            Column("Quota/s", "quota", FEW, 2),
-            Column("Mutations/s", "mutations_per_second", FEW, 4),
-            Column("Admitted in", "admission_delay", TIME, 1),
-        ),
-        ("user", "client_id"),
+        "User user, Client id client_id, Tokens tokens, Admitted in admission_delay, Quota/s quota, Burst burst, "
+        "Mutations/s mutations_per_second",
+        {"user": lambda row: row.user or "any", "client_id": lambda row: row.client_id or "any"},
     ),
     Grid(
         "tiered-topics",
         "Tiered topics",
         "No topic is known to have remote storage.",
-        (
-            Column("Topic", "topic", NAME),
-            Column("Overdue", "overdue_bytes", BYTES),
-            Column("Nothing copied for", "stalled_seconds", TIME),
-            Column("Allowed lag", "allowed_lag_bytes", BYTES, 1),
-            Column("Allowed age", "allowed_lag_seconds", TIME, 1),
-        ),
-        ("topic",),
+        "Topic topic, Overdue overdue_bytes, Nothing copied for stalled_seconds, Allowed lag allowed_lag_bytes, "
+        "Allowed age allowed_lag_seconds",
     ),
     Grid(
         "tiered-brokers",
         "Tiered brokers",
         "No broker reports remote storage.",
-        (
-            Column("Broker", "broker", ID),
-            Column("Copies", "copy_rate", RATE),
-            Column("Copy quota", "copy_quota", RATE, 1),
-            Column("Reads", "fetch_rate", RATE, 2),
-            Column("Read quota", "fetch_quota", RATE, 3),
-            Column("Copy lag", "copy_lag_bytes", BYTES, 4),
-            Column("Copy errors", "copy_errors", COUNT, 5),
-            Column("Read errors", "fetch_errors", COUNT, 6),
-        ),
-        ("broker",),
+        "Broker broker, Copies copy_rate, Copy quota copy_quota, Reads fetch_rate, Read quota fetch_quota, "
+        "Copy lag copy_lag_bytes, Copy errors copy_errors, Read errors fetch_errors",
     ),
     Grid(
         "tiered-problems",
         "Tiered problems",
         "No quota of tiered storage has a problem.",
-        (
-            Column("Broker", "broker", ID),
-            Column("Problem", "problem", WORDS),
-            Column("For", "seconds", TIME, 1),
-            Column("Means", "sentence", TEXT, 2),
-        ),
-        ("broker", "problem"),
+        "Broker broker, Problem problem, For seconds, Means sentence",
     ),
     Grid(
         "sources",
         "Requests of the sidecar",
         "No request was sent yet.",
-        (
-            Column("Request", "source", WORDS),
-            Column("Broker", "broker", ID, of=lambda row: row.broker or "any"),
-            Column("State", "up", WORDS, of=lambda row: source_state(row.up, row.not_available)),
-            Column("Took", "duration", MILLISECONDS, 3),
-            Column("Last answered", "last_success", INSTANT, 2),
-            Column(
-                "Failures",
-                "errors",
-                TEXT,
-                1,
-                lambda row: ", ".join(f"{count} {reason}" for reason, count in row.errors.items()) or "none",
-            ),
-        ),
-        ("source", "broker"),
+        "Request source, Broker broker, State up, Failures errors, Last answered last_success, Took duration",
+        {
+            "broker": lambda row: row.broker or "any",
+            "up": lambda row: source_state(row.up, row.not_available),
+            "errors": _failures,
+        },
     ),
 )
 BY_NAME: Final[Mapping[str, Grid]] = {grid.name: grid for grid in GRIDS}
