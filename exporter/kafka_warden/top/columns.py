@@ -52,9 +52,12 @@ class Column:
     number: bool
 
     def text(self, row: Any, width: int | None = None) -> str:
-        """Return the text of the cell. A name is cut in the middle if it takes more than a third of a line's width."""
+        """Return the text of the cell. A name is cut in the middle if it takes more than a third of a line's width.
+
+        An empty name or id is shown as any.
+        """
         value = self.value(row)
-        text = UNKNOWN if value is None else self.write(value)
+        text = UNKNOWN if value is None else self.write(value) or "any"
         most = len(text) if width is None or self.field not in NAMES else max(width // 3, LEAST)
         if len(text) <= most:
             return text

@@ -103,7 +103,6 @@ GRIDS: Final = (
         "No client has a bucket of controller mutations, or JMX is off.",
         "User user, Client id client_id, Tokens tokens, Admitted in admission_delay, Quota/s quota, Burst burst, "
         "Mutations/s mutations_per_second",
-        {"user": lambda row: row.user or "any", "client_id": lambda row: row.client_id or "any"},
     ),
     Grid(
         "tiered-topics",
@@ -130,11 +129,7 @@ GRIDS: Final = (
         "Requests of the sidecar",
         "No request was sent yet.",
         "Request source, Broker broker, State up, Failures errors, Last answered last_success, Took duration",
-        {
-            "broker": lambda row: row.broker or "any",
-            "up": lambda row: source_state(row.up, row.not_available),
-            "errors": _failures,
-        },
+        {"up": lambda row: source_state(row.up, row.not_available), "errors": _failures},
     ),
 )
 BY_NAME: Final[Mapping[str, Grid]] = {grid.name: grid for grid in GRIDS}
