@@ -170,12 +170,13 @@ def _partitions() -> Reading:
     exporter.set("unclean_leader_elections_total", after(20 * MINUTE, 1), node=1)
     causes = "Broker 2 is fenced. Broker 3 lost its log directory /data/a."
     topics = "Topics: orders (1), single (12)."
-    refuse, back = "Producers with acks=all get errors.", "Bring their missing replicas back."
+    refuse = "They are below min.insync.replicas: producers with acks=all get errors."
+    back = "Bring their missing replicas back."
     unavailable, under = f"{DESCRIBE} --unavailable-partitions.", f"{DESCRIBE} --under-min-isr-partitions."
-    second = "fired before, for fewer partitions. This is a second fault."
+    second = "fired before, for fewer partitions. This may be a second fault."
     start = "Start first, by partitions with it in the ISR or ELR: broker 2 (12)."
     clients = "Clients can neither write to them nor read from them."
-    refused = "prod: partitions that refuse writes (below min.insync.replicas):"
+    refused = "prod: partitions that refuse writes:"
     leaderless = "prod: partitions without a leader:"
     lost = (
         (
@@ -223,7 +224,7 @@ def _partitions_and_many_brokers() -> Reading:
     gone = "Broker 1 is not answering. Broker 2 is gone. Broker 3 is gone. Broker 4 is gone. Broker 5 is gone."
     what = {
         OFFLINE: "Clients can neither write to them nor read from them.",
-        UNDER: "Producers with acks=all get errors.",
+        UNDER: "They are below min.insync.replicas: producers with acks=all get errors.",
     }
     do = {
         OFFLINE: f"Start the brokers that are down. {DESCRIBE} --unavailable-partitions.",
@@ -231,7 +232,7 @@ def _partitions_and_many_brokers() -> Reading:
     }
     summaries = {
         OFFLINE: "prod: partitions without a leader: 1",
-        UNDER: "prod: partitions that refuse writes (below min.insync.replicas): 1",
+        UNDER: "prod: partitions that refuse writes: 1",
     }
     texts = [
         text(minute, alert, summaries[alert], what[alert], *causes, do[alert], *old, severity="critical")
@@ -244,15 +245,15 @@ def _partitions_and_many_brokers() -> Reading:
 def _at_min_isr() -> Reading:
     exporter = Exporter(300, step=60, outages=[(270 * MINUTE, 400 * MINUTE)])
     exporter.set("at_min_isr_partitions", 1)
-    failure = "prod: partitions one failure away from refusing writes"
-    just = "They have just min.insync.replicas in sync"
+    failure = "prod: partitions at min ISR"
+    just = "One failure away from refusing writes"
     which = f"{DESCRIBE} --at-min-isr-partitions."
     warning = (
         f"{just}, and no dead broker or reassignment explains it.",
         f"Bring their missing replicas back. {which}",
     )
     critical = (
-        f"{just}. The next broker that stops makes them refuse writes.",
+        f"{just}: the next broker that stops is that failure.",
         f"Start the missing broker, or reassign its replicas. {which}",
     )
     texts = [

@@ -93,6 +93,7 @@ CASES: Final = (
     ),
     Case("KafkaLogDirOffline", "", "log_dir_for", every=SELDOM_ASKED),
     Case("KafkaLogDirFilling", "above its share", "filling_for", every=SELDOM_ASKED),
+    Case("KafkaLogDirFilling", "above its higher share", "two_samples", every=SELDOM_ASKED),
     Case("KafkaLogDirFilling", "begins to fill up, full soon", "filling_for", ("disk_recent",), every=SELDOM_ASKED),
     Case("KafkaPartitionLimit", "", "limit_for"),
     Case(_MOVE, "cannot go on by itself", "stuck_for", polls=stuck.POLLS, least=_STALL),
@@ -105,6 +106,7 @@ CASES: Final = (
     Case("KafkaReplicasOutOfSync", "advance, broker had an alert", "out_of_sync_for", ("catch_up",), records=1),
     Case("KafkaIsrFlapping", "the last change that counts", "flapping_for"),
     Case("KafkaPartitionUnderMinIsr", "", "under_min_isr_for", samples=2),
+    Case("KafkaPartitionUnderMinIsr", "many more", "two_samples"),
     Case("KafkaPartitionAtMinIsr", "warning", "at_min_isr_for", records=1),
     Case("KafkaPartitionAtMinIsr", "critical", "at_min_isr_long", records=1),
     Case("KafkaPartitionOffline", "", "offline_for", (), ("broker_restart",), records=1, samples=2),
@@ -116,6 +118,7 @@ CASES: Final = (
         records=1,
         samples=2,
     ),
+    Case("KafkaPartitionOffline", "many more", "two_samples", (), ("broker_restart",)),
     Case("KafkaUncleanLeaderElection", "", "unclean_for"),
     Case(_LOW, "blocked", "throttle_for", ("throttle_blocked_age",), every=SELDOM_ASKED, polls=_HELD),
     Case(

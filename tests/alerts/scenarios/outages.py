@@ -61,8 +61,8 @@ def second_outage() -> Story:
     staged.set("known_under_min_isr_partitions", after(10 * MINUTE, after(15 * MINUTE, 500, 5)))
     broker_down(more, 2, 30 * MINUTE)
     checks = [
-        silent("KafkaP.+", tier="more", until=31.25),
-        *steady(UNDER, 32.5, 90, cluster="more", tier="more"),
+        silent("KafkaP.+", tier="more", until=32),
+        *steady(UNDER, 33.5, 90, cluster="more", tier="more"),
         *steady("KafkaBrokerUnreachable", 32.5, 90, cluster="more", explained="yes"),
         over(UNDER, at=98, tier="more"),
         silent("KafkaP.+", tier="more", cluster="less|staged", until=110),
