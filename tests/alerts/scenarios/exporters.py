@@ -1,5 +1,6 @@
 """Exporters that are down, cut off, doubled or wrongly labelled, and what they say of themselves."""
 
+import itertools
 import math
 
 from tests.alerts.scenarios.changes import broker_down, moving, stuck, throttle_problem
@@ -158,15 +159,24 @@ def one_stale_view() -> Story:
 
 @scenario("S47c")
 def one_of_two_dies_with_a_rack() -> Story:
-    """One of two exporters dies with a rack, and the other one sees the fault: alerts as early as with one exporter."""
-    alive, dead = Exporter(40), Exporter(40, instance="b:10073", outages=[(10 * MINUTE, math.inf)])
-    broker_down(alive, 3, 10 * MINUTE)
-    alive.set("offline_partitions", after(10 * MINUTE + 18, 12))
-    checks = [
-        fires("KafkaPartitionOffline", until=13, severity="critical"),
-        fires("KafkaBrokerUnreachable", until=12.5, broker="3"),
-    ]
-    return Story([alive, dead], [silent(until=10), *checks])
+    """One of two exporters dies with a rack or with all brokers, and the other one sees it: alerts as with one exporter.
+
+    A scrape of the other one failed a minute before.
+    """
+    exporters, checks = [], [silent(until=10)]
+    for cluster, lost in itertools.product(("rack", "all"), (False, True)):
+        name = f"{cluster}, one scrape lost" if lost else cluster
+        alive = Exporter(40, cluster=name, lost=lambda t, lost=lost: lost and 9 * MINUTE <= t < 9 * MINUTE + 15)
+        exporters += [alive, Exporter(40, cluster=name, instance="b:10073", outages=[(10 * MINUTE, math.inf)])]
+        if cluster == "all":
+            alive.set("cluster_reachable", after(10 * MINUTE, 0, 1))
+            checks.append(fires("KafkaClusterUnreachable", until=11.5, cluster=name))
+        else:
+            broker_down(alive, 3, 10 * MINUTE)
+            alive.set("offline_partitions", after(10 * MINUTE + 18, 12))
+            checks.append(fires("KafkaPartitionOffline", until=13, cluster=name, severity="critical"))
+            checks.append(fires("KafkaBrokerUnreachable", until=12.5, cluster=name, broker="3"))
+    return Story(exporters, checks)
 
 
 @scenario("S47b")
