@@ -41,8 +41,7 @@ def crash_loop() -> Story:
     """A broker is down for 50 s of every 2 min or 4 min, and its replicas never catch up: an alert within 25 min."""
     often, rarely = (Exporter(60, cluster=f"every {minutes} min") for minutes in (2, 4))
     for exporter, period in ((often, 120.0), (rarely, 240.0)):
-        down = in_each(period, 50, 0, 1)
-        exporter.set("up", lambda t, down=down: down(t) if t > 10 * MINUTE else 1, source="offsets", broker=2)
+        exporter.set("up", after(10 * MINUTE, in_each(period, 50, 0, 1), 1), source="offsets", broker=2)
         out_of_sync(exporter, after(10 * MINUTE, 300), "recovering")
     return Story([often, rarely], [silent(OUT, until=15), *steady(OUT, 35, 60, count=2, broker="2")])
 
