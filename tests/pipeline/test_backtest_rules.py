@@ -61,8 +61,12 @@ CHOSEN = {
 
 
 def alerts() -> dict[str, dict[str, Any]]:
-    """Every alert as it is rendered."""
-    return {rule["alert"]: rule for template in render.templates() for rule in render.alerts(render.rules(template))}
+    """Every alert as it is rendered, in its first tier."""
+    found: dict[str, dict[str, Any]] = {}
+    for template in render.templates():
+        for rule in render.alerts(render.rules(template)):
+            found.setdefault(rule["alert"], rule)
+    return found
 
 
 def test_every_alert_has_a_rule_or_a_reason() -> None:
