@@ -85,9 +85,6 @@ FAULTS: Final = (
     *(timed.fault for timed in WORST_DAY),
 )
 
-UNRECORDED: Final = frozenset[str]()
-"""Faults that no run has recorded since their alerts were merged or added."""
-
 
 def every_alert() -> list[str]:
     """Names of all alerts in the rule files."""

@@ -150,12 +150,15 @@ class TopicsConfig(Section):
 
     def matches(self, topic: str) -> bool:
         """Return whether a pattern of `allow` matches the topic and none of `deny` does."""
-        allowed = any(pattern.fullmatch(topic) for pattern in self.allow)
-        return allowed and not any(pattern.fullmatch(topic) for pattern in self.deny)
+        return _any_of(self.allow, topic) and not _any_of(self.deny, topic)
 
     def is_uncounted(self, topic: str) -> bool:
         """Return whether a pattern of `uncounted` matches the topic."""
-        return any(pattern.fullmatch(topic) for pattern in self.uncounted)
+        return _any_of(self.uncounted, topic)
+
+
+def _any_of(patterns: tuple[re.Pattern[str], ...], topic: str) -> bool:
+    return any(pattern.fullmatch(topic) for pattern in patterns)
 
 
 @dataclass(frozen=True, slots=True)
