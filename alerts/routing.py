@@ -19,20 +19,13 @@ MANIFEST_HEADER: Final = """\
 # Made from alerts/alertmanager.yml by `make rules`: do not edit. alerts/README.md says how to add receivers.
 # Alerts have no label `namespace`: the Alertmanager needs alertmanagerConfigMatcherStrategy: {type: None}.
 """
-OURS: Final = 'exporter = "kafka-warden"'
-"""The label of all alerts here: others may have alerts of the same name."""
 _MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"\\]*)"')
 
 
 def fragment() -> dict[str, Any]:
-    """Routes, inhibitions and time intervals that concern no alerts of others."""
+    """Routes, inhibitions and time intervals of the example, which concern no alerts of others."""
     example = yaml.safe_load(EXAMPLE.read_text(encoding="utf-8"))
-    inhibitions = [
-        {key: [OURS, *value] if key.endswith("_matchers") else value for key, value in rule.items()}
-        for rule in example["inhibit_rules"]
-    ]
-    route = {"receiver": example["route"]["receiver"], "matchers": [OURS], **example["route"]}
-    return {"routes": [route], "inhibit_rules": inhibitions, "time_intervals": example["time_intervals"]}
+    return {"routes": example["route"]["routes"], **{key: example[key] for key in ("inhibit_rules", "time_intervals")}}
 
 
 def manifest() -> dict[str, Any]:

@@ -18,6 +18,7 @@ CONFIG = ALERTS / "alertmanager.yml"
 RULES = alerting_rules()
 NAMES = {rule["alert"] for rule in RULES}
 SEVERITIES = sorted({(rule["alert"], rule["labels"]["severity"]) for rule in RULES})
+OURS = "kafka-warden"
 RECEIVERS = {"critical": "kafka-pager", "warning": "kafka-on-call", "info": "kafka-info"}
 
 
@@ -53,15 +54,21 @@ def routed(**labels: str) -> str:
 
 @pytest.mark.parametrize(("alert", "severity"), SEVERITIES)
 def test_alert_goes_to_the_receiver_of_its_severity(alert: str, severity: str) -> None:
-    """What is critical pages, warnings go to who is on call, and what is for information has no destination."""
-    assert routed(alertname=alert, severity=severity, cluster="prod") == RECEIVERS[severity]
+    """What is critical pages, warnings go to who is on call, and what is for information has no destination.
+
+    An alert of another project with its name goes elsewhere.
+    """
+    labels = {"alertname": alert, "severity": severity, "cluster": "prod"}
+    assert routed(**labels, exporter=OURS) == RECEIVERS[severity]
+    assert routed(**labels) == "others"
     (last,) = (each for each in yaml.safe_load(CONFIG.read_text())["receivers"] if each["name"] == "kafka-info")
     assert last.keys() == {"name"}
 
 
 def test_only_critical_alerts_wake_a_person() -> None:
     """Warnings are muted at night, except those while which a critical alert may be unable to fire."""
-    routes = yaml.safe_load(CONFIG.read_text())["route"]["routes"]
+    (ours,) = yaml.safe_load(CONFIG.read_text())["route"]["routes"]
+    routes = ours["routes"]
     assert ["mute_time_intervals" in route for route in routes] == [False, False, True, False]
     assert named(routes[1]["matchers"]) == {"KafkaWardenAccessRefused", "KafkaWardenBlind"}
     assert routes[2]["matchers"] == ['severity = "warning"']
@@ -188,15 +195,21 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
 
 
 def test_one_cause_is_one_page(tmp_path: Path) -> None:
-    """An alert keeps quiet what it explains in its own cluster and nothing else; each case has a cluster of its own."""
+    """An alert keeps quiet what it explains in its own cluster and nothing else; each case has a cluster of its own.
 
-    def alert(name: str, labels: dict[str, str], cluster: str) -> dict[str, str]:
-        return {"alertname": name, "severity": dict(SEVERITIES)[name], "cluster": cluster, **labels}
+    Alerts of another project with the same name and labels, except our own, neither inhibit nor are inhibited.
+    """
+
+    def alert(name: str, labels: dict[str, str], cluster: str, exporter: str = OURS) -> dict[str, str]:
+        severity = dict(SEVERITIES)[name]
+        return {"alertname": name, "severity": severity, "cluster": cluster, "exporter": exporter, **labels}
 
     posted = []
     for number, (source, ours, target, theirs, _) in enumerate(CASES):
         posted += [alert(source, ours, f"case-{number}"), alert(target, theirs, f"case-{number}")]
         posted.append(alert(target, theirs, f"without-{number}"))
+        posted += [alert(source, ours, f"other-{number}", "other"), alert(target, theirs, f"other-{number}")]
+        posted += [alert(source, ours, f"others-{number}"), alert(target, theirs, f"others-{number}", "other")]
     with Alertmanager(tmp_path) as alertmanager:
         alertmanager.post(posted)
         wait_for(lambda: len(alertmanager.alerts()) == len(posted), 30, "all alerts are there", interval=0.2)

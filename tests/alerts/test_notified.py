@@ -9,9 +9,10 @@ from tests.alerts.notified import Webhook
 
 def test_what_is_explained_is_not_sent(tmp_path: Path) -> None:
     """What another alert inhibits is no notification; the other one has all its text."""
-    critical = {"alertname": "KafkaClusterUnreachable", "severity": "critical", "cluster": "prod"}
-    explained = {"alertname": "KafkaThrottleBlocked", "severity": "warning", "cluster": "prod"}
-    later = {"alertname": "Two", "severity": "warning", "cluster": "prod"}
+    ours = {"cluster": "prod", "exporter": "kafka-warden"}
+    critical = {"alertname": "KafkaClusterUnreachable", "severity": "critical", **ours}
+    explained = {"alertname": "KafkaThrottleTooLow", "severity": "warning", **ours}
+    later = {"alertname": "Two", "severity": "warning", **ours}
     with Webhook() as webhook:
         config = webhook.config(tmp_path / "alertmanager.yml", scale=0.001, floor=0.5)
         with Alertmanager(tmp_path / "alertmanager", config) as alertmanager:

@@ -15,6 +15,8 @@ from tests.support.processes import checked
 from tests.support.rules import alerting_rules
 
 THEIRS: Final = "their-team"
+OURS: Final = 'exporter = "kafka-warden"'
+"""The label of all alerts here: others may have alerts of the same name."""
 ROUTE: Final = {
     *("receiver", "groupBy", "groupWait", "groupInterval", "repeatInterval"),
     *("matchers", "continue", "routes", "muteTimeIntervals", "activeTimeIntervals"),
@@ -69,7 +71,7 @@ def test_other_alerts_are_left_alone(config: Path) -> None:
         assert routed(config, f"alertname={name}", "severity=critical") == THEIRS
     rules = yaml.safe_load(FRAGMENT.read_text())["inhibit_rules"]
     assert rules
-    assert all(routing.OURS in rule[side] for rule in rules for side in ("source_matchers", "target_matchers"))
+    assert all(OURS in rule[side] for rule in rules for side in ("source_matchers", "target_matchers"))
     assert all(rule["labels"]["exporter"] == "kafka-warden" for rule in alerting_rules())
 
 
