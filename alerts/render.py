@@ -70,21 +70,21 @@ def manifest() -> str:
         "apiVersion": "monitoring.coreos.com/v1",
         "kind": "PrometheusRule",
         "metadata": {"name": "kafka-warden", "labels": {"app.kubernetes.io/name": "kafka-warden"}},
-        "spec": {"groups": groups(addresses())},
+        "spec": {"groups": groups(Values(links=addresses()))},
     }
     return HEADER + _yaml(document)
 
 
-def groups(links: Links, numbers: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+def groups(values: Values, numbers: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """The groups of all files; `numbers` is the text of every threshold, by default its value."""
-    texts = [render.rules(template, Values(links=links), numbers) for template in templates()]
+    texts = [render.rules(template, values, numbers) for template in templates()]
     return [group for text in texts for group in yaml.safe_load(text)["groups"]]
 
 
 def chart() -> str:
-    """All groups for the Helm chart, whose values fill in the thresholds: each is the text `${name}`."""
+    """All groups for the Helm chart: its values fill in thresholds and the label of the cluster, each a `${name}`."""
     names = {threshold.name: f"${{{threshold.name}}}" for threshold in thresholds()}
-    return HEADER + _yaml({"groups": groups(Links(), names)})
+    return HEADER + _yaml({"groups": groups(Values(cluster_label="${cluster_label}"), names)})
 
 
 def severities() -> str:

@@ -48,8 +48,9 @@ watchdog: true
 - `watchdog` adds `KafkaWardenWatchdog`, which always fires.
 
 `interval`, `thresholds`, `severity`, `disabled` and `alertLabels` are also values of the
-[Helm chart](platforms/kubernetes.md), below `rules`. A key, alert or threshold that does not exist ends the command
-with exit code 2, and so does a value that cannot be used. One line names the file, the key and the expected value:
+[Helm chart](platforms/kubernetes.md), below `rules`; `clusterLabel` is a value at the top of the chart's. A key, alert
+or threshold that does not exist ends the command with exit code 2, and so does a value that cannot be used. One line
+names the file, the key and the expected value:
 
 ```console
 $ kafka-warden rules --values values.yml

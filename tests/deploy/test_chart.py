@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
+from kafka_warden.rules.render import CLUSTER, labels
 from scripts.helm import CHART
 from scripts.manifests import EXAMPLES, SUMS, sums
 from scripts.release import chart_version
@@ -89,6 +90,9 @@ def documented(section: str) -> dict[str, Any]:
         {"replicas": 3},
         {"rules": {"severity": {"KafkaWardenDown": "page"}}},
         {"rules": {"alertLabels": {"cluster": "a"}}},
+        {"clusterLabel": "topic"},
+        {"clusterLabel": "kafka-cluster"},
+        {"clusterLabel": ""},
         {"rules": {"thresholds": {"disk_full": "95%"}}},
         {"secrets": [{"name": "a", "files": {"../a": "b"}}]},
         {"config": {"web": {"listen": 10073}}},
@@ -120,6 +124,12 @@ def test_values_that_are_emptied_are_refused(emptied: str) -> None:
     remaining = {key: value for key, value in VALUES.items() if key != section} | ({section: others} if name else {})
     with pytest.raises(jsonschema.ValidationError, match="is a required property"):
         jsonschema.validate(remaining, SCHEMA)
+
+
+def test_label_of_the_cluster_is_none_of_the_rules() -> None:
+    """The schema refuses every label that rules or Prometheus use; Go's patterns have no lookahead for this."""
+    taken = labels() - {CLUSTER} | {"alertname", "alertstate", "le", "quantile"}
+    assert set(SCHEMA["properties"]["clusterLabel"]["not"]["enum"]) == taken
 
 
 def test_image_has_no_default() -> None:

@@ -276,6 +276,20 @@ def test_receivers_are_filled_in() -> None:
     assert routes["spec"] == plain | {"receivers": filled}
 
 
+def test_label_of_the_cluster_is_changed() -> None:
+    """Monitor and routes use the label that was set in place of `cluster`. Nothing else of the routes changes."""
+    label = 'clusterLabel="kafka_cluster"'
+    (first, *_) = release(label, 'monitor.kind="PodMonitor"').endpoint["relabelings"]
+    assert first == {"action": "replace", "targetLabel": "kafka_cluster", "replacement": "prod"}
+    plain, changed = (
+        next(document["spec"] for document in found if document["kind"] == "AlertmanagerConfig")
+        for found in (documents(template("o", EXAMPLES / "once.yaml", *more)) for more in ((), (label,)))
+    )
+    assert plain["route"]["groupBy"] == ["alertname", "cluster", "tier"]
+    assert all("cluster" in rule["equal"] for rule in plain["inhibitRules"])
+    assert changed == json.loads(json.dumps(plain).replace('"cluster"', '"kafka_cluster"'))
+
+
 def test_web_file_changes_probes_and_monitor() -> None:
     """With TLS probes and Prometheus use HTTPS; with a login the probes need no password."""
     web = ('config.web.config_file="/run/secrets/kafka-warden/web.yml"', 'monitor.kind="ServiceMonitor"')

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from alerts.render import groups
+from kafka_warden.rules.render import Values
 from scripts.helm import CHART, NEWEST, OLDEST, HelmError, helm
 from scripts.manifests import DEPLOY
 from tests.deploy.operator_types import validate
@@ -170,6 +172,17 @@ def test_changes_that_have_no_effect_are_refused(chart: Path, setting: str, sent
     with pytest.raises(HelmError) as refused:
         _groups(chart, setting)
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+def test_label_of_the_cluster_is_changed(version: str) -> None:
+    """The rules are those of `kafka-warden rules` with this label. No threshold has the name of its place."""
+    label = "--set=clusterLabel=kafka_cluster"
+    (document,) = documents(helm("template", "a", CHART, *ONLY_RULES, label, version=version))
+    validate(document)
+    assert document["spec"]["groups"] == groups(Values(cluster_label="kafka_cluster"))
+    with pytest.raises(HelmError, match="remove cluster_label from"):
+        _groups(CHART, 'thresholds={"cluster_label":1}', version=version)
 
 
 def test_rules_without_changes_are_those_of_the_manifest() -> None:

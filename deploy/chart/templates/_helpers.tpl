@@ -93,7 +93,7 @@ httpGet:
   relabelings:
     # One value for each Kafka cluster, the same for all of its sidecars.
     - action: replace
-      targetLabel: cluster
+      targetLabel: {{ .Values.clusterLabel }}
       replacement: {{ include "kafka-warden.cluster" . | quote }}
     {{- with .Values.monitor.relabelings }}
     {{- toYaml . | nindent 4 }}

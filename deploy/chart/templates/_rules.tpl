@@ -1,4 +1,4 @@
-{{/* The groups of files/rules.yaml, in which each threshold is the text ${name}, as the values of `rules` change them. */}}
+{{/* The groups of files/rules.yaml, in which each threshold is the text ${name} and the label of the cluster ${cluster_label}, as values change them. */}}
 {{- define "kafka-warden.rules" -}}
 {{- $values := .Values.rules -}}
 {{- $groups := (include "kafka-warden.thresholds" . | fromYaml).groups -}}
@@ -44,10 +44,10 @@
 {{- dict "groups" $groups | toYaml -}}
 {{- end -}}
 
-{{/* The text of files/rules.yaml with numbers and links. */}}
+{{/* The text of files/rules.yaml with numbers, links and the label of the cluster. */}}
 {{- define "kafka-warden.thresholds" -}}
 {{- $mine := .Values.rules.thresholds -}}
-{{- $text := include "kafka-warden.spec" (dict "context" . "file" "files/rules.yaml") -}}
+{{- $text := include "kafka-warden.spec" (dict "context" . "file" "files/rules.yaml") | replace "${cluster_label}" .Values.clusterLabel -}}
 {{- range $name, $_ := $mine -}}
 {{- if not (contains (printf "${%s}" $name) $text) -}}
 {{- fail (printf "remove %s from `rules.thresholds`: no rule has it. files/thresholds.yml of the chart has the names" $name) -}}

@@ -1,6 +1,6 @@
 """Reads what the operator changes of the rules from a YAML file, as strictly as the configuration.
 
-Keys that the Helm chart has, too, have the names and the form of its `rules`.
+Keys that the Helm chart has, too, have the names and the form of its values.
 """
 
 import re
