@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from kafka_warden.planning.formatting import in_time
+from kafka_warden.formatting import in_time
 from kafka_warden.rules.delays import Intervals, delays
 
 USUAL: Final = (Intervals(15, 15, 10), Intervals(30, 30, 10), Intervals(60, 60, 10))

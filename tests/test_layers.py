@@ -11,22 +11,29 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OPEN = {"kafka_warden.model", "kafka_warden.errors", "kafka_warden.formulas"}
+OPEN = {f"kafka_warden.{part}" for part in ("errors", "formatting", "formulas", "model")}
 """What every room may import. They may import each other: formulas know nothing but formulas."""
 
 SETTINGS = {"kafka_warden.settings"}
 CLOCK = {"kafka_warden.clock"}
 THREADS = {"kafka_warden.daemon_threads"}
-TOP = OPEN | {f"kafka_warden.{part}" for part in ("planning.formatting", "views", "web.api", "web.query")}
+TOP = OPEN | {f"kafka_warden.{part}" for part in ("views", "web.api", "web.query")}
+
+ALL = {f"kafka_warden.{each.stem}" for each in (ROOT / "exporter" / "kafka_warden").glob("[a-z]*")} - {
+    "kafka_warden.cli",
+    "kafka_warden.py",
+}
+"""What commands connect. The command line imports them, not they it."""
 
 ROOMS: dict[str, set[str]] = {
     "kafka_warden.clock": set(),
     "kafka_warden.daemon_threads": set(),
     "kafka_warden.errors": set(),
+    "kafka_warden.formatting": set(),
     "kafka_warden.model": {"kafka_warden.formulas"},
     "kafka_warden.formulas": set(),
     "kafka_warden.settings": OPEN,
-    "kafka_warden.standard_streams": {"kafka_warden.planning.formatting"},
+    "kafka_warden.standard_streams": OPEN,
     "kafka_warden.strict_json": set(),
     "kafka_warden.clients": OPEN | CLOCK | SETTINGS | THREADS,
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
@@ -34,17 +41,14 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.derive": OPEN,
     "kafka_warden.planning": OPEN | {"kafka_warden.strict_json"},
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
-    "kafka_warden.rules.command": {"kafka_warden"},
+    "kafka_warden.rules.command": ALL,
     "kafka_warden.rules": OPEN | SETTINGS | {"kafka_warden.config.values"},
-    "kafka_warden.views": OPEN | {f"kafka_warden.{room}" for room in ("derive", "catalogue", "planning.formatting")},
+    "kafka_warden.views": OPEN | {"kafka_warden.derive", "kafka_warden.catalogue"},
     "kafka_warden.page": {"kafka_warden.views"},
     "kafka_warden.budget": OPEN | {"kafka_warden.catalogue"},
     "kafka_warden.exposition": OPEN | {"kafka_warden.budget", "kafka_warden.catalogue", "kafka_warden.page"},
     "kafka_warden.history": OPEN | CLOCK | {"kafka_warden.derive"},
-    "kafka_warden.web": OPEN
-    | SETTINGS
-    | THREADS
-    | {f"kafka_warden.{room}" for room in ("page", "planning.formatting", "views")},
+    "kafka_warden.web": OPEN | SETTINGS | THREADS | {"kafka_warden.page", "kafka_warden.views"},
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN
     | SETTINGS
@@ -62,6 +66,7 @@ ROOMS: dict[str, set[str]] = {
     },
     "kafka_warden.state": OPEN | {"kafka_warden.settings.strict", "kafka_warden.strict_json"},
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.pace", "kafka_warden.web.health"},
+    "kafka_warden.installed": OPEN | {"kafka_warden.config"},
     "kafka_warden.lifecycle": set(),
     "kafka_warden.memory": set(),
     "kafka_warden.pace": set(),
@@ -84,9 +89,9 @@ ROOMS: dict[str, set[str]] = {
             "views",
         )
     },
+    "kafka_warden.pipeline.__main__": {"kafka_warden.cli"},
     "kafka_warden.pipeline": OPEN
     | {
-        "kafka_warden.cli",
         "kafka_warden.clients.kafka.librdkafka",
         "kafka_warden.config.flags",
         "kafka_warden.config.values",
@@ -112,18 +117,18 @@ ROOMS: dict[str, set[str]] = {
             "parquet.reader",
         )
     },
-    "kafka_warden.app": {"kafka_warden"},
-    "kafka_warden.parts": {"kafka_warden"},
+    "kafka_warden.app": ALL,
+    "kafka_warden.parts": ALL,
     "kafka_warden.plan.files": OPEN | {"kafka_warden.settings.strict", "kafka_warden.planning"},
     "kafka_warden.plan.inbound_file": OPEN
     | {f"kafka_warden.{room}" for room in ("settings.strict", "planning", "history.poll", "plan.files", "strict_json")},
     "kafka_warden.plan.flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
-    "kafka_warden.plan": {"kafka_warden"},
+    "kafka_warden.plan": ALL,
     "kafka_warden.check.results": set(),
-    "kafka_warden.check.output": SETTINGS | {"kafka_warden.check.results", "kafka_warden.planning.formatting"},
+    "kafka_warden.check.output": OPEN | SETTINGS | {"kafka_warden.check.results"},
     "kafka_warden.check.jmxquery_beans": set(),
     "kafka_warden.check.librdkafka_login": set(),
-    "kafka_warden.check": {"kafka_warden"},
+    "kafka_warden.check": ALL,
     "kafka_warden.top.client": OPEN | SETTINGS | THREADS,
     "kafka_warden.top.columns": TOP | SETTINGS,
     "kafka_warden.top.tables": TOP | {"kafka_warden.top.columns"},
@@ -140,8 +145,8 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.top.screen": TOP
     | CLOCK
     | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading", "tables")},
-    "kafka_warden.top": {"kafka_warden"},
-    "kafka_warden.cli": {"kafka_warden"},
+    "kafka_warden.top": ALL,
+    "kafka_warden.cli": ALL,
 }
 """Room to what it may import besides itself; only app, cli and the commands wire."""
 
@@ -186,6 +191,7 @@ PARTS: dict[str, tuple[str, ...]] = {"kafka": ("kafka.errors", "kafka.protocol")
 """Library to the parts of it that may be imported, where that is not all of it. Of kafka-python only the codecs."""
 
 PURE = (
+    "kafka_warden.formatting",
     "kafka_warden.model",
     "kafka_warden.formulas",
     "kafka_warden.derive",
@@ -284,6 +290,7 @@ def test_module_imports_only_what_stands_before_it(module: str, file: Path) -> N
         ("kafka_warden.pipeline.ops", "from kafka_warden.catalogue import View"),
         ("kafka_warden.pipeline.history", "from kafka_warden.history.recorder import Recorder"),
         ("kafka_warden.cycle", "from kafka_warden.pipeline import session"),
+        ("kafka_warden.top.command", "from kafka_warden.cli import main"),
         ("kafka_warden.poller.poller", "def late():\n    import sandbox"),
     ],
 )
@@ -293,10 +300,9 @@ def test_wrong_import_is_found(module: str, line: str) -> None:
 
 
 def test_nothing_is_importable_twice() -> None:
-    """`exporter/` is the source root: the package below it is imported as `kafka_warden` only."""
-    assert [entry.parent.name for entry in (ROOT / "exporter").glob("*/__init__.py")] == ["kafka_warden"]
-    with pytest.raises(ImportError, match="import kafka_warden"):
-        importlib.import_module("exporter.kafka_warden")
+    """`exporter/` is the source root, no package: what is below it is imported as `kafka_warden` only."""
+    packages = [entry.relative_to(ROOT / "exporter") for entry in (ROOT / "exporter").rglob("__init__.py")]
+    assert {package.parts[0] for package in packages} == {"kafka_warden"}
 
 
 def test_rules_name_what_exists() -> None:

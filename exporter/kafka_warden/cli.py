@@ -5,14 +5,13 @@ import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.config import FLAGS, OPTIONS, Config, config_file, load
 from kafka_warden.config.types import BOOTSTRAP
-from kafka_warden.errors import ConfigError, IncompleteError, JobError, UnusableError
+from kafka_warden.errors import IncompleteError, JobError, UnusableError
+from kafka_warden.installed import check_history, check_installed, version
 from kafka_warden.lifecycle import Signals
 from kafka_warden.settings.secrets import FileWatch, scrub
 from kafka_warden.standard_streams import complain, flush, write
@@ -25,9 +24,6 @@ INCOMPLETE: Final = 3
 
 GAVE_UP: Final = 4
 """Exit code of a pipeline job that failed in Spark. 1 is the code of a plan that is not possible."""
-
-UNEXPECTED: Final = 70
-"""Exit code of an error of the program itself, as in sysexits.h."""
 
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C, as in shells."""
@@ -61,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception:  # noqa: BLE001  # Python's own exit code for it is 1, which is a verdict of plan and check
         complain(scrub(traceback.format_exc().rstrip()))
         complain("kafka-warden: this is a bug: please report the lines above")
-        return UNEXPECTED
+        return os.EX_SOFTWARE
     finally:
         flush()  # of --help, too
 
@@ -74,14 +70,6 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
         flags = [argument.partition("=")[0] for argument in unknown if argument.startswith("-")]
         parser.error(f"unrecognized arguments: {' '.join(flags) or 'arguments after the command'}")
     return parsed
-
-
-def version() -> str:
-    """Return the version of the installed distribution."""
-    try:
-        return metadata.version("kafka-warden")
-    except metadata.PackageNotFoundError:
-        return "unknown"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -205,16 +193,6 @@ def _add_rules(commands: Any) -> None:
     rules.add_argument("--delays", action="store_true", help="print the times from faults to alerts only")
 
 
-def check_installed(option: str, library: str, extra: str) -> None:
-    """Check that a library of an extra is installed, without importing it.
-
-    Raises:
-        ConfigError: it is not installed; the message has the command that installs it.
-    """
-    if find_spec(library) is None:
-        raise ConfigError(f"{option}: needs {library}, which is not installed: in a checkout pip install '.[{extra}]'")
-
-
 def _pipeline(arguments: Sequence[str]) -> int:
     for library in ("pyspark", "pyarrow", "pandas"):
         check_installed(PIPELINE, library, "spark")
@@ -256,10 +234,7 @@ def _run(parsed: argparse.Namespace) -> int:
         config = load(flags, os.environ, parsed.config)
         if config.web.config_file is not None:
             check_web_file(config.web.config_file)
-        if config.history.parquet.path is not None:
-            check_installed("history.parquet.path", "pyarrow", "history")
-        if config.history.kafka.topic is not None:
-            check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
+        check_history(config)
         return config
 
     if parsed.check_config:

@@ -19,7 +19,7 @@ from kafka_warden.exposition import Exposition
 from kafka_warden.history.poll import Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.memory import FreeMemory
-from kafka_warden.model import Bools, Optional, Parameters, Snapshot
+from kafka_warden.model import Bools, OptionalQuestion, Parameters, Snapshot
 from kafka_warden.pace import Pace, most_silent
 from kafka_warden.page import OnDemand, PageHolder
 from kafka_warden.poller import SHOWN_FOR, Poller
@@ -234,7 +234,7 @@ class Cycle:
             return None, None
         answered = document.get(EVER_ANSWERED)
         if isinstance(answered, list):
-            self._poller.restore([optional for optional in Optional if optional.value in answered])
+            self._poller.restore([optional for optional in OptionalQuestion if optional.value in answered])
         return memory, document
 
     def _publish(self, view: View | None) -> None:

@@ -54,7 +54,7 @@ class Source(StrEnum):
     JMX = "jmx"
 
 
-class Optional(StrEnum):
+class OptionalQuestion(StrEnum):
     """The questions that the sidecar can do without; values of the option `sources.disable`."""
 
     LOG_DIRS = "log_dirs"

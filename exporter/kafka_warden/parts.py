@@ -14,7 +14,7 @@ from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
 from kafka_warden.config.types import RMI
 from kafka_warden.history.recorder import Recorder, Sink
-from kafka_warden.model import ControllerWindow, Optional
+from kafka_warden.model import ControllerWindow, OptionalQuestion
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from kafka_warden.reload import Reloader
@@ -60,7 +60,7 @@ def poller_settings(config: Config) -> PollerSettings:
         log_dirs=config.poll.log_dirs,
         controller_window=ControllerWindow(samples=1, seconds=window) if window is not None else None,
         controllers=config.controllers.bootstrap,
-        disabled=frozenset(map(Optional, config.sources.disable)),
+        disabled=frozenset(map(OptionalQuestion, config.sources.disable)),
     )
 
 

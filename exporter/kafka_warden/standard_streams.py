@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TextIO
 
-from kafka_warden.planning.formatting import visible
+from kafka_warden.formatting import visible
 
 
 def write(text: str) -> None:

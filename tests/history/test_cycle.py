@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from kafka_warden import cycle as cycle_module
-from kafka_warden.cli import check_installed
 from kafka_warden.config import load
 from kafka_warden.cycle import Cycle
 from kafka_warden.derive import derive
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import Recorder, SinkStats
+from kafka_warden.installed import check_installed
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.parts import make_history
 from kafka_warden.poller.asking import Reach

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from structlog.testing import capture_logs
 
-from kafka_warden.model import Optional, Snapshot
+from kafka_warden.model import OptionalQuestion, Snapshot
 from kafka_warden.poller.images import newer
 from tests.building import known
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
@@ -77,7 +77,7 @@ def test_a_lead_is_compared_once_a_minute_where_no_controller_is_asked(
 ) -> None:
     """As where DescribeQuorum and reassignments may not be asked for. Brokers take turns."""
     brokers.topic("a", ROWS)
-    disabled = frozenset({Optional.QUORUM, Optional.REASSIGNMENTS})
+    disabled = frozenset({OptionalQuestion.QUORUM, OptionalQuestion.REASSIGNMENTS})
     with polling(brokers, clock, disabled=disabled) as polled:
         asked = set()
         for _ in range(20):
@@ -140,7 +140,9 @@ def test_a_broker_that_is_no_observer_is_not_old(brokers: ScriptedCluster, clock
 def test_the_lead_is_compared_in_the_second_poll(brokers: ScriptedCluster, clock: VirtualClock) -> None:
     """The first one that has a broker as its lead. Without DescribeQuorum that alone shows an old image."""
     brokers.topic("a", ROWS)
-    with polling(brokers, clock, disabled=frozenset({Optional.QUORUM, Optional.REASSIGNMENTS})) as polled:
+    with polling(
+        brokers, clock, disabled=frozenset({OptionalQuestion.QUORUM, OptionalQuestion.REASSIGNMENTS})
+    ) as polled:
         isolate(polled, ages=False)
         polled.poll()
         polled.poll()

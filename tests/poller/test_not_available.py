@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.cycle import Cycle
-from kafka_warden.model import IN_ELR, ControllerWindow, Optional, Parameters, Snapshot, Source
+from kafka_warden.model import IN_ELR, ControllerWindow, OptionalQuestion, Parameters, Snapshot, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.status import ASK_AGAIN
 from kafka_warden.state import StateFile
@@ -29,15 +29,15 @@ REQUESTS: Final = {
 }
 """Requests that need one right only."""
 DISABLED: Final = {
-    Optional.LOG_DIRS: {"log_dirs1", "log_dirs2", "log_dirs3"},
-    Optional.REASSIGNMENTS: {"reassignments"},
-    Optional.QUORUM: {"quorum"},
-    Optional.QUOTAS: {"quotas"},
-    Optional.FENCED_BROKERS: {"fenced_brokers"},
-    Optional.ELIGIBLE_LEADERS: {"eligible_leaders"},
-    Optional.TOPIC_CONFIGS: {"configs"},
-    Optional.BROKER_CONFIGS: {"configs1", "configs2", "configs3"},
-    Optional.CONTROLLER_CONFIGS: {"configs100"},
+    OptionalQuestion.LOG_DIRS: {"log_dirs1", "log_dirs2", "log_dirs3"},
+    OptionalQuestion.REASSIGNMENTS: {"reassignments"},
+    OptionalQuestion.QUORUM: {"quorum"},
+    OptionalQuestion.QUOTAS: {"quotas"},
+    OptionalQuestion.FENCED_BROKERS: {"fenced_brokers"},
+    OptionalQuestion.ELIGIBLE_LEADERS: {"eligible_leaders"},
+    OptionalQuestion.TOPIC_CONFIGS: {"configs"},
+    OptionalQuestion.BROKER_CONFIGS: {"configs1", "configs2", "configs3"},
+    OptionalQuestion.CONTROLLER_CONFIGS: {"configs100"},
 }
 
 
@@ -182,19 +182,21 @@ def test_a_cluster_that_refuses_describe_cluster_is_seen_all_the_same(started: P
     assert started.status(Source.METADATA).up
 
 
-@pytest.mark.parametrize("optional", Optional)
-def test_what_is_disabled_is_not_asked(brokers: ScriptedCluster, clock: VirtualClock, optional: Optional) -> None:
+@pytest.mark.parametrize("optional", OptionalQuestion)
+def test_what_is_disabled_is_not_asked(
+    brokers: ScriptedCluster, clock: VirtualClock, optional: OptionalQuestion
+) -> None:
     """It is asked as soon as the option is gone, and what was known of it is forgotten when the option comes back."""
     brokers.controller()
     brokers.topic("a", [[1, 2, 3]], end=100, moves={0: {"adding": [3], "removing": []}})
     brokers.topic("lost", [[3]], isr=[[]], elr={0: [3]})
     names = {
-        Optional.LOG_DIRS: "DescribeLogDirs",
-        Optional.REASSIGNMENTS: "ListPartitionReassignments",
-        Optional.QUORUM: "DescribeQuorum",
-        Optional.QUOTAS: "DescribeClientQuotas",
-        Optional.FENCED_BROKERS: "DescribeCluster",
-        Optional.ELIGIBLE_LEADERS: "DescribeTopicPartitions",
+        OptionalQuestion.LOG_DIRS: "DescribeLogDirs",
+        OptionalQuestion.REASSIGNMENTS: "ListPartitionReassignments",
+        OptionalQuestion.QUORUM: "DescribeQuorum",
+        OptionalQuestion.QUOTAS: "DescribeClientQuotas",
+        OptionalQuestion.FENCED_BROKERS: "DescribeCluster",
+        OptionalQuestion.ELIGIBLE_LEADERS: "DescribeTopicPartitions",
     }
     settings = PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=frozenset({optional}))
     with polling(brokers, clock, disabled=settings.disabled) as polled:
@@ -215,18 +217,18 @@ def test_what_is_disabled_is_not_asked(brokers: ScriptedCluster, clock: VirtualC
         assert lacks(snapshot, optional)
 
 
-def lacks(snapshot: Snapshot, optional: Optional) -> bool:
+def lacks(snapshot: Snapshot, optional: OptionalQuestion) -> bool:
     """Whether a snapshot has nothing of a question."""
     return {
-        Optional.LOG_DIRS: not snapshot.log_dirs,
-        Optional.REASSIGNMENTS: not snapshot.reassignments_known and not snapshot.replicas.adding.any(),
-        Optional.QUORUM: snapshot.quorum is None,
-        Optional.QUOTAS: snapshot.quotas is None,
-        Optional.FENCED_BROKERS: (Source.FENCED_BROKERS, "") not in snapshot.status,
-        Optional.ELIGIBLE_LEADERS: not (snapshot.replicas.eligible == IN_ELR).any(),
-        Optional.TOPIC_CONFIGS: not snapshot.topic_configs,
-        Optional.BROKER_CONFIGS: not snapshot.broker_configs,
-        Optional.CONTROLLER_CONFIGS: (Source.CONFIGS, "100") not in snapshot.status,
+        OptionalQuestion.LOG_DIRS: not snapshot.log_dirs,
+        OptionalQuestion.REASSIGNMENTS: not snapshot.reassignments_known and not snapshot.replicas.adding.any(),
+        OptionalQuestion.QUORUM: snapshot.quorum is None,
+        OptionalQuestion.QUOTAS: snapshot.quotas is None,
+        OptionalQuestion.FENCED_BROKERS: (Source.FENCED_BROKERS, "") not in snapshot.status,
+        OptionalQuestion.ELIGIBLE_LEADERS: not (snapshot.replicas.eligible == IN_ELR).any(),
+        OptionalQuestion.TOPIC_CONFIGS: not snapshot.topic_configs,
+        OptionalQuestion.BROKER_CONFIGS: not snapshot.broker_configs,
+        OptionalQuestion.CONTROLLER_CONFIGS: (Source.CONFIGS, "100") not in snapshot.status,
     }[optional]
 
 
@@ -279,11 +281,11 @@ def test_a_changed_login_is_asked_at_once(started: Polling) -> None:
 def test_what_is_not_available_stays_so_in_an_outage(started: Polling) -> None:
     """What is disabled is not asked, and what a version does not know no broker can answer."""
     started.poll()
-    disabled = frozenset({Optional.QUOTAS, Optional.LOG_DIRS})
+    disabled = frozenset({OptionalQuestion.QUOTAS, OptionalQuestion.LOG_DIRS})
     started.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=disabled), None, None)
     started.limit({"DescribeQuorum": (0, -1)})
     started.poll()
-    gone = DISABLED[Optional.QUOTAS] | DISABLED[Optional.LOG_DIRS]
+    gone = DISABLED[OptionalQuestion.QUOTAS] | DISABLED[OptionalQuestion.LOG_DIRS]
     assert (absent(started, "disabled"), absent(started, "unsupported")) == (gone, {"quorum"})
     for broker in (1, 2, 3):
         started.brokers.do("refuse", broker=broker)
@@ -294,7 +296,7 @@ def test_what_is_not_available_stays_so_in_an_outage(started: Polling) -> None:
 
 def test_nothing_is_said_of_a_controller_that_is_not_asked(started: Polling) -> None:
     """Else the last word would stay for ever."""
-    disabled = frozenset({Optional.REASSIGNMENTS, Optional.QUORUM})
+    disabled = frozenset({OptionalQuestion.REASSIGNMENTS, OptionalQuestion.QUORUM})
     for request_name in ("ListPartitionReassignments", "DescribeQuorum"):
         started.brokers.rule(None, request_name, hang=True)
     started.poll()

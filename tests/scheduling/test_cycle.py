@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from kafka_warden.cycle import Cycle
 from kafka_warden.derive import Memory
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.model import Optional, Parameters, Snapshot
+from kafka_warden.model import OptionalQuestion, Parameters, Snapshot
 from kafka_warden.poller.asking import Reach
 from tests import scene
 from tests.building import Partition, snapshot
@@ -30,7 +30,7 @@ class Polled:
         self._clock = clock
         self.status: Any = {}
         self.not_available: Any = {}
-        self.ever_answered: frozenset[Optional] = frozenset()
+        self.ever_answered: frozenset[OptionalQuestion] = frozenset()
         self.bootstrap: frozenset[str] = frozenset()
         self.undescribed = 0
         self.throttle_times: Any = {}

@@ -7,7 +7,7 @@ from datetime import datetime
 from html.parser import HTMLParser
 from typing import Final
 
-from kafka_warden.planning.formatting import in_few, in_percent, in_rate, in_size, in_time, in_whole
+from kafka_warden.formatting import in_few, in_percent, in_rate, in_size, in_time, in_whole
 
 VOID: Final = ("meta", "link", "input")
 TOKEN: Final = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")

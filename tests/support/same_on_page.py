@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from kafka_warden.planning.formatting import in_bytes, in_rate
+from kafka_warden.formatting import in_bytes, in_rate
 from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.web.status.render import ROWS
 from tests.support.answers import Answers, number

@@ -12,9 +12,9 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from kafka_warden.errors import NoAnswerError
+from kafka_warden.formatting import in_size
 from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
-from kafka_warden.planning.formatting import in_size
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.columns import SERVED, chosen, mark
 from kafka_warden.top.flags import Request

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from kafka_warden.formatting import visible
 from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
-from kafka_warden.planning.formatting import visible
 from kafka_warden.rules.thresholds import thresholds
 from kafka_warden.views import Views
 from kafka_warden.views.alerts import FILLING_ABOVE, FULL_ABOVE, MARKS, of_row

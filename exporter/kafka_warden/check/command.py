@@ -14,7 +14,6 @@ from kafka_warden.check.kafka import Reached, check_connection
 from kafka_warden.check.local import certificates, check_local
 from kafka_warden.check.results import BY_CODE, Report, Result, Status, counts
 from kafka_warden.check.rights import Rights
-from kafka_warden.cli import check_installed
 from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.librdkafka import librdkafka, refusal
 from kafka_warden.clients.kafka.network import Network
@@ -23,6 +22,7 @@ from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
 from kafka_warden.config.types import RMI
 from kafka_warden.errors import ConfigError
+from kafka_warden.installed import check_history
 from kafka_warden.log import configure
 from kafka_warden.standard_streams import write
 
@@ -76,7 +76,7 @@ def check(load: Callable[[], Config], codes: frozenset[str]) -> Report:
     report = Report()
     try:
         config = load()
-        _check_extras(config)
+        check_history(config)
     except ConfigError as problem:
         report.error("KW-CONFIG", "", str(problem), "correct it (docs/configuration.md)")
         report.skip_rest(BY_CODE)
@@ -120,13 +120,6 @@ def _compares_login(config: Config) -> bool:
         return False
     wanted = config.kafka.settings.sasl_mechanism is not None or config.history.kafka.topic is not None
     return wanted and find_spec("confluent_kafka") is not None
-
-
-def _check_extras(config: Config) -> None:
-    if config.history.parquet.path is not None:
-        check_installed("history.parquet.path", "pyarrow", "history")
-    if config.history.kafka.topic is not None:
-        check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")
 
 
 def _check_cluster(config: Config, report: Report, chosen: set[str]) -> None:

@@ -22,17 +22,17 @@ from kafka_warden.clients.kafka.requests import (
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import Config
 from kafka_warden.errors import AuthorizationError, SourceError, StateError, UnsupportedError
-from kafka_warden.model import Broker, Optional
-from kafka_warden.planning.formatting import in_count
+from kafka_warden.formatting import in_count
+from kafka_warden.model import Broker, OptionalQuestion
 from kafka_warden.settings.strict import Address
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced, shared_addresses, verify_cluster
 from kafka_warden.state import StateFile, watched_cluster
 
-REQUESTS: Final[Mapping[Any, tuple[str, str, Optional]]] = {
-    ListPartitionReassignmentsRequest: ("2.4", "moves", Optional.REASSIGNMENTS),
-    DescribeClientQuotasRequest: ("2.6", "mutation quotas", Optional.QUOTAS),
-    DescribeClusterRequest: ("2.8", "fenced brokers", Optional.FENCED_BROKERS),
-    DescribeQuorumRequest: ("3.3 in KRaft mode", "the quorum and the active controller", Optional.QUORUM),
+REQUESTS: Final[Mapping[Any, tuple[str, str, OptionalQuestion]]] = {
+    ListPartitionReassignmentsRequest: ("2.4", "moves", OptionalQuestion.REASSIGNMENTS),
+    DescribeClientQuotasRequest: ("2.6", "mutation quotas", OptionalQuestion.QUOTAS),
+    DescribeClusterRequest: ("2.8", "fenced brokers", OptionalQuestion.FENCED_BROKERS),
+    DescribeQuorumRequest: ("3.3 in KRaft mode", "the quorum and the active controller", OptionalQuestion.QUORUM),
 }
 """Request to the release that brings it, what is missing without it, and how to do without it."""
 

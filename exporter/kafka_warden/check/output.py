@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from kafka_warden.check.results import BY_CODE, Result, counts
-from kafka_warden.planning.formatting import visible
+from kafka_warden.formatting import visible
 from kafka_warden.settings.secrets import scrub
 
 VERSION: Final = 1

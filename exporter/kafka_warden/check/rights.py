@@ -20,7 +20,7 @@ from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeQuorumRequest, MetadataRequest
 from kafka_warden.config import Config
 from kafka_warden.errors import AuthorizationError, MisdirectedError, ProtocolError, SourceError, UnsupportedError
-from kafka_warden.model import Optional, Quorum
+from kafka_warden.model import OptionalQuestion, Quorum
 from kafka_warden.sources.configs import read_broker_config, read_controller_window, read_topic_configs
 from kafka_warden.sources.log_dirs import read_log_dirs
 from kafka_warden.sources.metadata import MetadataQuestion, topic_errors
@@ -53,9 +53,9 @@ class Rights:
     connector: Connector
     report: Report
     commands: Commands
-    refused: dict[str, dict[Optional, str]] = field(default_factory=dict)
+    refused: dict[str, dict[OptionalQuestion, str]] = field(default_factory=dict)
     """Code to what was refused, and what it is called."""
-    disabled: dict[str, list[Optional]] = field(default_factory=dict)
+    disabled: dict[str, list[OptionalQuestion]] = field(default_factory=dict)
     """Code to what is not asked."""
     answered: set[str] = field(default_factory=set)
     quorum: Quorum | None = None
@@ -69,14 +69,14 @@ class Rights:
             await self._history_topic(self.config.history.kafka.topic)
         await self._controller()
 
-    def wants(self, code: str, optional: Optional) -> bool:
+    def wants(self, code: str, optional: OptionalQuestion) -> bool:
         """Return whether a question that needs the right of a code is asked at all."""
         disabled = optional in self.config.sources.disable
         if disabled:
             self.disabled.setdefault(code, []).append(optional)
         return not disabled
 
-    async def ask(self, code: str, optional: Optional, what: str, ask: Ask, subject: str = "") -> Any:
+    async def ask(self, code: str, optional: OptionalQuestion, what: str, ask: Ask, subject: str = "") -> Any:
         """Ask one question that needs the right of a code; `None` if it was not answered."""
         if not self.wants(code, optional):
             return None
@@ -104,7 +104,7 @@ class Rights:
             async def directories(until: float, link: BrokerLink = link, broker: int = broker) -> Any:
                 return await read_log_dirs(link, broker, None, RowIndex(), until, np.zeros(0, np.int64))
 
-            answer = await self.ask(code, Optional.LOG_DIRS, "log directories", directories, f"broker {broker}")
+            answer = await self.ask(code, OptionalQuestion.LOG_DIRS, "log directories", directories, f"broker {broker}")
             on_disk |= {topic for topic, _ in answer.stray} if answer is not None else set()
 
         async def moves(until: float) -> Any:
@@ -113,8 +113,8 @@ class Rights:
             controller = None if kraft else self.reached.brokers.get(self.reached.layout.controller)
             return await read_reassignments(controller or lead, until)
 
-        await self.ask(code, Optional.REASSIGNMENTS, "moves", moves)
-        self.quorum = await self.ask(code, Optional.QUORUM, "quorum", self._read_quorum)
+        await self.ask(code, OptionalQuestion.REASSIGNMENTS, "moves", moves)
+        self.quorum = await self.ask(code, OptionalQuestion.QUORUM, "quorum", self._read_quorum)
         if self.quorum is None and not self.report.failed("KW-CONTROLLER") and not self.refused:
             self.report.absent |= {"KW-CONTROLLER", "KW-CLOCK"}  # ZooKeeper mode, see KW-VERSION; or not asked
         self._conclude(code, ["--cluster", "--operation", "Describe"])
@@ -146,8 +146,8 @@ class Rights:
                 return await read_broker_config(link, broker, until)
 
             what = "configuration of brokers"
-            await self.ask(code, Optional.BROKER_CONFIGS, what, configuration, f"broker {broker}")
-        await self.ask(code, Optional.QUOTAS, "quotas", lambda until: read_quotas(self.reached.lead, until))
+            await self.ask(code, OptionalQuestion.BROKER_CONFIGS, what, configuration, f"broker {broker}")
+        await self.ask(code, OptionalQuestion.QUOTAS, "quotas", lambda until: read_quotas(self.reached.lead, until))
         self._conclude(code, ["--cluster", "--operation", "DescribeConfigs"])
 
     async def _topics(self, on_disk: set[str]) -> None:
@@ -175,7 +175,7 @@ class Rights:
 
     async def _topic_configs(self, topics: Sequence[str]) -> None:
         code = "KW-ACL-TOPIC-CONFIGS"
-        if not self.wants(code, Optional.TOPIC_CONFIGS):
+        if not self.wants(code, OptionalQuestion.TOPIC_CONFIGS):
             self._conclude(code, [])
             return
         answer = await read_topic_configs(self.reached.lead, topics, self.connector.until())
@@ -190,7 +190,7 @@ class Rights:
                 code,
                 self.commands.principal,
                 "refused for all topics: no throttled lists, no min ISR",
-                f"{fix}{_or_disable([Optional.TOPIC_CONFIGS])}",
+                f"{fix}{_or_disable([OptionalQuestion.TOPIC_CONFIGS])}",
             )
 
     async def _history_topic(self, topic: str) -> None:
@@ -225,7 +225,7 @@ class Rights:
         if quorum is None or self.report.failed(code):
             return
         subject = f"controller {quorum.leader}"
-        wanted = self.wants(code, Optional.CONTROLLER_CONFIGS) and self.config.controllers.quota_window is None
+        wanted = self.wants(code, OptionalQuestion.CONTROLLER_CONFIGS) and self.config.controllers.quota_window is None
         if not wanted or self.refused.get("KW-ACL-CLUSTER-CONFIGS"):
             self.report.ok(code, subject, "answers what brokers forward to it")
             return
@@ -266,6 +266,6 @@ class Rights:
             )
 
 
-def _or_disable(refused: Iterable[Optional]) -> str:
+def _or_disable(refused: Iterable[OptionalQuestion]) -> str:
     """Return what to do where a right cannot be granted: from the start on, it is no failure."""
     return f" (or, where it cannot be granted, sources.disable: [{', '.join(refused)}])"

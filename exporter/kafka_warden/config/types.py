@@ -12,7 +12,7 @@ from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.config import values
 from kafka_warden.config.options import Flag, Option, Section, options_of
-from kafka_warden.model import Optional, Parameters
+from kafka_warden.model import OptionalQuestion, Parameters
 from kafka_warden.settings.secrets import SecretSource
 from kafka_warden.settings.strict import Address, boolean
 
@@ -136,8 +136,8 @@ class PollConfig(Section):
 class SourcesConfig(Section):
     """Requests that are not sent."""
 
-    disable: Annotated[frozenset[str], Option(values.choices(*Optional), [])]
-    """Values of `Optional`."""
+    disable: Annotated[frozenset[str], Option(values.choices(*OptionalQuestion), [])]
+    """Values of `OptionalQuestion`."""
 
 
 @dataclass(frozen=True, slots=True)

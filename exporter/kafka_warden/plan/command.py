@@ -11,6 +11,7 @@ from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
 from kafka_warden.derive import Memory, derive
 from kafka_warden.errors import ConfigError, IncompleteError, ReassignmentError
+from kafka_warden.formatting import in_time
 from kafka_warden.log import configure
 from kafka_warden.model import NO_BROKER, Snapshot, Source
 from kafka_warden.plan.files import read_targets, write_rollback
@@ -20,7 +21,6 @@ from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.document import creation_document, move_document
 from kafka_warden.planning.findings import Verdict, verdict
-from kafka_warden.planning.formatting import in_time
 from kafka_warden.planning.inbound import Inbound, step
 from kafka_warden.planning.moving import copies_anything
 from kafka_warden.planning.plan import plan_move

@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.errors import TopicError
+from kafka_warden.formatting import in_count
 from kafka_warden.formulas import limits
 from kafka_warden.model import Snapshot, cordoned_brokers
-from kafka_warden.planning.formatting import in_count
 from kafka_warden.planning.placement import Rack, keeps_racks_apart, most_by_kafka, place_by_rack, room_by_rack
 from kafka_warden.planning.room import count_replicas
 

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable
 from enum import StrEnum
 
+from kafka_warden.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.formulas import throttle
 from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import SIDES, UNLIMITED, Side
 from kafka_warden.planning.by_hand import LONGEST_LIST, ByHand
 from kafka_warden.planning.choice import Choice
-from kafka_warden.planning.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.planning.moving import electing, first_of, names, only_growing, only_under_way
 from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.replica_findings import about_replicas

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kafka_warden.errors import IncompleteError
+from kafka_warden.formatting import in_count
 from kafka_warden.formulas import law, moves, throttle
 from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import BrokerConfig, Side, Snapshot
 from kafka_warden.planning.during_move import DuringMove
-from kafka_warden.planning.formatting import in_count
 from kafka_warden.planning.moving import Moving
 
 SideKey = tuple[int, Side]

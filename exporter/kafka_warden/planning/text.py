@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from kafka_warden.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.planning.commands import (
     ELECTION_FILE,
     PROPERTIES,
@@ -17,7 +18,6 @@ from kafka_warden.planning.commands import (
 )
 from kafka_warden.planning.creation import Creation
 from kafka_warden.planning.findings import notes, problems, warnings
-from kafka_warden.planning.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.planning.inbound import InboundRates, outdated
 from kafka_warden.planning.moving import electing
 from kafka_warden.planning.plan import MovePlan

@@ -16,7 +16,7 @@ from kafka_warden.model import (
     FutureReplica,
     LogDir,
     LogGaps,
-    Optional,
+    OptionalQuestion,
     ProcessBeans,
     Quorum,
     QuotaEntity,
@@ -120,11 +120,11 @@ class LastAnswers:
             key: beans for key, beans in self.controller_beans.items() if f"controller {key}" in keys
         }
 
-    def drop(self, disabled: Collection[Optional]) -> None:
+    def drop(self, disabled: Collection[OptionalQuestion]) -> None:
         """Drop what is not asked any more and would be used without an age."""
-        if Optional.REASSIGNMENTS in disabled:
+        if OptionalQuestion.REASSIGNMENTS in disabled:
             self.reassignments = {}
-        if Optional.QUORUM in disabled:
+        if OptionalQuestion.QUORUM in disabled:
             self.quorum = None
 
     def window_of(self, controller: int | None) -> ControllerWindow | None:

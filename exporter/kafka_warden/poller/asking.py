@@ -23,7 +23,7 @@ from kafka_warden.errors import (
     TokenError,
     UnsupportedError,
 )
-from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Broker, Longs, Optional, Source
+from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Broker, Longs, OptionalQuestion, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.images import Images
 from kafka_warden.poller.links import Links
@@ -275,7 +275,7 @@ class PollContext:
         for key, outcome in answered:
             book.answered(*key, outcome.duration, outcome.answered_at)
 
-    def wants(self, optional: Optional, broker: object = NO_BROKER) -> bool:
+    def wants(self, optional: OptionalQuestion, broker: object = NO_BROKER) -> bool:
         """Return whether to ask a question that the sidecar can do without: not while it is not available."""
         return self.state.book.due(optional, str(broker), self.clock)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, FencedError, MisdirectedError, SourceError
-from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Floats, Longs, Optional, Source
+from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Floats, Longs, OptionalQuestion, Source
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
@@ -24,7 +24,7 @@ from kafka_warden.sources.metadata import Layout, shared_addresses
 from kafka_warden.sources.offsets import read_copy_due, read_ends, read_starts, read_tiered
 from kafka_warden.sources.replies import RowIndex, index_rows
 
-OPTIONAL: Final = Optional.LOG_DIRS, Optional.BROKER_CONFIGS
+OPTIONAL: Final = OptionalQuestion.LOG_DIRS, OptionalQuestion.BROKER_CONFIGS
 
 SEARCHED: Final = 20
 """Partitions of a broker that are searched by time in one poll: a fifth of the queue of `remote.log.reader.threads`."""
@@ -158,12 +158,12 @@ class BrokerQuestions:
 
     async def _ask_config_and_disks(self, broker: int, link: BrokerLink, until: float) -> None:
         """Ask for the broker's configuration and for the contents of its log directories, where they are due."""
-        if self.context.wants(Optional.BROKER_CONFIGS, broker):
+        if self.context.wants(OptionalQuestion.BROKER_CONFIGS, broker):
             await self._config_due(broker, link, until)
         if (fault := self._misdirected(broker)) is not None:
             self._discard(broker, fault)
             return
-        if self.context.wants(Optional.LOG_DIRS, broker):
+        if self.context.wants(OptionalQuestion.LOG_DIRS, broker):
             await self._log_dirs_due(broker, link, until)
         if broker in self._remote:
             await self._copy_due(broker, link, until)

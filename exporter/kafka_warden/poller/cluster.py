@@ -16,7 +16,7 @@ from kafka_warden.errors import (
     SourceError,
     UnsupportedError,
 )
-from kafka_warden.model import NO_BROKER, UNKNOWN, Optional, Quorum, Source
+from kafka_warden.model import NO_BROKER, UNKNOWN, OptionalQuestion, Quorum, Source
 from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
 from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
@@ -69,16 +69,16 @@ class ClusterQuestions:
         """Ask what the active controller knows, and note whether it answers."""
         answers, started = self.context.state.answers, self.context.now()
         reassignments, candidates = None, self._controller_candidates()
-        if self.context.wants(Optional.REASSIGNMENTS):
+        if self.context.wants(OptionalQuestion.REASSIGNMENTS):
             reassignments = await self._ask_controller(Source.REASSIGNMENTS, read_reassignments, candidates)
         if reassignments is not None and self.context.layout is not None:
             ended = recently_finished(self.context.layout, answers.reassignments, reassignments)
             answers.reassignments = reassignments | ended
             answers.mark_answered(Source.REASSIGNMENTS, self.context.clock)
-        if self.context.wants(Optional.QUORUM):
+        if self.context.wants(OptionalQuestion.QUORUM):
             await self._ask_quorum(started)
         faults = [outcome.fault for (source, _), outcome in self.context.outcomes.items() if source in FORWARDED]
-        neither = {Optional.REASSIGNMENTS, Optional.QUORUM} <= self.context.state.book.disabled
+        neither = {OptionalQuestion.REASSIGNMENTS, OptionalQuestion.QUORUM} <= self.context.state.book.disabled
         if True in self._forwarded:
             self.context.reach.controller = True
         elif self._forwarded:
@@ -174,7 +174,7 @@ class ClusterQuestions:
         partitions = [(layout.topics[topic], number) for topic, number in numbers]
         if self.context.lead is not None and self.context.lead.knows(DescribeTopicPartitionsRequest) is False:
             self.context.eligible = {partition: {} for partition in partitions}
-        elif self.context.wants(Optional.ELIGIBLE_LEADERS):
+        elif self.context.wants(OptionalQuestion.ELIGIBLE_LEADERS):
 
             async def read(link: BrokerLink, until: float) -> EligibleLeaders:
                 return await read_eligible_leaders(link, partitions, until)
@@ -184,13 +184,13 @@ class ClusterQuestions:
     async def slow_questions(self, layout: Layout) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""
         state, clock = self.context.state, self.context.clock
-        if self.context.wants(Optional.QUOTAS) and state.slow_due.due(Source.QUOTAS, clock):
+        if self.context.wants(OptionalQuestion.QUOTAS) and state.slow_due.due(Source.QUOTAS, clock):
             quotas = await self.context.ask_any(Source.QUOTAS, self._candidates, read_quotas)
             if quotas is not None:
                 state.answers.quotas = quotas
                 state.answers.mark_answered(Source.QUOTAS, clock)
                 state.slow_due.done(Source.QUOTAS, clock)
-        if self.context.wants(Optional.TOPIC_CONFIGS):
+        if self.context.wants(OptionalQuestion.TOPIC_CONFIGS):
             await self._topic_configs(layout)
         await self._controller_window()
 
@@ -252,7 +252,7 @@ class ClusterQuestions:
             state.slow_due.forget("window")
         if not state.slow_due.due("window", self.context.clock):
             return
-        if not self.context.wants(Optional.CONTROLLER_CONFIGS, node):
+        if not self.context.wants(OptionalQuestion.CONTROLLER_CONFIGS, node):
             return
         started = self.context.now()
         # Also when there is no answer: a listener behind a firewall must not make every poll wait.

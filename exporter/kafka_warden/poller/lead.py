@@ -11,7 +11,7 @@ import numpy as np
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeQuorumRequest
 from kafka_warden.errors import ProtocolError, SourceError, UnsupportedError
-from kafka_warden.model import NO_BROKER, Broker, Optional, Source
+from kafka_warden.model import NO_BROKER, Broker, OptionalQuestion, Source
 from kafka_warden.poller.answers import LOST_FOR
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.poller.images import newer
@@ -109,7 +109,7 @@ class Lead:
 
     async def _fenced(self, lead: BrokerLink, others: Sequence[BrokerLink]) -> dict[int, Broker] | None:
         """Ask for the fenced brokers. Without an answer they are those of before; `None` where it cannot be known."""
-        if not self.context.wants(Optional.FENCED_BROKERS):
+        if not self.context.wants(OptionalQuestion.FENCED_BROKERS):
             return None
         new = True
         with contextlib.suppress(SourceError):  # asking meets it again

@@ -13,7 +13,7 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clock import Clock
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.model import NO_BROKER, ControllerWindow, Optional, Snapshot, Source
+from kafka_warden.model import NO_BROKER, ControllerWindow, OptionalQuestion, Snapshot, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.asking import PollContext, PollerState, Reach
 from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
@@ -53,7 +53,7 @@ class PollerSettings:
     """As configured, for a controller whose own listener cannot be read."""
     controllers: tuple[tuple[str, int], ...] = ()
     """Listeners of controllers as `(host, port)`, where DescribeQuorum does not name them (before Kafka 3.9)."""
-    disabled: frozenset[Optional] = frozenset()
+    disabled: frozenset[OptionalQuestion] = frozenset()
     """Questions that are not asked."""
 
 
@@ -160,7 +160,7 @@ class Poller:
         return self._state.book.not_available()
 
     @property
-    def ever_answered(self) -> frozenset[Optional]:
+    def ever_answered(self) -> frozenset[OptionalQuestion]:
         """Questions that were ever answered: to have them refused is a failure."""
         return self._state.book.ever_answered
 
@@ -178,7 +178,7 @@ class Poller:
         """Use the answers of this cluster only. `None`, and without this call: of the one that answers first."""
         self._state.answers.metadata.cluster_id = cluster_id
 
-    def restore(self, ever_answered: Collection[Optional]) -> None:
+    def restore(self, ever_answered: Collection[OptionalQuestion]) -> None:
         """Add the questions that an earlier process had answers to. Call it between two polls."""
         self._state.book.restore(ever_answered)
 

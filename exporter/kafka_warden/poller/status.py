@@ -25,7 +25,7 @@ from kafka_warden.errors import (
     TlsError,
     UnsupportedError,
 )
-from kafka_warden.model import Optional, Source, SourceStatus
+from kafka_warden.model import OptionalQuestion, Source, SourceStatus
 
 log = structlog.get_logger(__name__)
 
@@ -62,15 +62,15 @@ class _Entry:
 class StatusBook:
     """Keeps one outcome per source, broker and poll since the sidecar started."""
 
-    def __init__(self, disabled: AbstractSet[Optional] = frozenset()) -> None:
+    def __init__(self, disabled: AbstractSet[OptionalQuestion] = frozenset()) -> None:
         self.disabled = disabled
-        self.ever_answered: frozenset[Optional] = frozenset()
+        self.ever_answered: frozenset[OptionalQuestion] = frozenset()
         """Questions that were ever answered, also by an earlier process."""
         self._entries: dict[Key, _Entry] = defaultdict(_Entry)
-        self._optional: dict[Key, Optional] = {}
-        self._logged: set[tuple[Optional, str]] = set()
+        self._optional: dict[Key, OptionalQuestion] = {}
+        self._logged: set[tuple[OptionalQuestion, str]] = set()
 
-    def due(self, optional: Optional, broker: str, clock: float) -> bool:
+    def due(self, optional: OptionalQuestion, broker: str, clock: float) -> bool:
         """Return whether to ask a question that is optional at this monotonic time."""
         key = optional.source, broker
         self._optional.setdefault(key, optional)
@@ -91,7 +91,7 @@ class StatusBook:
         for entry in self._entries.values():
             entry.refused_at = -math.inf
 
-    def restore(self, ever_answered: Collection[Optional]) -> None:
+    def restore(self, ever_answered: Collection[OptionalQuestion]) -> None:
         """Add what an earlier process had answers to. What was refused meanwhile has failed."""
         self.ever_answered |= frozenset(ever_answered)
         for (source, broker), entry in list(self._entries.items()):
@@ -162,16 +162,16 @@ class StatusBook:
         entries = list(self._entries.items())
         return {key: entry.not_available for key, entry in entries if entry.not_available is not None}
 
-    def _may_be_absent(self, entry: _Entry, optional: Optional, fault: SourceError) -> bool:
+    def _may_be_absent(self, entry: _Entry, optional: OptionalQuestion, fault: SourceError) -> bool:
         if isinstance(fault, UnsupportedError) or entry.not_available in (DISABLED, UnsupportedError.reason):
             return True
         # What was refused from the start is not up to a broker that is slow or down now.
         refused = isinstance(fault, AuthorizationError) or entry.not_available is not None
-        if optional is Optional.CONTROLLER_CONFIGS:
+        if optional is OptionalQuestion.CONTROLLER_CONFIGS:
             refused |= isinstance(fault, _NOT_FOR_CLIENTS)
         return refused and optional not in self.ever_answered
 
-    def _not_available(self, key: Key, optional: Optional, reason: str, why: str) -> None:
+    def _not_available(self, key: Key, optional: OptionalQuestion, reason: str, why: str) -> None:
         entry = self._entries[key]
         entry.not_available, entry.up, entry.reason = reason, None, None
         if (optional, reason) not in self._logged:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kafka_warden.cli import version
 from kafka_warden.errors import ConfigError
-from kafka_warden.planning.formatting import in_time
+from kafka_warden.formatting import in_time
+from kafka_warden.installed import version
 from kafka_warden.rules.delays import Intervals, delays
 from kafka_warden.rules.render import DEFAULTS, WATCHDOG, Values, rules, templates
 from kafka_warden.rules.thresholds import seconds

@@ -6,7 +6,7 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, Final
 
-from kafka_warden.planning.formatting import in_few, in_percent, in_rate, in_size, in_time, in_utc, in_words, visible
+from kafka_warden.formatting import in_few, in_percent, in_rate, in_size, in_time, in_utc, in_words, visible
 from kafka_warden.views.alerts import MARKS
 from kafka_warden.views.curves import Curve
 from kafka_warden.views.fields import Of, fields_of

@@ -1,15 +1,16 @@
 """`kafka-warden top`: shows the cluster on the terminal, or prints it once."""
 
 import asyncio
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Final
 
-from kafka_warden.cli import UNEXPECTED, check_installed
 from kafka_warden.config import Config
 from kafka_warden.errors import IncompleteError, NoAnswerError
+from kafka_warden.installed import check_installed
 from kafka_warden.standard_streams import write
 from kafka_warden.top import output
 from kafka_warden.top.client import Get
@@ -49,7 +50,7 @@ def run(load: Callable[[], Config], request: Request) -> int:
         app = Top(get, request)
         code = app.run(mouse=False)
         # Textual has printed the traceback.
-        return code if code is not None else UNEXPECTED if app.return_code else 0
+        return code if code is not None else os.EX_SOFTWARE if app.return_code else 0
 
 
 def _once(get: Get, request: Request) -> int:

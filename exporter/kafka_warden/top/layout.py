@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kafka_warden.planning.formatting import in_bytes, in_count, in_rate, in_time, in_utc, in_whole, in_words, visible
+from kafka_warden.formatting import in_bytes, in_count, in_rate, in_time, in_utc, in_whole, in_words, visible
 from kafka_warden.top.columns import UNKNOWN
 from kafka_warden.top.reading import Shown
 from kafka_warden.views.alerts import MARKS, WARNING

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn, get_args, get_origin
 
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError
-from kafka_warden.planning.formatting import visible
+from kafka_warden.formatting import visible
 from kafka_warden.strict_json import parse_json
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.columns import RESOURCES

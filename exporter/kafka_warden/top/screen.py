@@ -21,7 +21,7 @@ from textual.widgets import DataTable, Footer, Input, Static, Tab, Tabs
 
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
-from kafka_warden.planning.formatting import in_utc, visible
+from kafka_warden.formatting import in_utc, visible
 from kafka_warden.top.client import Get
 from kafka_warden.top.columns import RESOURCES, SERVED, UNKNOWN, Column, Grid, Order, chosen, mark
 from kafka_warden.top.flags import Request

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_warden.planning.formatting import in_bytes, in_rate
+from kafka_warden.formatting import in_bytes, in_rate
 from kafka_warden.views.rows import History, SideHistory
 
 SHORTEST: Final = 600.0

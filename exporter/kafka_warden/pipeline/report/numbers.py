@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from kafka_warden.planning.formatting import YEAR_10000, in_bytes, in_percent, in_rate, in_time, in_whole
+from kafka_warden.formatting import YEAR_10000, in_bytes, in_percent, in_rate, in_time, in_whole
 
 UNKNOWN: Final = "unknown"
 

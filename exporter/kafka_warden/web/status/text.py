@@ -5,7 +5,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from kafka_warden.planning.formatting import (
+from kafka_warden.formatting import (
     in_few,
     in_percent,
     in_rate,

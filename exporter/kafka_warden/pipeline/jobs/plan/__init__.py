@@ -11,6 +11,7 @@ from typing import Any, Final
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
 from kafka_warden.errors import ConfigError, ReassignmentError
+from kafka_warden.formatting import in_percent, in_rate, in_time
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.job import Job, Request
@@ -23,7 +24,6 @@ from kafka_warden.plan.inbound_file import write_inbound
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.findings import Verdict, verdict
-from kafka_warden.planning.formatting import in_percent, in_rate, in_time
 from kafka_warden.planning.inbound import Percentile, total
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.text import move_text, table

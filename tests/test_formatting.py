@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.planning.formatting import in_bytes, in_few, in_percent, in_rate, in_size, in_time
+from kafka_warden.formatting import in_bytes, in_few, in_percent, in_rate, in_size, in_time
 
 HOUR = 3600
 
