@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.forecast_trend import Kind
+from kafka_warden.pipeline.forecast.trend import Kind
 from tests.support.fleet_growth import fleets, near
 from tests.support.growth import HORIZON, LEVEL, Figures, Tried, compounded, grown, try_each
 

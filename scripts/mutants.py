@@ -45,6 +45,7 @@ OUTCOMES: Final = {0: "survived", 1: "killed", **dict.fromkeys((2, 3, 4), "not i
 ROOMS: Final[Mapping[str, tuple[str, ...]]] = {
     "formulas": ("tests/formulas",),
     "derive": ("tests/derive",),
+    "pipeline/forecast": ("tests/pipeline/forecast",),
     "poller": ("tests/poller", "tests/scheduling"),
     "clients": ("tests/clients", "tests/poller/test_login.py", "--ignore=tests/clients/test_jmx_memory.py"),
 }

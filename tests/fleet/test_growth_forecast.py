@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from kafka_warden.formulas.forecast_trend import Kind
+from kafka_warden.pipeline.forecast.trend import Kind
 from tests.support.fleet_growth import fleets, near
 from tests.support.growth import Figures, Tried
 

@@ -15,9 +15,9 @@ from typing import Final, Self
 
 import numpy as np
 
-from kafka_warden.formulas.forecast import Forecast, forecast
-from kafka_warden.formulas.forecast_trend import Kind
 from kafka_warden.formulas.ops import Floats, Longs
+from kafka_warden.pipeline.forecast.forecast import Forecast, forecast
+from kafka_warden.pipeline.forecast.trend import Kind
 
 HORIZON: Final = 90
 LEVEL: Final = 0.9

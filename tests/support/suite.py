@@ -32,7 +32,7 @@ LONGEST: Final = (
     "alerts/test_rules.py",
     "clients/test_hostile.py",
     "fleet/test_evaluated.py",
-    "formulas/test_forecast_coverage.py",
+    "pipeline/forecast/test_forecast_coverage.py",
     "top/test_screen.py",
     "top/test_terminal.py",
     "web/test_status_browser.py",

@@ -1,4 +1,4 @@
-"""Forecasts every series with `kafka_warden.formulas.forecast`, a fold over its days in Python.
+"""Forecasts every series with `kafka_warden.pipeline.forecast.forecast`, a fold over its days in Python.
 
 A series has one number per day, so Python gets little data however large the history is.
 """
@@ -11,8 +11,8 @@ import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas.forecast import METHOD, Forecast, forecast
-from kafka_warden.formulas.forecast_trend import Kind
+from kafka_warden.pipeline.forecast.forecast import METHOD, Forecast, forecast
+from kafka_warden.pipeline.forecast.trend import Kind
 from kafka_warden.pipeline.jobs.forecast.series import Options
 from kafka_warden.pipeline.rollup.series import SERIES
 from kafka_warden.pipeline.timeline import DAY

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.forecast_trend import Kind, Trends
 from kafka_warden.formulas.ops import Floats
+from kafka_warden.pipeline.forecast.trend import Kind, Trends
 
 POWERS: Final = (0.5, 1.0, 0.02)
 """The first is in the middle: shocks are found on its scale. The last is nearly the logarithm, which is no power."""

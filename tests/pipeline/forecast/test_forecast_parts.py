@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.forecast_paths import Drawn, simulate
-from kafka_warden.formulas.forecast_shocks import NONE, Shocks
-from kafka_warden.formulas.forecast_trend import GRID, has_cycle, studentized
 from kafka_warden.formulas.ops import Longs
+from kafka_warden.pipeline.forecast.paths import Drawn, simulate
+from kafka_warden.pipeline.forecast.shocks import NONE, Shocks
+from kafka_warden.pipeline.forecast.trend import GRID, has_cycle, studentized
 
 DAYS = np.arange(14)
 PATHS = 2000

@@ -5,11 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.forecast import LEAST_DAYS, LONGEST, Forecast, Outcome, forecast
-from kafka_warden.formulas.forecast_line import crossing, straight_line
-from kafka_warden.formulas.forecast_shocks import find
-from kafka_warden.formulas.forecast_trend import Kind
 from kafka_warden.formulas.ops import Floats, Longs
+from kafka_warden.pipeline.forecast.forecast import (
+    LEAST_DAYS,
+    LONGEST,
+    Forecast,
+    Outcome,
+    crossing,
+    forecast,
+    straight_line,
+)
+from kafka_warden.pipeline.forecast.shocks import find
+from kafka_warden.pipeline.forecast.trend import Kind
 from tests.building import known
 
 DAYS = np.arange(42)

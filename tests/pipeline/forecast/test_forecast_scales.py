@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.forecast import Outcome, forecast
-from kafka_warden.formulas.forecast_scales import POWERS, WEIGHTS, Scale, scales, shares
-from kafka_warden.formulas.forecast_shocks import NONE
-from kafka_warden.formulas.forecast_trend import Kind, fit
 from kafka_warden.formulas.ops import Floats
+from kafka_warden.pipeline.forecast.forecast import Outcome, forecast
+from kafka_warden.pipeline.forecast.scales import POWERS, WEIGHTS, Scale, scales, shares
+from kafka_warden.pipeline.forecast.shocks import NONE
+from kafka_warden.pipeline.forecast.trend import Kind, fit
 from tests.building import known
 
 DAYS = np.arange(60)

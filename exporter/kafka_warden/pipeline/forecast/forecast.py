@@ -1,7 +1,7 @@
 """The day on which a growing value reaches its limit, with an interval.
 
-A history of days is decomposed (`forecast_trend`, `forecast_shocks`) on several scales (`forecast_scales`): growth may
-be linear or accelerate. Thousands of paths that fit it are drawn (`forecast_paths`). The interval is over the first day
+A history of days is decomposed (`trend`, `shocks`) on several scales (`scales`): growth may
+be linear or accelerate. Thousands of paths that fit it are drawn (`paths`). The interval is over the first day
 on which each path reaches the limit: noise and the weekly cycle reach it before the trend does, and an uncertain slope
 moves late days more than early ones.
 """
@@ -13,12 +13,11 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.forecast_line import crossing, straight_line
-from kafka_warden.formulas.forecast_paths import draw, simulate
-from kafka_warden.formulas.forecast_scales import Scale, scales, shares
-from kafka_warden.formulas.forecast_shocks import Shocks, find
-from kafka_warden.formulas.forecast_trend import LEVEL, SLOPE, WEEK, Kind, Trends, fit
 from kafka_warden.formulas.ops import Floats, Longs
+from kafka_warden.pipeline.forecast.paths import draw, simulate
+from kafka_warden.pipeline.forecast.scales import Scale, scales, shares
+from kafka_warden.pipeline.forecast.shocks import Shocks, find
+from kafka_warden.pipeline.forecast.trend import LEVEL, SLOPE, WEEK, Kind, Trends, fit
 
 LEAST_DAYS: Final = 14
 """Least days with a value for a forecast: two weeks."""
@@ -33,6 +32,8 @@ _ROUNDED_TO: Final = {Kind.COUNT: 1 / math.sqrt(12)}
 """Standard deviation of rounding to whole numbers."""
 _NEGLIGIBLE: Final = 1e-5
 """Share of the greatest value below which growth is negligible."""
+_ROUNDING: Final = 1e-6
+"""Days that a line may be late by: floats do not meet a limit exactly."""
 
 
 class Outcome(StrEnum):
@@ -172,3 +173,21 @@ def _growth(scale: Scale, trends: Trends, shocks: Shocks, count: int) -> float:
 def _band(paths: Floats, days: Longs, level: float) -> Band:
     low, median, high = np.quantile(paths, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
     return Band(days[-1] + 1 + np.arange(paths.shape[1]), median, low, high)
+
+
+def straight_line(days: Longs, values: Floats) -> tuple[float, float]:
+    """Fit the baseline by least squares: value on day 0 and change a day. At least two days.
+
+    A spreadsheet or Prometheus' `predict_linear` draws the same line.
+    """
+    slope, level = np.polyfit(days.astype(np.float64) - days[-1], values, 1).tolist()
+    return level - slope * float(days[-1]), slope
+
+
+def crossing(level: float, slope: float, limit: float, after: int) -> int | None:
+    """The first whole day after `after` on which the line is at a limit, `None` for never."""
+    if level + slope * (after + 1) >= limit:
+        return after + 1
+    if slope <= 0 or math.isinf(limit):
+        return None
+    return math.ceil((limit - level) / slope - _ROUNDING)

@@ -5,8 +5,9 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.forecast_shocks import Shocks
-from kafka_warden.formulas.forecast_trend import (
+from kafka_warden.formulas.ops import Floats, Ints, Longs
+from kafka_warden.pipeline.forecast.shocks import Shocks
+from kafka_warden.pipeline.forecast.trend import (
     CYCLE,
     GRID,
     LEVEL,
@@ -18,7 +19,6 @@ from kafka_warden.formulas.forecast_trend import (
     cycle,
     has_cycle,
 )
-from kafka_warden.formulas.ops import Floats, Ints, Longs
 
 RATE_SHAPE: Final = 0.5
 """Of the Gamma prior of how often a shock comes (Jeffreys'): one that was seen once may have been luck."""

@@ -53,7 +53,7 @@ class Kind(Enum):
 
 
 BEND_SHARES: Final = (0.6, 0.2, 0.1, 0.06, 0.03, 0.01)
-"""Weights of `BENDS`: mostly a slope stays constant over the horizon of a plan. `forecast_scales` has lasting bends."""
+"""Weights of `BENDS`: mostly a slope stays constant over the horizon of a plan. `scales` has lasting bends."""
 
 LEVEL, SLOPE, NOISE, CYCLE = range(4)
 """Where these coefficients stand; the cycle's six only in a history that is long enough, the shocks' come last."""

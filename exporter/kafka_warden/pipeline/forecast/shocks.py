@@ -10,8 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.forecast_trend import Kind, Trends, fit, studentized
 from kafka_warden.formulas.ops import Bools, Floats, Longs
+from kafka_warden.pipeline.forecast.trend import Kind, Trends, fit, studentized
 
 STICKS_OUT: Final = 4.5
 """In standard errors. Ordinary noise reaches that in three of 1,000 histories of 42 days, as tried."""
@@ -41,7 +41,7 @@ NONE: Final = Shocks(np.zeros(0, np.int64), np.zeros(0, np.bool_))
 
 
 def find(days: Longs, values: Floats, kind: Kind, resolution: float) -> tuple[Shocks, Trends]:
-    """Find the shocks of a history, and the trend without them. Arguments as `forecast_trend.fit`."""
+    """Find the shocks of a history, and the trend without them. Arguments as `trend.fit`."""
     found, count = NONE, len(days)
     candidates = _candidates(count)
     trends = fit(days, values, found.columns(count), kind, resolution)
