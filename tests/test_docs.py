@@ -14,6 +14,7 @@ from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
 from sandbox.settings import release
+from scripts.words import tracked
 from tests.alerts.record_help import VERSIONS as TOOLS
 from tests.support.processes import run
 
@@ -22,6 +23,10 @@ DOCUMENTS: Final = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("alerts/**/*.md"), *ROOT.glob("grafana/*.md")]
 )
 FILE: Final = re.compile(r"`((?:alerts|bench|deploy|docs|exporter|grafana|sandbox|scripts|tests)/[\w./-]+)`")
+ALERT: Final = re.compile(r"\bKafka[A-Z][a-z]+[A-Z]\w+\b(?!\.\+)")
+NO_RUNBOOK: Final = {"KafkaWardenWatchdog"}
+NO_ALERTS: Final = {"KafkaAdminClient", "KafkaClientSettings", "KafkaRaftServer", "KafkaWardenError"}
+"""Classes."""
 NAMES: Final = {metric.full_name for metric in CATALOGUE}
 KEYS: Final = {option.key for option in OPTIONS}
 OPTION: Final = re.compile(rf"`((?:{'|'.join({key.partition('.')[0] for key in KEYS})})(?:\.[a-z_]+)+)`")
@@ -133,6 +138,13 @@ def test_metrics_that_are_named_are_served(document: Path) -> None:
     """Every `kafka_warden_...` that a document names in full is in `/metrics`."""
     named = set(re.findall(r"(?<![:\w])kafka_warden_[a-z_]*[a-z](?![a-z_]|\.{3})", document.read_text()))
     assert named - NAMES == set()
+
+
+def test_alerts_that_are_named_exist() -> None:
+    """No file besides the tests names an alert that is gone: each one has a runbook."""
+    named = {name: path for path, text in tracked() if not path.startswith("tests/") for name in ALERT.findall(text)}
+    known = {page.stem for page in (ROOT / "alerts" / "runbooks").glob("*.md")} | NO_RUNBOOK | NO_ALERTS
+    assert {name: path for name, path in named.items() if name not in known} == {}
 
 
 @documents

@@ -192,13 +192,6 @@ def test_refused_access_is_another_alert(page: Path) -> None:
     assert [row for row in rows if any(f"`{reason}`" in row for reason in reasons)] == []
 
 
-@pages
-def test_every_alert_that_is_named_has_a_page(page: Path) -> None:
-    """A page names no alert that does not exist."""
-    for name in re.findall(r"\bKafka[A-Z][a-z]+[A-Z]\w+", page.read_text()):
-        assert (page.parent / f"{name}.md").is_file(), name
-
-
 @with_commands
 @each_version
 def test_commands_are_those_of_kafka(page: Path, version: str) -> None:

@@ -73,7 +73,7 @@ def test_nothing_else_reaches_the_build() -> None:
     }
     top = {entry.name for entry in ROOT.iterdir() if not ignored(Path(entry.name))}
     assert top | {"alerts/runbooks"} == copied
-    assert not ignored(Path("alerts/runbooks/KafkaBrokerFenced.md"))
+    assert not ignored(Path("alerts/runbooks/KafkaWardenDown.md"))
     assert ignored(Path("alerts/README.md"))
     assert ignored(Path("exporter/kafka_warden/__pycache__"))
 
