@@ -16,6 +16,7 @@ CORDONED: Final = looks.named(("no", "text"), ("yes", "orange"))
 OPTION: Final = "The limit is the option limits.max_broker_partitions."
 
 OF_LIMIT: Final = f"{most('broker_partitions', 'broker')} / ({least('broker_partition_limit', 'broker')} {FINITE})"
+LOGS: Final = most("log_dir_bytes", DIRECTORY)
 USED: Final = f"1 - {least('log_dir_usable_bytes', DIRECTORY)} / {most('log_dir_total_bytes', DIRECTORY)}"
 
 NOW: Final = (
@@ -158,12 +159,13 @@ BYTES: Final = (
                 ),
                 {"broker": "Broker", "log_dir": "Directory"},
                 [
-                    Value("Logs", most("log_dir_bytes", DIRECTORY), looks.BYTES),
+                    Value("Logs", LOGS, looks.BYTES),
                     Value("Left", least("log_dir_usable_bytes", DIRECTORY), looks.BYTES),
                     Value("Used", USED, looks.RATIO, alerts.VOLUME_USED, gauge=True),
                     Value("Cordoned", most("log_dir_cordoned", DIRECTORY), looks.COUNT, mappings=[CORDONED]),
                 ],
                 sort=("Used",),
+                ranked=(DIRECTORY, f"({USED} or 0 * {LOGS})"),
             ),
             lines(
                 About("Size, by topic", "Bytes of the logs of all replicas: the 20 largest of the chosen topics."),

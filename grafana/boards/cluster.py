@@ -26,6 +26,8 @@ def _limit_used(scope: str, by: str = "") -> str:
 STUCK: Final = total(
     f"{_most('reassignment_stuck', REPLICA, NAMED)} or {_most('reassignment_stuck', f'{REPLICA}, cause', NOT_NAMED)}"
 )
+PROBLEM: Final = "broker, side, problem"
+PROBLEMS: Final = _most("replication_throttle_problem_seconds", PROBLEM, how="min")
 VOLUME_LEFT: Final = (
     f"{_most('log_dir_usable_bytes', DIRECTORY, how='min')} / {_most('log_dir_total_bytes', DIRECTORY)}"
 )
@@ -137,6 +139,7 @@ HEALTH: Final = (
                 ),
                 {"alertname": "Alert", "broker": "Broker"},
                 alerts.columns("alertname, broker", ONE_CLUSTER, alerts.RUNBOOK),
+                ranked=("alertname, broker", alerts.severity("alertname, broker", ONE_CLUSTER)),
             ),
             lines(
                 About(
@@ -182,13 +185,8 @@ HEALTH: Final = (
                     no_value="nothing is wrong",
                 ),
                 {"broker": "Broker", "side": "Side", "problem": "Problem"},
-                [
-                    Value(
-                        "For",
-                        _most("replication_throttle_problem_seconds", "broker, side, problem", how="min"),
-                        looks.SECONDS,
-                    )
-                ],
+                [Value("For", PROBLEMS, looks.SECONDS)],
+                ranked=(PROBLEM, PROBLEMS),
             ),
         ],
     ),

@@ -137,6 +137,7 @@ CLUSTERS: Final = (
                 {"cluster": CLUSTER, "alertname": "Alert"},
                 alerts.columns("cluster, alertname", EACH_CLUSTER, alerts.RUNBOOK),
                 label_links=OVERVIEW,
+                ranked=("cluster, alertname", alerts.severity("cluster, alertname", EACH_CLUSTER)),
             ),
         ],
     ),

@@ -40,48 +40,55 @@ def _most_changes(name: str) -> str:
 
 SAFETY: Final = (
     Line(
-        4,
+        8,
         [
-            number_panel(
+            lines(
                 About(
-                    "Offline partitions",
-                    "Partitions without a leader: clients can neither read nor write them.",
-                    runbooks=("KafkaPartitionOffline",),
-                ),
-                most("offline_partitions"),
-                steps=looks.RED_FROM_ONE,
-            ),
-            number_panel(
-                About(
-                    "Under min ISR",
+                    "Partitions at risk",
                     (
-                        "Partitions with fewer in-sync replicas than min.insync.replicas: writes of producers with "
-                        "acks=all are refused. A lower bound while the configuration of a topic is unknown."
+                        "Partitions of the whole cluster that are offline, under or at their minimum ISR, or "
+                        "under-replicated. Under min ISR is a lower bound while the configuration of some topics is "
+                        "unknown."
                     ),
-                    runbooks=("KafkaPartitionUnderMinIsr",),
+                    runbooks=(
+                        "KafkaReplicasOutOfSync",
+                        "KafkaPartitionAtMinIsr",
+                        "KafkaPartitionUnderMinIsr",
+                        "KafkaPartitionOffline",
+                    ),
+                    see=(board("cluster", "Cluster"),),
                 ),
-                most("known_under_min_isr_partitions"),
+                [
+                    Query(most("under_replicated_partitions"), "under-replicated"),
+                    Query(most("at_min_isr_partitions"), "at min ISR"),
+                    Query(most("known_under_min_isr_partitions"), "under min ISR"),
+                    Query(most("offline_partitions"), "offline"),
+                ],
+                looks.COUNT,
+            ),
+            number_panel(
+                About(
+                    "Unclean leader elections",
+                    (
+                        "In the selected time range: a replica that was not in sync became leader, and records were "
+                        "lost."
+                    ),
+                    runbooks=("KafkaUncleanLeaderElection",),
+                ),
+                total(increase("unclean_leader_elections_total", "node", "$__range")),
                 steps=looks.RED_FROM_ONE,
             ),
             number_panel(
                 About(
-                    "At min ISR",
-                    "Partitions with just min.insync.replicas in sync: one more failure stops producers.",
-                    runbooks=("KafkaPartitionAtMinIsr",),
-                ),
-                most("at_min_isr_partitions"),
-                steps=looks.ORANGE_FROM_ONE,
-            ),
-            number_panel(
-                About(
-                    "Under-replicated partitions",
-                    "Partitions with a replica outside the ISR; replicas that a move is adding do not count.",
+                    "Stuck followers",
+                    "Followers that do not advance although their leader is ahead, without moves.",
                     runbooks=("KafkaReplicasOutOfSync",),
                 ),
-                most("under_replicated_partitions"),
-                steps=looks.ORANGE_FROM_ONE,
+                total(most("broker_out_of_sync_replicas", "broker, state", 'state="stuck"')),
+                steps=looks.RED_FROM_ONE,
             ),
         ],
+        (12, 6, 6),
     ),
     Line(
         8,
@@ -306,50 +313,6 @@ BROKERS: Final = (
                 looks.COUNT,
             ),
         ],
-    ),
-    Line(
-        8,
-        [
-            lines(
-                About(
-                    "Partitions at risk",
-                    (
-                        "Partitions of the whole cluster that are offline, under or at their minimum ISR, or "
-                        "under-replicated."
-                    ),
-                    runbooks=("KafkaReplicasOutOfSync", "KafkaPartitionUnderMinIsr", "KafkaPartitionOffline"),
-                ),
-                [
-                    Query(most("under_replicated_partitions"), "under-replicated"),
-                    Query(most("at_min_isr_partitions"), "at min ISR"),
-                    Query(most("known_under_min_isr_partitions"), "under min ISR"),
-                    Query(most("offline_partitions"), "offline"),
-                ],
-                looks.COUNT,
-            ),
-            number_panel(
-                About(
-                    "Unclean leader elections",
-                    (
-                        "In the selected time range: a replica that was not in sync became leader, and records were "
-                        "lost."
-                    ),
-                    runbooks=("KafkaUncleanLeaderElection",),
-                ),
-                total(increase("unclean_leader_elections_total", "node", "$__range")),
-                steps=looks.RED_FROM_ONE,
-            ),
-            number_panel(
-                About(
-                    "Stuck followers",
-                    "Followers that do not advance although their leader is ahead, without moves.",
-                    runbooks=("KafkaReplicasOutOfSync",),
-                ),
-                total(most("broker_out_of_sync_replicas", "broker, state", 'state="stuck"')),
-                steps=looks.RED_FROM_ONE,
-            ),
-        ],
-        (12, 6, 6),
     ),
 )
 

@@ -31,6 +31,11 @@ def _least(name: str, by: str = "instance") -> str:
 AGE: Final = f"time() - max by (instance) ({_of('snapshot_timestamp_seconds')})"
 BROKER_SOURCES: Final = "instance, source, broker"
 ANSWERED: Final = _least("up", BROKER_SOURCES)
+UNANSWERED: Final = f"1 - {ANSWERED} == 1"
+UNANSWERED_FOR: Final = (
+    f"time() - max by ({BROKER_SOURCES}) ({_of('source_last_success_timestamp_seconds')})"
+    f" and on ({BROKER_SOURCES}) {ANSWERED} == 0"
+)
 WRITABLE: Final = f"min by (instance) ({_least('sink_up', 'instance, sink')} or {_least('state_last_save_successful')})"
 
 SIDECARS: Final = (
@@ -112,14 +117,10 @@ SIDECARS: Final = (
                 ),
                 {"source": "Request", "broker": "Broker", "instance": "Sidecar"},
                 [
-                    Value(
-                        "For",
-                        f"time() - max by ({BROKER_SOURCES}) ({_of('source_last_success_timestamp_seconds')})"
-                        f" and on ({BROKER_SOURCES}) {ANSWERED} == 0",
-                        looks.SECONDS,
-                    ),
-                    Value("Unanswered", f"1 - {ANSWERED} == 1", looks.COUNT, hidden=True),
+                    Value("For", UNANSWERED_FOR, looks.SECONDS),
+                    Value("Unanswered", UNANSWERED, looks.COUNT, hidden=True),
                 ],
+                ranked=(BROKER_SOURCES, f"({UNANSWERED_FOR} or {UNANSWERED})"),
             ),
         ],
     ),

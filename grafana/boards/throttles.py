@@ -11,6 +11,8 @@ from grafana.kit.tables import Value, rows
 
 SIDE: Final = {"broker": "Broker", "side": "Side"}
 BETWEEN_BROKERS: Final = 'side=~"leader|follower"'
+PROBLEM: Final = "broker, side, problem"
+PROBLEMS: Final = least("replication_throttle_problem_seconds", PROBLEM)
 ALERTS: Final = ("KafkaThrottleTooLow", "KafkaThrottleInconsistent", "KafkaThrottleLeftBehind")
 
 
@@ -110,13 +112,8 @@ SETTINGS: Final = (
                     no_value="nothing is wrong",
                 ),
                 SIDE | {"problem": "Problem"},
-                [
-                    Value(
-                        "For",
-                        least("replication_throttle_problem_seconds", "broker, side, problem"),
-                        looks.SECONDS,
-                    )
-                ],
+                [Value("For", PROBLEMS, looks.SECONDS)],
+                ranked=(PROBLEM, PROBLEMS),
             ),
             rows(
                 About(

@@ -13,6 +13,8 @@ BROKER: Final = "broker {{broker}}"
 COPY: Final = ("KafkaRemoteCopyHeldBack",)
 FETCH: Final = ("KafkaRemoteFetchHeldBack",)
 ERRORS: Final = ("KafkaRemoteCopyHeldBack", "KafkaRemoteFetchHeldBack")
+PROBLEM: Final = "broker, problem"
+PROBLEMS: Final = f"{least('tiered_storage_problem_seconds', PROBLEM)} > 0"
 COPY_HELD_BACK: Final = 'problem="copy_held_back"'
 FETCH_HELD_BACK: Final = 'problem="fetch_held_back"'
 NOT_USED: Final = "no topic has remote storage"
@@ -149,7 +151,8 @@ QUOTAS: Final = (
                     no_value="nothing is wrong",
                 ),
                 {"broker": "Broker", "problem": "Problem"},
-                [Value("For", f"{least('tiered_storage_problem_seconds', 'broker, problem')} > 0", looks.SECONDS)],
+                [Value("For", PROBLEMS, looks.SECONDS)],
+                ranked=(PROBLEM, PROBLEMS),
             ),
             rows(
                 About("Quotas in effect", "Quotas of every broker with tiered storage.", no_value=NOT_USED),

@@ -18,7 +18,7 @@ NARROW: Final = 90
 SHORT: Final = frozenset({"partition", "broker", "side"})
 """Labels with short values."""
 ROWS: Final = 200
-"""Rows of a table at most, where a cluster may have thousands."""
+"""Rows of a table at most, unless it has one for each broker, cluster or sidecar."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def rows(
     label_links: Sequence[dict[str, str]] = (),
     ranked: tuple[str, str] | None = None,
 ) -> table.Panel:
-    """A table of current values, a row per combination of labels.
+    """A table of current values in pages, a row per combination of labels.
 
     Args:
         about: Title and so on.
@@ -68,7 +68,7 @@ def rows(
         values: The columns after them.
         sort: Titles of the columns to sort by, the greatest first; by default the first value.
         label_links: Links of the cells with labels.
-        ranked: Labels of a row, and a number for each row: only the `ROWS` highest are shown, in pages.
+        ranked: Labels of a row, and a number for each row: only the `ROWS` highest are shown.
     """
     panel = table.Panel()
     dress(panel, about)
@@ -88,7 +88,7 @@ def rows(
         if not value.hidden:
             panel.override_by_name(value.title, _properties(value))
     panel.sort_by([TableSortByFieldState().display_name(title).desc(True) for title in sort or [values[0].title]])
-    panel.footer(TableFooterOptions().show(False).reducer([]).enable_pagination(ranked is not None))
+    panel.footer(TableFooterOptions().show(False).reducer([]).enable_pagination(True))
     return panel.show_header(True).cell_height(common.TableCellHeight.SM).filterable(ranked is not None)
 
 

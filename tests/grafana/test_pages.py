@@ -158,6 +158,12 @@ def test_table_is_narrow(panel: dict[str, Any]) -> None:
     assert panel["options"]["sortBy"][0]["displayName"] in titles
 
 
+@pytest.mark.parametrize("panel", TABLES.values(), ids=TABLES)
+def test_table_has_pages(panel: dict[str, Any]) -> None:
+    """A table never grows beyond its place on the dashboard."""
+    assert panel["options"]["footer"]["enablePagination"]
+
+
 def organized(panel: dict[str, Any]) -> dict[str, Any]:
     """Order and titles of a table's columns."""
     options: dict[str, Any] = panel["transformations"][-1]["options"]

@@ -124,6 +124,32 @@ def test_no_query_has_thousands_of_series() -> None:
     assert [str(target) for target in many if not CHOICE.search(target.expr)] == []
 
 
+TABLES: Final = [target for target in TARGETS if target.kind == "table"]
+BY_NATURE: Final = (
+    {"broker"},
+    {"broker", "side"},
+    {"broker", "side", "origin"},
+    {"cluster"},
+    {"cluster", "state"},
+    {"instance"},
+    {"instance", "version"},
+    {"instance", "cluster_id", "kafka_version"},
+    set[str](),
+)
+"""Labels of tables with a row, or a few rows, for each broker, cluster or sidecar."""
+BOUND: Final = re.compile(r"\(.*\) and on \([\w, ]+\) topk\((\d+), .*\)", re.DOTALL)
+MOST_ROWS: Final = 500
+
+
+@pytest.mark.parametrize("target", TABLES, ids=str)
+def test_rows_are_bounded(target: Target) -> None:
+    """A table has at most 500 rows, unless brokers, clusters or sidecars are its rows."""
+    if set(outermost(target.expr)) not in BY_NATURE:
+        bound = BOUND.fullmatch(target.expr)
+        assert bound
+        assert int(bound[1]) <= MOST_ROWS
+
+
 def test_lines_are_chosen_once() -> None:
     """A choice at each step would draw other lines at each of them: it is made at the end, for the whole range."""
     chosen = [target for target in TARGETS if CHOICE.search(target.expr) and not target.instant]
