@@ -22,6 +22,7 @@ SELECTED = re.compile(r'(\w+)(?:=~|!~|!=|=)"([\w|]+)"')
 DECIDED = {
     "KafkaBrokerUnreachable": {"explained"},
     "KafkaLogDirOffline": {"explained"},
+    "KafkaIsrFlapping": {"explained"},
     "KafkaReplicasOutOfSync": {"explained"},
     "KafkaPartitionOffline": {"tier"},
     "KafkaPartitionUnderMinIsr": {"tier"},

@@ -41,7 +41,7 @@ def _stuck_by_throttles() -> Reading:
         STUCK,
         "prod: stuck moves to broker 1: 1",
         "Producers write more than the throttle lets through. For 10m 0s.",
-        "Topics: orders (1). Remaining: 1TB. Inbound: 2.1MB/s.",
+        "Most affected topics: orders (1). Remaining: 1TB. Inbound: 2.1MB/s.",
         raised,
         broker="1",
     )
@@ -50,7 +50,7 @@ def _stuck_by_throttles() -> Reading:
         STUCK,
         "prod: stuck moves to broker 2: 15",
         "A throttle of 0 blocks them. For 10m 0s.",
-        "Topics: c (3), d (4), e (5). Remaining: 15GB.",
+        "Most affected topics: c (3), d (4), e (5). Remaining: 15GB.",
         raised,
         broker="2",
     )
@@ -72,22 +72,22 @@ def _stuck_by_others() -> Reading:
     stuck(exporter, during(0, 800, 1, None), "throttle_blocked", broker=4)
     exporter.set("up", during(0, 600, 0, 1), source="offsets", broker=1)
     exporter.set("up", after(800, 0, 1), source="reassignments", broker="")
-    of_1 = ("prod: stuck moves to broker 1: 1", "Topics: orders (1). Remaining: 1TB.")
+    of_1 = ("prod: stuck moves to broker 1: 1", "Most affected topics: orders (1). Remaining: 1TB.")
     of_2 = (
         "prod: stuck moves to broker 2: 1",
         "A copy to another log directory stands still.",
-        "Topics: orders (1). Remaining: 30GB.",
+        "Most affected topics: orders (1). Remaining: 30GB.",
         "Raise replica.alter.log.dirs.io.max.bytes.per.second, or look at the disk.",
     )
     of_3 = (
         "prod: stuck moves to broker 3: 5",
         "No progress.",
-        "Topics: hidden by topics.deny (5).",
+        "Most affected topics: hidden by topics.deny (5).",
         "Look at the logs of this broker and of the leaders, at the network and at the disk.",
     )
     down, full = "Start it, or cancel the moves.", "Free space on the disk, or cancel the moves."
     old = "No sidecar has current data: these are the last known values."
-    blocked = ("prod: stuck moves to broker 4: 1", "Topics: orders (1). Remaining: 1TB.")
+    blocked = ("prod: stuck moves to broker 4: 1", "Most affected topics: orders (1). Remaining: 1TB.")
     raised = "Raise the throttle of all brokers of the moves."
     zero = "A throttle of 0 blocks them. For"
     texts = [

@@ -85,7 +85,7 @@ def _brokers() -> Reading:
     stale = "old: clients do not learn of new leaders and topics from it."
     summaries = {
         "1": "prod: broker 1 does not answer",
-        "2": "prod: broker 2 is fenced, and answers",
+        "2": "prod: broker 2 runs, but the controller fences it",
         "3": "prod: broker 3 answers from old metadata",
         "4": "prod: broker 4 does not answer",
     }
@@ -128,7 +128,7 @@ def _replicas() -> Reading:
     many = "prod: replicas of broker 2 out of sync: 5k"
     one = "prod: replicas of broker 3 out of sync: 1"
     states = "State: just left (10), leader unavailable (1.99k), offline (3k)."
-    topics = "Topics: b (2), c (3), d (4)."
+    topics = "Most affected topics: b (2), c (3), d (4)."
     texts = [
         text(12, OUT, many, f"{less} {states} Longest: 12m 0s.", topics, check, broker="2", explained="no"),
         text(12, OUT, one, f"{less} State: stuck (1).", check, broker="3", explained="no"),
@@ -147,9 +147,10 @@ def _flapping() -> Reading:
         30,
         FLAPPING,
         "prod: replicas of broker 2 leave and rejoin the ISR",
-        "They left it or came back lately, times: 14. Shrinks of topics: orders (300).",
+        "They left it or came back lately, times: 14. Most shrinks: orders (300).",
         look,
         broker="2",
+        explained="no",
     )
     return Reading("replicas that flap", [exporter], [flapping])
 
@@ -169,7 +170,7 @@ def _partitions() -> Reading:
     exporter.set("broker_leader_candidate_partitions", after(MINUTE, 3), broker=1)
     exporter.set("unclean_leader_elections_total", after(20 * MINUTE, 1), node=1)
     causes = "Broker 2 is fenced. Broker 3 lost its log directory /data/a."
-    topics = "Topics: orders (1), single (12)."
+    topics = "Most affected topics: orders (1), single (12)."
     refuse = "They are below min.insync.replicas: producers with acks=all get errors."
     back = "Bring their missing replicas back."
     unavailable, under = f"{DESCRIBE} --unavailable-partitions.", f"{DESCRIBE} --under-min-isr-partitions."

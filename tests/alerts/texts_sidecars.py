@@ -126,7 +126,7 @@ def _refused() -> Reading:
         "prod: the brokers refuse requests of a sidecar",
         "Its password, its TLS files or its ACLs are wrong, so its data are incomplete. "
         "This says nothing about the brokers.",
-        "Refused: configs of b:10073 (tls), log dirs of a:10073 (authorization).",
+        "Refused: configs of b:10073 (TLS), log dirs of a:10073 (ACL).",
         "Topics hidden from it since an ACL was removed: 3 (b:10073).",
         "Run kafka-warden check with its configuration: it names the missing right.",
     )
@@ -181,8 +181,8 @@ def _parts() -> Reading:
     beans = text(
         24,
         BLIND,
-        "prod: the beans of node 2 cannot be read",
-        "Metrics that come from its beans over JMX are absent (docs/metrics.md). Reason: connect timeout.",
+        "prod: JMX of node 2 cannot be read",
+        "The metrics that come from its JMX beans are absent (docs/metrics.md). Reason: connect timeout.",
         CHECK,
         severity="info",
         data="beans",

@@ -116,7 +116,7 @@ def _throttled() -> Reading:
         "prod: the controller refuses client (any) of user (any)",
     )
     ada = {"user": "ada", "client_id": "batch"}
-    old = "The controller's beans cannot be read now: these are the last known values."
+    old = "JMX of the controller cannot be read now: these are the last known values."
     alert = "KafkaControllerMutationThrottled"
     texts = [
         text(15, alert, of_ada, more, f"{quota} 9s.", less, **ada),

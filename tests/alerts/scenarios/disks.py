@@ -65,6 +65,42 @@ def move_that_does_not_fit() -> Story:
     return Story([exporter], [firing(FILLING, at=590), fires(FILLING, until=9 * 60)], evaluation=60)
 
 
+@scenario("S14d")
+def producers_beside_a_small_move() -> Story:
+    """Producers fill a volume in 10 h, and a throttled move to it has 1 GB left: an alert 4 h before it is full."""
+    exporter = Exporter(10 * 60, step=60)
+    usable(exporter, ramp(0, 10 * HOUR, 0.5, 0))
+    moving(exporter, value=1, remaining=1e9, eta=HOUR)
+    exporter.set("reassignment_deadline_seconds", 20 * HOUR)
+    exporter.set("reassignment_bytes_remaining", 1e9, topic="orders", partition=0, broker=2)
+    return Story(
+        [exporter], [silent(FILLING, until=359), *steady(FILLING, 363, 590, severity="warning")], evaluation=60
+    )
+
+
+@scenario("S14e")
+def short_move_that_fits() -> Story:
+    """A volume at 78 % gets 1 % in 4 h, and a move of 8 % in half an hour that fits: no alert, then or later."""
+    exporter = Exporter(10 * 60, step=60)
+    start, end = 6 * HOUR, 6.5 * HOUR
+    slowly, moved = ramp(0, 10 * HOUR, 0.22, 0.195), ramp(start, end, 0, 0.08)
+    usable(exporter, lambda t: slowly(t) - moved(t))
+    left = during(start, end, ramp(start, end, 0.08e12, 0))
+    moving(exporter, value=during(start, end, 1), remaining=left, eta=during(start, end, lambda t: end - t, None))
+    exporter.set("reassignment_deadline_seconds", 10 * HOUR)
+    listed = during(start, end, ramp(start, end, 0.08e12, 0), None)
+    exporter.set("reassignment_bytes_remaining", listed, topic="orders", partition=0, broker=2)
+    return Story([exporter], [silent(FILLING, until=600)], evaluation=60)
+
+
+@scenario("S15d")
+def one_wrong_answer() -> Story:
+    """A volume at 50 % seems full for one answer of a minute: nobody is woken."""
+    exporter = Exporter(60, step=60)
+    usable(exporter, during(20 * MINUTE, 21 * MINUTE, 0.001, 0.5))
+    return Story([exporter], [silent(severity="critical", until=60)])
+
+
 @scenario("S15")
 def nearly_full() -> Story:
     """A volume goes from 95 to 99.9 % in an hour: a warning at once, and a page well before it is full."""

@@ -101,6 +101,52 @@ def unclean_elections_of_a_new_controller() -> Story:
     return Story([exporter], [silent(unclean, until=90), fires(unclean, until=93)], evaluation=30)
 
 
+@scenario("S45d")
+def again_and_again() -> Story:
+    """Partitions refuse writes, or are offline, for 60 s of every 2 min: a page within 32 min, which ends."""
+    exporter = Exporter(90)
+    affected = during(10 * MINUTE, 60 * MINUTE, in_each(120, 60, 12))
+    exporter.set("known_under_min_isr_partitions", affected)
+    exporter.set("offline_partitions", affected)
+    checks = [
+        check
+        for alert in ("KafkaPartitionUnderMinIsr", "KafkaPartitionOffline")
+        for check in (silent(alert, until=15), *steady(alert, 42, 60), over(alert, at=72))
+    ]
+    return Story([exporter], checks)
+
+
+@scenario("S45e")
+def restarts_of_single_replicas() -> Story:
+    """Ten brokers restart, each with partitions that nobody else has: no page."""
+    exporter = Exporter(80, brokers=range(1, 11))
+    rolling_restart(exporter, 700, down=60, catch_up=30, pause=50)
+    down = during(700, 700 + 10 * 140, in_each(140, 60, 12))
+    exporter.set("offline_partitions", down)
+    exporter.set("known_under_min_isr_partitions", down)
+    return Story([exporter], [silent(until=80)])
+
+
+@scenario("S45f")
+def more_than_a_restart() -> Story:
+    """Broker 2 restarts, and could lead 5 of 9 partitions that are offline: a page within 150 s. 5 of 5: none."""
+    exporters = [Exporter(30, cluster="more"), Exporter(30, cluster="same")]
+    for exporter, offline in zip(exporters, (9, 5), strict=True):
+        broker_down(exporter, 2, 10 * MINUTE, 14 * MINUTE, ordered=True)
+        exporter.set("offline_partitions", during(10 * MINUTE, 14 * MINUTE, offline, 0))
+        exporter.set("broker_leader_candidate_partitions", during(10 * MINUTE, 14 * MINUTE, 5, 0), broker=2)
+    page = "KafkaPartitionOffline"
+    return Story(exporters, [*steady(page, 12.5, 18, cluster="more"), silent(cluster="same", until=30)])
+
+
+@scenario("S10c")
+def one_wrong_sample() -> Story:
+    """A partition is offline, and one sample of a minute shows 500 more: no second instance."""
+    exporter = Exporter(60, step=60)
+    exporter.set("offline_partitions", after(10 * MINUTE, during(30 * MINUTE, 31 * MINUTE, 501, 1)))
+    return Story([exporter], [firing("KafkaPartitionOffline", at=29), silent(tier="more", until=60)])
+
+
 @scenario("S43")
 def at_min_isr_for_hours() -> Story:
     """A broker is down for 10 h, and 3,000 partitions are one failure from refused writes: a warning, a page later."""

@@ -142,6 +142,32 @@ def restarts_and_lost_scrapes() -> Story:
     return Story(exporters, checks, evaluation=30)
 
 
+def pod(cluster: str, number: int, first: float, last: float) -> Exporter:
+    """Return an exporter in a pod, which has an address of its own."""
+    return Exporter(
+        90,
+        step=30,
+        brokers=SMALL,
+        cluster=cluster,
+        instance=f"10.0.0.{number}:10073",
+        target=(first * MINUTE, last * MINUTE),
+    )
+
+
+@scenario("W09")
+def replaced_pods() -> Story:
+    """A pod is replaced each 10 min, and has a new address: an alert. Two pods are updated, and back: none."""
+    replaced = [pod("replaced", number, 10 * number, 10 * number + 9) for number in range(9)]
+    updates = ((0, 30), (30, 50), (50, 90))
+    updated = [pod("updated", 10 * i + k, start, end) for i, (start, end) in enumerate(updates) for k in range(2)]
+    checks = [
+        silent(cluster="replaced", until=25),
+        *steady("KafkaWardenRestarting", 40, 90, cluster="replaced"),
+        silent(cluster="updated", until=90),
+    ]
+    return Story([*replaced, *updated], checks, evaluation=30)
+
+
 @scenario("W10")
 def beans() -> Story:
     """The beans of a broker cannot be read, and the exporter is down: an info after 20 min, which stays, and ends."""
