@@ -95,7 +95,7 @@ def short_move_that_fits() -> Story:
 
 @scenario("S15d")
 def one_wrong_answer() -> Story:
-    """A volume at 50 % seems full for one answer of a minute: nobody is woken."""
+    """A volume at 50 % seems full for one answer of a minute: no one is woken."""
     exporter = Exporter(60, step=60)
     usable(exporter, during(20 * MINUTE, 21 * MINUTE, 0.001, 0.5))
     return Story([exporter], [silent(severity="critical", until=60)])

@@ -118,7 +118,7 @@ def again_and_again() -> Story:
 
 @scenario("S45e")
 def restarts_of_single_replicas() -> Story:
-    """Ten brokers restart, each with partitions that nobody else has: no page."""
+    """Ten brokers restart, each with partitions that no other broker has: no page."""
     exporter = Exporter(80, brokers=range(1, 11))
     rolling_restart(exporter, 700, down=60, catch_up=30, pause=50)
     down = during(700, 700 + 10 * 140, in_each(140, 60, 12))
