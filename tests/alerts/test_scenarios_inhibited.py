@@ -68,7 +68,7 @@ SENT: Final[dict[str, tuple[Labels, Labels]]] = {
 def test_only_what_is_explained_is_inhibited(tmp_path: Path) -> None:
     """An alert is inhibited by the one that explains it, and an independent fault is sent."""
     pairs = list({**INHIBITED, **SENT}.items())
-    posted = [alert | {"cluster": what} for what, pair in pairs for alert in pair]
+    posted = [alert | {"cluster": what, "exporter": "kafka-warden"} for what, pair in pairs for alert in pair]
     with Alertmanager(tmp_path) as alertmanager:
         alertmanager.post(posted)
         wait_for(lambda: len(alertmanager.alerts()) == len(posted), 30, "all alerts are there", interval=0.2)
