@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kafka_warden.formulas import law
-from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.formulas.shares import fair_shares
 from sandbox import Cluster, ClusterSettings, wait_for
 
@@ -103,7 +102,7 @@ class Watched:
     @property
     def by_law(self) -> float:
         """The gross rate by docs/spec/throttle-law.md#the-law."""
-        return sum(law.gross(NUMBERS, share, self._burst, WINDOW) for share in self._shares())
+        return sum(law.gross(share, self._burst, WINDOW) for share in self._shares())
 
     @property
     def by_kip(self) -> float:
@@ -114,7 +113,7 @@ class Watched:
     @property
     def _burst(self) -> float:
         lagging = self.shape.partitions / len(self._flows())
-        return law.burst(NUMBERS, lagging, float(FETCH), float(RESPONSE))
+        return law.burst(lagging, FETCH, RESPONSE)
 
     def _flows(self) -> list[tuple[int, int]]:
         """(leader, target) of every fetcher that copies."""

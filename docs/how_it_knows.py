@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from docs.recording import Rows, rows, truth
+from kafka_warden.arrays import UNKNOWN
 from kafka_warden.formulas import folds, lag, law, replica_time, stuck
-from kafka_warden.formulas.ops import ARRAYS, UNKNOWN
 from kafka_warden.pipeline.report import colours
 from kafka_warden.pipeline.report.canvas import canvas, legend, units
 from kafka_warden.pipeline.report.numbers import amount_of_bytes, count, duration
@@ -135,7 +135,7 @@ def draw_law(name: str) -> str:
         axes.plot([0, most], [0, most], color=colours.FAINT.light, ls="--", lw=1, label="the limit less in-sync copies")
         drawn = 0
         for burst, colour, what in shown:
-            law_of = law.gross(ARRAYS, headroom * MB, np.full(len(headroom), burst * MB)) / MB
+            law_of = [law.gross(each * MB, burst * MB) / MB for each in headroom.tolist()]
             axes.plot(headroom, law_of, color=colour.light, label=f"law, {what}")
             runs = [run for run in RUNS if run.flows == 1 and run.burst == burst and run.headroom <= most]
             drawn += len(runs)

@@ -15,7 +15,6 @@ from fleet.topology import OFFSETS
 from fleet.truth import Happened, Moved
 from fleet.world import NO_REPLICA, Down, World
 from kafka_warden.formulas import law
-from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 from kafka_warden.formulas.shares import fair_shares
 from kafka_warden.history.poll import topic_id_text
 from kafka_warden.model import Floats, Longs
@@ -197,12 +196,11 @@ class Mover:
             return
         leaders = world.leaders()[rows]
         flows, flow = np.unique(leaders, return_inverse=True)
-        ones = np.ones(len(flows))
-        burst = law.burst(ARRAYS, np.bincount(flow) * ones, FETCH_MAX * ones, RESPONSE_MAX * ones)
+        bursts = [law.burst(partitions, FETCH_MAX, RESPONSE_MAX) for partitions in np.bincount(flow).tolist()]
         headroom = self._headroom(world, campaign, flows)
         shares = fair_shares(flows, np.full(len(flows), campaign.target), headroom, {campaign.target: campaign.limit})
         for index, share in enumerate(shares.tolist()):
-            copied = min(law.gross(NUMBERS, share, float(burst[index])), UNTHROTTLED)
+            copied = min(law.gross(share, bursts[index]), UNTHROTTLED)
             copied *= float(np.exp(self.luck.normal(0, WOBBLE)))
             given = spread(world, rows[flow == index], copied * seconds)
             self._count(world, int(flows[index]), campaign.target, given)

@@ -19,7 +19,6 @@ import pytest
 
 from kafka_warden import formulas
 from kafka_warden.formulas import replica_state, stuck, throttle_problems, tiered_problems
-from kafka_warden.formulas.ops import NUMBERS
 from scripts.words import tracked
 
 ROOT: Final = Path(__file__).parents[1]
@@ -38,7 +37,7 @@ INVENTED: Final = {"tests/test_site.py", "tests/test_words.py"}
 def test_examples(page: Path) -> None:
     """Every example of a page has the result that stands below it."""
     examples = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE))
-    names = {**MODULES, "np": np, "inf": math.inf, "NUMBERS": NUMBERS}
+    names = {**MODULES, "np": np, "inf": math.inf}
     test = doctest.DocTestParser().get_doctest(examples, names, page.name, str(page), 0)
     report = io.StringIO()
     assert test.examples

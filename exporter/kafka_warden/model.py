@@ -15,15 +15,15 @@ from typing import Annotated, Final, NamedTuple
 
 import numpy as np
 
-from kafka_warden.formulas import ops
-from kafka_warden.formulas.rows import Keys
+from kafka_warden import arrays
+from kafka_warden.arrays import Keys
 
-Bools = ops.Bools
-Ints = ops.Ints
-Longs = ops.Longs
-Floats = ops.Floats
+Bools = arrays.Bools
+Ints = arrays.Ints
+Longs = arrays.Longs
+Floats = arrays.Floats
 
-UNKNOWN: Final = ops.UNKNOWN
+UNKNOWN: Final = arrays.UNKNOWN
 """In integer columns: not known, because no answer came. Offsets, sizes and broker ids are never negative."""
 
 IN_ELR, LAST_KNOWN_ELR = 1, 2

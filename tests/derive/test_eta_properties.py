@@ -14,7 +14,6 @@ from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.flows.side_loads import Load
 from kafka_warden.formulas import law
 from kafka_warden.formulas.moves import Trend
-from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import UNLIMITED, Side
 
 MB = 1e6
@@ -45,7 +44,7 @@ def flow(window: law.Window, headroom: float | None, burst: float, bytes_in: flo
         bytes_in=bytes_in,
         least_in=bytes_in,
         settled=True,
-        gross=None if headroom is None else law.gross(NUMBERS, headroom, burst, window),
+        gross=None if headroom is None else law.gross(headroom, burst, window),
         window=window,
     )
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_warden.arrays import UNKNOWN, Floats
 from kafka_warden.formulas import bytes_in
 from kafka_warden.formulas.bytes_in import BytesIn, LeaderLogs, realign, step
-from kafka_warden.formulas.ops import UNKNOWN, Floats
 
 U = UNKNOWN
 NAN = float("nan")

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kafka_warden.formulas.law import DEFAULT_WINDOW, Verdict, Window, burst, ceiling, gross, may_lose, net, verdict
-from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 from tests.formulas.law_runs import RUNS, Run
 
 MB = 1e6
@@ -14,7 +13,7 @@ MB = 1e6
 
 def gross_of(run: Run) -> float:
     """The law's gross of all flows of a run, bytes per second."""
-    return run.flows * gross(NUMBERS, run.headroom * MB, run.burst * MB)
+    return run.flows * gross(run.headroom * MB, run.burst * MB)
 
 
 def test_the_table_has_all_33_runs() -> None:
@@ -34,7 +33,7 @@ def test_a_run(run: Run) -> None:
     assert gross_of(run) == pytest.approx(run.gross_seen * MB, rel=0.13, abs=0)
     assert math.copysign(1, net(gross_of(run), bytes_in)) == math.copysign(1, run.net_seen)
     assert verdict(headroom, size, bytes_in / run.flows) is run.verdict
-    assert run.gross_seen * MB <= run.flows * ceiling(NUMBERS, headroom, size) + noise
+    assert run.gross_seen * MB <= run.flows * ceiling(headroom, size) + noise
 
 
 def test_errors_over_all_runs_are_those_of_the_measurement() -> None:
@@ -46,17 +45,10 @@ def test_errors_over_all_runs_are_those_of_the_measurement() -> None:
     assert max(net_errors) < 0.51
 
 
-def test_arrays_say_what_numbers_say() -> None:
-    """The one formula gives the same for numbers and for numpy arrays."""
-    headrooms, bursts = np.array([(run.headroom * MB, run.burst * MB) for run in RUNS]).T
-    expected = [gross(NUMBERS, run.headroom * MB, run.burst * MB) for run in RUNS]
-    np.testing.assert_allclose(gross(ARRAYS, headrooms, bursts), expected, rtol=1e-12)
-
-
 def test_never_example() -> None:
     """Limit 2.5 with two in-sync followers of 1 MB/s listed leaves c 0.5; c + B / 11 = 0.59 <= 1 is never."""
     headroom = 2.5 * MB - 2 * 1 * MB
-    assert ceiling(NUMBERS, headroom, 1 * MB) == pytest.approx(0.5909 * MB, rel=1e-3)
+    assert ceiling(headroom, 1 * MB) == pytest.approx(0.5909 * MB, rel=1e-3)
     assert verdict(headroom, 1 * MB, 1 * MB) is Verdict.NEVER
 
 
@@ -71,12 +63,12 @@ def test_never_example() -> None:
 )
 def test_burst(partitions: int, fetch: int, response: int, expected: int) -> None:
     """B is the fetch size of each lagging partition, capped by the whole response; none lags, none passes."""
-    assert burst(NUMBERS, partitions, fetch, response) == expected
+    assert burst(partitions, fetch, response) == expected
 
 
 def test_without_a_limit_the_law_knows_no_rate() -> None:
     """An unset limit gives an infinite rate, which is not used; only a measured slope counts then."""
-    assert gross(NUMBERS, math.inf, 6 * MB) == math.inf
+    assert gross(math.inf, 6 * MB) == math.inf
     assert verdict(math.inf, 6 * MB, 1 * MB) is Verdict.UNKNOWN
     assert verdict(math.inf, 6 * MB, 1 * MB, slope=-1.0, slope_seconds=36) is Verdict.NEVER
     assert verdict(math.inf, 6 * MB, 1 * MB, slope=1.0, slope_seconds=36) is Verdict.CONVERGES
@@ -108,7 +100,7 @@ def test_verdict_rules(
 
 def test_a_flow_without_lagging_partitions_has_converged() -> None:
     """Once nothing lags there is no burst, no rate and nothing that could never end."""
-    assert gross(NUMBERS, 1 * MB, 0) == 0
+    assert gross(1 * MB, 0) == 0
     assert verdict(1 * MB, 0, 0.0) is Verdict.CONVERGES
 
 
@@ -121,14 +113,14 @@ def test_throttle_is_not_blamed_where_the_law_sees_a_clear_gain() -> None:
 
 def test_nothing_left_is_nothing_copied() -> None:
     """A headroom of exactly 0 is that of a limit which in-sync traffic uses up: no burst passes."""
-    assert gross(NUMBERS, 0.0, 6.3 * MB) == 0
-    assert ceiling(NUMBERS, 0.0, 6.3 * MB) == 0
+    assert gross(0.0, 6.3 * MB) == 0
+    assert ceiling(0.0, 6.3 * MB) == 0
     assert verdict(0.0, 6.3 * MB, 0.0) is Verdict.NEVER
 
 
 def test_no_gain_does_not_converge() -> None:
     """A flow that copies exactly what producers add stays where it is."""
-    assert gross(NUMBERS, 1.0, 11.5) == 1.0
+    assert gross(1.0, 11.5) == 1.0
     assert verdict(1.0, 11.5, 1.0) is Verdict.DOES_NOT_CONVERGE
 
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_warden.arrays import UNKNOWN, carry
 from kafka_warden.formulas.mean_rate import GRAIN, SPAN, MeanRate, at_least, realign, spanned, step
-from kafka_warden.formulas.ops import UNKNOWN
-from kafka_warden.formulas.rows import carry
 
 NAN = math.nan
 

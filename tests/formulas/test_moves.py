@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from kafka_warden.formulas import moves
 from kafka_warden.formulas.law import gross, net
-from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 from tests.building import known
 
 INF = math.inf
@@ -21,8 +20,7 @@ MB = 1e6
 )
 def test_progress(copied: float, remaining: float, expected: float) -> None:
     """Copied over the whole; an empty replica is done."""
-    assert moves.progress(NUMBERS, copied, remaining) == expected
-    assert moves.progress(ARRAYS, np.array([copied]), np.array([remaining]))[0] == expected
+    assert moves.progress(copied, remaining) == expected
 
 
 @pytest.mark.parametrize(
@@ -36,8 +34,7 @@ def test_progress(copied: float, remaining: float, expected: float) -> None:
 )
 def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
     """What remains over the net rate; never when that is not above 0."""
-    assert moves.eta(NUMBERS, remaining, rate) == expected, why
-    assert moves.eta(ARRAYS, np.array([remaining]), np.array([rate]))[0] == expected, why
+    assert moves.eta(remaining, rate) == expected, why
 
 
 @pytest.mark.parametrize(
@@ -128,9 +125,7 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
 )
 def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: float, expected: float) -> None:
     """What remains between two bursts."""
-    assert moves.remaining_by_line(NUMBERS, remaining, ahead, grain) == expected, why
-    columns = [np.array([value]) for value in (remaining, ahead, grain)]
-    assert moves.remaining_by_line(ARRAYS, *columns)[0] == expected
+    assert moves.remaining_by_line(remaining, ahead, grain) == expected, why
 
 
 @pytest.mark.parametrize(
@@ -207,21 +202,21 @@ def test_bottleneck(
 
 def test_move_ratio() -> None:
     """Partitions to move over all of them; an empty cluster moves nothing."""
-    assert moves.move_ratio(NUMBERS, 10, 100) == 0.1
-    assert moves.move_ratio(NUMBERS, 0, 0) == 0
+    assert moves.move_ratio(10, 100) == 0.1
+    assert moves.move_ratio(0, 0) == 0
 
 
 @pytest.mark.parametrize(("busiest", "expected"), [(30 * MB, 5000), (50 * MB, INF), (60 * MB, INF)])
 def test_move_time(busiest: float, expected: float) -> None:
     """Ratio 0.1, 100 GB on each of 10 brokers, 50 MB/s: 5,000 s beside 30 MB/s inbound, never beside 50."""
-    assert moves.move_time(NUMBERS, 0.1, 100e9, 10, 50 * MB, busiest) == pytest.approx(expected)
+    assert moves.move_time(0.1, 100e9, 10, 50 * MB, busiest) == pytest.approx(expected)
 
 
 def test_a_move_outside_the_bound_ends() -> None:
     """IN 50 MB/s, one partition of 1 MB/s moves at limit 10: outside KIP-73's bound, and it ends all the same."""
-    gained = net(gross(NUMBERS, 10 * MB, 1 * MB), 1 * MB)
-    assert moves.move_time(NUMBERS, 0.1, 1e9, 1, 10 * MB, 50 * MB) == INF
-    assert moves.eta(NUMBERS, 1000 * MB, gained) < 150
+    gained = net(gross(10 * MB, 1 * MB), 1 * MB)
+    assert moves.move_time(0.1, 1e9, 1, 10 * MB, 50 * MB) == INF
+    assert moves.eta(1000 * MB, gained) < 150
 
 
 @pytest.mark.parametrize(
@@ -295,9 +290,7 @@ def test_least_deadline(
     why: str, floor: float, bytes_in: float, remaining: float, limit: float, expected: float
 ) -> None:
     """What a limit lets be done in time, by the rule of the recommended one."""
-    assert moves.least_deadline(NUMBERS, floor, bytes_in, remaining, limit) == pytest.approx(expected), why
-    columns = (np.array([value], float) for value in (floor, bytes_in, remaining, limit))
-    assert moves.least_deadline(ARRAYS, *columns)[0] == pytest.approx(expected)
+    assert moves.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(expected), why
 
 
 @given(st.floats(0, 1e9), st.floats(0, 1e9), st.floats(1, 1e15), st.floats(1, 1e6))
@@ -305,4 +298,4 @@ def test_least_deadline_undoes_needed_limit(floor: float, bytes_in: float, remai
     """At the limit that a deadline needs, that deadline is the least."""
     limit = moves.needed_limit(floor, bytes_in, remaining, deadline)
     if remaining / deadline > 1e-3 * (floor + bytes_in):
-        assert moves.least_deadline(NUMBERS, floor, bytes_in, remaining, limit) == pytest.approx(deadline, rel=1e-6)
+        assert moves.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(deadline, rel=1e-6)

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 from fleet.advance import refill
 from kafka_warden.formulas import mutation
 from kafka_warden.formulas.mutation import Entity, Mutations, Quota, resolve, shown
-from kafka_warden.formulas.ops import ARRAYS, NUMBERS
 
 INF = math.inf
 
@@ -32,8 +30,7 @@ INF = math.inf
 )
 def test_admission_delay(tokens: float, rate: float, expected: float) -> None:
     """Missing tokens over the rate at which they come; the first four rows are KIP-599's examples."""
-    assert mutation.admission_delay(NUMBERS, tokens, rate) == expected
-    assert mutation.admission_delay(ARRAYS, np.array([tokens]), np.array([rate]))[0] == expected
+    assert mutation.admission_delay(tokens, rate) == expected
 
 
 def test_burst() -> None:
@@ -104,7 +101,7 @@ def test_resolve(
 @given(st.floats(-1e6, 0), st.floats(0.1, 1e3))
 def test_waiting_the_delay_brings_k_to_zero(tokens: float, rate: float) -> None:
     """Delay and refill agree: after exactly the delay no token is missing."""
-    delay = mutation.admission_delay(NUMBERS, tokens, rate)
+    delay = mutation.admission_delay(tokens, rate)
 
     assert refill(tokens, rate, 1e9, delay) == pytest.approx(0, abs=1e-6)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.ops import UNKNOWN
+from kafka_warden.arrays import UNKNOWN
 from kafka_warden.formulas.replica_state import (
     STATES,
     FollowerFacts,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.ops import UNKNOWN, Floats, Longs
+from kafka_warden.arrays import UNKNOWN, Floats, Longs
 from kafka_warden.formulas.replica_time import LagSeconds, behind, end_at, end_to_reach, lag_seconds, standing_still
 
 U = UNKNOWN

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.ops import Floats
+from kafka_warden.arrays import Floats
 from kafka_warden.formulas.shares import fair_shares
 
 INF = math.inf

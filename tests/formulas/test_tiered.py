@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kafka_warden.arrays import UNKNOWN, Floats
 from kafka_warden.formulas import tiered
-from kafka_warden.formulas.ops import ARRAYS, NUMBERS, UNKNOWN, Floats
 from kafka_warden.formulas.tiered import NOTHING_TIERED
 
 GIB = 1 << 30
@@ -53,8 +53,7 @@ def test_uncopied_offsets(why: str, end: int, start: int, copied: int, uncopied:
 def test_overdue_bytes(why: str, uncopied: float, per_offset: float, segment: float, expected: float) -> None:
     """Bytes beyond what an active segment may hold."""
     arrays = (np.array([value]) for value in (uncopied, per_offset, segment))
-    assert tiered.overdue_bytes(NUMBERS, uncopied, per_offset, segment) == expected, why
-    assert tiered.overdue_bytes(ARRAYS, *arrays)[0] == expected, why
+    assert tiered.overdue_bytes(*arrays)[0] == expected, why
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.rows import Keys
+from kafka_warden.arrays import Keys
 from kafka_warden.model import (
     UNKNOWN,
     ControllerWindow,

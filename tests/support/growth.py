@@ -15,7 +15,7 @@ from typing import Final, Self
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Floats, Longs
+from kafka_warden.arrays import Floats, Longs
 from kafka_warden.pipeline.forecast.forecast import Forecast, forecast
 from kafka_warden.pipeline.forecast.trend import Kind
 

@@ -8,7 +8,6 @@ import numpy as np
 from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, by_broker, known
 from kafka_warden.derive.logs import LogCounts
 from kafka_warden.formulas.limits import headroom
-from kafka_warden.formulas.ops import ARRAYS
 from kafka_warden.model import UNKNOWN, BrokerState, LogDir
 
 BROKER = ("broker",)
@@ -124,7 +123,7 @@ CLUSTER = (
         "Limit minus partitions, negative above the limit (Metadata). KIP-578",
         BROKER,
         lambda view: view.brokers(
-            headroom(ARRAYS.lit(view.parameters.max_broker_partitions), view.derived.cluster.counted)
+            headroom(view.parameters.max_broker_partitions, view.derived.cluster.counted.astype(np.float64))
         ),
     ),
     Metric(

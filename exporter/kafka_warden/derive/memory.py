@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from kafka_warden.arrays import Keys, carry, match_partitions, match_replicas
 from kafka_warden.derive.followers.remaining import RemainingEstimate
 from kafka_warden.derive.followers.remaining import blank as no_estimate
 from kafka_warden.derive.followers.remaining import realign as realign_estimate
@@ -23,7 +24,6 @@ from kafka_warden.derive.topics import realign as realign_topics
 from kafka_warden.formulas import bytes_in, mean_rate
 from kafka_warden.formulas.bytes_in import BytesIn
 from kafka_warden.formulas.mean_rate import MeanRate
-from kafka_warden.formulas.rows import Keys, carry, match_partitions, match_replicas
 from kafka_warden.model import UNKNOWN, Floats, Longs
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from kafka_warden.formulas import mutation as formulas
-from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import ProcessBeans, Snapshot
 
 
@@ -81,7 +80,7 @@ def _client(
         throttle=values.get("throttle_time"),
         quota=shown.rate,
         burst=shown.burst,
-        delay=formulas.admission_delay(NUMBERS, shown.tokens, shown.rate),
+        delay=formulas.admission_delay(shown.tokens, shown.rate),
     )
     if math.isinf(quota.rate) and tokens <= formulas.UNLIMITED_TOKENS:
         # Quotas are unknown, or this one is newer than the last answer: its rate is unknown, not unlimited.

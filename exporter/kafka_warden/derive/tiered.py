@@ -10,12 +10,12 @@ from typing import Annotated
 
 import numpy as np
 
+from kafka_warden.arrays import carry
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import tiered as formulas
 from kafka_warden.formulas import tiered_problems as problems
 from kafka_warden.formulas.folds import debounce, since
 from kafka_warden.formulas.mutation import Entity
-from kafka_warden.formulas.rows import carry
 from kafka_warden.formulas.tiered_problems import Problem
 from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
 

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import numpy as np
 
+from kafka_warden.arrays import Keys, carry
 from kafka_warden.derive.cluster import Cluster
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.lag import as_parts
 from kafka_warden.formulas.replica_state import Codes
-from kafka_warden.formulas.rows import Keys, carry
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Floats, Ints, Longs, Snapshot
 
 OUT, IN, ADDING = range(3)

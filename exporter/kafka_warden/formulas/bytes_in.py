@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs
-from kafka_warden.formulas.rows import carry
+from kafka_warden.arrays import UNKNOWN, Bools, Floats, Ints, Longs, carry
 
 DOWNWARD_WEIGHT = 0.1
 """How fast the bytes per appended offset of a compacted topic follow a lower reading, which cleaning may cause."""

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Bools, Floats
+from kafka_warden.arrays import Bools, Floats
 
 Key = TypeVar("Key", bound=Hashable)
 

@@ -4,11 +4,11 @@ docs/spec/lag.md; KIP-73, SumReplicaLag. Offsets are log ends as each broker rep
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import UNKNOWN, Arithmetic, Bools, Floats, Ints, Longs
+from kafka_warden.arrays import UNKNOWN, Bools, Floats, Ints, Longs
 
 UNEVEN: Final = 10.0
 """Factor by which bytes per offset of the missing part may differ from those of the whole log."""
@@ -133,17 +133,16 @@ def as_parts(values: Longs) -> Floats:
     return parts
 
 
-def out_of_sync_by_count(lag: Arithmetic, limit: Arithmetic) -> Any:
+def out_of_sync_by_count(lag: Longs, limit: int) -> Bools:
     """The rule before KIP-16, `replica.lag.max.messages`, kept to compare with. Hands-free Kafka replication."""
-    return lag >= limit
+    out: Bools = lag >= limit
+    return out
 
 
-def out_of_sync_by_time(behind: Arithmetic, limit: Arithmetic) -> Any:
-    """Kafka's rule and ours: behind for longer than `replica.lag.time.max.ms`. docs/spec/lag.md#time-behind."""
-    return behind > limit
+def out_of_sync_by_time(behind: Floats, limit: Floats | float) -> Bools:
+    """Kafka's rule and ours: behind for longer than `replica.lag.time.max.ms`. docs/spec/lag.md#time-behind.
 
-
-def late_rows(behind: Floats, limit: Floats) -> Bools:
-    """`out_of_sync_by_time` for K rows; False where the time behind or the limit is unknown (NaN)."""
-    late: Bools = behind > limit
-    return late
+    Seconds (K,); False where the time behind or the limit is unknown (NaN).
+    """
+    out: Bools = behind > limit
+    return out

@@ -5,11 +5,12 @@ leaves of its limits, the burst B that passes before it is counted, gross = byte
 the inbound rate of the partitions that are still behind.
 """
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
-from kafka_warden.formulas.ops import NUMBERS, Ops, V
+from kafka_warden.arrays import Value
 
 BACKOFF: Final = 1.0
 """`replica.fetch.backoff.ms`: a throttled follower fetches again only after it, so it cannot use that part of a
@@ -69,33 +70,32 @@ class Window:
 DEFAULT_WINDOW: Final = Window()
 
 
-def burst(ops: Ops[V], lagging_partitions: V, fetch_max_bytes: V, response_max_bytes: V) -> V:
+def burst(lagging_partitions: float, fetch_max_bytes: float, response_max_bytes: float) -> float:
     """B: bytes of one fetch response of a flow, all of which passes before it is counted."""
-    return ops.least(lagging_partitions * fetch_max_bytes, response_max_bytes)
+    return float(min(lagging_partitions * fetch_max_bytes, response_max_bytes))
 
 
-def gross(ops: Ops[V], headroom: V, burst: V, window: Window = DEFAULT_WINDOW) -> V:
+def gross(headroom: float, burst: float, window: Window = DEFAULT_WINDOW) -> float:
     """Bytes a second that a flow copies: 0 if c <= 0, else B / 11.5 s x (floor(10 s x c / B) + 1).
 
     docs/spec/throttle-law.md#the-law. `+inf` where no limit binds (c is `+inf`); 0 where nothing lags (B is 0). Never
     more than c + B / 11 s.
     """
-    nothing = ops.lit(0.0)
-    bursts = ops.floor(ops.divide(window.usable * headroom, burst, nothing)) + 1.0
-    # Infinity x 0 has no value, so a flow without a burst takes a burst of 1 byte into the product.
-    copied = ops.when(burst > 0, burst, ops.lit(1.0)) * bursts * (1.0 / window.period)
-    return ops.when((headroom <= 0) | (burst <= 0), nothing, copied)
+    if headroom <= 0 or burst <= 0:
+        return 0.0
+    if math.isinf(headroom):
+        return math.inf
+    return burst * (math.floor(window.usable * headroom / burst) + 1.0) * (1.0 / window.period)
 
 
-def net(gross: V, bytes_in: V) -> V:
+def net(gross: Value, bytes_in: Value) -> Value:
     """Bytes a second by which a flow gains on its leader; negative when inbound outruns it."""
-    gained: V = gross - bytes_in
-    return gained
+    return gross - bytes_in
 
 
-def ceiling(ops: Ops[V], headroom: V, burst: V, window: Window = DEFAULT_WINDOW) -> V:
+def ceiling(headroom: float, burst: float, window: Window = DEFAULT_WINDOW) -> float:
     """The most that a flow can copy, c + B / 11 s, and 0 if c <= 0: no run exceeded it."""
-    return ops.when(headroom <= 0, ops.lit(0.0), headroom + burst * (1.0 / window.seconds))
+    return 0.0 if headroom <= 0 else headroom + burst * (1.0 / window.seconds)
 
 
 def verdict(
@@ -124,9 +124,9 @@ def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DE
 
     A flow that does not gain although the law says so has another cause.
     """
-    if headroom == float("inf"):
+    if headroom == math.inf:
         return False
-    copied = gross(NUMBERS, headroom, burst, window)
+    copied = gross(headroom, burst, window)
     return net(copied, bytes_in) <= -CERTAIN_LOSS * copied
 
 
@@ -134,15 +134,15 @@ def _by_law(
     headroom: float, burst: float, bytes_in: float, slope: float | None, slope_seconds: float, window: Window
 ) -> Verdict:
     measured = by_slope(slope, slope_seconds)
-    if headroom == float("inf"):
+    if headroom == math.inf:
         return measured
     if burst <= 0:
         return Verdict.CONVERGES
-    if ceiling(NUMBERS, headroom, burst, window) <= bytes_in:
+    if ceiling(headroom, burst, window) <= bytes_in:
         return Verdict.NEVER
     if measured is not Verdict.UNKNOWN:
         return measured
-    copied = gross(NUMBERS, headroom, burst, window)
+    copied = gross(headroom, burst, window)
     gained = net(copied, bytes_in)
     if gained > 0:
         return Verdict.CONVERGES

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Bools, Ints, V
+from kafka_warden.arrays import Bools, Ints, Value
 
 INTERNAL: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata"}
@@ -32,9 +32,9 @@ def counted_rows(topics: Sequence[str], topic: Ints) -> Bools:
     return counted
 
 
-def headroom(limit: V, count: V) -> V:
+def headroom(limit: float, count: Value) -> Value:
     """Partitions that still fit: limit - count, in replicas for a broker and in partitions for the cluster."""
-    left: V = limit - count
+    left: Value = limit - count
     return left
 
 

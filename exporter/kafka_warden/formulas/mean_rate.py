@@ -8,8 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Floats, Longs
-from kafka_warden.formulas.rows import carry
+from kafka_warden.arrays import Floats, Longs, carry
 
 SPAN: Final = 36.0
 """Seconds that a mean spans, once so many were measured."""

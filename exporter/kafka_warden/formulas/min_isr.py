@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from kafka_warden.formulas.ops import Longs
+from kafka_warden.arrays import Longs
 from kafka_warden.formulas.release import is_since
 
 CAPPED_SINCE: Final = (3, 7)

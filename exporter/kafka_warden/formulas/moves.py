@@ -10,8 +10,8 @@ from typing import Annotated, Final, TypeVar
 
 import numpy as np
 
+from kafka_warden.arrays import UNKNOWN, Floats, Ints, Longs
 from kafka_warden.formulas.law import DEFAULT_WINDOW, Window
-from kafka_warden.formulas.ops import NUMBERS, UNKNOWN, Floats, Ints, Longs, Ops, V
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -46,17 +46,17 @@ USE_OF_LIMIT: Final = 0.8
 """Share of a limit that a move uses, rounded down from the measured 0.84: waits cost 5 to 16 %."""
 
 
-def progress(ops: Ops[V], copied: V, remaining: V) -> V:
+def progress(copied: float, remaining: float) -> float:
     """Share of a replica that is copied, copied / (copied + remaining); 1 where there is nothing to copy."""
-    whole: V = copied + remaining
-    return ops.divide(copied, whole, ops.lit(1.0))
+    whole = copied + remaining
+    return copied / whole if whole else 1.0
 
 
-def eta(ops: Ops[V], remaining: V, net: V) -> V:
+def eta(remaining: float, net: float) -> float:
     """Seconds until nothing remains at that net rate: 0 if nothing does, `+inf` if the rate is not above 0."""
-    nothing = ops.lit(0.0)
-    at_rate = ops.divide(remaining, ops.greatest(net, nothing), ops.lit(math.inf))
-    return ops.when(remaining <= 0, nothing, at_rate)
+    if remaining <= 0:
+        return 0.0
+    return remaining / net if net > 0 else math.inf
 
 
 def slope(
@@ -164,15 +164,15 @@ def _agree(law_net: float, rate: float, of_slope: float, of_law: float) -> bool:
     return abs(rate - law_net) <= EXPLAINED * math.hypot(of_slope, of_law)
 
 
-def remaining_by_line(ops: Ops[V], remaining: V, ahead: V, grain: V) -> V:
+def remaining_by_line(remaining: float, ahead: float, grain: float) -> float:
     """Remaining bytes by the line through the steps of bursts, not by the step of the last poll.
 
     `ahead` is a `Trend`'s, `grain` the bytes of one quota window, half of which a poll can be off the line. A
     correction never takes more than half of what remains, and adds nothing where nothing remains.
     """
     half = grain * 0.5
-    off = ops.least(ops.greatest(ahead, half * -1.0), half)
-    return ops.when(remaining > 0, ops.greatest(remaining + off, remaining * 0.5), remaining)
+    off = min(max(ahead, -half), half)
+    return max(remaining + off, remaining * 0.5) if remaining > 0 else remaining
 
 
 def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) -> tuple[Key, float] | None:
@@ -182,7 +182,7 @@ def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) 
     """
     busy = {key: amount for key, amount in remaining.items() if amount > 0}
     rates = {key: net.get(key) for key in busy}
-    seconds = {key: eta(NUMBERS, busy[key], rate) for key, rate in rates.items() if rate is not None}
+    seconds = {key: eta(busy[key], rate) for key, rate in rates.items() if rate is not None}
     if not seconds:
         return None
     worst = max(seconds, key=lambda key: seconds[key])
@@ -191,20 +191,18 @@ def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) 
     return worst, seconds[worst]
 
 
-def move_ratio(ops: Ops[V], to_move: V, partitions: V) -> V:
+def move_ratio(to_move: int, partitions: int) -> float:
     """KIP-73's MoveRatio: partitions to be moved over all partitions; 0 for an empty cluster."""
-    return ops.divide(to_move, partitions, ops.lit(0.0))
+    return to_move / partitions if partitions else 0.0
 
 
-def move_time(ops: Ops[V], ratio: V, log_size_per_broker: V, brokers: V, limit: V, max_bytes_in: V) -> V:
+def move_time(ratio: float, log_size_per_broker: float, brokers: int, limit: float, max_bytes_in: float) -> float:
     """KIP-73's MoveTime in seconds: MoveRatio x TotalLogSizePerBroker x #Brokers / (limit - max(BytesInPerSec)).
 
     `+inf` when the limit is not above the busiest broker's inbound. It divides the cluster's bytes by one broker's
     limit, so `bottleneck` is shown with it. The limit must be a real one. docs/spec/moves.md#move-time.
     """
-    to_copy: V = ratio * log_size_per_broker * brokers
-    left: V = limit - max_bytes_in
-    return eta(ops, to_copy, left)
+    return eta(ratio * log_size_per_broker * brokers, limit - max_bytes_in)
 
 
 def move_time_of_cluster(
@@ -218,26 +216,24 @@ def move_time_of_cluster(
     if not brokers or (sizes == UNKNOWN).any() or np.isnan(bytes_in).any():
         return None
     busiest = float(np.bincount(led_by, weights=bytes_in).max(initial=0.0))
-    return move_time(NUMBERS, ratio, float(sizes.sum()) / brokers, float(brokers), limit, busiest)
+    return move_time(ratio, float(sizes.sum()) / brokers, brokers, limit, busiest)
 
 
-def needed_limit(floor: V, bytes_in: V, remaining: V, deadline: float) -> V:
+def needed_limit(floor: float, bytes_in: float, remaining: float, deadline: float) -> float:
     """Least limit of one (broker, side) that ends its moves in `deadline` seconds.
 
     docs/spec/throttles.md#recommended-throttle. Everything that counts against it, in-sync floor, inbound of the
     arriving replicas and what remains spread over the deadline, over 0.8.
     """
-    limit: V = (floor + bytes_in + remaining * (1.0 / deadline)) * (1.0 / USE_OF_LIMIT)
-    return limit
+    return (floor + bytes_in + remaining * (1.0 / deadline)) * (1.0 / USE_OF_LIMIT)
 
 
-def least_deadline(ops: Ops[V], floor: V, bytes_in: V, remaining: V, limit: V) -> V:
+def least_deadline(floor: float, bytes_in: float, remaining: float, limit: float) -> float:
     """Least deadline in seconds that one (broker, side) meets at a limit: `needed_limit` solved for its deadline.
 
     `+inf` where floor and inbound alone exceed the usable part of the limit; 0 where nothing remains.
     """
-    left: V = limit * USE_OF_LIMIT - floor - bytes_in
-    return eta(ops, remaining, left)
+    return eta(remaining, limit * USE_OF_LIMIT - floor - bytes_in)
 
 
 def recommended_limit(

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_warden.formulas.ops import Ops, V
-
 QUOTA_KEY: Final = "controller_mutation_rate"
 
 DEFAULT: Final = ""
@@ -40,19 +38,19 @@ class Mutations:
     """None when the controller's quota window is not known."""
 
 
-def burst(rate: V, samples: V, window: V) -> V:
+def burst(rate: float, samples: float, window: float) -> float:
     """B = R x samples x window seconds, the controller's own `controller.quota.window.*`. KIP-599."""
-    most: V = rate * samples * window
-    return most
+    return rate * samples * window
 
 
-def admission_delay(ops: Ops[V], tokens: V, rate: V) -> V:
+def admission_delay(tokens: float, rate: float) -> float:
     """Seconds until the next mutation is admitted: -K / R when K < 0, else 0. docs/spec/quotas.md#tokens.
 
     `+inf` when R is 0 and tokens are missing. The "-K * R" of the document is an error: its own example divides.
     """
-    missing = ops.greatest(-tokens, ops.lit(0.0))
-    return ops.when(missing > 0, ops.divide(missing, rate, ops.lit(math.inf)), ops.lit(0.0))
+    if tokens >= 0:
+        return 0.0
+    return -tokens / rate if rate else math.inf
 
 
 def shown(tokens: float, rate: float, samples: float | None, window: float | None) -> Mutations:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs
+from kafka_warden.arrays import UNKNOWN, Bools, Floats, Ints, Longs
 
 Codes = NDArray[np.int8]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Longs
+from kafka_warden.arrays import UNKNOWN, Bools, Floats, Longs
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Bools, Floats, Ints
+from kafka_warden.arrays import Bools, Floats, Ints
 
 
 def fair_shares(

@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
+from kafka_warden.arrays import UNKNOWN, Bools, Floats, Ints, Longs, Value
 from kafka_warden.formulas.lag import Sums, sums
-from kafka_warden.formulas.ops import UNKNOWN, Bools, Floats, Ints, Longs, Ops, V
 
 WILDCARD = "*"
 _ENTRY: Final = re.compile(r"\s*(\d{1,10}):(\d{1,10})\s*", re.ASCII)
@@ -105,14 +105,13 @@ def floors(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, 
     return (leader_floor(replicas, bytes_in, brokers).values, follower_floor(replicas, bytes_in, brokers).values)
 
 
-def headroom(limit: V, floor: V) -> V:
+def headroom(limit: Value, floor: Value) -> Value:
     """What a limit leaves for catching up, c = limit - floor; negative where in-sync traffic exceeds it.
 
     docs/spec/throttles.md#headroom. `+inf` where no limit is set. The floor must be known: an unknown one leaves the
     headroom unknown.
     """
-    left: V = limit - floor
-    return left
+    return limit - floor
 
 
 def lower_bound(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
@@ -131,18 +130,18 @@ def upper_bound(replicas: Replicas, bytes_in: Floats, brokers: int, network: flo
     return Sums(np.maximum(network - share.values, 0.0), share.unknown)
 
 
-def share_of_network(network: V, fraction: V) -> V:
+def share_of_network(network: float, fraction: float) -> float:
     """The throttle that costs clients at most `fraction` of the network: KIP-73 Q&A 1."""
-    limit: V = network * fraction
-    return limit
+    return network * fraction
 
 
-def largest_fetch(ops: Ops[V], limit: V, brokers: V, window: V, network: V) -> V:
+def largest_fetch(limit: Value, brokers: int, window: Value, network: float) -> Value:
     """Largest `replica.fetch.response.max.bytes` whose first responses pass within a window. KIP-73 Q&A 5.
 
     window x min(limit x brokers, N) / brokers; equality is allowed. N is `+inf` where it is not configured.
     """
-    return ops.divide(window * ops.least(limit * brokers, network), brokers, ops.lit(float("inf")))
+    largest: Value = window * np.minimum(limit * brokers, network) / brokers
+    return largest
 
 
 def binds(limit: Floats, rate: Floats, samples: Longs) -> Bools:

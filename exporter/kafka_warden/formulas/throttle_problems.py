@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from kafka_warden.arrays import Bools, Floats, Ints
 from kafka_warden.formulas.law import Verdict
-from kafka_warden.formulas.ops import Bools, Floats, Ints
 
 POLLS: Final = 3
 """Polls in a row that raise a problem; as many polls that cannot decide it drop it."""

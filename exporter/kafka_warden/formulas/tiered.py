@@ -7,20 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.formulas.ops import ARRAYS, UNKNOWN, Floats, Longs, Ops, V
+from kafka_warden.arrays import UNKNOWN, Floats, Longs
 
 NOTHING_TIERED = -2
 """In a column of latest tiered offsets: the leader reports that nothing has been copied. Kafka's own value is -1,
 which here is `UNKNOWN`."""
 
 
-def overdue_bytes(ops: Ops[V], uncopied: V, per_offset: V, segment_bytes: V) -> V:
-    """Bytes of a partition that should have been copied: those beyond what an active segment may hold, never below 0.
+def overdue_bytes(uncopied: Floats, per_offset: Floats, segment_bytes: Floats) -> Floats:
+    """Bytes (P,) that should have been copied: those beyond what an active segment may hold, never below 0.
 
     `uncopied`: offsets that are not in remote storage; the active segment never is. docs/spec/tiered.md#overdue.
     """
-    excess: V = uncopied * per_offset - segment_bytes
-    return ops.greatest(excess, ops.lit(0.0))
+    return np.maximum(uncopied * per_offset - segment_bytes, 0.0)
 
 
 def uncopied_offsets(end: Longs, start: Longs, tiered: Longs) -> Longs:
@@ -64,8 +63,8 @@ def partition_overdue(
     weight = np.where(uncopied == 0, 0.0, per_offset)
     due = np.where(lag.seconds == 0, end, np.where(np.isinf(lag.seconds), 0, lag.due))
     old = np.where(due == UNKNOWN, np.nan, uncopied - np.clip(end - due, 0, uncopied))
-    by_age = overdue_bytes(ARRAYS, np.where(uncopied == 0, 0.0, old), weight, segment_bytes)
-    overdue: Floats = np.maximum(by_age, overdue_bytes(ARRAYS, uncopied, weight, segment_bytes + lag.bytes))
+    by_age = overdue_bytes(np.where(uncopied == 0, 0.0, old), weight, segment_bytes)
+    overdue: Floats = np.maximum(by_age, overdue_bytes(uncopied, weight, segment_bytes + lag.bytes))
     return overdue
 
 

@@ -10,10 +10,18 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas import samples
-from kafka_warden.pipeline.ops import COLUMNS
+from kafka_warden.pipeline.columns import greatest, least
 
 DAY: Final = 86400
+
+STEP: Final = 1.0
+"""Seconds by which a wall clock may be off its run's monotonic one; more is a step, and no slow correction."""
+
+LONGEST_STEP: Final = 86400.0
+"""Seconds by which polls may be late for the next day of their run; a later clock is wrong as a whole."""
+
+SILENT_AFTER: Final = 3.0
+"""Usual intervals for which the values of a poll hold: docs/spec/README.md#old-values."""
 
 POLL: Final = ("cluster_id", "run", "sequence")
 """The key of a poll."""
@@ -39,13 +47,41 @@ def timeline(polls: DataFrame) -> DataFrame:
     )
     following = F.lead(F.col("first") + F.col("offset")).over(Window.partitionBy(*run).orderBy("day"))
     interval = F.col("parameters.poll_interval")
-    at = samples.steady_time(COLUMNS, F.col("time"), F.col("clock"), F.col("offset"))
-    silent_after = samples.silence(COLUMNS, F.coalesce("usual", interval), interval)
+    at = in_order(steady_time(F.col("time"), F.col("clock"), F.col("offset")), F.col("following"))
+    silent_after = silence(F.coalesce("usual", interval), interval)
     return (
         dated.join(F.broadcast(days.withColumn("following", following).drop("first")), list(part))
-        .withColumns({"at": samples.in_order(COLUMNS, at, F.col("following")), "silent_after": silent_after})
+        .withColumns({"at": at, "silent_after": silent_after})
         .drop("offset", "usual", "following", "day")
     )
+
+
+def steady_time(time: Column, clock: Column, offset: Column) -> Column:
+    """Return the Unix seconds of a poll, by the monotonic clock where the wall clock was wrong or was set.
+
+    `offset` is what wall and monotonic clock usually differ by in this run.
+    """
+    by_clock = clock + offset
+    return F.when(F.abs(time - by_clock) > STEP, by_clock).otherwise(time)
+
+
+def in_order(at: Column, following: Column) -> Column:
+    """Return Unix seconds that are not later than the polls of the next day of the run, which begins at `following`.
+
+    The clock was set back between the two, by up to a day, and the time of the first day is that before.
+    """
+    latest = following - STEP
+    return F.when((at > latest) & (at <= latest + LONGEST_STEP), latest).otherwise(at)
+
+
+def silence(usual: Column, interval: Column) -> Column:
+    """Return for how many seconds the values of a poll hold, from the usual interval in history or `poll.interval`."""
+    return greatest(usual, interval) * SILENT_AFTER
+
+
+def held(until_next: Column, silent_after: Column) -> Column:
+    """Return for how many seconds the values of a poll hold: until the next poll, but not through a silence."""
+    return least(greatest(until_next, F.lit(0.0)), silent_after)
 
 
 def prefer_oldest_run(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> DataFrame:
@@ -99,7 +135,7 @@ def informative_polls(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> 
     """
     order = Window.partitionBy(*of).orderBy("at", "run", "sequence")
     next_at = F.lead("at").over(order)
-    held = samples.held(COLUMNS, next_at - F.col("at"), F.col("silent_after"))
+    holds = held(next_at - F.col("at"), F.col("silent_after"))
     return prefer_oldest_run(polls, of).select(
         *of,
         "run",
@@ -110,7 +146,7 @@ def informative_polls(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> 
         next_at.alias("next_at"),
         F.lead("run").over(order).alias("next_run"),
         F.lead("sequence").over(order).alias("next_sequence"),
-        F.coalesce(held, F.lit(0.0)).alias("held"),
+        F.coalesce(holds, F.lit(0.0)).alias("held"),
     )
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_warden.arrays import as_known
 from kafka_warden.formulas import throttle
-from kafka_warden.formulas.ops import as_known
 from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, Side, Snapshot, TopicConfig
 from kafka_warden.planning.by_hand import throttled_lists
 from kafka_warden.planning.moving import Moving

@@ -6,7 +6,6 @@ from enum import StrEnum
 
 from kafka_warden.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.formulas import throttle
-from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import SIDES, UNLIMITED, Side
 from kafka_warden.planning.by_hand import LONGEST_LIST, ByHand
 from kafka_warden.planning.choice import Choice
@@ -159,10 +158,10 @@ def _about_throttle(plan: MovePlan, choice: Choice, limit: int) -> Iterable[str]
 
 def _fetch_size(plan: MovePlan, limit: int) -> Iterable[str]:
     network = plan.goal.network if plan.goal.network is not None else UNLIMITED
-    brokers = float(sum(not broker.gone for broker in plan.snapshot.brokers.values()))
+    brokers = max(sum(not broker.gone for broker in plan.snapshot.brokers.values()), 1)
     for load in plan.loads:
         size = plan.snapshot.broker_configs[load.broker].replica_fetch_response_max_bytes
-        largest = throttle.largest_fetch(NUMBERS, float(limit), brokers, load.window.seconds, network)
+        largest = throttle.largest_fetch(float(limit), brokers, load.window.seconds, network)
         if size > largest and load.side is Side.FOLLOWER:
             yield (
                 f"broker {load.broker}: replica.fetch.response.max.bytes is {in_bytes(size)}; with more than"

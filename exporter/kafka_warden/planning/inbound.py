@@ -5,9 +5,9 @@ from typing import Final
 
 import numpy as np
 
+from kafka_warden.arrays import Keys, match_partitions
 from kafka_warden.formatting import in_count, in_percent, in_rate, in_time
 from kafka_warden.formulas.mean_rate import Sums, add, realign_sums
-from kafka_warden.formulas.rows import Keys, match_partitions
 from kafka_warden.model import Floats, Snapshot
 
 OLD: Final = 7 * 86400.0

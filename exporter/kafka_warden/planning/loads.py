@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from kafka_warden.errors import IncompleteError
 from kafka_warden.formatting import in_count
 from kafka_warden.formulas import law, moves, throttle
-from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import BrokerConfig, Side, Snapshot
 from kafka_warden.planning.during_move import DuringMove
 from kafka_warden.planning.moving import Moving
@@ -38,20 +37,20 @@ class Load:
 
     def least_deadline(self, limit: float) -> float:
         """Shortest possible deadline in seconds at a limit; `+inf` if none is possible."""
-        return moves.least_deadline(NUMBERS, self.floor, self.bytes_in, self.remaining, limit)
+        return moves.least_deadline(self.floor, self.bytes_in, self.remaining, limit)
 
     def net(self, limit: float) -> float:
         """Progress at a limit by the law, bytes per second; negative if the inbound rate is higher."""
         headroom = throttle.headroom(limit, self.floor)
-        return law.net(law.gross(NUMBERS, headroom, self.burst, self.window), self.bytes_in)
+        return law.net(law.gross(headroom, self.burst, self.window), self.bytes_in)
 
     def seconds(self, limit: float) -> float:
         """Predicted seconds at a limit, by the law; `+inf` for never."""
-        return moves.eta(NUMBERS, self.remaining, self.net(limit))
+        return moves.eta(self.remaining, self.net(limit))
 
     def most(self, limit: float) -> float:
         """Highest copy rate at a limit with bursts, bytes per second in the mean of a quota window."""
-        return law.ceiling(NUMBERS, throttle.headroom(limit, self.floor), self.burst, self.window)
+        return law.ceiling(throttle.headroom(limit, self.floor), self.burst, self.window)
 
 
 def derive_loads(snapshot: Snapshot, moving: Sequence[Moving], during: DuringMove) -> tuple[Load, ...]:
@@ -78,7 +77,7 @@ def derive_loads(snapshot: Snapshot, moving: Sequence[Moving], during: DuringMov
         # B of one flow, by the configuration of its target (docs/spec/throttle-law.md#the-law).
         config = _config(snapshot, pair[0])
         response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
-        bursts[pair] = law.burst(NUMBERS, float(count), float(config.replica_fetch_max_bytes), response)
+        bursts[pair] = law.burst(count, config.replica_fetch_max_bytes, response)
     floors = during.floors()
     return tuple(
         _load(snapshot, key, copies, bursts, floors[key[1]][key[0]])

@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 
+from kafka_warden.arrays import as_known
 from kafka_warden.errors import IncompleteError, ReassignmentError
 from kafka_warden.formulas.limits import is_counted
-from kafka_warden.formulas.ops import as_known
 from kafka_warden.model import UNKNOWN, Floats, LogDir, ReplicaTable, Snapshot, cordoned_brokers
 from kafka_warden.planning.lacking import lacking_bytes
 from kafka_warden.planning.reassignment import Target

@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.formulas import moves
-from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.model import UNKNOWN, Floats, Snapshot
 from kafka_warden.planning.by_hand import ByHand, by_hand
 from kafka_warden.planning.choice import Choice, Goal, choose
@@ -106,7 +105,7 @@ def plan_move(
     choice = choose(loads, goal, bounds)
     current = tuple(Target(p.topic, p.number, p.sources, (None,) * len(p.sources)) for p in moving if p.asked)
     copying = sum(bool(partition.arriving) for partition in moving)
-    ratio = moves.move_ratio(NUMBERS, float(copying), float(len(snapshot.partitions)))
+    ratio = moves.move_ratio(copying, len(snapshot.partitions))
     return MovePlan(
         snapshot=snapshot,
         goal=goal,

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.rows import carry, inverted, match_partitions, match_replicas
+from kafka_warden.arrays import carry, inverted, match_partitions, match_replicas
 from kafka_warden.model import (
     Broker,
     BrokerConfig,

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.rows import match_partitions
+from kafka_warden.arrays import match_partitions
 from kafka_warden.model import UNKNOWN, Broker, Quorum
 from kafka_warden.sources.metadata import Layout
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.rows import carry
+from kafka_warden.arrays import carry
 from kafka_warden.model import (
     UNKNOWN,
     Bools,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.ops import Floats, Longs
+from kafka_warden.arrays import Floats, Longs
 from kafka_warden.pipeline.forecast.forecast import (
     LEAST_DAYS,
     LONGEST,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.ops import Longs
+from kafka_warden.arrays import Longs
 from kafka_warden.pipeline.forecast.paths import Drawn, simulate
 from kafka_warden.pipeline.forecast.shocks import NONE, Shocks
 from kafka_warden.pipeline.forecast.trend import GRID, has_cycle, studentized

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.ops import Floats
+from kafka_warden.arrays import Floats
 from kafka_warden.pipeline.forecast.forecast import Outcome, forecast
 from kafka_warden.pipeline.forecast.scales import POWERS, WEIGHTS, Scale, scales, shares
 from kafka_warden.pipeline.forecast.shocks import NONE

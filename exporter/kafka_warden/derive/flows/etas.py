@@ -6,12 +6,12 @@ Rates are net of the inbound rate. Measured ones are `Trend`s of the bytes gaine
 import math
 from collections.abc import Iterable, Mapping
 
+from kafka_warden.arrays import as_finite
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey
 from kafka_warden.derive.flows.side_loads import Load, SideKey, binding_sides
 from kafka_warden.formulas import law, moves
 from kafka_warden.formulas.moves import Trend
-from kafka_warden.formulas.ops import NUMBERS, as_finite
 
 
 def replica_eta(
@@ -24,7 +24,7 @@ def replica_eta(
     share = flow.gross / len(flow.rows) if flow.gross is not None else None
     by_law = None if share is None or bytes_in is None else law.net(share, bytes_in)
     net = believed(by_law, measured, bytes_in, flow.burst / len(flow.rows), flow.window)
-    alone = None if net is None else moves.eta(NUMBERS, remaining, net)
+    alone = None if net is None else moves.eta(remaining, net)
     if alone is None or together is None:
         return together if alone is None else as_finite(alone)
     return min(alone, together)
@@ -35,7 +35,7 @@ def flow_eta(flow: Flow, remaining: float | None, measured: Trend | None) -> flo
     net = believed(flow.net, measured, flow.bytes_in, flow.burst, flow.window)
     if net is None or remaining is None:
         return None
-    return moves.eta(NUMBERS, _by_line(remaining, measured, flow.gross, flow.window), net)
+    return moves.eta(_by_line(remaining, measured, flow.gross, flow.window), net)
 
 
 def side_eta(load: Load) -> float | None:
@@ -45,7 +45,7 @@ def side_eta(load: Load) -> float | None:
     net = believed(load.predicted, pace, load.bytes_in, load.burst, load.window, drift)
     if net is None or load.remaining is None:
         return None
-    return moves.eta(NUMBERS, _by_line(load.remaining, pace, load.gross, load.window), net)
+    return moves.eta(_by_line(load.remaining, pace, load.gross, load.window), net)
 
 
 def side_etas(sides: Mapping[SideKey, Load], flows: Iterable[FlowKey]) -> dict[FlowKey, float]:
@@ -113,4 +113,4 @@ def _by_line(remaining: float, measured: Trend | None, gross: float | None, wind
         return remaining
     if gross is None or math.isinf(gross):
         return remaining
-    return moves.remaining_by_line(NUMBERS, remaining, measured.ahead, gross * window.period)
+    return moves.remaining_by_line(remaining, measured.ahead, gross * window.period)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_warden.arrays import as_known
 from kafka_warden.derive.flows.keys import FlowKey, group_by_flow
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law
-from kafka_warden.formulas.ops import NUMBERS, as_known
 from kafka_warden.formulas.shares import fair_shares
 from kafka_warden.model import SIDES, UNKNOWN, BrokerConfig, Floats, Longs, Side
 
@@ -92,7 +92,7 @@ def _flow(indexed: IndexedSnapshot, target: int, rows: list[int], share: float, 
     partition = indexed.snapshot.replicas.partition[rows]
     # Each fetcher thread has responses of its own, and the law is linear in B: all of them together are one flow.
     response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
-    burst = law.burst(NUMBERS, float(len(rows)), float(config.replica_fetch_max_bytes), response)
+    burst = law.burst(len(rows), config.replica_fetch_max_bytes, response)
     headroom = None if math.isnan(share) else share
     return Flow(
         rows=np.array(rows, dtype=np.int64),
@@ -102,7 +102,7 @@ def _flow(indexed: IndexedSnapshot, target: int, rows: list[int], share: float, 
         bytes_in=as_known(float(inbound.mean[partition].sum())),
         least_in=as_known(float(inbound.least[partition].sum())),
         settled=bool((inbound.seconds[partition] >= window.settling).all()),
-        gross=None if headroom is None else law.gross(NUMBERS, headroom, burst, window),
+        gross=None if headroom is None else law.gross(headroom, burst, window),
         window=window,
     )
 

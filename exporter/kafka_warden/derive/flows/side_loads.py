@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
+from kafka_warden.arrays import as_known, sum_known
 from kafka_warden.derive.flows.copy_rates import CopyProgress, trend_over
 from kafka_warden.derive.flows.flow import Flow, may_lose
 from kafka_warden.derive.flows.keys import FlowKey
@@ -14,7 +15,6 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law
 from kafka_warden.formulas.moves import Trend
-from kafka_warden.formulas.ops import NUMBERS, as_known, sum_known
 from kafka_warden.model import SIDES, UNLIMITED, Side
 
 SideKey = tuple[int, Side]
@@ -48,7 +48,7 @@ class Load:
     @property
     def gross(self) -> float | None:
         """Joint gross rate by the law, `+inf` without a limit."""
-        return None if self.headroom is None else law.gross(NUMBERS, self.headroom, self.burst, self.window)
+        return None if self.headroom is None else law.gross(self.headroom, self.burst, self.window)
 
     @property
     def predicted(self) -> float | None:

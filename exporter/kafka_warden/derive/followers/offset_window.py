@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from kafka_warden.formulas.rows import carry
+from kafka_warden.arrays import carry
 from kafka_warden.model import UNKNOWN, Bools, Floats, Longs
 
 HORIZON: Final = 60.0

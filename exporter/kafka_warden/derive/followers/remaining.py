@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from kafka_warden.arrays import carry
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import lag as formulas
-from kafka_warden.formulas.rows import carry
 from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs
 
 

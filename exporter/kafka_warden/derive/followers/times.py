@@ -60,7 +60,8 @@ def derive_times(
     last, behind = formulas.behind(caught_up_at, clock, caught | excused)
     # A leader that does not answer may have gained nothing: then no follower is certainly late.
     behind = np.where(lag.messages == UNKNOWN, np.nan, behind)
-    late = lag.following & lag_formulas.late_rows(behind, _limits(indexed)[indexed.led_by[replicas.partition]])
+    limit = _limits(indexed)[indexed.led_by[replicas.partition]]
+    late = lag.following & lag_formulas.out_of_sync_by_time(behind, limit)
     shown = lag.shown | late
     rows = np.flatnonzero(shown)
     passed, seconds = _lag_seconds(indexed, lag, leaders, rows, lag.end[rows] != known_end[rows], passed_at)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
+from kafka_warden.arrays import carry
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.followers.offset_window import (
     FollowerEnds,
@@ -28,7 +29,6 @@ from kafka_warden.formulas.replica_state import (
     evaluated_since,
     restarted_log,
 )
-from kafka_warden.formulas.rows import carry
 from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
 
 

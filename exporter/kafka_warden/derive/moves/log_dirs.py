@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_warden.arrays import as_known
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, moves
-from kafka_warden.formulas.ops import NUMBERS, as_known
 from kafka_warden.model import UNKNOWN, Floats, FutureReplica, Side
 
 LogDirKey = tuple[bytes, str, int, int, str]
@@ -131,7 +131,7 @@ def _eta(copies: list[_Copy], clock: float) -> float | None:
             return None
         net = law.net(limit, sum(inbound))
     answered_at = min(copy.track.times[-1] for copy in copies)
-    return max(moves.eta(NUMBERS, total, net) - (clock - answered_at), 0.0)
+    return max(moves.eta(total, net) - (clock - answered_at), 0.0)
 
 
 def _measured(copies: list[_Copy]) -> float | None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
+from kafka_warden.arrays import as_known
 from kafka_warden.derive.flows.changes import Change, MoveKey, derive_changes, move_key
 from kafka_warden.derive.flows.copy_rates import CopyProgress, Measured, follow_copies, longest_settling, measure_all
 from kafka_warden.derive.flows.etas import replica_eta
@@ -22,7 +23,6 @@ from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, moves
 from kafka_warden.formulas.folds import Minimum, Stall, stall
 from kafka_warden.formulas.moves import Trend
-from kafka_warden.formulas.ops import NUMBERS, as_known
 from kafka_warden.formulas.stuck import Cause, has_lasted
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Longs, Parameters
 
@@ -200,7 +200,7 @@ def _move(
         adding=True,
         remaining_bytes=remaining,
         remaining_messages=messages if messages != UNKNOWN else None,
-        progress=moves.progress(NUMBERS, float(size), remaining) if remaining is not None and size >= 0 else None,
+        progress=moves.progress(float(size), remaining) if remaining is not None and size >= 0 else None,
         bytes_per_second=max(copied[0], 0.0) if copied is not None else None,
         eta=_eta(inputs, flow, row, track, float(bytes_in[partition])),
     )

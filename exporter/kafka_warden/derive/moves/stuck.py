@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kafka_warden.arrays import as_finite, sum_known
 from kafka_warden.derive.flows.changes import Change, MoveKey
 from kafka_warden.derive.flows.copy_rates import Measured
 from kafka_warden.derive.flows.etas import flow_eta
@@ -17,7 +18,6 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, stuck
 from kafka_warden.formulas.folds import Minimum, Stall, stall
-from kafka_warden.formulas.ops import as_finite, sum_known
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, BrokerConfig, Parameters, Side, Source
 
 AGREEING_POLLS = 2

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
+from kafka_warden.arrays import as_known
 from kafka_warden.derive.flows.etas import flow_eta, side_etas
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey
@@ -27,7 +28,6 @@ from kafka_warden.derive.throttle_problems.ages import ProblemsMemory, derive_pr
 from kafka_warden.derive.throttle_problems.ages import realign as realign_problems
 from kafka_warden.derive.throttle_problems.facts import ProblemKey
 from kafka_warden.formulas import moves as formulas
-from kafka_warden.formulas.ops import as_known
 from kafka_warden.model import Floats, Longs, Parameters, Side
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
+from kafka_warden.arrays import sum_known
 from kafka_warden.derive.flows.etas import last_eta
 from kafka_warden.derive.flows.flow import Flow
 from kafka_warden.derive.flows.keys import FlowKey
@@ -14,7 +15,6 @@ from kafka_warden.derive.moves.throttle_use import Throttling
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import moves as formulas
-from kafka_warden.formulas.ops import NUMBERS, sum_known
 from kafka_warden.model import SIDES, UNKNOWN, UNLIMITED, Floats, Side
 
 
@@ -42,7 +42,7 @@ def derive_totals(
     """Add the moves up. Those that copy nothing have no part in any sum."""
     snapshot, moves = indexed.snapshot, tuple(move for move in moves if move.adding)
     reassigning = int(snapshot.partitions.reassigning.sum())
-    ratio = formulas.move_ratio(NUMBERS, float(reassigning), float(len(snapshot.partitions)))
+    ratio = formulas.move_ratio(reassigning, len(snapshot.partitions))
     binding = _bottleneck(throttling) if moves else None
     known = snapshot.reassignments_known
     return Totals(

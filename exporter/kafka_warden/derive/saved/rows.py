@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from kafka_warden.arrays import Keys, as_known
 from kafka_warden.derive.followers.remaining import RemainingEstimate
 from kafka_warden.derive.followers.verdict import ReplicasMemory, empty_memory
 from kafka_warden.derive.memory import Memory
 from kafka_warden.derive.saved.values import Clock, Row
-from kafka_warden.formulas.ops import as_known
 from kafka_warden.formulas.replica_state import STATES, ReplicaState
-from kafka_warden.formulas.rows import Keys
 from kafka_warden.formulas.tiered import Copying
 from kafka_warden.model import UNKNOWN, Bools, Longs, Snapshot
 

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from kafka_warden.arrays import carry
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
-from kafka_warden.formulas.rows import carry
 from kafka_warden.model import SIDES, UNKNOWN, Bools, Ints, Longs, Side
 
 UNSEEN: Final = -2

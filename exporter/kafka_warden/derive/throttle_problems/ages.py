@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from kafka_warden.arrays import carry
 from kafka_warden.derive.flows.side_loads import Load, SideKey
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
@@ -14,7 +15,6 @@ from kafka_warden.derive.throttle_problems import limit_checks, list_checks
 from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, limit_of_rows
 from kafka_warden.derive.throttle_problems.needs import Needs, derive_needs
 from kafka_warden.formulas import throttle_problems as formulas
-from kafka_warden.formulas.rows import carry
 from kafka_warden.formulas.throttle_problems import Held, Problem
 from kafka_warden.model import SIDES, Bools, Longs, Parameters, Side
 

@@ -6,7 +6,6 @@ from kafka_warden.derive.throttle.limits import binding_limits, throttled_rates
 from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, brokers_of
 from kafka_warden.formulas import throttle
 from kafka_warden.formulas import throttle_problems as formulas
-from kafka_warden.formulas.ops import ARRAYS
 from kafka_warden.formulas.throttle_problems import Problem
 from kafka_warden.model import UNKNOWN, UNLIMITED, Bools, BrokerConfig, Side
 
@@ -67,9 +66,7 @@ def fetch_size(facts: Facts, side: Side) -> Bools:
     network = UNLIMITED if configured is None else configured
     brokers = sum(not broker.gone for broker in facts.indexed.snapshot.brokers.values())
     limit = facts.needs.limits[side]
-    largest = throttle.largest_fetch(
-        ARRAYS, limit, np.full(len(limit), float(max(brokers, 1))), window, np.full(len(limit), network)
-    )
+    largest = throttle.largest_fetch(limit, max(brokers, 1), window, network)
     return formulas.fetch_too_large(limit, facts.named[side].any, fetch, largest)
 
 

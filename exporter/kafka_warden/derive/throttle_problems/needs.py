@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kafka_warden.arrays import Bools, Floats
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles, limit_column
-from kafka_warden.formulas.ops import Bools, Floats
 from kafka_warden.model import SIDES, Side
 
 

@@ -9,10 +9,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas.alarms import fires
 from kafka_warden.pipeline.backtest.rules import UNKNOWN_FOR
 from kafka_warden.pipeline.backtest.signals import SUBJECT
-from kafka_warden.pipeline.ops import no
+from kafka_warden.pipeline.columns import no
 
 KEY: Final = ("cluster_id", "trial", *SUBJECT)
 """The columns of an alarm's subject."""
@@ -68,7 +67,7 @@ def _stretches(chains: DataFrame) -> DataFrame:
             F.count("*").alias("polls"),
             F.max("value").alias("value_max"),
         )
-        .withColumn("fires", fires(F.col("until") - F.col("began"), F.col("wanted")))
+        .withColumn("fires", F.col("until") - F.col("began") >= F.col("wanted"))
     )
 
 

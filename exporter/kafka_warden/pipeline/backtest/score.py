@@ -5,9 +5,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas.alarms import precision, recall
 from kafka_warden.pipeline.backtest.truth import expected, is_about
-from kafka_warden.pipeline.ops import COLUMNS
+from kafka_warden.pipeline.columns import divide
 
 _OF: Final = ("cluster_id", "trial")
 
@@ -58,7 +57,7 @@ def scores(marked: DataFrame, trials: DataFrame, clusters: DataFrame, happened: 
         F.col(name).cast("double") for name in ("true_alarms", "false_alarms", "caught", "missed")
     )
     return rows.withColumn("missed", F.col("events") - F.col("caught")).withColumns(
-        {"precision": precision(COLUMNS, true, false), "recall": recall(COLUMNS, caught, missed)}
+        {"precision": divide(true, true + false), "recall": divide(caught, caught + missed)}
     )
 
 

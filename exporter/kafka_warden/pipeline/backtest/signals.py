@@ -11,12 +11,11 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas import lag, stuck
-from kafka_warden.formulas.samples import share
+from kafka_warden.formulas import stuck
 from kafka_warden.pipeline.backtest import lookback
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THROTTLE_AGES, Trial
+from kafka_warden.pipeline.columns import divide, no, yes
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.ops import COLUMNS, no, yes
 from kafka_warden.pipeline.timeline import POLL
 
 SUBJECT: Final[Mapping[str, str]] = {
@@ -90,13 +89,13 @@ def _known(condition: Column) -> Column:
 
 def _by_messages(trial: Trial) -> tuple[Column, Column]:
     follows = F.col("following") & ~F.col("adding")
-    return follows & lag.out_of_sync_by_count(F.col("lag_messages"), F.lit(trial.threshold)), F.col("lag_messages")
+    return follows & (F.col("lag_messages") >= F.lit(trial.threshold)), F.col("lag_messages")
 
 
 def _by_time(trial: Trial) -> tuple[Column, Column]:
     behind = F.col("behind_seconds")
     own = trial.threshold is None
-    late = F.col("late") if own else lag.out_of_sync_by_time(behind, F.lit(trial.threshold))
+    late = F.col("late") if own else behind > F.lit(trial.threshold)
     return F.col("following") & ~F.col("adding") & late, behind
 
 
@@ -106,7 +105,7 @@ def _above_zero(name: str) -> Condition:
 
 def _share_of(count: str, limit: str) -> Condition:
     def condition(trial: Trial) -> tuple[Column, Column]:
-        used = share(COLUMNS, F.col(count).cast("double"), F.col(f"parameters.{limit}"))
+        used = divide(F.col(count).cast("double"), F.col(f"parameters.{limit}"))
         return used >= F.lit(trial.threshold), used
 
     return condition

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Floats, Longs
+from kafka_warden.arrays import Floats, Longs
 from kafka_warden.pipeline.forecast.paths import draw, simulate
 from kafka_warden.pipeline.forecast.scales import Scale, scales, shares
 from kafka_warden.pipeline.forecast.shocks import Shocks, find

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Floats, Ints, Longs
+from kafka_warden.arrays import Floats, Ints, Longs
 from kafka_warden.pipeline.forecast.shocks import Shocks
 from kafka_warden.pipeline.forecast.trend import (
     CYCLE,

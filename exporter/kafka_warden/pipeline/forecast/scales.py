@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Floats
+from kafka_warden.arrays import Floats
 from kafka_warden.pipeline.forecast.trend import Kind, Trends
 
 POWERS: Final = (0.5, 1.0, 0.02)

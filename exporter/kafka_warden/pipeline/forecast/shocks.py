@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Bools, Floats, Longs
+from kafka_warden.arrays import Bools, Floats, Longs
 from kafka_warden.pipeline.forecast.trend import Kind, Trends, fit, studentized
 
 STICKS_OUT: Final = 4.5

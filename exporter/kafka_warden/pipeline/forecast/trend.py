@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas.ops import Floats, Longs
+from kafka_warden.arrays import Floats, Longs
 
 WEEK: Final = 7
 CYCLE_FROM: Final = 21

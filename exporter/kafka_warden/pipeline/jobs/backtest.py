@@ -10,21 +10,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.formulas.samples import SILENT_AFTER
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.backtest.alarms import alarms
 from kafka_warden.pipeline.backtest.rules import KINDS, Trial, read_what_if, trials
 from kafka_warden.pipeline.backtest.score import labelled, scores
 from kafka_warden.pipeline.backtest.signals import OF_POLLS, SUBJECT, signals
 from kafka_warden.pipeline.backtest.truth import EXPORT, FILE, Truth, faults
+from kafka_warden.pipeline.columns import yes
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
-from kafka_warden.pipeline.ops import yes
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.store import in_list, of_mart
-from kafka_warden.pipeline.timeline import CLOCKS, POLL, informative_polls, moment, timeline
+from kafka_warden.pipeline.timeline import CLOCKS, POLL, SILENT_AFTER, informative_polls, moment, timeline
 
 _MOMENTS: Final = ("began", "fired", "ended")
 _OF: Final = ("cluster_id", "known_by")

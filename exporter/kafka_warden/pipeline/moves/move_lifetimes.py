@@ -5,10 +5,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas import samples
 from kafka_warden.history.tables.moves import LOG_DIR
-from kafka_warden.pipeline.moves.samples import MOVE, PARTITION
-from kafka_warden.pipeline.ops import COLUMNS
+from kafka_warden.pipeline.columns import divide, greatest, least
+from kafka_warden.pipeline.moves.samples import MOVE, PARTITION, growth
 from kafka_warden.pipeline.timeline import POLL
 
 COMPLETED: Final = "completed"
@@ -27,10 +26,18 @@ def move_lifetimes(shown: DataFrame, hosts: DataFrame, placed: DataFrame) -> Dat
     summed = summed.withColumn("causes", _by_cause(F.col("pairs")))
     ended = _with_ends(summed, hosts, placed).withColumn("outcome", _outcome())
     done = F.col("outcome") == COMPLETED
-    whole = samples.relative_error(COLUMNS, F.col("predicted_seconds"), F.col("seconds"))
-    rest = samples.relative_error(COLUMNS, F.col("eta_first"), F.col("ended") - F.col("eta_first_at"))
+    whole = relative_error(F.col("predicted_seconds"), F.col("seconds"))
+    rest = relative_error(F.col("eta_first"), F.col("ended") - F.col("eta_first_at"))
     errors = {"prediction_error": F.when(done, whole), "eta_error": F.when(done, rest)}
     return ended.withColumns(_end_of_log()).withColumns(_times()).withColumns(errors)
+
+
+def relative_error(predicted: Column, taken: Column) -> Column:
+    """Return by which share a prediction was too long, negative when too short: predicted / taken - 1.
+
+    `+inf` for never.
+    """
+    return divide(predicted, taken) - 1.0
 
 
 def _whole() -> list[Column]:
@@ -45,7 +52,8 @@ def _whole() -> list[Column]:
         F.avg("limit").alias("limit_mean"),
         F.avg("use").alias("use_mean"),
         F.sum("held").alias("held_sum"),
-        F.sum(samples.not_further(COLUMNS, F.col("stalled"), F.col("between"))).alias("stalled_sum"),
+        # A move that did not advance since an earlier poll lost all the time between the last two.
+        F.sum(least(F.col("stalled"), F.col("between"))).alias("stalled_sum"),
         F.count("stalled").alias("stalled_known"),
     ]
 
@@ -133,7 +141,7 @@ def _outcome() -> Column:
 def _end_of_log() -> dict[str, Column]:
     """Add the bytes that were copied after the last poll with the move."""
     size = F.col("hosts")[F.col("broker")]["size"]
-    added = samples.growth(COLUMNS, size, F.col("last_size"))
+    added = growth(size, F.col("last_size"))
     has_end = (F.col("outcome") == COMPLETED) & (F.col("kind") != LOG_DIR)
     whole = F.coalesce("grown_sum", F.lit(0.0)) + added
     return {"bytes_copied": F.when(has_end, whole).otherwise(F.col("grown_sum"))}
@@ -145,7 +153,7 @@ def _times() -> dict[str, Column]:
     return {
         "seconds": seconds,
         "uncertain_seconds": F.col("began") - F.col("previous_at") + at_end,
-        "unseen_seconds": COLUMNS.greatest(seconds - F.col("held_sum"), F.lit(0.0)),
-        "rate_mean": samples.mean_rate(COLUMNS, F.col("bytes_copied"), seconds),
+        "unseen_seconds": greatest(seconds - F.col("held_sum"), F.lit(0.0)),
+        "rate_mean": divide(F.col("bytes_copied"), seconds),
         "stalled_seconds": F.when(F.col("stalled_known") > 0, F.coalesce("stalled_sum", F.lit(0.0))),
     }

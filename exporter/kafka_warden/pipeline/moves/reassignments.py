@@ -7,8 +7,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history.tables.moves import REASSIGNMENT
+from kafka_warden.pipeline.columns import no
 from kafka_warden.pipeline.moves.move_lifetimes import CANCELLED, COMPLETED
-from kafka_warden.pipeline.ops import no
 
 _KEY: Final = ("cluster_id", "reassignment")
 _LATER: Final = datetime(9999, 1, 1, tzinfo=UTC)

@@ -5,10 +5,9 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas import samples
 from kafka_warden.history.tables.moves import LOG_DIR, REASSIGNMENT
+from kafka_warden.pipeline.columns import divide, greatest, least
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.ops import COLUMNS
 from kafka_warden.pipeline.timeline import CLOCKS, POLL, informative_polls, timeline
 
 MOVE: Final = ("cluster_id", "kind", "topic", "topic_id", "partition", "broker")
@@ -109,7 +108,7 @@ def _limited(shown: DataFrame, brokers: DataFrame) -> DataFrame:
     leader = F.when(within, F.lit(_UNLIMITED)).otherwise(_listed("leader_listed", F.col("leader_side")))
     follower = F.when(within, F.col("log_dirs_side")).otherwise(_listed("follower_listed", F.col("follower_side")))
     used = [
-        samples.side_use(COLUMNS, F.col(f"{side}_floor"), F.col(f"{side}_catch_up"), F.col(f"{side}_limit"))
+        side_use(F.col(f"{side}_floor"), F.col(f"{side}_catch_up"), F.col(f"{side}_limit"))
         for side in ("leader", "follower")
     ]
     return (
@@ -118,11 +117,24 @@ def _limited(shown: DataFrame, brokers: DataFrame) -> DataFrame:
         .withColumns({"leader_limit": leader, "follower_limit": follower})
         .withColumns(
             {
-                "limit": COLUMNS.least(F.col("leader_limit"), F.col("follower_limit")),
-                "use": F.when(~within, COLUMNS.greatest(used[0], used[1])),
+                "limit": least(F.col("leader_limit"), F.col("follower_limit")),
+                "use": F.when(~within, greatest(used[0], used[1])),
             }
         )
     )
+
+
+def side_use(floor: Column, catch_up: Column, limit: Column) -> Column:
+    """Return the share of a broker's limit in use: in-sync traffic that counts against it, plus bytes that moves copy.
+
+    0 without a limit, null at a limit of 0.
+    """
+    return F.when(limit >= _UNLIMITED, F.lit(0.0)).otherwise(divide(floor + catch_up, limit))
+
+
+def growth(size: Column, before: Column) -> Column:
+    """Return the bytes by which a log grew between two polls, not below 0: deletion by retention does not count."""
+    return greatest(size - before, F.lit(0.0))
 
 
 def _listed(named: str, limit: Column) -> Column:
@@ -140,9 +152,9 @@ def _numbered(shown: DataFrame) -> DataFrame:
     before = F.last("size", ignorenulls=True).over(of_life.rowsBetween(Window.unboundedPreceding, -1))
     # A move whose start was seen started with nothing.
     from_nothing = F.when(F.first("previous_at").over(of_life).isNotNull(), F.lit(0.0))
-    grown = samples.growth(COLUMNS, F.col("size"), F.coalesce(before, from_nothing))
+    grown = growth(F.col("size"), F.coalesce(before, from_nothing))
     between = F.col("at") - F.lag("at").over(of_life)
     within = F.col("kind") == LOG_DIR
     return numbered.withColumns({"between": between, "grown": grown}).withColumn(
-        "rate", F.when(within, COLUMNS.divide(F.col("grown"), F.col("between"))).otherwise(F.col("bytes_per_second"))
+        "rate", F.when(within, divide(F.col("grown"), F.col("between"))).otherwise(F.col("bytes_per_second"))
     )

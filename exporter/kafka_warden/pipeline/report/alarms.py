@@ -7,8 +7,6 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas import alarms as formulas
-from kafka_warden.formulas.ops import NUMBERS
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.report.reading import unix
 
@@ -38,19 +36,18 @@ class Rule:
 
     @property
     def precision(self) -> float | None:
-        """Share of its alarms that were true."""
+        """Share of its alarms that were true, `None` without alarms."""
         if self.true_alarms is None or self.false_alarms is None:
             return None
-        found: float | None = formulas.precision(NUMBERS, self.true_alarms, self.false_alarms)
-        return found
+        alarms = self.true_alarms + self.false_alarms
+        return self.true_alarms / alarms if alarms else None
 
     @property
     def recall(self) -> float | None:
-        """Share of the faults that it detected."""
+        """Share of the faults that it detected, `None` without faults."""
         if self.events is None or self.missed is None:
             return None
-        found: float | None = formulas.recall(NUMBERS, self.events - self.missed, self.missed)
-        return found
+        return (self.events - self.missed) / self.events if self.events else None
 
 
 @dataclass(frozen=True, slots=True)

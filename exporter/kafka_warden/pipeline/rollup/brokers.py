@@ -5,8 +5,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas.samples import share
-from kafka_warden.pipeline.ops import COLUMNS
+from kafka_warden.pipeline.columns import divide
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
 from kafka_warden.pipeline.rollup.windows import Grain, by_window, last, mean_and_max, sum_or_null, with_whole
 
@@ -68,6 +67,6 @@ def _side(side: str) -> list[Column]:
     return [
         last(limit).alias(f"{side}_limit_last"),
         *mean_and_max(f"{side}_rate"),
-        *mean_and_max(f"{side}_use", share(COLUMNS, rate, limit)),
+        *mean_and_max(f"{side}_use", divide(rate, limit)),
         F.min(f"{side}_headroom").alias(f"{side}_headroom_min"),
     ]

@@ -5,7 +5,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.ops import no
+from kafka_warden.pipeline.columns import no
 from kafka_warden.pipeline.rollup.samples import POLL, Samples
 from kafka_warden.pipeline.rollup.windows import Grain, by_window, last, mean_and_max, sum_or_null
 

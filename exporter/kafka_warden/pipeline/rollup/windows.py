@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, GroupedData, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.ops import no, yes
+from kafka_warden.pipeline.columns import no, yes
 from kafka_warden.pipeline.rollup.samples import POLL
 from kafka_warden.pipeline.timeline import DAY
 

@@ -1,13 +1,42 @@
-"""Which row of an older table is the same partition or replica as a row of a newer one.
+"""Columns of numpy: their types, unknown values, and which row of an older table is a row of a newer one.
 
 A partition is the same when topic name, topic id and number are: a topic created again with an old name is another.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kafka_warden.formulas.ops import UNKNOWN, Ints, Longs
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+Value = TypeVar("Value", float, Floats)
+"""A number, or a column of them."""
+
+UNKNOWN: Final = -1
+"""In integer arrays: not known, because no answer came."""
+
+
+def as_known(value: float) -> float | None:
+    """One element of an array: None where it is NaN."""
+    return None if math.isnan(value) else float(value)
+
+
+def as_finite(value: float) -> float | None:
+    """One element of an array: None where it is not finite."""
+    return float(value) if math.isfinite(value) else None
+
+
+def sum_known(parts: Sequence[float | None]) -> float | None:
+    """Add the parts up: None while one of them is unknown."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.ops import UNKNOWN, Ints
-from kafka_warden.formulas.rows import Keys, carry, match_partitions, match_replicas
+from kafka_warden.arrays import UNKNOWN, Ints, Keys, carry, match_partitions, match_replicas
 
 U = UNKNOWN
 
