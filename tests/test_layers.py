@@ -40,7 +40,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
     "kafka_warden.poller": OPEN | CLOCK | SETTINGS | {"kafka_warden.clients", "kafka_warden.sources"},
     "kafka_warden.derive": OPEN,
-    "kafka_warden.planning": OPEN | {"kafka_warden.strict_json"},
+    "kafka_warden.planning": OPEN | {"kafka_warden.derive.columns", "kafka_warden.strict_json"},
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
     "kafka_warden.rules.command": ALL,
     "kafka_warden.rules": OPEN | SETTINGS | {"kafka_warden.config.values"},

@@ -6,6 +6,7 @@ A partition is the same when topic name, topic id and number are: a topic create
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final, TypeVar
 
 import numpy as np
@@ -21,6 +22,31 @@ Value = TypeVar("Value", float, Floats)
 
 UNKNOWN: Final = -1
 """In integer arrays: not known, because no answer came."""
+
+
+class Axis(Enum):
+    """What the rows of a column are."""
+
+    TOPIC = "topic"
+    PARTITION = "partition"
+    REPLICA = "replica"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column that is kept from poll to poll: `kafka_warden.derive.columns`."""
+
+    axis: Axis
+    fill: float
+    """The value of a new row."""
+    saved: str = ""
+    """Its key in the state file, empty if it is not saved."""
+    place: int | None = None
+    """Its place in a list, if several columns are saved under that key."""
+    time: bool = False
+    """Whether it is in monotonic seconds. The state file has Unix seconds."""
+    names: Sequence[str] = ()
+    """If it is an index into these: the state file has the names."""
 
 
 def as_known(value: float) -> float | None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.arrays import UNKNOWN, Floats
+from kafka_warden.arrays import UNKNOWN, Axis, Floats, Keys
+from kafka_warden.derive.columns import Rows, blank, realign
 from kafka_warden.formulas import bytes_in
-from kafka_warden.formulas.bytes_in import BytesIn, LeaderLogs, realign, step
+from kafka_warden.formulas.bytes_in import BytesIn, LeaderLogs, step
 
 U = UNKNOWN
 NAN = float("nan")
@@ -33,9 +34,20 @@ def log(
     )
 
 
+def keys(partitions: int) -> Keys:
+    """The keys of some partitions without replicas."""
+    none = np.zeros(0, np.int32)
+    return Keys((), (), np.zeros(partitions, np.int32), np.arange(partitions, dtype=np.int32), none, none)
+
+
+def moved(*rows: int) -> Rows:
+    """The old row of each new partition."""
+    return {Axis.PARTITION: np.array(rows, np.int64)}
+
+
 def run(polls: list[LeaderLogs], *, compacted: bool = False) -> tuple[BytesIn, float]:
     """The state and the last rate after some polls."""
-    state = bytes_in.blank(1)
+    state = blank(BytesIn, keys(1))
     rates: Floats = np.array([NAN])
     for poll in polls:
         state, rates = step(state, poll, COMPACTED if compacted else PLAIN)
@@ -158,7 +170,7 @@ def test_an_empty_log_teaches_nothing() -> None:
 def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:
     """When partitions come and go the state moves with them; a new row is a first sample."""
     state, _ = run([log(1000, 1, 100_000, 1)])
-    state = realign(state, np.array([U, 0], dtype=np.int32))
+    state = realign(state, moved(U, 0))
     assert state.unpaced.tolist() == [False, True]
     two = replace(
         log(1000, 10),
@@ -177,8 +189,8 @@ def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:
 def test_realign_from_nothing() -> None:
     """A cluster that had no partition at all starts with every row unknown."""
     empty = run([log(1000, 0)])[0]
-    none = realign(empty, np.array([], dtype=np.int32))
-    again = realign(none, np.array([U, U], dtype=np.int32))
+    none = realign(empty, moved())
+    again = realign(none, moved(U, U))
     assert np.isnan([again.per_offset, again.appended]).all()
 
 
@@ -230,7 +242,7 @@ def test_the_first_weight_is_put_right_once_the_pace_is_known() -> None:
 
 def test_a_partition_that_comes_later_is_put_right_too() -> None:
     """The first poll has no pace; without an answer of log dirs there are no bytes per offset."""
-    state = realign(run([log(0, 0)])[0], np.array([UNKNOWN]))
+    state = realign(run([log(0, 0)])[0], moved(UNKNOWN))
     state, _ = step(state, BETWEEN, PLAIN)
     assert state.unpaced.tolist() == [True]
     state, _ = step(state, log(20_000, 20.0, 550_000, 10.5, start=5_000), PLAIN)

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.arrays import UNKNOWN, carry
-from kafka_warden.formulas.mean_rate import GRAIN, SPAN, MeanRate, at_least, realign, spanned, step
+from kafka_warden.arrays import UNKNOWN, Axis, carry
+from kafka_warden.derive.columns import realign
+from kafka_warden.formulas.mean_rate import GRAIN, SPAN, MeanRate, at_least, spanned, step
 
 NAN = math.nan
 
@@ -71,7 +72,7 @@ def test_rows_are_carried() -> None:
     assert carry(np.array([5.0]), np.array([UNKNOWN, 0]), 7.0).tolist() == [7.0, 5.0]
     state, _ = step(MeanRate(), 0.0, np.array([NAN, NAN]))
     state, _ = step(state, 10.0, np.array([1.0, 2.0]))
-    moved = realign(state, np.array([1, -1, 0]))
+    moved = realign(state, {Axis.PARTITION: np.array([1, -1, 0])})
     assert step(moved, 20.0, np.array([4.0, 7.0, 1.0]))[1].tolist() == [3.0, 7.0, 1.0]
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN, Floats
 from kafka_warden.formulas import tiered
-from kafka_warden.formulas.tiered import NOTHING_TIERED
+from kafka_warden.formulas.tiered import NOTHING_TIERED, Copying
 
 GIB = 1 << 30
 NAN, INF = float("nan"), float("inf")
@@ -75,7 +75,7 @@ def test_overdue_bytes(why: str, uncopied: float, per_offset: float, segment: fl
 )
 def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: float) -> None:
     """Seconds since the latest tiered offset last moved while something is overdue."""
-    state, seconds = None, np.array([0.0])
+    state, seconds = Copying(np.array([UNKNOWN]), np.array([NAN])), np.array([0.0])
     for clock, offset, overdue in polls:
         state, seconds = tiered.stalled(state, clock, np.array([offset]), np.array([overdue], float))
     assert seconds.tolist() == pytest.approx([expected], nan_ok=True), why

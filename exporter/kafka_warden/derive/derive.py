@@ -52,7 +52,7 @@ class Derived:
 def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, Derived]:
     """Derive everything from a snapshot and the state of earlier ones."""
     seen = index_snapshot(snapshot)
-    before = remembered(memory, seen)
+    before = remembered(memory, snapshot.keys)
     logs, cleaned = leader_logs(seen), compacted(seen)
     new_leader = elected(before.bytes_in.previous, logs)
     rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in, logs, cleaned)

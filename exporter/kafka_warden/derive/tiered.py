@@ -10,14 +10,14 @@ from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import carry
+from kafka_warden.derive.columns import blank
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import tiered as formulas
 from kafka_warden.formulas import tiered_problems as problems
 from kafka_warden.formulas.folds import debounce, since
 from kafka_warden.formulas.mutation import Entity
 from kafka_warden.formulas.tiered_problems import Problem
-from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
+from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats
 
 Key = tuple[int, Problem]
 """Broker id and problem."""
@@ -37,8 +37,8 @@ class Holding:
 class TieredMemory:
     """State from poll to poll."""
 
-    copying: formulas.Copying | None = None
-    """(P,); `None` while no topic has remote storage."""
+    copying: formulas.Copying
+    """(P,)"""
     problems: Mapping[Key, Holding] = field(default_factory=dict)
 
 
@@ -75,8 +75,8 @@ def derive_tiered(indexed: IndexedSnapshot, per_offset: Floats, memory: TieredMe
     """Derive the state of tiered storage; `per_offset` (P,) is in bytes, NaN where unknown."""
     topics = _topics(indexed)
     nothing = np.full(len(topics.remote), np.nan)
-    if not topics.remote.any() and (topics.known.all() or memory.copying is None):
-        return TieredMemory(), Tiered(nothing, nothing, {})
+    if not topics.remote.any() and topics.known.all():
+        return blank(TieredMemory, indexed.snapshot.keys), Tiered(nothing, nothing, {})
     copying, overdue, stalled = _partitions(indexed, topics, per_offset, memory.copying)
     if not topics.remote.any():
         return replace(memory, copying=copying), Tiered(nothing, nothing, {})
@@ -91,14 +91,6 @@ def derive_tiered(indexed: IndexedSnapshot, per_offset: Floats, memory: TieredMe
             problems={key: seconds for key, (_, seconds) in evaluated.items() if seconds is not None},
         ),
     )
-
-
-def realign(memory: TieredMemory, partitions: Longs) -> TieredMemory:
-    """Bring the memory to new rows: `partitions` (P,) has the old row of each, `UNKNOWN` for a new partition."""
-    if (old := memory.copying) is None:
-        return memory
-    moved = formulas.Copying(carry(old.tiered, partitions, UNKNOWN), carry(old.since, partitions, np.nan))
-    return replace(memory, copying=moved)
 
 
 def _topics(indexed: IndexedSnapshot) -> _Topics:
@@ -117,13 +109,13 @@ def _topics(indexed: IndexedSnapshot) -> _Topics:
 
 
 def _partitions(
-    indexed: IndexedSnapshot, topics: _Topics, per_offset: Floats, before: formulas.Copying | None
+    indexed: IndexedSnapshot, topics: _Topics, per_offset: Floats, before: formulas.Copying
 ) -> tuple[formulas.Copying, Floats, Floats]:
     """Return the state of the fold, overdue bytes and seconds (P,); NaN for topics that are not copied."""
     table = indexed.snapshot.partitions
     copied = topics.copied[table.topic]
     reported = np.where(copied, table.tiered, UNKNOWN)
-    latest = reported if before is None else formulas.latest_tiered(before.tiered, reported, indexed.leader_end)
+    latest = formulas.latest_tiered(before.tiered, reported, indexed.leader_end)
     lag = formulas.Lag(topics.lag_seconds[table.topic], topics.lag_bytes[table.topic], table.copy_due)
     overdue = formulas.partition_overdue(
         indexed.leader_end, table.start, latest, per_offset, topics.segment[table.topic], lag

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import Keys, carry
+from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive.cluster import Cluster
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas.lag import as_parts
@@ -20,11 +20,11 @@ OUT, IN, ADDING = range(3)
 class TopicsMemory:
     """State from poll to poll. T topics, R replicas."""
 
-    isr: Codes
+    isr: Annotated[Codes, Column(Axis.REPLICA, UNKNOWN)]
     """(R,) `OUT`, `IN` or `ADDING`; `UNKNOWN` for a replica that no earlier poll had."""
-    shrinks: Longs
+    shrinks: Annotated[Longs, Column(Axis.TOPIC, 0)]
     """(T,) counts since the topic was first seen."""
-    expands: Longs
+    expands: Annotated[Longs, Column(Axis.TOPIC, 0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,24 +70,6 @@ def derive_topics(
         messages_in=_sums(messages_in, first),
         isr_shrinks=kept.shrinks,
         isr_expands=kept.expands,
-    )
-
-
-def blank(topics: int, replicas: int) -> TopicsMemory:
-    """Return the memory of new topics and replicas."""
-    nothing = np.zeros(topics, np.int64)
-    return TopicsMemory(np.full(replicas, UNKNOWN, np.int8), nothing, nothing)
-
-
-def realign(memory: TopicsMemory, old: Keys, new: Keys, partitions: Longs, replicas: Longs) -> TopicsMemory:
-    """Bring the memory to other rows: row i is the old row of that number, new where it is `UNKNOWN`.
-
-    A topic is the same if one of its partitions is.
-    """
-    topics, kept = np.full(len(new.topics), UNKNOWN, np.int64), np.flatnonzero(partitions != UNKNOWN)
-    topics[new.topic[kept]] = old.topic[partitions[kept]]
-    return TopicsMemory(
-        carry(memory.isr, replicas, UNKNOWN), carry(memory.shrinks, topics, 0), carry(memory.expands, topics, 0)
     )
 
 

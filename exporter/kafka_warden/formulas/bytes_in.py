@@ -4,11 +4,11 @@ docs/spec/lag.md#bytes-in. Arrays have one row per partition (P rows); NaN is un
 """
 
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import UNKNOWN, Bools, Floats, Ints, Longs, carry
+from kafka_warden.arrays import UNKNOWN, Axis, Bools, Column, Floats, Ints, Longs
 
 DOWNWARD_WEIGHT = 0.1
 """How fast the bytes per appended offset of a compacted topic follow a lower reading, which cleaning may cause."""
@@ -21,15 +21,15 @@ SHORTEST: Final = 1e-6
 class LeaderLogs:
     """The leaders' logs in one poll. P rows; `UNKNOWN` where unknown. Times are monotonic seconds."""
 
-    leader: Ints
-    epoch: Ints
-    start: Longs
+    leader: Annotated[Ints, Column(Axis.PARTITION, UNKNOWN)]
+    epoch: Annotated[Ints, Column(Axis.PARTITION, UNKNOWN)]
+    start: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN)]
     """Local log start offset."""
-    end: Longs
-    ended_at: Floats
+    end: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN)]
+    ended_at: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
     """Time of the answer with `end`."""
-    size: Longs
-    sized_at: Floats
+    size: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN)]
+    sized_at: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
     """Time of the answer with `size`; 0 before the first one."""
 
 
@@ -41,11 +41,11 @@ class BytesIn:
     """As of the previous poll."""
     sized: LeaderLogs
     """Each row as of the poll that brought the last answer of log dirs: end and start belong to that size."""
-    per_offset: Floats
+    per_offset: Annotated[Floats, Column(Axis.PARTITION, np.nan)]
     """Learned bytes per offset of the whole log."""
-    appended: Floats
+    appended: Annotated[Floats, Column(Axis.PARTITION, np.nan)]
     """Learned bytes per appended offset: in a compacted log much more than `per_offset`."""
-    unpaced: Bools
+    unpaced: Annotated[Bools, Column(Axis.PARTITION, 0)]
     """Rows whose `per_offset` was learned before the pace of the log was known."""
 
 
@@ -137,7 +137,7 @@ def bytes_in_rate(state: BytesIn, now: LeaderLogs, compacted: Bools) -> Floats:
 def step(state: BytesIn, now: LeaderLogs, compacted: Bools) -> tuple[BytesIn, Floats]:
     """One poll: `(state, bytes a second)`. Absent on the first sample and on an epoch change until the next.
 
-    The rows of `state` are those of `now`, `blank` at first; `realign` brings them there when partitions came or went.
+    The rows of `state` are those of `now`.
     """
     pace = messages_in_rate(state.previous, now)
     learned, unpaced = learn_bytes_per_offset(state, now, pace)
@@ -145,31 +145,6 @@ def step(state: BytesIn, now: LeaderLogs, compacted: Bools) -> tuple[BytesIn, Fl
     rates = bytes_in_rate(replace(state, appended=appended), now, compacted)
     fresh = (now.size != UNKNOWN) & (now.sized_at > state.sized.sized_at)
     return BytesIn(now, _choose(fresh, now, state.sized), learned, appended, unpaced), rates
-
-
-def blank(rows: int) -> BytesIn:
-    """The state of new partitions (P,)."""
-    nothing, never = np.full(rows, UNKNOWN, np.int64), np.zeros(rows)
-    no_broker = np.full(rows, UNKNOWN, np.int32)
-    logs = LeaderLogs(no_broker, no_broker, nothing, nothing, never, nothing, never)
-    return BytesIn(logs, logs, np.full(rows, np.nan), np.full(rows, np.nan), np.zeros(rows, bool))
-
-
-def realign(state: BytesIn, rows: Longs) -> BytesIn:
-    """The state with row i taken from the old row `rows[i]`, all unknown where that is `UNKNOWN` (a new partition).
-
-    A topic that was created again under an old name is a new one: rows are matched by topic id.
-    """
-    per_offset, appended = (carry(old, rows, np.nan) for old in (state.per_offset, state.appended))
-    return BytesIn(
-        _take(state.previous, rows), _take(state.sized, rows), per_offset, appended, carry(state.unpaced, rows, 0)
-    )
-
-
-def _take(logs: LeaderLogs, rows: Longs) -> LeaderLogs:
-    missing = {"ended_at": 0.0, "sized_at": 0.0}
-    names = [column.name for column in fields(LeaderLogs)]
-    return LeaderLogs(**{name: carry(getattr(logs, name), rows, missing.get(name, UNKNOWN)) for name in names})
 
 
 def _choose(condition: Bools, then: LeaderLogs, otherwise: LeaderLogs) -> LeaderLogs:

@@ -4,11 +4,11 @@ docs/spec/lag.md#bytes-in. The law takes means. Arrays have one row per partitio
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import Floats, Longs, carry
+from kafka_warden.arrays import Axis, Column, Floats
 
 SPAN: Final = 36.0
 """Seconds that a mean spans, once so many were measured."""
@@ -22,9 +22,9 @@ class Sums:
     """Bytes in from the first poll up to one poll, as far as known."""
 
     clock: float
-    bytes: Floats
+    bytes: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
     """(P,)"""
-    seconds: Floats
+    seconds: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
     """(P,) seconds in which the rate was known."""
 
 
@@ -54,16 +54,6 @@ def step(state: MeanRate, clock: float, rates: Floats) -> tuple[MeanRate, Floats
     mean = np.full(len(rates), np.nan)
     np.divide(now.bytes - sums[0].bytes, seconds, out=mean, where=seconds > 0)
     return MeanRate(sums), mean
-
-
-def realign(state: MeanRate, rows: Longs) -> MeanRate:
-    """The state with row i taken from the old row `rows[i]`, nothing known where that is `UNKNOWN`."""
-    return MeanRate(tuple(realign_sums(seen, rows) for seen in state.sums))
-
-
-def realign_sums(sums: Sums, rows: Longs) -> Sums:
-    """The sums with row i taken from the old row `rows[i]`, nothing known where that is `UNKNOWN`."""
-    return Sums(sums.clock, carry(sums.bytes, rows, 0.0), carry(sums.seconds, rows, 0.0))
 
 
 def spanned(state: MeanRate) -> Floats:

@@ -4,10 +4,11 @@ The lag beans freeze while copying is throttled or fails; these formulas do not.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import UNKNOWN, Floats, Longs
+from kafka_warden.arrays import UNKNOWN, Axis, Column, Floats, Longs
 
 NOTHING_TIERED = -2
 """In a column of latest tiered offsets: the leader reports that nothing has been copied. Kafka's own value is -1,
@@ -83,18 +84,16 @@ def latest_tiered(before: Longs, reported: Longs, end: Longs) -> Longs:
 class Copying:
     """State of the fold `stalled`: P rows. Seconds are monotonic; NaN while nothing is overdue."""
 
-    tiered: Longs
+    tiered: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN, "tiered")]
     """`UNKNOWN` before the first answer."""
-    since: Floats
+    since: Annotated[Floats, Column(Axis.PARTITION, np.nan, "tiered_since", time=True)]
 
 
-def stalled(state: Copying | None, clock: float, tiered: Longs, overdue: Floats) -> tuple[Copying, Floats]:
+def stalled(state: Copying, clock: float, tiered: Longs, overdue: Floats) -> tuple[Copying, Floats]:
     """Seconds (P,) since the latest tiered offset last moved while something is overdue; 0 where nothing is.
 
     `overdue`: bytes. Where it is unknown (NaN) so are the seconds, and the clock neither starts nor ends.
     """
-    if state is None:
-        state = Copying(np.full(len(tiered), UNKNOWN, np.int64), np.full(len(tiered), np.nan))
     known = ~np.isnan(overdue)
     begins = (tiered != state.tiered) | np.isnan(state.since)
     since = np.where(overdue > 0, np.where(begins, clock, np.fmin(state.since, clock)), np.nan)

@@ -5,9 +5,10 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.arrays import Keys, match_partitions
+from kafka_warden.arrays import Axis, Keys, match_partitions
+from kafka_warden.derive.columns import realign
 from kafka_warden.formatting import in_count, in_percent, in_rate, in_time
-from kafka_warden.formulas.mean_rate import Sums, add, realign_sums
+from kafka_warden.formulas.mean_rate import Sums, add
 from kafka_warden.model import Floats, Snapshot
 
 OLD: Final = 7 * 86400.0
@@ -95,5 +96,5 @@ def step(state: Inbound | None, snapshot: Snapshot, rates: Floats) -> Inbound:
         return Inbound(keys, add(None, snapshot.clock, rates))
     before = state.sums
     if not keys.same(state.keys):
-        before = realign_sums(before, match_partitions(state.keys, keys))
+        before = realign(before, {Axis.PARTITION: match_partitions(state.keys, keys)})
     return Inbound(keys, add(before, snapshot.clock, rates), state.polls + 1)

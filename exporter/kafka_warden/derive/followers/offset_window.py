@@ -5,11 +5,11 @@ and three of the replicas. They have the rows of the latest snapshot, so nothing
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import numpy as np
 
-from kafka_warden.arrays import carry
+from kafka_warden.arrays import Axis, Column
 from kafka_warden.model import UNKNOWN, Bools, Floats, Longs
 
 HORIZON: Final = 60.0
@@ -30,9 +30,9 @@ class LeaderEnds:
     """Log ends of the leaders in one poll. P partitions."""
 
     clock: float
-    at: Floats
+    at: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
     """(P,) monotonic seconds of each answer."""
-    end: Longs
+    end: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN)]
     """(P,) `UNKNOWN` without an answer, or from a leader of an older epoch."""
 
 
@@ -41,9 +41,9 @@ class FollowerEnds:
     """Log ends of the replicas in one poll. R replicas."""
 
     clock: float
-    end: Longs
+    end: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN)]
     """(R,) last known end."""
-    messages: Longs
+    messages: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN)]
     """(R,) lag."""
 
 
@@ -66,22 +66,6 @@ def look_back(history: tuple[FollowerEnds, ...], seconds: float) -> FollowerEnds
     """Return the latest poll that lies at least so many seconds before the last one; `None` if none does."""
     clock = history[-1].clock if history else 0.0
     return next((seen for seen in reversed(history) if clock - seen.clock >= seconds), None)
-
-
-def realign_leaders(history: tuple[LeaderEnds, ...], partitions: Longs) -> tuple[LeaderEnds, ...]:
-    """Bring the polls to other rows: row i is the old row `partitions[i]`, or new where that is `UNKNOWN`."""
-    return tuple(
-        LeaderEnds(seen.clock, carry(seen.at, partitions, 0.0), carry(seen.end, partitions, UNKNOWN))
-        for seen in history
-    )
-
-
-def realign_followers(history: tuple[FollowerEnds, ...], replicas: Longs) -> tuple[FollowerEnds, ...]:
-    """Bring the polls to other rows: row i is the old row `replicas[i]`, or new where that is `UNKNOWN`."""
-    return tuple(
-        FollowerEnds(seen.clock, carry(seen.end, replicas, UNKNOWN), carry(seen.messages, replicas, UNKNOWN))
-        for seen in history
-    )
 
 
 def _append(history: tuple[Ends, ...], now: Ends, reach: float, grain: float) -> tuple[Ends, ...]:

@@ -4,10 +4,12 @@ A jump from one estimate to another would look like progress of a move, or like 
 """
 
 from dataclasses import dataclass, fields
+from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import carry
+from kafka_warden.arrays import Axis, Column
+from kafka_warden.derive.columns import realign
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.formulas import lag as formulas
 from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs
@@ -17,15 +19,15 @@ from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs
 class RemainingEstimate:
     """Bytes per offset that adding replicas lack, and the leader of the log. R rows."""
 
-    per_offset: Floats
+    per_offset: Annotated[Floats, Column(Axis.REPLICA, np.nan, "lacked_weight")]
     """Bytes per offset, NaN before they were learned."""
-    leader: Ints
+    leader: Annotated[Ints, Column(Axis.REPLICA, UNKNOWN, "lacked_of")]
     """Broker id of the leader, `UNKNOWN` for replicas that do not move."""
-    size: Longs
+    size: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN, "lacked_sizes", place=0)]
     """Of compacted logs: bytes of the replica's log when its size was last compared, `UNKNOWN` before."""
-    leader_size: Longs
+    leader_size: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN, "lacked_sizes", place=1)]
     """And of its leader's."""
-    cleaned: Floats
+    cleaned: Annotated[Floats, Column(Axis.REPLICA, 0.0, "lacked_cleaned")]
     """Bytes by which cleaning changed the difference of the sizes."""
 
 
@@ -39,25 +41,6 @@ class Adding:
     """Bytes that each lacks, NaN where unknown."""
     estimate_reset: Bools
     """Another leader, or another estimate, than in the previous poll: the bytes are not comparable."""
-
-
-def blank(rows: int) -> RemainingEstimate:
-    """The estimate of new replicas. Its columns take no memory, and cannot be written to."""
-    values = np.nan, np.int32(UNKNOWN), np.int64(UNKNOWN), np.int64(UNKNOWN), 0.0
-    return RemainingEstimate(*(np.broadcast_to(value, rows) for value in values))
-
-
-def realign(estimate: RemainingEstimate, rows: Longs) -> RemainingEstimate:
-    """Bring the estimate to the rows of another snapshot, `rows` from `match_replicas`."""
-    if (estimate.leader == UNKNOWN).all():
-        return blank(len(rows))  # mostly nothing moves
-    return RemainingEstimate(
-        carry(estimate.per_offset, rows, np.nan),
-        carry(estimate.leader, rows, UNKNOWN),
-        carry(estimate.size, rows, UNKNOWN),
-        carry(estimate.leader_size, rows, UNKNOWN),
-        carry(estimate.cleaned, rows, 0.0),
-    )
 
 
 def estimate_remaining(
@@ -133,10 +116,9 @@ def _keep(
 ) -> RemainingEstimate:
     """Keep the estimate of moving replicas (`now`), and of earlier ones: reassignments may be unknown for a poll."""
     done = indexed.snapshot.replicas.in_isr
-    kept = realign(before, np.where(done, UNKNOWN, np.arange(len(done))))
-    if not len(rows):
-        return kept
-    columns = {column.name: getattr(kept, column.name).copy() for column in fields(RemainingEstimate)}
-    for name, values in columns.items():
-        values[rows] = getattr(now, name)
-    return RemainingEstimate(**columns)
+    if not len(rows) and (before.leader == UNKNOWN).all():
+        return before  # mostly nothing moves
+    kept: RemainingEstimate = realign(before, {Axis.REPLICA: np.where(done, UNKNOWN, np.arange(len(done)))})
+    for column in fields(RemainingEstimate):
+        getattr(kept, column.name)[rows] = getattr(now, column.name)
+    return kept

@@ -5,15 +5,13 @@ from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import carry
+from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.followers.offset_window import (
     FollowerEnds,
     LeaderEnds,
     append_followers,
     append_leaders,
-    realign_followers,
-    realign_leaders,
 )
 from kafka_warden.derive.followers.states import StateInputs, available_brokers, count_out_of_sync, evaluate_states
 from kafka_warden.derive.followers.times import Times, derive_times
@@ -34,29 +32,24 @@ from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
 
 @dataclass(frozen=True, slots=True)
 class ReplicasMemory:
-    """What is remembered from poll to poll, in the rows of the snapshot that was seen last. R replicas.
+    """State from poll to poll. R replicas."""
 
-    `caught_up_at`, `passed_at` (beside the last known end) and `restarted` are what a restart of the sidecar must not
-    lose: a file may hold them by (topic id, topic, partition, broker), as `Keys` do, and `realign` takes them to the
-    rows of the first snapshot. Histories, samples and states fill again within a quota window.
-    """
-
-    leaders: tuple[LeaderEnds, ...]
-    followers: tuple[FollowerEnds, ...]
-    caught_up_at: Floats
+    caught_up_at: Annotated[Floats, Column(Axis.REPLICA, np.nan, "caught_up_at", time=True)]
     """(R,) monotonic time of the last poll in which the replica was seen caught up; NaN before it is seen."""
-    passed_at: Floats
+    passed_at: Annotated[Floats, Column(Axis.REPLICA, np.nan, "passed_at", time=True)]
     """(R,) monotonic time at which the leader passed the replica's end, at the latest; NaN where it has not."""
-    restarted: Bools
+    restarted: Annotated[Bools, Column(Axis.REPLICA, 0, "restarted")]
     """(R,) its log started from scratch during its present absence from the ISR."""
-    evaluated_since: Floats
+    evaluated_since: Annotated[Floats, Column(Axis.REPLICA, -np.inf)]
     """(R,) monotonic time since which it could have caught up, NaN while it cannot, -inf before the first poll."""
-    samples: Codes
+    samples: Annotated[Codes, Column(Axis.REPLICA, 0, "samples")]
     """(R,) polls with an end, counted up to `ENOUGH_SAMPLES`."""
-    shown: Codes
+    shown: Annotated[Codes, Column(Axis.REPLICA, UNKNOWN, "shown", names=STATES)]
     """(R,) index into `STATES` of the state that is shown, `UNKNOWN` before the first poll."""
-    candidate: Codes
+    candidate: Annotated[Codes, Column(Axis.REPLICA, UNKNOWN, "candidate", names=STATES)]
     """(R,) the state of the previous poll, likewise."""
+    leaders: tuple[LeaderEnds, ...] = ()
+    followers: tuple[FollowerEnds, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +61,6 @@ class Replicas:
     """(R,) as an index into `STATES`."""
     out_of_sync: Annotated[Longs, "followers outside the ISR by state; zeros are left out"]
     """(B, S) followers outside the ISR by hosting broker and shown state."""
-
-
-def empty_memory(rows: int) -> ReplicasMemory:
-    """Return the memory of new replicas."""
-    unknown, nothing = np.full(rows, np.nan), np.full(rows, UNKNOWN, np.int8)
-    return ReplicasMemory(
-        leaders=(),
-        followers=(),
-        caught_up_at=unknown,
-        passed_at=unknown,
-        restarted=np.zeros(rows, bool),
-        evaluated_since=np.full(rows, -np.inf),
-        samples=np.zeros(rows, np.int8),
-        shown=nothing,
-        candidate=nothing,
-    )
 
 
 def derive_replicas(
@@ -112,8 +89,6 @@ def derive_replicas(
     inputs = StateInputs(indexed, lag, times, throttles, per_offset, followers, window, restarted, samples, since)
     shown, candidate = debounce(memory.shown, memory.candidate, evaluate_states(inputs))
     kept = ReplicasMemory(
-        leaders,
-        followers,
         times.caught_up_at,
         times.passed_at,
         restarted,
@@ -121,23 +96,10 @@ def derive_replicas(
         samples,
         shown.astype(np.int8),
         candidate,
+        leaders,
+        followers,
     )
     return kept, Replicas(times, kept.shown, count_out_of_sync(indexed, lag, kept.shown))
-
-
-def realign(memory: ReplicasMemory, partitions: Longs, replicas: Longs) -> ReplicasMemory:
-    """Bring the memory to other rows: row i is the old row of that number, new where it is `UNKNOWN`."""
-    return ReplicasMemory(
-        leaders=realign_leaders(memory.leaders, partitions),
-        followers=realign_followers(memory.followers, replicas),
-        caught_up_at=carry(memory.caught_up_at, replicas, np.nan),
-        passed_at=carry(memory.passed_at, replicas, np.nan),
-        restarted=carry(memory.restarted, replicas, 0),
-        evaluated_since=carry(memory.evaluated_since, replicas, -np.inf),
-        samples=carry(memory.samples, replicas, 0),
-        shown=carry(memory.shown, replicas, UNKNOWN),
-        candidate=carry(memory.candidate, replicas, UNKNOWN),
-    )
 
 
 def quota_window(indexed: IndexedSnapshot) -> float:

@@ -18,13 +18,12 @@ from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.moves.stuck import Stuck, StuckInputs, StuckMemory, evaluate_stuck
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.floor_changes import ThrottledTraffic, follow_floors
-from kafka_warden.derive.throttle.floor_changes import realign as realign_floors
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.formulas import law, moves
 from kafka_warden.formulas.folds import Minimum, Stall, stall
 from kafka_warden.formulas.moves import Trend
 from kafka_warden.formulas.stuck import Cause, has_lasted
-from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Longs, Parameters
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +125,6 @@ def _staying_out_of_sync(indexed: IndexedSnapshot, copied: Bools) -> Bools:
     staying = ~(replicas.adding | replicas.removing | replicas.in_isr | indexed.is_leader)
     found: Bools = waits[replicas.partition] & staying
     return found
-
-
-def realign(memory: MovesMemory, partitions: Longs, replicas: Longs) -> MovesMemory:
-    """Bring the memory to the rows of another snapshot, given as of `match_partitions` and `match_replicas`."""
-    return replace(memory, traffic=realign_floors(memory.traffic, partitions, replicas))
 
 
 def measured_nets(indexed: IndexedSnapshot, flows: Mapping[FlowKey, Flow], memory: MovesMemory) -> dict[FlowKey, Trend]:

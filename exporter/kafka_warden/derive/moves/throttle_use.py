@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -25,17 +25,16 @@ from kafka_warden.derive.moves.moves import MovesMemory, measured_nets
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles, floors
 from kafka_warden.derive.throttle_problems.ages import ProblemsMemory, derive_problems
-from kafka_warden.derive.throttle_problems.ages import realign as realign_problems
 from kafka_warden.derive.throttle_problems.facts import ProblemKey
 from kafka_warden.formulas import moves as formulas
-from kafka_warden.model import Floats, Longs, Parameters, Side
+from kafka_warden.model import Floats, Parameters, Side
 
 
 @dataclass(frozen=True, slots=True)
 class ThrottlingMemory:
     """State from poll to poll."""
 
-    problems: ProblemsMemory = field(default_factory=ProblemsMemory)
+    problems: ProblemsMemory
     log_dirs: LogDirMovesMemory = field(default_factory=dict)
 
 
@@ -58,11 +57,6 @@ class Throttling:
     """Age of every problem that is raised."""
     recommended: Annotated[float | None, "lowest throttle that completes the moves in time", "bytes/s"]
     log_dir_moves: tuple[LogDirMove, ...]
-
-
-def realign(memory: ThrottlingMemory, rows: Longs) -> ThrottlingMemory:
-    """Bring the memory to the rows of another snapshot, `rows` as of `match_replicas`."""
-    return replace(memory, problems=realign_problems(memory.problems, rows))
 
 
 def derive_throttling(

@@ -5,14 +5,14 @@ Rates are not compared: varying traffic is no change. Nor are moves that start a
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import carry
+from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle.limits import Throttles
-from kafka_warden.model import SIDES, UNKNOWN, Bools, Ints, Longs, Side
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Ints, Side
 
 UNSEEN: Final = -2
 """In place of a broker id: the replica did not exist in the poll before."""
@@ -25,11 +25,11 @@ BrokerSide = tuple[int, Side]
 class ThrottledTraffic:
     """As of one poll. P partitions, R replicas."""
 
-    against: Mapping[Side, Ints]
+    against: Annotated[Mapping[Side, Ints], Column(Axis.REPLICA, UNSEEN)]
     """(R,) id of the broker whose limit counts the traffic of the in-sync replica, `UNKNOWN` for none."""
-    moving: Bools
+    moving: Annotated[Bools, Column(Axis.PARTITION, 0)]
     """(P,) is being reassigned."""
-    steady: Bools
+    steady: Annotated[Bools, Column(Axis.PARTITION, 0)]
     """(P,) `moving` is the same as in the poll before."""
 
 
@@ -48,17 +48,6 @@ def follow_floors(
         (broker, side) for side in SIDES for broker in _differing(before.against[side], against[side], comparable)
     )
     return ThrottledTraffic(against, moving, steady), changed
-
-
-def realign(counted: ThrottledTraffic | None, partitions: Longs, replicas: Longs) -> ThrottledTraffic | None:
-    """Bring it to the rows of another snapshot, from `match_partitions` and `match_replicas`."""
-    if counted is None:
-        return None
-    return ThrottledTraffic(
-        against={side: carry(column, replicas, UNSEEN) for side, column in counted.against.items()},
-        moving=carry(counted.moving, partitions, 0),
-        steady=carry(counted.steady, partitions, 0),
-    )
 
 
 def _against(indexed: IndexedSnapshot, throttles: Throttles, side: Side) -> Ints:

@@ -1,11 +1,12 @@
 """Every problem of a throttle by broker and side, and for how long (docs/spec/throttles.md#problems)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import carry
+from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive.flows.side_loads import Load, SideKey
 from kafka_warden.derive.followers.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
@@ -16,22 +17,17 @@ from kafka_warden.derive.throttle_problems.facts import Facts, ProblemKey, limit
 from kafka_warden.derive.throttle_problems.needs import Needs, derive_needs
 from kafka_warden.formulas import throttle_problems as formulas
 from kafka_warden.formulas.throttle_problems import Held, Problem
-from kafka_warden.model import SIDES, Bools, Longs, Parameters, Side
+from kafka_warden.model import SIDES, Bools, Parameters, Side
 
 
 @dataclass(frozen=True, slots=True)
 class ProblemsMemory:
     """What is remembered from poll to poll."""
 
+    in_sync: Annotated[Mapping[Side, Bools], Column(Axis.REPLICA, 0, "was_in_sync")]
+    """(R,) replicas that were in the ISR since they are throttled on that side."""
     held: Mapping[ProblemKey, Held] = field(default_factory=dict)
     lists: ListsMemory = field(default_factory=ListsMemory)
-    in_sync: Mapping[Side, Bools] = field(default_factory=dict)
-    """(R,) replicas that were in the ISR since they are throttled on that side."""
-
-
-def realign(memory: ProblemsMemory, rows: Longs) -> ProblemsMemory:
-    """Bring the memory to the rows of another snapshot, `rows` as of `match_replicas`."""
-    return replace(memory, in_sync={side: carry(column, rows, 0) for side, column in memory.in_sync.items()})
 
 
 def derive_problems(
@@ -45,7 +41,7 @@ def derive_problems(
     """Return the memory, and the age in seconds of every problem that is raised, by broker and side."""
     needs = derive_needs(indexed, lag, throttles)
     lists, named = derive_named(indexed, throttles, memory.lists)
-    in_sync = {side: _in_sync(indexed, throttles, needs, side, memory.in_sync.get(side)) for side in SIDES}
+    in_sync = {side: _in_sync(indexed, throttles, needs, side, memory.in_sync[side]) for side in SIDES}
     facts = Facts(indexed, throttles, needs, named, in_sync, sides, parameters)
     clock, holding = indexed.snapshot.clock, _evaluate(facts)
     held = {
@@ -55,17 +51,16 @@ def derive_problems(
     }
     grace = {Problem.LEFT_BEHIND: parameters.moves_grace}
     ages = ((key, formulas.raised(state, clock, grace.get(key[2], 0.0))) for key, state in sorted(held.items()))
-    return ProblemsMemory(held, lists, in_sync), {key: age for key, age in ages if age is not None}
+    return ProblemsMemory(in_sync, held, lists), {key: age for key, age in ages if age is not None}
 
 
-def _in_sync(indexed: IndexedSnapshot, throttles: Throttles, needs: Needs, side: Side, before: Bools | None) -> Bools:
+def _in_sync(indexed: IndexedSnapshot, throttles: Throttles, needs: Needs, side: Side, before: Bools) -> Bools:
     replicas = indexed.snapshot.replicas
     kept = np.zeros(len(replicas), bool)
     rows = np.flatnonzero(throttles.held[side])
-    known = before[rows] if before is not None else kept[rows]
     # A limit that cannot be read at present ends nothing.
     throttled = ~np.isposinf(limit_of_rows(indexed, needs, side, rows))
-    kept[rows] = formulas.held_in_sync(known, throttled, replicas.in_isr[rows])
+    kept[rows] = formulas.held_in_sync(before[rows], throttled, replicas.in_isr[rows])
     return kept
 
 

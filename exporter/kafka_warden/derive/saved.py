@@ -1,0 +1,309 @@
+"""The part of the memory that survives a restart, as a document of plain JSON values and back.
+
+What is kept: since when (out of the ISR, behind, under-replicated, a problem, a stalled copy), and where a move started
+from (its least remaining, its cause, its last change). Rates, samples and windows are learned again in a few polls.
+Times are Unix seconds, because the monotonic clock ends with the machine.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from kafka_warden.arrays import Axis, Keys
+from kafka_warden.derive.columns import Clock, Row, read, rows_of, write
+from kafka_warden.derive.flows.changes import Change, MoveKey, State
+from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.memory import Memory, remembered, take
+from kafka_warden.derive.moves.moves import MovesMemory, Track
+from kafka_warden.derive.moves.stuck import Stuck, StuckMemory, Together
+from kafka_warden.derive.throttle_problems.facts import ProblemKey
+from kafka_warden.derive.tiered import Holding, Key
+from kafka_warden.errors import StateError
+from kafka_warden.formulas.folds import Minimum
+from kafka_warden.formulas.stuck import Cause
+from kafka_warden.formulas.throttle_problems import Held
+from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
+from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
+from kafka_warden.model import Bools, BrokerConfig, Longs, Side, Snapshot
+
+LONGEST_ABSENCE: Final = 14 * 86400.0
+"""Seconds after which a document is not used: a condition that holds again has most likely ended in between."""
+
+AHEAD: Final = 86400.0
+"""Seconds by which a document may be newer than the clock. One that was set to local time is wrong by hours."""
+
+FORMAT: Final = 1
+"""Version of the document: others are not read."""
+
+Document = Mapping[str, Any]
+
+
+def to_document(memory: Memory, snapshot: Snapshot) -> Document:
+    """Return the document. `snapshot` is the last one of the memory."""
+    replicas = np.flatnonzero(_lasting_replicas(memory, snapshot))
+    partitions = np.flatnonzero(_lasting_partitions(memory))
+    partitions = np.unique(np.concatenate([partitions, memory.keys.partition[replicas]]))
+    keys = _subset(memory.keys, partitions, replicas)
+    kept, clock = take(memory, keys, rows_of(memory.keys, keys, partitions, replicas)), Clock(snapshot)
+    moving, pairs = _write_moves(memory.moves, clock)
+    return {
+        "format": FORMAT,
+        "cluster_id": snapshot.cluster_id,
+        "saved_at": snapshot.time,
+        "partitions": _write_partitions(kept, clock),
+        "replicas": _write_replicas(kept, clock),
+        "moves": moving,
+        "pairs": pairs,
+        "throttle_problems": _write_held(memory.throttling.problems.held, clock),
+        "tiered_problems": _write_holdings(memory.tiered.problems, clock),
+    }
+
+
+def from_document(document: Document, snapshot: Snapshot) -> Memory:
+    """Read it, for the first snapshot of a new process; the next step drops rows that no longer exist.
+
+    Raises:
+        StateError: it is of another cluster, format or time, or damaged.
+    """
+    found, cluster = document.get("format"), document.get("cluster_id")
+    if found != FORMAT:
+        raise StateError(f"its format is {found!r}, and this version reads {FORMAT}")
+    if cluster != snapshot.cluster_id:
+        raise StateError(f"it belongs to the cluster {cluster!r}, and this is {snapshot.cluster_id!r}")
+    try:
+        absence = snapshot.time - float(document["saved_at"])
+        if not -AHEAD <= absence <= LONGEST_ABSENCE:
+            saved = "after now" if absence < 0 else f"{absence / 86400:.0f} days ago"
+            raise StateError(f"it was saved {saved}: one of the clocks was wrong, or it is too old")
+        return _after_absence(_read(document, Clock(snapshot)), snapshot, absence)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError) as problem:
+        raise StateError(f"it is damaged: {type(problem).__name__}: {problem}") from problem
+
+
+def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory:
+    """Reset the times of followers in the ISR after a long absence: they caught up within replica.lag.time.max."""
+    configs = snapshot.broker_configs.values()
+    longest = max((config.replica_lag_time_max for config in configs), default=BrokerConfig().replica_lag_time_max)
+    if seconds <= longest:
+        return memory
+    kept = remembered(memory, snapshot.keys)
+    in_isr, before = snapshot.replicas.in_isr, kept.replicas
+    caught_up_at, passed_at = (np.where(in_isr, np.nan, times) for times in (before.caught_up_at, before.passed_at))
+    return replace(kept, replicas=replace(before, caught_up_at=caught_up_at, passed_at=passed_at))
+
+
+def _read(document: Document, clock: Clock) -> Memory:
+    partitions, replicas = document["partitions"], document["replicas"]
+    keys = _read_keys(partitions, replicas)
+    made = read(Memory, keys, {Axis.PARTITION: partitions, Axis.REPLICA: replicas}, clock, keys=keys)
+    held = _read_held(document["throttle_problems"], clock)
+    holdings = _read_holdings(document["tiered_problems"], clock)
+    return replace(
+        made,
+        moves=_read_moves(document["moves"], document["pairs"], clock),
+        throttling=replace(made.throttling, problems=replace(made.throttling.problems, held=held)),
+        tiered=replace(made.tiered, problems=holdings),
+    )
+
+
+def _lasting_replicas(memory: Memory, snapshot: Snapshot) -> Bools:
+    """(R,) replicas with state to keep: all except healthy ones."""
+    late = memory.replicas.caught_up_at < snapshot.clock
+    return ~np.isnan(memory.out_since) | memory.replicas.restarted | late
+
+
+def _lasting_partitions(memory: Memory) -> Bools:
+    """(P,) partitions with state to keep."""
+    lasting: Bools = ~np.isnan(memory.under_since) | ~np.isnan(memory.tiered.copying.since)
+    return lasting
+
+
+def _subset(keys: Keys, partitions: Longs, replicas: Longs) -> Keys:
+    """Keep some rows, and only the topics that they are of."""
+    used, topic = np.unique(keys.topic[partitions], return_inverse=True)
+    return Keys(
+        topics=tuple(keys.topics[index] for index in used.tolist()),
+        topic_ids=tuple(keys.topic_ids[index] for index in used.tolist()),
+        topic=topic.astype(np.int32),
+        number=keys.number[partitions],
+        partition=np.searchsorted(partitions, keys.partition[replicas]).astype(np.int32),
+        broker=keys.broker[replicas],
+    )
+
+
+def _write_partitions(memory: Memory, clock: Clock) -> list[Row]:
+    keys, table = memory.keys, write(memory, Axis.PARTITION, len(memory.keys.topic), clock)
+    return [
+        {"topic": keys.topics[topic], "topic_id": keys.topic_ids[topic].hex(), "partition": number, **row}
+        for topic, number, row in zip(keys.topic.tolist(), keys.number.tolist(), table, strict=True)
+    ]
+
+
+def _write_replicas(memory: Memory, clock: Clock) -> list[Row]:
+    keys, table = memory.keys, write(memory, Axis.REPLICA, len(memory.keys.broker), clock)
+    return [
+        {"partition_row": partition, "broker": broker, **row}
+        for partition, broker, row in zip(keys.partition.tolist(), keys.broker.tolist(), table, strict=True)
+    ]
+
+
+def _read_keys(partitions: Sequence[Row], replicas: Sequence[Row]) -> Keys:
+    """Read the keys; a replica refers to its partition by the place in that table."""
+    topics = sorted({(row["topic"], bytes.fromhex(row["topic_id"])) for row in partitions})
+    index = {topic: place for place, topic in enumerate(topics)}
+    if any(not 0 <= row["partition_row"] < len(partitions) for row in replicas):
+        raise ValueError("a replica is of no partition")
+    return Keys(
+        topics=tuple(name for name, _ in topics),
+        topic_ids=tuple(uid for _, uid in topics),
+        topic=np.array([index[row["topic"], bytes.fromhex(row["topic_id"])] for row in partitions], np.int32),
+        number=np.array([row["partition"] for row in partitions], np.int32),
+        partition=np.array([row["partition_row"] for row in replicas], np.int32),
+        broker=np.array([row["broker"] for row in replicas], np.int32),
+    )
+
+
+def _write_moves(memory: MovesMemory, clock: Clock) -> tuple[list[Row], list[Row]]:
+    """Write every move and every flow; flows refer to moves by their place in that table."""
+    keys = sorted(memory.tracks)
+    places = {key: place for place, key in enumerate(keys)}
+    return [_write_move(memory, key, clock) for key in keys], _write_flows(memory, places, clock)
+
+
+def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
+    topic_id, topic, partition, broker = key
+    fact, polls = moves.stuck.facts.get(key, (None, 0))
+    stuck = moves.stuck.shown.get(key)
+    return {
+        "topic": topic,
+        "topic_id": topic_id.hex(),
+        "partition": partition,
+        "broker": broker,
+        "least": _write_minimum(moves.tracks[key].minimum, clock),
+        "fact": fact,
+        "fact_polls": polls,
+        "cause": None if stuck is None else stuck.cause,
+        "stuck_at": None if stuck is None else clock.write(stuck.since),
+    }
+
+
+def _write_flows(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock) -> list[Row]:
+    return [
+        {
+            "target": flow.target,
+            "leader": flow.leader,
+            "least": _write_minimum(together.minimum, clock),
+            "errors": together.errors,
+            "moves": sorted(places[key] for key in together.moves if key in places),
+            "changed_at": clock.write(change.at),
+            # JSON has no infinity.
+            "limits": ["unlimited" if limit == np.inf else limit for limit in change.limits],
+            "throttled": {str(places[key]): list(state) for key, state in change.moves.items()},
+        }
+        for flow, together in moves.stuck.flows.items()
+        if (change := moves.changes.get(flow)) is not None
+    ]
+
+
+def _read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> MovesMemory:
+    """Read them back."""
+    keys = [(bytes.fromhex(row["topic_id"]), row["topic"], row["partition"], row["broker"]) for row in rows]
+    flows = {_flow_key(row): row for row in flow_rows}
+    return MovesMemory(
+        tracks={key: Track(minimum=_read_minimum(row["least"], clock)) for key, row in zip(keys, rows, strict=True)},
+        changes={flow: _read_change(row, keys, clock) for flow, row in flows.items()},
+        stuck=StuckMemory(
+            flows={
+                flow: Together(
+                    frozenset(keys[place] for place in row["moves"]),
+                    _read_minimum(row["least"], clock),
+                    None if row["errors"] is None else float(row["errors"]),
+                )
+                for flow, row in flows.items()
+            },
+            facts={key: (_cause(row["fact"]), int(row["fact_polls"])) for key, row in zip(keys, rows, strict=True)},
+            shown={
+                key: Stuck(cause, clock.read(row["stuck_at"]))
+                for key, row in zip(keys, rows, strict=True)
+                if (cause := _cause(row["cause"])) is not None
+            },
+        ),
+    )
+
+
+def _flow_key(row: Row) -> FlowKey:
+    # The lists name all moves of a flow alike.
+    states = [_state(state) for state in row["throttled"].values()]
+    leader_listed, follower_listed = (any(state[side] for state in states) for side in (0, 1))
+    return FlowKey(int(row["target"]), int(row["leader"]), leader_listed, follower_listed)
+
+
+def _cause(name: str | None) -> Cause | None:
+    return None if name is None else Cause(name)
+
+
+def _read_change(row: Row, keys: Sequence[MoveKey], clock: Clock) -> Change:
+    leader, target = (np.inf if limit == "unlimited" else limit for limit in row["limits"])
+    moves = {keys[int(place)]: _state(state) for place, state in row["throttled"].items()}
+    return Change((leader, target), moves, clock.read(row["changed_at"]))
+
+
+def _state(state: Sequence[Any]) -> State:
+    by_leader, by_follower, in_isr = state
+    return bool(by_leader), bool(by_follower), bool(in_isr)
+
+
+def _write_held(problems: Mapping[ProblemKey, Held], clock: Clock) -> list[Row]:
+    """Write down the problems of throttles."""
+    return [
+        {"broker": broker, "side": side, "problem": problem, "polls": held.polls, "since": clock.write(held.since)}
+        for (broker, side, problem), held in problems.items()
+    ]
+
+
+def _read_held(rows: Sequence[Row], clock: Clock) -> dict[ProblemKey, Held]:
+    """Read them back."""
+    return {
+        (row["broker"], Side(row["side"]), ThrottleProblem(row["problem"])): Held(
+            clock.read(row["since"]), int(row["polls"])
+        )
+        for row in rows
+    }
+
+
+def _write_holdings(problems: Mapping[Key, Holding], clock: Clock) -> list[Row]:
+    """Write down the problems of tiered storage."""
+    return [
+        {
+            "broker": broker,
+            "problem": problem,
+            "shown": held.shown,
+            "seen": held.seen,
+            "start": None if held.start is None else clock.write(held.start),
+        }
+        for (broker, problem), held in problems.items()
+    ]
+
+
+def _read_holdings(rows: Sequence[Row], clock: Clock) -> dict[Key, Holding]:
+    """Read them back."""
+    return {
+        (row["broker"], TieredProblem(row["problem"])): Holding(
+            bool(row["shown"]), bool(row["seen"]), None if row["start"] is None else clock.read(row["start"])
+        )
+        for row in rows
+    }
+
+
+def _write_minimum(minimum: Minimum | None, clock: Clock) -> Row | None:
+    """Write the state of a stall clock."""
+    if minimum is None:
+        return None
+    return {"value": minimum.value, "at": clock.write(minimum.at), "samples": minimum.samples}
+
+
+def _read_minimum(row: Row | None, clock: Clock) -> Minimum | None:
+    """Read it back."""
+    return None if row is None else Minimum(float(row["value"]), clock.read(row["at"]), int(row["samples"]))
