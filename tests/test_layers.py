@@ -131,21 +131,16 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.check.librdkafka_login": set(),
     "kafka_warden.check": ALL,
     "kafka_warden.top.client": OPEN | SETTINGS | THREADS,
-    "kafka_warden.top.columns": TOP | SETTINGS,
-    "kafka_warden.top.tables": TOP | {"kafka_warden.top.columns"},
-    "kafka_warden.top.reading": TOP
-    | CLOCK
-    | {f"kafka_warden.{room}" for room in ("strict_json", "top.client", "top.columns")},
-    "kafka_warden.top.layout": TOP | {f"kafka_warden.top.{part}" for part in ("columns", "reading")},
-    "kafka_warden.top.output": TOP
-    | CLOCK
-    | {f"kafka_warden.top.{part}" for part in ("columns", "layout", "reading", "tables")},
-    "kafka_warden.top.flags": OPEN
+    "kafka_warden.top.columns": TOP,
+    "kafka_warden.top.reading": TOP | CLOCK | {f"kafka_warden.{room}" for room in ("strict_json", "top.client")},
+    "kafka_warden.top.layout": TOP | {"kafka_warden.top.reading"},
+    "kafka_warden.top.output": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("columns", "layout", "reading")},
+    "kafka_warden.top.flags": TOP
     | SETTINGS
-    | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.columns", "top.tables")},
+    | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.columns")},
     "kafka_warden.top.screen": TOP
     | CLOCK
-    | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading", "tables")},
+    | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading")},
     "kafka_warden.top": ALL,
     "kafka_warden.cli": ALL,
 }

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafka_warden.views.fields import FAMILIES
-from kafka_warden.web.status.render import ROWS, TABLES
+from kafka_warden.views.specs import TABLES
+from kafka_warden.web.status.render import ROWS
 from tests.support.page_numbers import PageNumbers
 from tests.support.row_values import Series, series_of
 
@@ -72,8 +73,8 @@ def read(get: Callable[[str], bytes], before: Mapping[float, bytes]) -> Answers:
         for path in document["paths"]
     }
     pages = {("", 1): PageNumbers(get("/").decode())}
-    for name in TABLES:
-        rows = bodies.get(f"/{name.replace('_', '-')}", {}).get("total", 0)
+    for spec in TABLES:
+        name, rows = spec.attribute, bodies[f"/{spec.name}"]["total"]
         for part in range(2, -(-rows // ROWS) + 1):
             pages[name, part] = PageNumbers(get(f"/?{name}={part}").decode())
     for body in bodies.values():

@@ -7,8 +7,8 @@ from typing import Any
 from kafka_warden.page import Page, PageHolder
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.reading import Shown, read
-from kafka_warden.top.tables import BY_NAME
 from kafka_warden.views import Views
+from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api.answers import PREFIX
 from kafka_warden.web.rows import RowSite
 from tests.building import known

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from kafka_warden.formatting import in_bytes, in_rate
+from kafka_warden.top.reading import row_of
 from kafka_warden.views.alerts import SEVERITIES
+from kafka_warden.views.specs import TABLES
+from kafka_warden.views.table_spec import NAMES, Column, TableSpec
 from kafka_warden.web.status.render import ROWS
 from tests.support.answers import Answers, number
 from tests.support.page_numbers import Place, tokens
@@ -26,42 +29,23 @@ def differences(answers: Answers) -> tuple[list[str], Counter[str]]:
     return wrong, compared
 
 
-def _index(answers: Answers, path: str, keys: tuple[str, ...]) -> dict[str, Row]:
-    return {"/".join(str(row[key]) for key in keys): row for row in answers.api[path]}
+def _index(answers: Answers, spec: TableSpec) -> dict[str, Row]:
+    rows = _shown_throttles(answers) if spec.name == "throttles" else answers.api[f"/{spec.name}"]
+    return {"/".join(str(row[key]) for key in spec.key): row for row in rows}
 
 
-Shown = Callable[[Row, Answers], list[float | None]]
-
-
-def _bar(name: str) -> Shown:
-    return lambda row, _: [None if row[name] is None else min(number(row[name]) or 0.0, 1.0), number(row[name])]
-
-
-def _text(name: str) -> Shown:
-    return lambda row, _: list(tokens(row[name]))
-
-
-def _state(row: Row, _: Answers) -> list[float | None]:
-    return [number(row["stalled"]) if row["cause"] else None, *tokens(row["sentence"])]
-
-
-def _limit_used(row: Row, _: Answers) -> list[float | None]:
-    used, limit = number(row["partitions"]), number(row["partition_limit"])
-    if limit is None or math.isinf(limit):
-        return []
-    return [min((used or 0.0) / limit, 1.0), used, limit]
-
-
-def _volume(row: Row, _: Answers) -> list[float | None]:
-    total, usable = number(row["total_bytes"]), number(row["usable_bytes"])
-    return [1 - usable / total, 1 - usable / total, total] if total and usable is not None else []
-
-
-def _tokens_left(row: Row, _: Answers) -> list[float | None]:
-    left, burst = number(row["tokens"]), number(row["burst"])
-    if not burst or math.isinf(burst):
-        return [left]
-    return [None if left is None else min(max(left / burst, 0.0), 1.0), left, burst]
+def _wanted(spec: TableSpec, column: Column, row: Row) -> list[Any]:
+    """Return the numbers of a cell. Texts are those of `top`, which makes its rows of the same answer."""
+    if column.share:
+        # Some are made of other fields.
+        share = number(row[column.field]) if column.field in row else column.value(row_of(spec.row, row))
+        return [] if share is None else [min(max(share, 0.0), 1.0), share]
+    if column.unit == "timestamp":
+        return [None if row[column.field] is None else math.floor(row[column.field])]
+    if column.number:
+        return [row[column.field]]
+    # Names are no numbers, and unknown texts are dashes.
+    return [] if column.field in NAMES else list(tokens(column.text(row_of(spec.row, row))))
 
 
 def _side_plot(row: Row, answers: Answers) -> list[float | None]:
@@ -75,135 +59,8 @@ def _side_plot(row: Row, answers: Answers) -> list[float | None]:
     ]
 
 
-MOVED: Final = ("topic", "partition", "broker")
-COLUMNS: Final[Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str | Shown | tuple[str, ...]]]]] = {
-    "Replicas that reassignments add or wait for": (
-        "/moves",
-        MOVED,
-        {
-            "Partition": "partition",
-            "From → to": ("leader", "broker"),
-            "Progress": _bar("progress"),
-            "Left": "remaining_bytes",
-            "Rate": "bytes_per_second",
-            "ETA": "eta",
-            "State": _state,
-        },
-    ),
-    "Moves between log directories": (
-        "/log-dir-moves",
-        MOVED,
-        {"Partition": "partition", "Broker": "broker", "Left": "remaining_bytes", "ETA": "eta"},
-    ),
-    "Problems of throttles": (
-        "/throttle-problems",
-        ("broker", "side", "problem"),
-        {"Broker": "broker", "For": "seconds", "Means": _text("sentence")},
-    ),
-    "Limits of brokers": (
-        "/throttles",
-        ("broker", "side"),
-        {
-            "Broker": "broker",
-            "Limit": "limit",
-            "Use": _bar("use"),
-            "Copies": "catch_up",
-            "In-sync floor": "floor",
-            "Headroom": "headroom",
-            "Last hour": _side_plot,
-        },
-    ),
-    "Topics with partitions that are offline or under min ISR": (
-        "/topics",
-        ("topic",),
-        {"Offline partitions": "offline_partitions", "Under min ISR": "under_min_isr_partitions"},
-    ),
-    "Replicas that may lead partitions without a leader, once their broker runs": (
-        "/leader-candidates",
-        (*MOVED, "member_of"),
-        {"Partition": "partition", "Broker": "broker"},
-    ),
-    "Followers out of sync or with a problem": (
-        "/replicas",
-        MOVED,
-        {
-            "Partition": "partition",
-            "Leader": "leader",
-            "Broker": "broker",
-            "Out of sync": "out_of_sync_seconds",
-            "Behind": "behind_seconds",
-            "Messages": "lag_messages",
-            "Bytes": "lag_bytes",
-        },
-    ),
-    "Brokers": (
-        "/brokers",
-        ("broker",),
-        {
-            "Broker": "broker",
-            "Leads": "leaders",
-            "Hosts": "replicas",
-            "Partition limit used": _limit_used,
-            "Under-replicated": "under_replicated_partitions",
-            "Lag": "lag_bytes",
-        },
-    ),
-    "Log directories": (
-        "/log-dirs",
-        ("broker", "log_dir"),
-        {"Broker": "broker", "Volume used": _volume, "Free": "usable_bytes", "Logs": "bytes"},
-    ),
-    "Clients with a controller mutation quota": (
-        "/clients",
-        ("user", "client_id"),
-        {
-            "Tokens left": _tokens_left,
-            "Quota": "quota",
-            "Mutations": "mutations_per_second",
-            "Next admitted in": "admission_delay",
-        },
-    ),
-    "Problems of tiered storage": (
-        "/tiered-problems",
-        ("broker", "problem"),
-        {"Broker": "broker", "For": "seconds", "Means": _text("sentence")},
-    ),
-    "Topics with remote storage": (
-        "/tiered-topics",
-        ("topic",),
-        {
-            "Overdue": "overdue_bytes",
-            "Nothing copied for": "stalled_seconds",
-            "Allowed lag": "allowed_lag_bytes",
-            "Allowed age": "allowed_lag_seconds",
-        },
-    ),
-    "Remote copies and reads": (
-        "/tiered-brokers",
-        ("broker",),
-        {
-            "Broker": "broker",
-            "Copies": "copy_rate",
-            "Copy quota": "copy_quota",
-            "Reads": "fetch_rate",
-            "Read quota": "fetch_quota",
-            "Copy lag": "copy_lag_bytes",
-            "Copy errors": "copy_errors",
-            "Read errors": "fetch_errors",
-        },
-    ),
-    "Requests of the sidecar": (
-        "/sources",
-        ("source", "broker"),
-        {
-            "Broker": _text("broker"),
-            "Took": "duration",
-            "Last answered": lambda row, _: [None if row["last_success"] is None else math.floor(row["last_success"])],
-            "Failures since the start": lambda row, _: list(map(float, row["errors"].values())),
-        },
-    ),
-}
-"""Name of each table: its path in the API, the fields that name a row, and what each column shows, in order."""
+SPECS: Final = {spec.title: spec for spec in TABLES if spec.name != "problems"}
+"""By the name of the table."""
 
 
 def _tiles(answers: Answers) -> Mapping[str, list[Any]]:
@@ -272,15 +129,13 @@ def expected(answers: Answers, place: Place, part: tuple[str, int]) -> list[floa
         return answers.pages[part].found[place]
     if place[0] == "tile":
         wanted: list[Any] | None = _tiles(answers).get(place[1])
-    elif table in COLUMNS:
-        path, keys, columns = COLUMNS[table]
-        row, show = _index(answers, path, keys).get(place[1]), columns.get(column, ())
+    elif table in SPECS:
+        spec = SPECS[table]
+        row = _index(answers, spec).get(place[1])
         if row is None:
             return "no such row"
-        if callable(show):
-            wanted = show(row, answers)
-        else:
-            wanted = [row[each] for each in ((show,) if isinstance(show, str) else show)]
+        found = next((each for each in spec.columns if each.title == column), None)
+        wanted = _side_plot(row, answers) if found is None else _wanted(spec, found, row)
     else:
         wanted = _lines(answers, place, part)
     return "no such place" if wanted is None else [value for value in map(number, wanted) if value is not None]
@@ -297,10 +152,9 @@ def _shown_throttles(answers: Answers) -> list[Row]:
 
 def _missing(answers: Answers) -> Iterator[str]:
     """Yield rows of the API that no part of the page has, and numbers that are shown nowhere."""
-    for table, (path, keys, _) in COLUMNS.items():
+    for table, spec in SPECS.items():
         shown = {row for page in answers.pages.values() for row in page.rows[table]}
-        rows = _shown_throttles(answers) if path == "/throttles" else answers.api[path]
-        wanted = {"/".join(str(row[key]) for key in keys) for row in rows}
+        wanted = set(_index(answers, spec))
         if shown != wanted:
             yield f"page, {table}: rows {sorted(shown ^ wanted)} are only on one side"
     for tile, wanted_numbers in _tiles(answers).items():

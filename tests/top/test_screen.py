@@ -16,10 +16,10 @@ from kafka_warden.formatting import in_size
 from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.page import Page
 from kafka_warden.top.client import Answer, Get
-from kafka_warden.top.columns import SERVED, chosen, mark
+from kafka_warden.top.columns import SERVED, chosen, mark, text
 from kafka_warden.top.flags import Request
 from kafka_warden.top.screen import ROWS, Rows, Top
-from kafka_warden.top.tables import BY_NAME, GRIDS
+from kafka_warden.views.specs import BY_NAME, TABLES
 from tests import scene
 from tests.support import status_rows
 from tests.support.asking import getter, views_of
@@ -52,25 +52,25 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
     views = views_of(make())
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
-        for grid in GRIDS:
+        for spec in TABLES:
             lines = screen_of(app)
             assert len(lines) == size[1]
-            assert all(cell_len(line) == size[0] for line in lines), grid.name
+            assert all(cell_len(line) == size[0] for line in lines), spec.name
             assert lines[0].startswith("kafka-warden")
             assert lines[-1].rstrip().endswith("p Pause")
-            table = getattr(views, grid.name.replace("-", "_"))
-            rows, total = chosen(grid, table, "", SERVED)
-            at = next(at for at, line in enumerate(lines) if f" {grid.title} {total:,} " in line)
-            assert lines[at + 1].startswith(f"   {grid.columns[0].title} ")
+            table = getattr(views, spec.attribute)
+            rows, total = chosen(spec, table, "", SERVED)
+            at = next(at for at, line in enumerate(lines) if f" {spec.title} {total:,} " in line)
+            assert lines[at + 1].startswith(f"   {spec.columns[0].title} ")
             if rows:
-                assert lines[at + 2].startswith(f" {mark(rows[0])} {grid.columns[0].text(rows[0], size[0])} ")
+                assert lines[at + 2].startswith(f" {mark(rows[0])} {text(spec.columns[0], rows[0], size[0])} ")
             else:
-                assert lines[at + 2].rstrip() in (grid.empty, "No fresh data.")
+                assert lines[at + 2].rstrip() in (spec.empty, "No fresh data.")
             await pilot.press("tab")
             await settled(app, pilot)
-        assert app.grid is GRIDS[0]
+        assert app.spec is TABLES[0]
 
-    driven(getter(make), script, size, table=GRIDS[0].name)
+    driven(getter(make), script, size, table=TABLES[0].name)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_it_opens_on_the_first_table_with_rows(make: Callable[[], Page], table: 
     """An empty table is no first look."""
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
-        assert app.grid is BY_NAME[table]
+        assert app.spec is BY_NAME[table]
         assert app.query_one(Rows).chosen is not None
 
     driven(getter(make), script)
@@ -134,7 +134,7 @@ def test_keys(size: tuple[int, int]) -> None:
         assert screen_of(app)[0].startswith("Paused")
         await pilot.press("p", "tab", "tab", "shift+tab")
         await settled(app, pilot)
-        assert app.grid is GRIDS[2]
+        assert app.spec is TABLES[2]
         assert not app._order.column
         await pilot.press("q")
 
@@ -200,7 +200,7 @@ def test_hostile_names_are_text() -> None:
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
         seen = ""
-        for _ in GRIDS:
+        for _ in TABLES:
             seen += "\n".join(screen_of(app))
             await pilot.press("enter")
             await pilot.pause()
@@ -290,11 +290,11 @@ def test_no_state_is_shown_by_colour_alone() -> None:
     """Every row with a colour has a mark, and words that say the same; the cursor has a mark, too."""
     seen = set()
     for page in (status_rows.troubled(), status_rows.blind()):
-        for grid in GRIDS:
-            for row in getattr(views_of(page), grid.name.replace("-", "_")).rows:
+        for spec in TABLES:
+            for row in getattr(views_of(page), spec.attribute).rows:
                 if sign := mark(row).strip():
-                    text = " ".join(column.text(row) for column in grid.columns)
-                    seen.add((grid.name, sign, text))
+                    text = " ".join(column.text(row) for column in spec.columns)
+                    seen.add((spec.name, sign, text))
     assert {sign for _, sign, _ in seen} == {"■", "▲", "○"}
     words = ("stuck", "never", "critical", "warning", "offline", "fenced", "unanswering", "not answered", "slow", "-")
     assert all(

@@ -19,11 +19,11 @@ from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
 from kafka_warden.model import Broker, Parameters, QuotaEntity, Snapshot, TopicConfig
 from kafka_warden.page import Page
-from kafka_warden.top.tables import BY_NAME
 from kafka_warden.views import Views, notes, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
+from kafka_warden.views.specs import BY_NAME
 from sandbox.monitoring import ALERTS
 from tests import scene
 from tests.building import Partition, known, snapshot

@@ -11,9 +11,9 @@ import pytest
 
 from kafka_warden.page import OnDemand, Page, PageHolder
 from kafka_warden.views import Views, alerts
+from kafka_warden.views.specs import TABLES
 from kafka_warden.web.api import answers
 from kafka_warden.web.api.openapi import make
-from kafka_warden.web.api.tables import TABLES
 from kafka_warden.web.reply import Response
 from kafka_warden.web.rows import MOST_MAKING, MOST_OF_CLIENT
 from sandbox import wait_for
@@ -77,9 +77,9 @@ def test_a_schema_that_is_wrong_is_noticed() -> None:
 def test_rows_are_those_of_the_views() -> None:
     """Infinity is the text `+Inf`, the unknown is null."""
     views = views_of(status_rows.troubled())
-    for resource in TABLES:
-        table = resource.read(views)
-        body = json.loads(ask(views, resource.name).body)
+    for spec in TABLES:
+        table = getattr(views, spec.attribute)
+        body = json.loads(ask(views, spec.name).body)
         assert body["total"] == table.total
         assert len(body["data"]) == len(table.rows)
         for row, shown in zip(table.rows, body["data"], strict=True):

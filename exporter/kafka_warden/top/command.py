@@ -18,7 +18,7 @@ from kafka_warden.top.columns import SERVED
 from kafka_warden.top.flags import ROWS, Request
 from kafka_warden.top.own import OwnPolls
 from kafka_warden.top.reading import read
-from kafka_warden.top.tables import BY_NAME
+from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.tables import MOST
 
 NO_DATA: Final = 3

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from kafka_warden.formatting import in_bytes, in_count, in_rate, in_time, in_utc, in_whole, in_words, visible
-from kafka_warden.top.columns import UNKNOWN
 from kafka_warden.top.reading import Shown
 from kafka_warden.views.alerts import MARKS, WARNING
 from kafka_warden.views.curves import Curve
 from kafka_warden.views.problems import by_severity
 from kafka_warden.views.rows import Cluster
+from kafka_warden.views.table_spec import UNKNOWN
 
 SHORTEST, LONGEST = 12, 60
 """Cells of a curve."""

@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kafka_warden.clock import monotonic
-from kafka_warden.top.columns import Grid, Order, chosen, mark
+from kafka_warden.top.columns import Order, chosen, mark
+from kafka_warden.top.columns import text as cell
 from kafka_warden.top.layout import head
 from kafka_warden.top.reading import Shown
-from kafka_warden.top.tables import BY_NAME
+from kafka_warden.views.specs import BY_NAME
+from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.api.encode import plain
 
 VERSION: Final = 1
@@ -20,27 +22,27 @@ def text(shown: Shown, order: Order, search: str, most: int, width: int | None) 
     lines = head(shown, monotonic())
     only = len(shown.tables) == 1
     for name, table in shown.tables.items():
-        grid = BY_NAME[name]
-        rows, total = chosen(grid, table, search, order)
+        spec = BY_NAME[name]
+        rows, total = chosen(spec, table, search, order)
         if not rows and not only:
             continue
-        lines += ["", f"{grid.title}: {total:,}"]
+        lines += ["", f"{spec.title}: {total:,}"]
         if not rows:
-            lines.append(grid.empty if not search else "No row matches.")
+            lines.append(spec.empty if not search else "No row matches.")
             continue
-        lines += _table(grid, rows[:most], order, width)
+        lines += _table(spec, rows[:most], order, width)
         if total > most:
             lines.append(f"  and {total - min(most, len(rows)):,} more")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _table(grid: Grid, rows: Sequence[Any], order: Order, width: int | None) -> Iterator[str]:
-    columns = [[order.title(column), *(column.text(row, width) for row in rows)] for column in grid.columns]
+def _table(spec: TableSpec, rows: Sequence[Any], order: Order, width: int | None) -> Iterator[str]:
+    columns = [[order.title(column), *(cell(column, row, width) for row in rows)] for column in spec.columns]
     sizes = [max(map(len, cells)) for cells in columns]
     for sign, *cells in zip([" ", *map(mark, rows)], *columns, strict=True):
         aligned = [
             cell.rjust(size) if column.number else cell.ljust(size)
-            for column, size, cell in zip(grid.columns, sizes, cells, strict=True)
+            for column, size, cell in zip(spec.columns, sizes, cells, strict=True)
         ]
         yield "  ".join([f"{sign} {aligned[0]}", *aligned[1:]])[:width]
 

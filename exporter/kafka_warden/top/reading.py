@@ -12,12 +12,12 @@ from kafka_warden.errors import NoAnswerError
 from kafka_warden.formatting import visible
 from kafka_warden.strict_json import parse_json
 from kafka_warden.top.client import Answer, Get
-from kafka_warden.top.columns import RESOURCES
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.rows import Cluster, History, SidecarRow, Table
+from kafka_warden.views.specs import BY_NAME
+from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.api.answers import MOST_ROWS
 from kafka_warden.web.api.encode import INFINITE
-from kafka_warden.web.api.tables import Resource
 
 OK: Final = 200
 BLIND: Final = 503
@@ -91,32 +91,32 @@ class _Reader:
         self._clock = 0.0
 
     async def read(self, wanted: Mapping[str, int], sides: int | None) -> Shown:
-        sidecar = _row(SidecarRow, (await self._ask("sidecar")).get("data"))
+        sidecar = row_of(SidecarRow, (await self._ask("sidecar")).get("data"))
         at, ((time, fresh),) = monotonic(), self.polls
-        problems = await self._table(RESOURCES[PROBLEMS], MOST_ROWS, fresh)
-        history = None if sides is None else _row(History, (await self._ask(f"history?sides={sides}")).get("data"))
+        problems = await self._table(BY_NAME[PROBLEMS], MOST_ROWS, fresh)
+        history = None if sides is None else row_of(History, (await self._ask(f"history?sides={sides}")).get("data"))
         shown = Shown(time, fresh, sidecar, None, problems, history, {}, self._clock, at)
         if fresh and (answer := await self._ask("cluster")):
-            shown = replace(shown, cluster=_row(Cluster, answer.get("data")))
+            shown = replace(shown, cluster=row_of(Cluster, answer.get("data")))
         tables = {
-            name: problems if name == PROBLEMS else await self._table(RESOURCES[name], most, fresh)
+            name: problems if name == PROBLEMS else await self._table(BY_NAME[name], most, fresh)
             for name, most in wanted.items()
         }
         return replace(shown, tables=tables)
 
-    async def _table(self, resource: Resource, most: int, fresh: bool) -> Table[Any]:
+    async def _table(self, spec: TableSpec, most: int, fresh: bool) -> Table[Any]:
         rows: list[Any] = []
         total = 1
-        while len(rows) < min(total, most) and (fresh or resource.of_sidecar):
+        while len(rows) < min(total, most) and (fresh or spec.of_sidecar):
             limit = min(most - len(rows), MOST_ROWS)
-            answer = await self._ask(f"{resource.name}?limit={limit}&offset={len(rows)}")
+            answer = await self._ask(f"{spec.name}?limit={limit}&offset={len(rows)}")
             if len(self.polls) > 1:
                 break
             part, count = answer.get("data"), answer.get("total")
             if not isinstance(part, list) or not isinstance(count, int):
-                _refuse(resource.name)
+                _refuse(spec.name)
             total = count
-            rows += [_row(resource.row, each) for each in part]
+            rows += [row_of(spec.row, each) for each in part]
             if not part:
                 break
         return Table(tuple(rows), total if rows else 0)
@@ -156,7 +156,7 @@ def _parsed(body: bytes) -> dict[str, Any]:
     return document
 
 
-def _row(kind: type, values: Any) -> Any:
+def row_of(kind: type, values: Any) -> Any:
     """Make a row. A field that this version of the sidecar does not have is unknown."""
     if not isinstance(values, dict):
         _refuse(kind.__name__)
@@ -182,7 +182,7 @@ def _tuple(name: str, kind: Any, values: Any) -> tuple[Any, ...]:
     if not isinstance(values, list | None):
         _refuse(name)
     if isinstance(kind, type) and is_dataclass(kind):
-        return tuple(_row(kind, each) for each in values or ())
+        return tuple(row_of(kind, each) for each in values or ())
     try:
         return tuple(None if each is None else float(each) for each in values or ())
     except (TypeError, ValueError):

@@ -23,13 +23,14 @@ from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
 from kafka_warden.formatting import in_utc, visible
 from kafka_warden.top.client import Get
-from kafka_warden.top.columns import RESOURCES, SERVED, UNKNOWN, Column, Grid, Order, chosen, mark
+from kafka_warden.top.columns import SERVED, Order, chosen, mark, text
 from kafka_warden.top.flags import Request
 from kafka_warden.top.layout import curve_line, head
 from kafka_warden.top.reading import Shown, read
-from kafka_warden.top.tables import BY_NAME, GRIDS
 from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
 from kafka_warden.views.fields import fields_of
+from kafka_warden.views.specs import BY_NAME, TABLES
+from kafka_warden.views.table_spec import UNKNOWN, Column, TableSpec
 from kafka_warden.views.tables import MOST
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -65,7 +66,7 @@ class Rows(DataTable[Text]):
         Binding("home", "scroll_top", "First row", show=False),
         Binding("end", "scroll_bottom", "Last row", show=False),
     ]
-    grid: Grid = GRIDS[0]
+    spec: TableSpec = TABLES[0]
     shown: Sequence[Any] = ()
 
     @property
@@ -73,22 +74,22 @@ class Rows(DataTable[Text]):
         """The row under the cursor; `None` without rows."""
         return self.shown[self.cursor_row] if 0 <= self.cursor_row < len(self.shown) else None
 
-    def fill(self, grid: Grid, rows: Sequence[Any], order: Order) -> None:
+    def fill(self, spec: TableSpec, rows: Sequence[Any], order: Order) -> None:
         """Show other rows. The same row stays chosen."""
-        same = grid is self.grid and bool(self.shown)
-        key, at, (x, y) = (grid.key(self.chosen), self.cursor_row, self.scroll_offset) if same else (None, 0, (0, 0))
-        self.grid, self.shown = grid, rows
+        same = spec is self.spec and bool(self.shown)
+        key, at, (x, y) = (spec.key_of(self.chosen), self.cursor_row, self.scroll_offset) if same else (None, 0, (0, 0))
+        self.spec, self.shown = spec, rows
         self.clear(columns=True)
-        for column in grid.columns:
+        for column in spec.columns:
             # A mark takes two cells before the first column.
-            title = f"{'  ' if column is grid.columns[0] else ''}{order.title(column)}"
+            title = f"{'  ' if column is spec.columns[0] else ''}{order.title(column)}"
             self.add_column(_cell(column, title))
         for row in rows:
-            texts = [column.text(row, self.app.size.width) for column in grid.columns]
+            texts = [text(column, row, self.app.size.width) for column in spec.columns]
             texts[0] = f"{mark(row)} {texts[0]}"
-            self.add_row(*map(_cell, grid.columns, texts, repeat(_STYLES.get(mark(row), ""))))
+            self.add_row(*map(_cell, spec.columns, texts, repeat(_STYLES.get(mark(row), ""))))
         self.scroll_to(x, y, animate=False, immediate=True)
-        self.move_cursor(row=next((at for at, row in enumerate(rows) if grid.key(row) == key), at))
+        self.move_cursor(row=next((at for at, row in enumerate(rows) if spec.key_of(row) == key), at))
 
 
 def _cell(column: Column, text: str, style: str = "") -> Text:
@@ -128,7 +129,7 @@ class Top(App[int]):
         self.theme, self.title, self.animation_level = "ansi-dark", "kafka-warden top", "none"
         self._get, self._request, self._order = get, request, request.order
         self._opening = request.table is None
-        self.grid = BY_NAME[request.table or GRIDS[0].name]
+        self.spec = BY_NAME[request.table or TABLES[0].name]
         self.shown: Shown | None = None
         self.trouble = ""
         self.paused = False
@@ -136,8 +137,8 @@ class Top(App[int]):
         self._wake = asyncio.Event()
         # Not found by their ids: at the end of the program they are gone before the timer is.
         self._head, self._notes, self._rows = Static(id="head"), Static(id="notes"), Rows(cursor_type="row")
-        self._names = {grid.name: Tab(grid.title, id=grid.name) for grid in GRIDS}
-        self._tabs = Tabs(*self._names.values(), active=self.grid.name)
+        self._names = {spec.name: Tab(spec.title, id=spec.name) for spec in TABLES}
+        self._tabs = Tabs(*self._names.values(), active=self.spec.name)
         self._field = Input(request.search, "/ words, or field=value", id="filter", select_on_focus=False)
 
     def compose(self) -> ComposeResult:
@@ -168,9 +169,9 @@ class Top(App[int]):
         try:
             if self._opening:
                 found = await read(self._get, dict.fromkeys(BY_NAME, 1))
-                filled = (grid for grid in GRIDS if chosen(grid, found.tables[grid.name], "", SERVED)[0])
-                self._open(next(filled, GRIDS[0]))
-            self.shown = await read(self._get, {self.grid.name: MOST}, self.grid.sides)
+                filled = (spec for spec in TABLES if chosen(spec, found.tables[spec.name], "", SERVED)[0])
+                self._open(next(filled, TABLES[0]))
+            self.shown = await read(self._get, {self.spec.name: MOST}, self.spec.sides)
         except (NoAnswerError, SecretError) as failure:
             since = self.trouble.partition(" · ")[0] or f"! No answer since {in_utc(time.time())}"
             self.trouble = f"{since} · {self._request.where}: {visible(str(failure))}"
@@ -179,20 +180,20 @@ class Top(App[int]):
         self.readings += 1
         self._show()
 
-    def _open(self, grid: Grid) -> None:
-        self._names[self.grid.name].label = self.grid.title
-        self.grid, self._opening = grid, False
-        self._tabs.active = grid.name
+    def _open(self, spec: TableSpec) -> None:
+        self._names[self.spec.name].label = self.spec.title
+        self.spec, self._opening = spec, False
+        self._tabs.active = spec.name
 
     @on(Resize)
     @on(Input.Changed)
     def _show(self) -> None:
-        grid, shown = self.grid, self.shown
-        table = None if shown is None else shown.table(grid.name)
-        rows, total = ((), 0) if table is None else chosen(grid, table, self._field.value, self._order)
-        self._rows.fill(grid, rows[:ROWS], self._order)
+        spec, shown = self.spec, self.shown
+        table = None if shown is None else shown.table(spec.name)
+        rows, total = ((), 0) if table is None else chosen(spec, table, self._field.value, self._order)
+        self._rows.fill(spec, rows[:ROWS], self._order)
         self._rows.set_class(not rows, "empty")
-        self._names[grid.name].label = f"{grid.title} {total:,}"
+        self._names[spec.name].label = f"{spec.title} {total:,}"
         self._show_notes()
         self._show_head()
 
@@ -203,17 +204,17 @@ class Top(App[int]):
     def _noted(self) -> Iterator[str]:
         """Return the curve and the sentence of the row under the cursor, or why there are no rows."""
         shown, row = self.shown, self._rows.chosen
-        table = None if shown is None else shown.table(self.grid.name)
+        table = None if shown is None else shown.table(self.spec.name)
         if shown is None or table is None:
             yield "No data." if self.trouble else "Reading ..."
         elif row is None and self._field.value and table.rows:
             yield "No row matches."
         elif row is None:
-            yield self.grid.empty if shown.fresh or RESOURCES[self.grid.name].of_sidecar else "No fresh data."
+            yield self.spec.empty if shown.fresh or self.spec.of_sidecar else "No fresh data."
         else:
             if sentence := getattr(row, "sentence", None):
                 yield visible(sentence)
-            if shown.history is not None and (curve := self.grid.curve(shown.history, row)) is not None:
+            if shown.history is not None and (curve := self.spec.curve(shown.history, row)) is not None:
                 yield curve_line(curve, self._rows.size.width - 2)
             if len(self._rows.shown) == ROWS:
                 yield f"These are the first {ROWS} rows: filter or sort to see others."
@@ -228,7 +229,7 @@ class Top(App[int]):
     def _show_detail(self) -> None:
         """Show everything of the row under the cursor: each field, its value with the exact number, its meaning."""
         row = self._rows.chosen
-        numbers = {column.field: column for column in self.grid.columns if column.number}
+        numbers = {column.field: column for column in self.spec.columns if column.number}
         time_of = [] if self.shown is None else [f"Data of {in_utc(self.shown.time or 0.0)}"]
         parts: list[Any] = [f"{line}\n" for line in (*self._noted(), *time_of)]
         for name, (_, about) in fields_of(type(row)).items():
@@ -245,13 +246,13 @@ class Top(App[int]):
     def action_table(self, by: int) -> None:
         """Show another table."""
         self._order = SERVED
-        self._open(GRIDS[(GRIDS.index(self.grid) + by) % len(GRIDS)])
+        self._open(TABLES[(TABLES.index(self.spec) + by) % len(TABLES)])
         self._show()
         self._wake.set()
 
     def action_sort(self) -> None:
         """Order by the next column, and after the last one as served."""
-        columns = [None, *self.grid.columns]
+        columns = [None, *self.spec.columns]
         self._order = Order(columns[(columns.index(self._order.column) + 1) % len(columns)])
         self._show()
 

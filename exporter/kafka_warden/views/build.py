@@ -2,7 +2,9 @@
 
 import math
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any, Final
 
 from kafka_warden.catalogue import Sidecar, View
 from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblemName
@@ -15,21 +17,16 @@ from kafka_warden.views.problems import problems
 from kafka_warden.views.recent import Samples
 from kafka_warden.views.rows import (
     BrokerRow,
-    Candidate,
-    Client,
     Cluster,
-    LogDir,
-    LogDirMove,
     SidecarRow,
     SourceRow,
     Throttle,
     ThrottleProblem,
-    TieredBroker,
     TieredProblem,
-    TieredTopic,
     Topic,
 )
-from kafka_warden.views.tables import Key, joined, largest, series, table
+from kafka_warden.views.specs import BY_NAME, TABLES
+from kafka_warden.views.tables import Key, joined, series, table
 from kafka_warden.views.views import Views
 
 THROTTLED_RATE = {
@@ -45,44 +42,19 @@ def make_views(view: View | None, sidecar: Sidecar, history: Samples) -> Views:
         fresh=view is not None,
         problems=table(()),
         sidecar=_sidecar(sidecar),
-        sources=table(_sources(sidecar), lambda row: (row.up != 0, row.up is not None, row.source, row.broker)),
+        sources=table(_sources(sidecar), BY_NAME["sources"].worst),
         history=history,
     )
     if view is not None:
-        made = _with_cluster(made, view)
+        tables: dict[str, Any] = {
+            spec.attribute: table(
+                ROWS[spec.name](view) if spec.name in ROWS else joined(view, spec.row, spec.key), spec.worst
+            )
+            for spec in TABLES
+            if not spec.of_sidecar and spec.name not in ("moves", "replicas")
+        }
+        made = replace(made, cluster=_cluster(view), moves=moves(view), replicas=replicas(view), **tables)
     return replace(made, problems=table(problems(made)))
-
-
-def _with_cluster(made: Views, view: View) -> Views:
-    shown, responding = set(series(view, "broker_info")), series(view.sidecar, "broker_fenced_responding")
-    return replace(
-        made,
-        cluster=_cluster(view),
-        brokers=table(
-            joined(view, BrokerRow, ("broker",), fenced_responding=lambda key: bool(responding.get(key))),
-            lambda row: (row.state == "active", (str(row.broker),) in shown),
-        ),
-        moves=moves(view),
-        log_dir_moves=table(joined(view, LogDirMove, ("topic", "partition", "broker")), lambda row: largest(row.eta)),
-        throttles=table(_throttles(view), lambda row: (row.limit is None or math.isinf(row.limit), row.broker)),
-        throttle_problems=table(_throttle_problems(view), lambda row: largest(row.seconds)),
-        replicas=replicas(view),
-        topics=table(
-            (row for row in _topics(view) if row.offline_partitions or row.under_min_isr_partitions),
-            lambda row: (largest(row.offline_partitions), largest(row.under_min_isr_partitions)),
-        ),
-        leader_candidates=table(
-            joined(view, Candidate, ("topic", "partition", "broker", "member_of")),
-            lambda row: (row.topic, row.partition, row.member_of, row.broker),
-        ),
-        clients=table(joined(view, Client, ("user", "client_id")), _fewest_tokens),
-        log_dirs=table(
-            joined(view, LogDir, ("broker", "log_dir")), lambda row: (row.online != 0, row.broker, row.log_dir)
-        ),
-        tiered_brokers=table(joined(view, TieredBroker, ("broker",)), lambda row: row.broker),
-        tiered_topics=table(joined(view, TieredTopic, ("topic",)), lambda row: largest(row.overdue_bytes)),
-        tiered_problems=table(_tiered_problems(view), lambda row: largest(row.seconds)),
-    )
 
 
 def _cluster(view: View) -> Cluster:
@@ -107,9 +79,15 @@ def _cluster(view: View) -> Cluster:
     )[0]
 
 
-def _topics(view: View) -> list[Topic]:
+def _brokers(view: View) -> list[BrokerRow]:
+    responding = series(view.sidecar, "broker_fenced_responding")
+    return joined(view, BrokerRow, ("broker",), fenced_responding=lambda key: bool(responding.get(key)))
+
+
+def _topics(view: View) -> Iterable[Topic]:
     uncounted = dict(zip(view.snapshot.topics, [] if view.uncounted is None else view.uncounted.tolist(), strict=False))
-    return joined(view, Topic, ("topic",), uncounted=lambda key: uncounted.get(key[0], False))
+    rows = joined(view, Topic, ("topic",), uncounted=lambda key: uncounted.get(key[0], False))
+    return (row for row in rows if row.offline_partitions or row.under_min_isr_partitions)
 
 
 def _throttles(view: View) -> list[Throttle]:
@@ -153,10 +131,14 @@ def _tiered_problems(view: View) -> list[TieredProblem]:
     return [row for row in rows if row.seconds]
 
 
-def _fewest_tokens(client: Client) -> tuple[float, str, str]:
-    tokens, burst = client.tokens, client.burst
-    share = math.inf if tokens is None or math.isinf(tokens) else tokens / burst if burst else tokens
-    return share, client.user, client.client_id
+ROWS: Final[Mapping[str, Callable[[View], Iterable[Any]]]] = {
+    "brokers": _brokers,
+    "topics": _topics,
+    "throttles": _throttles,
+    "throttle-problems": _throttle_problems,
+    "tiered-problems": _tiered_problems,
+}
+"""Tables with fields that are no metric."""
 
 
 def _sources(sidecar: Sidecar) -> list[SourceRow]:

@@ -99,6 +99,12 @@ class BrokerRow:
     stray_replicas: Annotated[float | None, Of("broker_stray_replicas")]
     severity: Severity = None
 
+    @property
+    def limit_used(self) -> float | None:
+        """Used share of the limit of partitions; `None` without a limit."""
+        limited = self.partition_limit and not math.isinf(self.partition_limit) and self.partitions is not None
+        return self.partitions / self.partition_limit if limited else None  # type: ignore[operator]  # both are known
+
 
 @dataclass(frozen=True, slots=True)
 class Move:

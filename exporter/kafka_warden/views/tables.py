@@ -70,8 +70,3 @@ def table(rows: Iterable[Row], worst: Callable[[Row], Any] | None = None) -> Tab
 def _rated(row: Row) -> Row:
     found = of_row(row)
     return row if found is None else replace(row, severity=found)  # type: ignore[type-var]  # every row is a dataclass
-
-
-def largest(value: float | None) -> float:
-    """Return a key that orders the largest first and the unknown last."""
-    return math.inf if value is None else -value

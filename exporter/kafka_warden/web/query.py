@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl
 
-Row = TypeVar("Row")
+from kafka_warden.views.table_spec import CONTAINED
 
-CONTAINED: Final = frozenset({"topic", "user", "client_id"})
-"""Fields that a filter matches anywhere. It matches the whole value of all others."""
+Row = TypeVar("Row")
 
 _LONGEST: Final = 2_000
 _MOST_FIELDS: Final = 20

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from kafka_warden.model import SIDES
 from kafka_warden.views import Views
+from kafka_warden.views.specs import BY_NAME, MOST_SIDES
+from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.api.encode import to_json
 from kafka_warden.web.api.openapi import make
-from kafka_warden.web.api.tables import MOST_SIDES, TABLES, Resource
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
 from kafka_warden.web.reply import Response
 
@@ -17,8 +18,6 @@ OPENAPI: Final = f"{PREFIX}openapi.json"
 ROWS: Final = 100
 MOST_ROWS: Final = 1_000
 FARTHEST: Final = 1_000_000
-
-_NAMED: Final = {resource.name: resource for resource in TABLES}
 
 
 @cache
@@ -31,8 +30,8 @@ def answer(views: Views, name: str, query: bytes) -> Response | None:
     """Answer for a path below the prefix; `None` if there is no such path."""
     try:
         values = parameters(query)
-        if name in _NAMED:
-            return _table(views, _NAMED[name], values)
+        if name in BY_NAME:
+            return _table(views, BY_NAME[name], values)
         if name == "cluster":
             _only(values)
             return _blind() if views.cluster is None else _json(views, data=views.cluster)
@@ -51,13 +50,13 @@ def error(status: int, problem: str, headers: Mapping[str, str] | None = None) -
     return Response(status, to_json({"error": problem}), {"Content-Type": "application/json", **(headers or {})})
 
 
-def _table(views: Views, resource: Resource, values: dict[str, str]) -> Response:
-    _only(values, "limit", "offset", *resource.filters)
+def _table(views: Views, spec: TableSpec, values: dict[str, str]) -> Response:
+    _only(values, "limit", "offset", *spec.filters)
     part = Slice(number(values, "offset", 0, FARTHEST), number(values, "limit", ROWS, MOST_ROWS))
-    if not (views.fresh or resource.of_sidecar):
+    if not (views.fresh or spec.of_sidecar):
         return _blind()
-    table = resource.read(views)
-    filters = {name: values[name] for name in resource.filters if name in values}
+    table = getattr(views, spec.attribute)
+    filters = {name: values[name] for name in spec.filters if name in values}
     rows = matching(table.rows, filters)
     total = len(rows) if filters else table.total
     return _json(views, total=total, offset=part.offset, limit=part.limit, data=part.of(rows))

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Final, get_args, get_origin
 
 from kafka_warden.views import rows
 from kafka_warden.views.fields import Of, fields_of
+from kafka_warden.views.specs import MOST_SIDES, TABLES
+from kafka_warden.views.table_spec import CONTAINED, TableSpec
 from kafka_warden.web.api.encode import INFINITE
-from kafka_warden.web.api.tables import MOST_SIDES, TABLES, Resource
 
 Schema = dict[str, Any]
 
@@ -82,23 +83,23 @@ def _parameter(name: str, kind: Schema, about: str) -> Schema:
     return {"name": name, "in": "query", "schema": kind, "description": about}
 
 
-def _table(resource: Resource) -> Schema:
+def _table(spec: TableSpec) -> Schema:
     count = {"type": "integer", "minimum": 0}
     extra = {
         "total": {**count, "description": "Rows that there are; of more than 10,000 only the first are served"},
         "offset": count,
         "limit": count,
-        "data": {"type": "array", "items": schema(resource.row)},
+        "data": {"type": "array", "items": schema(spec.row)},
     }
-    kinds = {name: kind for name, (kind, _) in fields_of(resource.row).items()}
+    kinds = {name: kind for name, (kind, _) in fields_of(spec.row).items()}
     parameters = [
         _parameter("limit", {**count, "maximum": 1000, "default": 100}, "Most rows to return"),
         _parameter("offset", {**count, "default": 0}, "Rows to leave out before"),
     ]
-    for name in resource.filters:
-        about = "Part of the value" if name in {"topic", "user", "client_id"} else "The whole value"
+    for name in spec.filters:
+        about = "Part of the value" if name in CONTAINED else "The whole value"
         parameters.append(_parameter(name, schema(int if int in (kinds[name], *get_args(kinds[name])) else str), about))
-    return {"get": {**_answer(resource.about, extra), "operationId": resource.name, "parameters": parameters}}
+    return {"get": {**_answer(spec.about, extra), "operationId": spec.name, "parameters": parameters}}
 
 
 def _single(name: str, row: type, about: str, *parameters: Schema) -> Schema:
@@ -122,9 +123,9 @@ def make() -> Schema:
                 "Most brokers and sides to return",
             ),
         ),
-        **{f"/{resource.name}": _table(resource) for resource in TABLES},
+        **{f"/{spec.name}": _table(spec) for spec in TABLES},
     }
-    kinds = [rows.Cluster, rows.SidecarRow, rows.SideHistory, rows.History, *(resource.row for resource in TABLES)]
+    kinds = [rows.Cluster, rows.SidecarRow, rows.SideHistory, rows.History, *(spec.row for spec in TABLES)]
     failure = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
     return {
         "openapi": "3.1.0",

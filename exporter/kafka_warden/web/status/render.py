@@ -6,17 +6,19 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from kafka_warden.formatting import visible
 from kafka_warden.model import Side
 from kafka_warden.views import Views, curves
 from kafka_warden.views.alerts import MARKS
-from kafka_warden.views.notes import STATES, source_state
 from kafka_warden.views.problems import by_severity, severity_of
 from kafka_warden.views.rows import History, Table
+from kafka_warden.views.specs import TABLES
+from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
 from kafka_warden.web.reply import Response, plain
 from kafka_warden.web.status import plots
 from kafka_warden.web.status.assets import address
-from kafka_warden.web.status.text import FILTERS
+from kafka_warden.web.status.text import FILTERS, cell, kind, marked
 
 ROWS: Final = 20
 """Rows of one table on one page."""
@@ -31,41 +33,26 @@ HEADERS: Final = {
     ),
 }
 
-TABLES: Final = {
-    "problems": (),
-    "moves": ("topic", "broker"),
-    "log_dir_moves": ("topic", "broker"),
-    "throttles": ("broker",),
-    "throttle_problems": ("broker",),
-    "replicas": ("topic", "broker"),
-    "topics": ("topic",),
-    "leader_candidates": ("topic", "broker"),
-    "brokers": ("broker",),
-    "log_dirs": ("broker",),
-    "clients": (),
-    "tiered_brokers": ("broker",),
-    "tiered_topics": ("topic",),
-    "tiered_problems": ("broker",),
-    "sources": (),
-}
-"""Tables, and the filters that apply to each."""
-
 
 class Shown:
     """The part of a table that the page shows."""
 
-    def __init__(self, name: str, table: Table[Any], values: dict[str, str]) -> None:
-        self.name = name
-        self.filters = {key: values[key] for key in TABLES[name] if key in values}
+    def __init__(self, spec: TableSpec, table: Table[Any], values: dict[str, str]) -> None:
+        self.spec, self.name = spec, spec.attribute
+        self.filters: dict[str, str] = {key: values[key] for key in FILTERED if key in values and key in spec.filters}
         rows = matching(table.rows, self.filters)
         self.total = len(rows) if self.filters else table.total
         self.kept = len(rows)
         pages = max(-(-self.kept // ROWS), 1)
-        self.page = min(max(number(values, name, 1, FARTHEST), 1), pages)
+        self.page = min(max(number(values, self.name, 1, FARTHEST), 1), pages)
         self.pages = pages
         self.rows = Slice((self.page - 1) * ROWS, ROWS).of(rows)
         self.first = (self.page - 1) * ROWS + 1
         self._values = values
+
+    def key(self, row: Any) -> str:
+        """Return what identifies a row, as text."""
+        return "/".join(visible(str(part)) for part in self.spec.key_of(row))
 
     def to(self, page: int) -> str:
         """Return the address of another part, with all other parameters as they are."""
@@ -80,15 +67,16 @@ def template(name: str) -> Template:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters.update(FILTERS)
-    environment.globals["address"] = address
+    environment.globals |= {"address": address, "cell": cell, "kind": kind, "marked": marked}
     return environment.get_template(name)
 
 
 def status(views: Views, query: bytes, version: str) -> Response:
     """Render the page; parameters that it does not know are left out."""
     try:
-        values = {name: text for name, text in parameters(query).items() if name in TABLES or name in FILTERED}
-        tables = {name: Shown(name, _table(views, name), values) for name in TABLES}
+        known = {*FILTERED, *(spec.attribute for spec in TABLES)}
+        values = {name: text for name, text in parameters(query).items() if name in known}
+        tables = {spec.attribute: Shown(spec, _table(views, spec), values) for spec in TABLES}
     except QueryError as problem:
         return plain(400, str(problem))
     history = views.history.history(())
@@ -99,10 +87,8 @@ def status(views: Views, query: bytes, version: str) -> Response:
         wanted={name: values.get(name, "") for name in FILTERED},
         version=version,
         severities=by_severity(views.problems.rows),
-        source_state=source_state,
         worst=partial(severity_of, views.problems.rows),
         marks=MARKS,
-        states={str(state): text for state, text in STATES.items()},
         remaining=plots.plot(curves.of_remaining(history)),
         out_of_sync=plots.plot(curves.of_out_of_sync(history)),
         sides=_side_plots(views, history, tables["throttles"]),
@@ -112,10 +98,10 @@ def status(views: Views, query: bytes, version: str) -> Response:
     return Response(200, page.encode(), HEADERS)
 
 
-def _table(views: Views, name: str) -> Table[Any]:
+def _table(views: Views, spec: TableSpec) -> Table[Any]:
     """Return a table; of throttles those in use."""
-    table: Table[Any] = getattr(views, name)
-    if name != "throttles":
+    table: Table[Any] = getattr(views, spec.attribute)
+    if spec.name != "throttles":
         return table
     rows = tuple(row for row in table.rows if row.in_use)
     return Table(rows, len(rows))

@@ -1,9 +1,9 @@
 """Values as HTML: each number with its exact value beside the one for people, unknown ones as a dash."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from kafka_warden.formatting import (
     in_few,
@@ -16,6 +16,7 @@ from kafka_warden.formatting import (
     in_words,
     visible,
 )
+from kafka_warden.views.table_spec import NAMES, Column, TableSpec
 
 _UNKNOWN: Final = Markup('<span class="unknown" title="not known">&ndash;</span>')
 
@@ -49,6 +50,38 @@ def instant(seconds: float | None) -> Markup:
         return _UNKNOWN
     day, clock, _ = at.split()
     return Markup('<time datetime="{}T{}Z">{}</time>').format(day, clock, at)
+
+
+def cell(column: Column, row: Any) -> Markup:
+    """Write a value of a table."""
+    value = column.value(row)
+    if value is None:
+        return _UNKNOWN
+    if column.unit == "timestamp":
+        return instant(value)
+    if column.number:
+        return _number(column.write)(value)
+    text = column.text(row)
+    if not str(value):
+        return Markup('<span class="muted">{}</span>').format(text)
+    return name(text) if column.field in NAMES else escape(text)
+
+
+def kind(spec: TableSpec, column: Column) -> str:
+    """Return the class of a column: how it is aligned, and how wide it is."""
+    if column is spec.columns[0]:
+        return "number key" if column.is_id else "key"
+    if column.field == "sentence":
+        return "text"
+    return "wide" if column.share else "number" if column.number or column.is_id else ""
+
+
+_STATES: Final = {"cause", "state", "problem", "up"}
+
+
+def marked(spec: TableSpec) -> Column:
+    """Return the column that says what is wrong with a row: its state, or what the row is about."""
+    return next((column for column in spec.columns if column.field in _STATES), spec.columns[0])
 
 
 def words(label: str | None) -> str:

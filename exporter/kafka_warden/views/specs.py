@@ -1,0 +1,248 @@
+"""The tables of the status page, of `/api/v1` and of `top`: each described once, with its columns and order."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kafka_warden.formatting import in_words
+from kafka_warden.views import curves, rows
+from kafka_warden.views.curves import Curve
+from kafka_warden.views.notes import STATES, source_state
+from kafka_warden.views.rows import History
+from kafka_warden.views.table_spec import TableSpec
+
+MOST_SIDES: Final = 100
+"""Brokers and sides in one answer of the history."""
+
+
+def largest(value: float | None) -> float:
+    """Return a key that orders the largest first and the unknown last."""
+    return math.inf if value is None else -value
+
+
+def _side(history: History, row: Any) -> Curve | None:
+    of = {(each.broker, each.side): each for each in history.sides}
+    return curves.of_side(history, of[row.broker, row.side]) if (row.broker, row.side) in of else None
+
+
+def _move_state(row: rows.Move) -> str:
+    return "stuck" if row.cause else "never ends" if row.never_ends else "copying" if row.adding else "waiting"
+
+
+_STATES: Final = {str(state): text for state, text in STATES.items()}
+
+
+def _replica_sentence(row: rows.Replica) -> str | None:
+    return _STATES.get(row.state or "")
+
+
+def _broker_state(row: rows.BrokerRow) -> str | None:
+    if row.state == "active" and row.severity:
+        return "active, above its limit"
+    return None if row.state is None else in_words(row.state)
+
+
+def _log_dir_state(row: rows.LogDir) -> str:
+    return f"{row.state}, nearly full" if row.severity and row.online else row.state
+
+
+def _fewest_tokens(client: rows.Client) -> tuple[float, str, str]:
+    tokens, burst = client.tokens, client.burst
+    share = math.inf if tokens is None or math.isinf(tokens) else tokens / burst if burst else tokens
+    return share, client.user, client.client_id
+
+
+def _failures(row: rows.SourceRow) -> str:
+    return ", ".join(f"{count} {in_words(reason)}" for reason, count in row.errors.items()) or "none"
+
+
+_PARTITION: Final = {"topic": lambda row: f"{row.topic}-{row.partition}"}
+_REPLICA: Final = ("topic", "partition", "broker")
+
+TABLES: Final = (
+    TableSpec(
+        "problems",
+        rows.Problem,
+        "Needs a look",
+        "What needs a look, critical first",
+        "Nothing needs a look.",
+        "Severity severity, For seconds, What sentence",
+        ("kind", "sentence"),
+        filters=("severity", "kind"),
+        of_sidecar=True,
+    ),
+    TableSpec(
+        "moves",
+        rows.Move,
+        "Moves",
+        "Replicas that reassignments add or wait for: stuck ones, then those that never end, then the latest ETA first",
+        "No reassignment is in progress, or none is known.",
+        "Partition topic, State cause, ETA eta, To broker, Done progress, Left remaining_bytes, Rate bytes_per_second, "
+        "From leader, Stalled stalled, Why sentence",
+        _REPLICA,
+        filters=("topic", "broker", "leader", "cause"),
+        of={**_PARTITION, "cause": _move_state},
+        sides=0,
+        curve=lambda history, _: curves.of_remaining(history),
+    ),
+    TableSpec(
+        "log-dir-moves",
+        rows.LogDirMove,
+        "Between log directories",
+        "Moves between log directories, the latest ETA first",
+        "No replica moves to another log directory.",
+        "Partition topic, Broker broker, ETA eta, Left remaining_bytes",
+        _REPLICA,
+        lambda row: largest(row.eta),
+        filters=("topic", "broker"),
+        of=_PARTITION,
+    ),
+    TableSpec(
+        "throttles",
+        rows.Throttle,
+        "Throttles",
+        "Throttles by broker and side, those with a limit first",
+        "No throttle is set, or the limits are not known.",
+        "Broker broker, Side side, Limit limit, Copies catch_up, Use use, Headroom headroom, In-sync floor floor, "
+        "Listed throttled_replicas, Origin origin",
+        ("broker", "side"),
+        lambda row: (row.limit is None or math.isinf(row.limit), row.broker),
+        filters=("broker", "side"),
+        sides=MOST_SIDES,
+        curve=_side,
+    ),
+    TableSpec(
+        "throttle-problems",
+        rows.ThrottleProblem,
+        "Throttle problems",
+        "Problems of throttles, the oldest first",
+        "No throttle has a problem.",
+        "Broker broker, Side side, Problem problem, For seconds, Means sentence",
+        ("broker", "side", "problem"),
+        lambda row: largest(row.seconds),
+        filters=("broker", "side", "problem"),
+    ),
+    TableSpec(
+        "replicas",
+        rows.Replica,
+        "Out of sync",
+        "Followers out of sync or with a problem, the longest out of sync first",
+        "Every follower is in sync, or is being moved.",
+        "Partition topic, State state, Out of sync out_of_sync_seconds, Broker broker, Behind behind_seconds, "
+        "Bytes lag_bytes, Leader leader, Messages lag_messages, Means sentence",
+        _REPLICA,
+        filters=("topic", "broker", "leader", "state"),
+        of={**_PARTITION, "sentence": _replica_sentence},
+        sides=0,
+        curve=lambda history, _: curves.of_out_of_sync(history),
+    ),
+    TableSpec(
+        "topics",
+        rows.Topic,
+        "Topics at risk",
+        "Topics with partitions that are offline or under min.insync.replicas",
+        "No topic has a partition that is offline or under min ISR.",
+        "Topic topic, Offline offline_partitions, Under min ISR under_min_isr_partitions",
+        ("topic",),
+        lambda row: (largest(row.offline_partitions), largest(row.under_min_isr_partitions)),
+        filters=("topic",),
+    ),
+    TableSpec(
+        "leader-candidates",
+        rows.Candidate,
+        "Leader candidates",
+        "Replicas that may lead a partition without a leader once their broker runs, by partition",
+        "No partition is without a leader, or no replica of one may lead it.",
+        "Partition topic, Broker broker, Member of member_of",
+        (*_REPLICA, "member_of"),
+        lambda row: (row.topic, row.partition, row.member_of, row.broker),
+        filters=("topic", "broker"),
+        of=_PARTITION,
+    ),
+    TableSpec(
+        "brokers",
+        rows.BrokerRow,
+        "Brokers",
+        "Brokers, those that are not active first",
+        "No broker is known.",
+        "Broker broker, State state, Under-replicated under_replicated_partitions, Lag lag_bytes, Hosts replicas, "
+        "Leads leaders, Limit used limit_used, Headroom partition_headroom, Host host, Rack rack",
+        ("broker",),
+        lambda row: (row.state == "active", row.host is not None),
+        filters=("broker", "state"),
+        of={"state": _broker_state},
+    ),
+    TableSpec(
+        "log-dirs",
+        rows.LogDir,
+        "Log directories",
+        "Log directories, offline ones first",
+        "No log directory is known.",
+        "Broker broker, Directory log_dir, State state, Used used, Free usable_bytes, Logs bytes, Volume total_bytes",
+        ("broker", "log_dir"),
+        lambda row: (row.online != 0, row.broker, row.log_dir),
+        filters=("broker",),
+        of={"state": _log_dir_state},
+    ),
+    TableSpec(
+        "clients",
+        rows.Client,
+        "Clients",
+        "Clients with a quota of controller mutations, the fewest tokens first",
+        "No client has a bucket of controller mutations, or JMX is off.",
+        "User user, Client id client_id, Tokens tokens, Admitted in admission_delay, Quota/s quota, Burst burst, "
+        "Mutations/s mutations_per_second",
+        ("user", "client_id"),
+        _fewest_tokens,
+        filters=("user", "client_id"),
+    ),
+    TableSpec(
+        "tiered-topics",
+        rows.TieredTopic,
+        "Tiered topics",
+        "Topics with remote storage, the most overdue first",
+        "No topic is known to have remote storage.",
+        "Topic topic, Overdue overdue_bytes, Nothing copied for stalled_seconds, Allowed lag allowed_lag_bytes, "
+        "Allowed age allowed_lag_seconds",
+        ("topic",),
+        lambda row: largest(row.overdue_bytes),
+        filters=("topic",),
+    ),
+    TableSpec(
+        "tiered-brokers",
+        rows.TieredBroker,
+        "Tiered brokers",
+        "Remote copies and reads by broker",
+        "No broker reports remote storage.",
+        "Broker broker, Copies copy_rate, Copy quota copy_quota, Reads fetch_rate, Read quota fetch_quota, "
+        "Copy lag copy_lag_bytes, Copy errors copy_errors, Read errors fetch_errors",
+        ("broker",),
+        lambda row: row.broker,
+        filters=("broker",),
+    ),
+    TableSpec(
+        "tiered-problems",
+        rows.TieredProblem,
+        "Tiered problems",
+        "Problems of the quotas of tiered storage, the oldest first",
+        "No quota of tiered storage has a problem.",
+        "Broker broker, Problem problem, For seconds, Means sentence",
+        ("broker", "problem"),
+        lambda row: largest(row.seconds),
+        filters=("broker", "problem"),
+    ),
+    TableSpec(
+        "sources",
+        rows.SourceRow,
+        "Requests of the sidecar",
+        "What the sidecar asks, what is not answered first",
+        "No request was sent yet.",
+        "Request source, Broker broker, State up, Failures errors, Last answered last_success, Took duration",
+        ("source", "broker"),
+        lambda row: (row.up != 0, row.up is not None, row.source, row.broker),
+        filters=("source", "broker"),
+        of_sidecar=True,
+        of={"up": lambda row: source_state(row.up, row.not_available), "errors": _failures},
+    ),
+)
+BY_NAME: Final[Mapping[str, TableSpec]] = {spec.name: spec for spec in TABLES}
