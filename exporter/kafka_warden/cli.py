@@ -220,9 +220,8 @@ def _run(parsed: argparse.Namespace) -> int:
 
     if parsed.command == "check":
         from kafka_warden.check import command as doctor  # noqa: PLC0415  # the same
-        from kafka_warden.check.flags import read as read_check  # noqa: PLC0415  # the same
 
-        return doctor.run(lambda: load(flags, os.environ, parsed.config), read_check(vars(parsed)))
+        return doctor.run(lambda: load(flags, os.environ, parsed.config), doctor.read(vars(parsed)))
 
     if parsed.command == "top":
         from kafka_warden.top import command as top  # noqa: PLC0415  # the same

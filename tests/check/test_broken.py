@@ -48,7 +48,7 @@ def test_wrong_port(doctor: ScriptedDoctor) -> None:
 def test_wrong_host_name(doctor: ScriptedDoctor) -> None:
     """The name does not exist."""
     doctor.kafka(bootstrap_servers="no-such-host.invalid:9092")
-    doctor.one("KW-DNS", "no-such-host.invalid does not resolve")
+    doctor.one("KW-DNS", "no-such-host.invalid:9092 does not resolve")
 
 
 def test_a_later_check_is_skipped(doctor: ScriptedDoctor) -> None:
@@ -81,7 +81,7 @@ def test_a_server_whose_packets_are_dropped(doctor: ScriptedDoctor, stack: ExitS
     full = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
     fill_queue(full.getsockname(), stack)
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{full.getsockname()[1]}")
-    doctor.one("KW-TCP", "does not accept a connection in time", "firewall")
+    doctor.one("KW-TCP", "did not accept a connection in time", "firewall")
 
 
 def test_a_server_that_accepts_and_never_answers(doctor: ScriptedDoctor, stack: ExitStack) -> None:
@@ -114,7 +114,7 @@ def test_wrong_authority(doctor: ScriptedDoctor, secured: Secure, tmp_path: Path
 def test_certificate_of_another_host(doctor: ScriptedDoctor, secured: Secure) -> None:
     """The name does not match."""
     secured(hosts=["kafka.elsewhere.example"])
-    doctor.one("KW-TLS", "is for another host")
+    doctor.one("KW-TLS", "mismatch", "subjectAltName")
 
 
 def test_expired_certificate(doctor: ScriptedDoctor, secured: Secure) -> None:
@@ -188,7 +188,7 @@ def test_no_login_at_a_listener_that_wants_one(doctor: ScriptedDoctor) -> None:
 def test_advertised_name_that_does_not_resolve(doctor: ScriptedDoctor) -> None:
     """Of one broker: the bootstrap servers answer."""
     _advertise(doctor, "no-such-broker.invalid", doctor.brokers.ports[3])
-    doctor.one("KW-BROKER", "broker 3: no-such-broker.invalid does not resolve", "advertised.listeners")
+    doctor.one("KW-BROKER", "broker 3: no-such-broker.invalid:", "does not resolve", "advertised.listeners")
 
 
 def test_advertised_port_that_is_closed(doctor: ScriptedDoctor) -> None:
@@ -261,7 +261,7 @@ def test_stray_log(doctor: ScriptedDoctor) -> None:
 def test_history_topic(doctor: ScriptedDoctor) -> None:
     """It does not exist, or cannot be written. Nothing is written."""
     doctor.config["history"] = {"kafka": {"topic": "kept"}}
-    doctor.one("KW-HISTORY-TOPIC", "kafka-topics --bootstrap-server", "--create --topic kept")
+    doctor.one("KW-HISTORY-TOPIC", "kafka-topics.sh --bootstrap-server", "--create --topic kept")
     doctor.brokers.topic("kept", [[1]])
     assert doctor.wrong() == {}
     doctor.brokers.do("deny", rights=["topic_write"])
@@ -296,12 +296,15 @@ def test_a_reply_without_an_answer(doctor: ScriptedDoctor) -> None:
 
 
 def test_a_reply_of_an_unexpected_shape(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other results are printed all the same."""
+    """In the poll, and in a question of the check: the other results are printed all the same."""
 
     async def fail(*_: object) -> None:
         raise IndexError("no such topic")
 
-    monkeypatch.setattr("kafka_warden.check.rights.read_topic_configs", fail)
+    with monkeypatch.context() as patched:
+        patched.setattr("kafka_warden.poller.cluster.read_quotas", fail)
+        doctor.one("KW-CLUSTER", "quotas: ", "IndexError('no such topic')", "log")
+    monkeypatch.setattr("kafka_warden.check.poll.topic_errors", fail)
     doctor.one("KW-CLUSTER", "IndexError('no such topic')", "please report it")
 
 

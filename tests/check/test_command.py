@@ -7,8 +7,7 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.check import command
-from kafka_warden.check.output import clean
-from kafka_warden.check.results import CHECKS
+from kafka_warden.check.results import CHECKS, clean
 from kafka_warden.settings.secrets import Secret
 from tests.check.conftest import ScriptedDoctor
 
@@ -18,7 +17,7 @@ def test_each_result_is_one_line(doctor: ScriptedDoctor) -> None:
     doctor.brokers.do("deny", rights=["topic_configs"])
     *lines, last = doctor.run().splitlines()
     codes = [line.split()[1] for line in lines]
-    assert codes == sorted(codes, key=[check.code for check in CHECKS].index)
+    assert codes == sorted(codes, key=list(CHECKS).index)
     refused = next(line for line in lines if "KW-ACL-TOPIC-CONFIGS" in line)
     assert refused.startswith("error    KW-ACL-TOPIC-CONFIGS     User:ANONYMOUS: refused for all topics")
     assert "-> kafka-acls.sh --bootstrap-server" in refused
@@ -29,7 +28,7 @@ def test_checks_are_chosen(doctor: ScriptedDoctor) -> None:
     """A code means those that begin with it, too; what is left out does not count."""
     doctor.brokers.do("deny", rights=["topic_configs"])
     rights = {each["code"] for each in doctor.checks("--only", "kw-acl")}
-    assert rights == {check.code for check in CHECKS if check.code.startswith("KW-ACL-")}
+    assert rights == {code for code in CHECKS if code.startswith("KW-ACL-")}
     assert doctor.code == 1
     assert {each["code"] for each in doctor.checks("--only", "KW-ACL", "--skip", "KW-ACL-TOPIC")} == {
         "KW-ACL-CLUSTER-DESCRIBE",
@@ -104,7 +103,7 @@ def test_only_reads(doctor: ScriptedDoctor) -> None:
     asked = {each["request"] for each in doctor.brokers.seen()}
     assert asked == {
         *("connected", "ApiVersions", "Metadata", "DescribeCluster", "DescribeConfigs", "DescribeLogDirs"),
-        *("DescribeClientQuotas", "DescribeQuorum", "ListPartitionReassignments"),
+        *("DescribeClientQuotas", "DescribeQuorum", "ListOffsets", "ListPartitionReassignments"),
     }
     assert [file.name for file in doctor.folder.iterdir()] == ["warden.yml"]
 

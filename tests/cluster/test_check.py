@@ -130,7 +130,7 @@ def test_a_broker_that_drops_packets(
         fill_queue((host, int(port)), stack)
         found = doctor.wrong()
         assert found.keys() == {"KW-TCP"}
-        assert f"{host}:{port} does not accept a connection in time" in found["KW-TCP"]
+        assert f"{host}:{port} did not accept a connection in time" in found["KW-TCP"]
         assert "firewall" in found["KW-TCP"]
     finally:
         stack.close()
@@ -223,7 +223,7 @@ def test_a_secured_cluster_that_is_broken(secured: Cluster, tmp_path: Path, caps
         look(secured, tmp_path, capsys, MONITOR, **kafka).one(code, *parts)
 
     named("KW-TLS", "has expired", bootstrap_servers=secured.listener_bootstrap(EXPIRED_LISTENER))
-    named("KW-TLS", "is for another host", bootstrap_servers=secured.listener_bootstrap(MISNAMED_LISTENER))
+    named("KW-TLS", "mismatch", bootstrap_servers=secured.listener_bootstrap(MISNAMED_LISTENER))
     stranger = Authority(tmp_path / "other", "other").certificate
     named("KW-TLS", "is not trusted", ssl_ca_location=str(stranger))
     named("KW-LOGIN", "does not offer PLAIN", sasl_mechanism="PLAIN")

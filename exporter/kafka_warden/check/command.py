@@ -1,29 +1,30 @@
-"""`kafka-warden check`: runs the checks, prints the results, and returns the exit code."""
+"""`kafka-warden check`: reads the flags, runs the checks, prints the results, and returns the exit code."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import Final
+from typing import Any, Final
 
-from kafka_warden.check import output
-from kafka_warden.check.commands import Commands
-from kafka_warden.check.diagnosis import Connector
+from kafka_warden.check.diagnosis import Diagnosis
 from kafka_warden.check.jmx import check_jmx, compares
-from kafka_warden.check.kafka import Reached, check_connection
 from kafka_warden.check.local import certificates, check_local
-from kafka_warden.check.results import BY_CODE, Report, Result, Status, counts
-from kafka_warden.check.rights import Rights
+from kafka_warden.check.poll import Explanation, poll
+from kafka_warden.check.results import CHECKS, Report, Result, Status, counts, document, text
+from kafka_warden.check.steps import check_librdkafka, connect, log_in, report_servers, uses_librdkafka
 from kafka_warden.clients.kafka.kerberos import Kerberos
-from kafka_warden.clients.kafka.librdkafka import librdkafka, refusal
-from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.link import Step
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic
-from kafka_warden.config import Config
+from kafka_warden.config import Config, values
+from kafka_warden.config.flags import read_values
 from kafka_warden.config.types import RMI
 from kafka_warden.errors import ConfigError
 from kafka_warden.installed import check_history
 from kafka_warden.log import configure
+from kafka_warden.model import NO_BROKER, Source
+from kafka_warden.parts import poller_settings
+from kafka_warden.poller import Poller
+from kafka_warden.settings.strict import did_you_mean
 from kafka_warden.standard_streams import write
 
 FAILED: Final = 1
@@ -35,6 +36,9 @@ NOT_CHECKED: Final = 4
 PAUSE: Final = 5.0
 """Seconds between two runs with `--wait`."""
 
+GROUPS: Final = {code.rsplit("-", cut)[0] for code in CHECKS for cut in range(code.count("-"))}
+"""All codes, and what some of them begin with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -44,6 +48,32 @@ class Request:
     fail_on_warning: bool = False
     wait: float = 0.0
     as_json: bool = False
+
+
+def read(flags: Mapping[str, Any]) -> Request:
+    """Make a request from the flags by name; `None` is a flag that was not set.
+
+    Raises:
+        ConfigError: a bad value, or no check is left.
+    """
+    read = read_values(flags, {"wait": values.duration, "only": _codes, "skip": _codes})
+    codes = (read["only"] or frozenset(CHECKS)) - (read["skip"] or frozenset())
+    if not codes:
+        raise ConfigError("--skip: no check is left")
+    return Request(codes, flags["fail_on"] == "warning", read["wait"] or 0.0, bool(flags["json"]))
+
+
+def _codes(text: str) -> frozenset[str]:
+    """Read codes with commas between them; one that others begin with means those, too: KW-ACL is all rights."""
+    found: set[str] = set()
+    for part in filter(None, (part.strip().upper() for part in text.split(","))):
+        named = {code for code in CHECKS if code == part or code.startswith(f"{part}-")}
+        if not named:
+            raise ValueError(f"{part!r} is no check{did_you_mean(part, GROUPS)}; docs/check.md lists them")
+        found |= named
+    if not found:
+        raise ValueError("expected the codes of checks, such as KW-ACL,KW-JMX")
+    return frozenset(found)
 
 
 def run(load: Callable[[], Config], request: Request) -> int:
@@ -57,7 +87,7 @@ def run(load: Callable[[], Config], request: Request) -> int:
         if code in (0, WARNED) or report.failed("KW-LOGIN") or monotonic() + PAUSE > until:
             break
         time.sleep(PAUSE)
-    write(output.document(results, code) if request.as_json else output.text(results))
+    write(document(results, code) if request.as_json else text(results))
     return code
 
 
@@ -79,27 +109,27 @@ def check(load: Callable[[], Config], codes: frozenset[str]) -> Report:
         check_history(config)
     except ConfigError as problem:
         report.error("KW-CONFIG", "", str(problem), "correct it (docs/configuration.md)")
-        report.skip_rest(BY_CODE)
+        report.skip_rest(CHECKS)
         return report
     configure(config.log.level if "log.level" in config.explicit else "error", config.log.format)
     ignored = ", ".join(config.not_in_effect())
     report.ok("KW-CONFIG", "", f"can be used; without effect: {ignored}" if ignored else "can be used")
-    chosen = {BY_CODE[code].category for code in codes}
+    chosen = {CHECKS[code][0] for code in codes}
     if chosen & {"configuration", "files", "web"}:
         check_local(config, report)
     if chosen & {"kafka", "rights", "jmx"}:
         try:
             _check_cluster(config, report, chosen)
-        except Exception as failure:  # noqa: BLE001  # a reply of an unexpected shape must not hide the other results
+        except Exception as failure:  # noqa: BLE001  # a bug must not hide the other results
             report.error("KW-CLUSTER", "", f"unexpected: {failure!r}", "this is a bug, please report it")
-    report.skip_rest(applicable(config))
+    report.skip_rest(code for code in CHECKS if _applies(code, config))
     return report
 
 
-def applicable(config: Config) -> frozenset[str]:
-    """Return the codes of the checks that a configuration asks for. Others have no line."""
+def _applies(code: str, config: Config) -> bool:
+    """Return whether a configuration asks for a check. Others have no line."""
     settings = config.kafka.settings
-    unless = {
+    conditions = {
         "KW-CERTIFICATE": bool(certificates(config)),
         "KW-HISTORY-FOLDER": config.history.parquet.path is not None,
         "KW-HISTORY-TOPIC": config.history.kafka.topic is not None,
@@ -107,55 +137,33 @@ def applicable(config: Config) -> frozenset[str]:
         "KW-TLS": settings.tls is not None,
         "KW-TOKEN": isinstance(settings.credentials, Tokens | Kerberos),
         "KW-LOGIN": settings.sasl_mechanism is not None,
-        "KW-LOGIN-LIBRDKAFKA": _compares_login(config),
+        "KW-LOGIN-LIBRDKAFKA": uses_librdkafka(config),
         "KW-JMX-JVM": config.jmx.enabled and config.jmx.source == RMI,
         "KW-JMX": config.jmx.enabled,
         "KW-JMX-JMXQUERY": config.jmx.enabled and compares(config),
     }
-    return frozenset(code for code in BY_CODE if unless.get(code, True))
-
-
-def _compares_login(config: Config) -> bool:
-    if refusal(config.kafka.settings) is not None:
-        return False
-    wanted = config.kafka.settings.sasl_mechanism is not None or config.history.kafka.topic is not None
-    return wanted and find_spec("confluent_kafka") is not None
+    return conditions.get(code, True)
 
 
 def _check_cluster(config: Config, report: Report, chosen: set[str]) -> None:
-    network = Network()
-    connector = Connector(network, config.kafka.settings, config.poll.deadline)
-
-    async def ask() -> Reached | None:
-        reached = await check_connection(config, connector, report)
-        if reached is not None:
-            try:
-                if chosen & {"kafka", "rights"}:
-                    await Rights(config, reached, connector, report, Commands(config.kafka.settings)).check()
-            finally:
-                reached.close()
-        return reached
-
+    """Connect step by step, log in once, poll once, and explain the outcomes. JMX has more time than a poll."""
+    poller = Poller(poller_settings(config), config.kafka.settings, None)
+    network, silent = poller.links.network, frozenset[str]()
+    diagnosis = Diagnosis(network, config.kafka.settings, config.poll.deadline)
     try:
-        reached = network.run(ask)
+        servers = network.run(lambda: connect(diagnosis))
+        server = network.run(lambda: log_in(servers, diagnosis, report))
+        snapshot, outcomes = (None, {}) if server is None else poll(config, poller)
+        report_servers(servers, report, snapshot, tls=config.kafka.settings.tls is not None)
+        if snapshot is not None:
+            explanation = Explanation(config, poller, diagnosis, report, servers, snapshot, outcomes)
+            silent = network.run(explanation.check)
+        elif server is not None and (fault := outcomes[Source.METADATA, NO_BROKER].fault) is not None:
+            found = network.run(lambda: diagnosis.explain(diagnosis.link(*server), fault, Step.REQUEST))
+            report.error(found.code, str(server), found.text, found.fix)
     finally:
-        network.close()
-    if reached is not None and _compares_login(config):
-        _check_librdkafka(config, report)
+        poller.close()
+    if snapshot is not None and uses_librdkafka(config):
+        check_librdkafka(config, report)
     if config.jmx.enabled and "jmx" in chosen:
-        layout, unreachable = (None, set[str]()) if reached is None else (reached.layout, reached.unreachable)
-        check_jmx(config, layout, unreachable, report)
-
-
-def _check_librdkafka(config: Config, report: Report) -> None:
-    from kafka_warden.check.librdkafka_login import connects  # noqa: PLC0415  # an optional library
-
-    code = "KW-LOGIN-LIBRDKAFKA"
-    kafka = config.kafka
-    problem = connects(librdkafka(kafka.properties, kafka.secrets, kafka.settings), config.poll.deadline)
-    if problem is None:
-        report.ok(code, "", "connects, too")
-        return
-    needed = config.history.kafka.topic is not None
-    note = report.error if needed else report.warning
-    note(code, "", problem, "history.kafka.topic needs it" if needed else "only history in a topic needs librdkafka")
+        check_jmx(config, snapshot, silent, report)

@@ -1,54 +1,30 @@
 """The checks of JMX: the JVM, each process, and jmxquery as a second opinion."""
 
-from collections.abc import Container, Mapping, Sequence
+import logging
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
+from subprocess import CalledProcessError
 from typing import Final
 
 from kafka_warden.check.results import Report
-from kafka_warden.clients.agents.session import PROMETHEUS, AgentSession
+from kafka_warden.clients.agents.session import PROMETHEUS
 from kafka_warden.clients.jmx.protocol import BeanQuery
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.session import JmxTarget, RawBeans
 from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
 from kafka_warden.config.types import RMI
-from kafka_warden.errors import (
-    AnswerTimeoutError,
-    AuthenticationError,
-    AuthorizationError,
-    ConnectTimeoutError,
-    ProtocolError,
-    RefusedError,
-    SourceError,
-    TlsError,
-    UnsupportedError,
-)
+from kafka_warden.errors import SourceError, UnsupportedError
+from kafka_warden.model import Broker, Snapshot
 from kafka_warden.parts import jmx_plan, jmx_session
 from kafka_warden.poller.beans import JmxQuestions, shared_places
 from kafka_warden.sources.bean_list import CLIENTS, GROUPS, When
 from kafka_warden.sources.jmx import QUESTIONS
-from kafka_warden.sources.metadata import Layout
 
 WITHIN: Final = 60.0
 """Seconds for a JVM to start and all processes to answer. A reading has time limits of its own, of some seconds."""
-
-FIXES: Final[Mapping[type[SourceError], str]] = {
-    RefusedError: "start the process with JMX_PORT, and set jmx.port or jmx.brokers to that port",
-    ConnectTimeoutError: "let this machine reach the JMX port and the RMI port (com.sun.management.jmxremote.rmi.port)",
-    AnswerTimeoutError: "look whether that process hangs, and whether the RMI port can be reached",
-    AuthenticationError: "correct jmx.user, and the password in jmx.password_file",
-    AuthorizationError: "give the user readonly in jmxremote.access of that process",
-    TlsError: "correct jmx.tls.ca_file, or name the address in jmx.brokers",
-    ProtocolError: "correct jmx.port or jmx.brokers: it is the port of com.sun.management.jmxremote.port",
-}
-AGENT_FIXES: Final = {
-    **FIXES,
-    RefusedError: "start the process with the agent, and set jmx.port or jmx.brokers to the port of its HTTP server",
-    ConnectTimeoutError: "let this machine reach the port of the agent",
-    AnswerTimeoutError: "give the agent rules that leave out partitions",
-    AuthorizationError: "let the user read, in the configuration of the agent",
-    ProtocolError: "correct jmx.port, jmx.brokers or jmx.path",
-}
+JMXQUERY_WITHIN: Final = 30.0
+"""Seconds for jmxquery, which starts a JVM of its own."""
 
 REPORTER: Final = ("kafka.server:type=kafka-metrics-count", "count")
 """A process has it, and all other beans of Kafka's own metrics, if its `metric.reporters` include JmxReporter."""
@@ -60,58 +36,40 @@ def compares(config: Config) -> bool:
     return find_spec("jmxquery") is not None and jmx.source == RMI and jmx.user is None and jmx.tls.ca_file is None
 
 
-def check_jmx(config: Config, layout: Layout | None, unreachable: Container[str], report: Report) -> None:
+def check_jmx(config: Config, snapshot: Snapshot | None, unreachable: Container[str], report: Report) -> None:
     """Ask each process once. Processes on hosts that cannot be reached are skipped: that has been reported."""
     reporter = BeanQuery(REPORTER[0], (REPORTER[1],))
     questions = {kind: replace(asked, beans=(*asked.beans, reporter)) for kind, asked in QUESTIONS.items()}
-    session = jmx_session(config, questions)
-    brokers = {} if layout is None else layout.brokers
-    targets = []
-    for target in JmxQuestions(jmx_plan(config), session).targets(brokers):
-        if target.host in unreachable:
-            report.skip("KW-JMX", target.key, f"not checked: {target.host} cannot be reached")
-        else:
-            targets.append(target)
+    session, active, followed = jmx_session(config, questions), dict[int, Broker](), frozenset[int]()
+    if snapshot is not None:
+        active = {id_: each for id_, each in snapshot.brokers.items() if not each.fenced and not each.gone}
+        replicas, leaders = snapshot.replicas, snapshot.partitions.leader[snapshot.replicas.partition]
+        followed = frozenset(leaders[replicas.in_isr & (replicas.broker != leaders)].tolist())
+    targets = JmxQuestions(jmx_plan(config), session).targets(active)
+    asked = [target for target in targets if target.host not in unreachable]
     try:
-        if targets:
-            _ask(session, targets, report, _followed(layout), compare=compares(config))
+        answers = {**session.ask(asked, monotonic() + WITHIN), **shared_places(asked)} if asked else {}
     finally:
         session.close()
-
-
-def _followed(layout: Layout | None) -> frozenset[str]:
-    """Return the keys of the brokers from which an in-sync follower fetches."""
-    if layout is None:
-        return frozenset()
-    leaders = layout.leader[layout.partition]
-    return frozenset(f"broker {leader}" for leader in leaders[layout.in_isr & (layout.broker != leaders)].tolist())
-
-
-def _ask(
-    session: JmxSession | AgentSession,
-    targets: Sequence[JmxTarget],
-    report: Report,
-    followed: Container[str],
-    *,
-    compare: bool,
-) -> None:
-    answers = {**session.ask(targets, monotonic() + WITHIN), **shared_places(targets)}
-    if isinstance(session, JmxSession):
-        for answer in answers.values():
-            if isinstance(answer, UnsupportedError):
-                fix = "install what is missing, or remove jmx from the configuration"
-                report.error("KW-JMX-JVM", "", str(answer), fix)
-                return
-        report.ok("KW-JMX-JVM", "", "started")
-    fixes = FIXES if isinstance(session, JmxSession) else AGENT_FIXES
     for target in targets:
+        if target.key not in answers:
+            report.skip("KW-JMX", target.key, f"not checked: {target.host} cannot be reached")
+    if asked and config.jmx.source == RMI:
+        missing = next((str(answer) for answer in answers.values() if isinstance(answer, UnsupportedError)), None)
+        if missing is not None:
+            fix = "install what is missing, or remove jmx from the configuration"
+            report.error("KW-JMX-JVM", "", missing, fix)
+            return
+        report.ok("KW-JMX-JVM", "", "started")
+    for target in asked:
         answer, subject = answers[target.key], f"{target.key} ({target.host}:{target.port})"
         if isinstance(answer, SourceError):
-            report.error("KW-JMX", subject, str(answer), fixes.get(type(answer), "look into its log"))
-            continue
-        if any(name.startswith("kafka.") for name, _ in answer.values.keys() - {REPORTER}):
-            _report_groups(session.source, target, answer, report, is_followed=target.key in followed)
-            if compare:
+            text, _, fix = str(answer).partition("; ")
+            report.error("KW-JMX", subject, text, fix or "look into its log")
+        elif any(name.startswith("kafka.") for name, _ in answer.values.keys() - {REPORTER}):
+            is_followed = target.key in {f"broker {broker}" for broker in followed}
+            _report_groups(session.source, target, answer, report, is_followed=is_followed)
+            if compares(config):
                 _compare(target, answer, subject, report)
         else:
             fix = "correct jmx.port, jmx.brokers or jmx.controllers"
@@ -151,16 +109,27 @@ def _report_groups(source: str, target: JmxTarget, answer: RawBeans, report: Rep
 
 def _compare(target: JmxTarget, ours: RawBeans, subject: str, report: Report) -> None:
     """Ask jmxquery for the same attributes; it starts a JVM of its own."""
-    from kafka_warden.check.jmxquery_beans import read_attributes  # noqa: PLC0415  # an optional library
-
-    code = "KW-JMX-JMXQUERY"
-    theirs = read_attributes(target.host, target.port, list(ours.values))
+    code, theirs = "KW-JMX-JMXQUERY", _read_by_jmxquery(target, list(ours.values))
     missing = ours.values.keys() - theirs
     if missing:
         name, attribute = min(missing)
-        text = (
-            f"jmxquery reads {len(ours.values) - len(missing)} of {len(ours.values)} attributes, not {name}/{attribute}"
-        )
+        read, all_ = len(ours.values) - len(missing), len(ours.values)
+        text = f"jmxquery reads {read} of {all_} attributes, not {name}/{attribute}"
         report.warning(code, subject, text, "run it by hand; what kafka-warden reads does not depend on it")
     else:
         report.ok(code, subject, f"the same {len(theirs)} attributes")
+
+
+def _read_by_jmxquery(target: JmxTarget, attributes: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return those of the attributes, each with its bean, that jmxquery can read; none after a failure."""
+    import jmxquery  # noqa: PLC0415  # an optional library
+
+    logging.getLogger(jmxquery.__name__).setLevel(logging.CRITICAL)
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    connection = jmxquery.JMXConnection(f"service:jmx:rmi:///jndi/rmi://{host}:{target.port}/jmxrmi")
+    asked = [jmxquery.JMXQuery(f"{name}/{attribute}") for name, attribute in attributes]
+    try:
+        found = connection.query(asked, timeout=JMXQUERY_WITHIN)
+    except (CalledProcessError, OSError, ValueError, AttributeError):  # the last is what a time-out raises there
+        return set()
+    return {(each.mBeanName, each.attribute) for each in found}

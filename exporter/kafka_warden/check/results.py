@@ -1,10 +1,17 @@
-"""The checks, their codes, and what one run of them found."""
+"""The checks, their codes, what one run of them found, and how that is printed."""
 
+import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from kafka_warden.formatting import visible
+from kafka_warden.settings.secrets import scrub
+
+VERSION: Final = 1
+"""Of the JSON document. Keys may be added in the same version."""
 
 
 class Status(StrEnum):
@@ -16,47 +23,35 @@ class Status(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check. docs/check.md has a section for each code."""
-
-    code: str
-    category: str
-    title: str
-
-
-CHECKS: Final = (
-    Check("KW-CONFIG", "configuration", "the configuration and its files can be read"),
-    Check("KW-CERTIFICATE", "configuration", "the own certificates have not expired"),
-    Check("KW-STATE", "files", "the state file can be written"),
-    Check("KW-HISTORY-FOLDER", "files", "the history folder can be written"),
-    Check("KW-WEB-FILE", "web", "the web configuration file can be used"),
-    Check("KW-WEB-LISTEN", "web", "the address of the web server is free"),
-    Check("KW-DNS", "kafka", "the names of the bootstrap servers resolve"),
-    Check("KW-TCP", "kafka", "the bootstrap servers accept connections"),
-    Check("KW-TLS", "kafka", "the bootstrap servers have a trusted certificate"),
-    Check("KW-API", "kafka", "the bootstrap servers speak the Kafka protocol"),
-    Check("KW-TOKEN", "kafka", "there is a token or ticket for the login"),
-    Check("KW-LOGIN", "kafka", "the login is accepted"),
-    Check("KW-LOGIN-LIBRDKAFKA", "kafka", "librdkafka connects with the same properties"),
-    Check("KW-CLUSTER", "kafka", "the cluster describes itself"),
-    Check("KW-BROKER", "kafka", "each broker answers at its advertised listener"),
-    Check("KW-CONTROLLER", "kafka", "the active controller answers"),
-    Check("KW-VERSION", "kafka", "the brokers know all requests"),
-    Check("KW-CLOCK", "kafka", "this clock agrees with that of the active controller"),
-    Check("KW-ACL-CLUSTER-DESCRIBE", "rights", "Describe on the cluster"),
-    Check("KW-ACL-CLUSTER-CONFIGS", "rights", "DescribeConfigs on the cluster"),
-    Check("KW-ACL-TOPIC-DESCRIBE", "rights", "Describe on the topics"),
-    Check("KW-ACL-TOPIC-CONFIGS", "rights", "DescribeConfigs on the topics"),
-    Check("KW-HISTORY-TOPIC", "rights", "the history topic exists and can be written"),
-    Check("KW-JMX-JVM", "jmx", "the JVM for JMX starts"),
-    Check("KW-JMX", "jmx", "each process answers JMX"),
-    Check("KW-JMX-JMXQUERY", "jmx", "jmxquery reads the same beans"),
-)
-"""In the order of the output."""
-
-ORDER: Final = {check.code: place for place, check in enumerate(CHECKS)}
-BY_CODE: Final = {check.code: check for check in CHECKS}
+CHECKS: Final = {
+    "KW-CONFIG": ("configuration", "the configuration and its files can be read"),
+    "KW-CERTIFICATE": ("configuration", "the own certificates have not expired"),
+    "KW-STATE": ("files", "the state file can be written"),
+    "KW-HISTORY-FOLDER": ("files", "the history folder can be written"),
+    "KW-WEB-FILE": ("web", "the web configuration file can be used"),
+    "KW-WEB-LISTEN": ("web", "the address of the web server is free"),
+    "KW-DNS": ("kafka", "the names of the bootstrap servers resolve"),
+    "KW-TCP": ("kafka", "the bootstrap servers accept connections"),
+    "KW-TLS": ("kafka", "the bootstrap servers have a trusted certificate"),
+    "KW-API": ("kafka", "the bootstrap servers speak the Kafka protocol"),
+    "KW-TOKEN": ("kafka", "there is a token or ticket for the login"),
+    "KW-LOGIN": ("kafka", "the login is accepted"),
+    "KW-LOGIN-LIBRDKAFKA": ("kafka", "librdkafka connects with the same properties"),
+    "KW-CLUSTER": ("kafka", "the cluster describes itself"),
+    "KW-BROKER": ("kafka", "each broker answers at its advertised listener"),
+    "KW-CONTROLLER": ("kafka", "the active controller answers"),
+    "KW-VERSION": ("kafka", "the brokers know all requests"),
+    "KW-CLOCK": ("kafka", "this clock agrees with that of the active controller"),
+    "KW-ACL-CLUSTER-DESCRIBE": ("rights", "Describe on the cluster"),
+    "KW-ACL-CLUSTER-CONFIGS": ("rights", "DescribeConfigs on the cluster"),
+    "KW-ACL-TOPIC-DESCRIBE": ("rights", "Describe on the topics"),
+    "KW-ACL-TOPIC-CONFIGS": ("rights", "DescribeConfigs on the topics"),
+    "KW-HISTORY-TOPIC": ("rights", "the history topic exists and can be written"),
+    "KW-JMX-JVM": ("jmx", "the JVM for JMX starts"),
+    "KW-JMX": ("jmx", "each process answers JMX"),
+    "KW-JMX-JMXQUERY": ("jmx", "jmxquery reads the same beans"),
+}
+"""Code to category and title, in the order of the output. docs/check.md has a section for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +104,53 @@ class Report:
 
     def chosen(self, codes: frozenset[str]) -> list[Result]:
         """Return the results of some checks, in the order of `CHECKS`."""
-        return sorted((each for each in self.results if each.code in codes), key=lambda each: ORDER[each.code])
+        order = list(CHECKS)
+        return sorted((each for each in self.results if each.code in codes), key=lambda each: order.index(each.code))
 
 
 def counts(results: Iterable[Result]) -> dict[Status, int]:
     """Count the results of each status."""
     found = Counter(result.status for result in results)
     return {status: found[status] for status in Status}
+
+
+def text(results: Sequence[Result]) -> str:
+    """Return one line for each result, and a last one with the counts."""
+    width = max((len(result.code) for result in results), default=0)
+    lines = [f"{result.status:<7}  {result.code:<{width}}  {_sentence(result)}" for result in results]
+    numbers = ", ".join(f"{number} {status}" for status, number in counts(results).items())
+    return "".join(f"{line}\n" for line in (*lines, numbers))
+
+
+def _sentence(result: Result) -> str:
+    where = f"{result.subject}: " if result.subject else ""
+    return clean(f"{where}{result.text}" + (f" -> {result.fix}" if result.fix else ""))
+
+
+def document(results: Sequence[Result], code: int) -> str:
+    """Return the JSON document; `code` is the exit code."""
+    found = {
+        "version": VERSION,
+        "success": code == 0,
+        "exit_code": code,
+        "counts": {str(status): number for status, number in counts(results).items()},
+        "checks": [
+            {
+                "code": result.code,
+                "category": CHECKS[result.code][0],
+                "title": CHECKS[result.code][1],
+                "result": str(result.status),
+                "subject": clean(result.subject),
+                "message": clean(result.text),
+                "fix": clean(result.fix),
+                "documentation": f"docs/check.md#{result.code.lower()}",
+            }
+            for result in results
+        ],
+    }
+    return json.dumps(found, indent=2) + "\n"
+
+
+def clean(sentence: str) -> str:
+    """Put a text on one line, without secrets and without control characters: parts of it come from other machines."""
+    return visible(scrub(" ".join(sentence.split())))

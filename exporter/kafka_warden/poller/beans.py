@@ -154,7 +154,7 @@ def shared_places(targets: Iterable[JmxTarget]) -> dict[str, ProtocolError]:
     for target in targets:
         sharing[target.kind, target.host.lower(), target.port].append(target.key)
     return {
-        key: ProtocolError(f"{', '.join(keys)} have the same JMX address {host}:{port}")
+        key: ProtocolError(f"{', '.join(keys)} have the same JMX address {host}:{port}; correct jmx.brokers")
         for (_, host, port), keys in sharing.items()
         if len(keys) > 1
         for key in keys

@@ -15,7 +15,7 @@ from kafka_warden.clock import Clock
 from kafka_warden.errors import PollAbandonedError
 from kafka_warden.model import NO_BROKER, ControllerWindow, OptionalQuestion, Snapshot, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
-from kafka_warden.poller.asking import PollContext, PollerState, Reach
+from kafka_warden.poller.asking import Outcome, PollContext, PollerState, Reach
 from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
@@ -77,9 +77,10 @@ class Poller:
         self._network = Network(clock)
         self._clock = self._network.clock
         answers = LastAnswers(window=settings.controller_window)
+        self.links = Links(self._network, kafka, lost, lambda: answers.metadata.cluster_id)
         self._state = PollerState(
             self._network,
-            Links(self._network, kafka, lost, lambda: answers.metadata.cluster_id),
+            self.links,
             answers,
             StatusBook(settings.disabled),
             log_dirs_due=Cadence(settings.log_dirs),
@@ -92,6 +93,8 @@ class Poller:
         """Broker to the longest pause in seconds that it asked for in the last poll."""
         self.reach = Reach()
         """What answered in the last poll."""
+        self.outcomes: Mapping[tuple[Source, str], Outcome] = {}
+        """How each source at each broker fared in the last poll."""
 
     def poll(self, interval: float = 0.0) -> Snapshot | None:
         """Ask all brokers and return the answers.
@@ -116,10 +119,10 @@ class Poller:
                 asked, beans = self._ask(pauses, beans)
             wait([question.answers for question in beans])
         finally:
-            if self._state.links.closed:
+            if self.links.closed:
                 raise PollAbandonedError("the sidecar is stopping") from None
         asked.publish()
-        self.throttle_times, self.reach = self._state.links.take_throttle_times(), asked.reach
+        self.throttle_times, self.reach, self.outcomes = self.links.take_throttle_times(), asked.reach, asked.outcomes
         metadata = asked.outcomes[Source.METADATA, NO_BROKER]
         if asked.layout is None and metadata.fault is not None:
             # Without the metadata no broker is asked anything: what was up a poll ago is not known to be up now.
@@ -172,7 +175,7 @@ class Poller:
     @property
     def bootstrap(self) -> frozenset[str]:
         """The addresses of `bootstrap.servers`."""
-        return frozenset(map(str, self._state.links.settings.bootstrap))
+        return frozenset(map(str, self.links.settings.bootstrap))
 
     def watch(self, cluster_id: str | None) -> None:
         """Use the answers of this cluster only. `None`, and without this call: of the one that answers first."""
@@ -184,7 +187,7 @@ class Poller:
 
     def close(self) -> None:
         """Close every connection and end the JMX child."""
-        self._state.links.close()
+        self.links.close()
         if self.jmx is not None:
             self.jmx.close()
         self._network.close()
@@ -197,7 +200,7 @@ class Poller:
 
     async def _ask_all(self, asked: PollContext, beans: Sequence[Question]) -> Sequence[Question]:
         # Returns no context: that refers to its own task, and the columns of the poll would be freed much later.
-        if self._state.links.refresh():
+        if self.links.refresh():
             self._state.book.ask_again()
         async with asked.tasks:
             # The search for a broker that answers may take the whole deadline; beans need not wait for that.

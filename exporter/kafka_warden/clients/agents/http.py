@@ -71,7 +71,7 @@ def _connect(connection: http.client.HTTPConnection, where: str) -> None:
         raise
     except TimeoutError:
         raise ConnectTimeoutError(
-            f"{where} did not accept a connection in time; is a firewall dropping packets?"
+            f"{where} did not accept a connection in time; look for a firewall on the way"
         ) from None
     except OSError as failure:
         raise RefusedError(
@@ -132,5 +132,5 @@ def _refusal(status: int, where: str, path: str, user: str | None) -> SourceErro
     if status == HTTPStatus.UNAUTHORIZED:
         return AuthenticationError(f"{where} does not let {user or 'no user'} in; correct jmx.user and its password")
     if status == HTTPStatus.FORBIDDEN:
-        return AuthorizationError(f"{where} does not let {user or 'no user'} read {path}")
+        return AuthorizationError(f"{where} does not let {user or 'no user'} read {path}; let it, in its agent")
     return ProtocolError(f"{where} answers {status} to {path}; correct jmx.path")

@@ -40,7 +40,7 @@ def classify(chain: Chain, where: str, user: str | None = None, tls: TlsFiles | 
     With TLS 1.3 a server that requires a client certificate closes a connection without one after the handshake.
     """
     if tls is not None and tls.cert_file is None and any(name in _CLOSED for name, _ in chain):
-        message = f"{where} closed the JMX connection after the TLS handshake: does it require a client certificate?"
+        message = f"{where} closed the JMX connection after the TLS handshake; does it require a client certificate?"
         return Failure(TlsError.reason, message)
     for kind, parts, needle, sentence in _RULES:
         for name, message in chain:
@@ -73,59 +73,69 @@ _RULES: tuple[tuple[type[SourceError], tuple[str, ...], str, str], ...] = (
         ConnectTimeoutError,
         ("java.net.SocketTimeoutException",),
         CONNECT_TIMED_OUT,
-        "{where} did not accept a JMX connection in time: is a firewall dropping it?",
+        "{where} did not accept a JMX connection in time; look for a firewall, also before its RMI port",
     ),
-    (ConnectTimeoutError, ("java.net.ConnectException",), "timed out", "{where} did not accept a JMX connection"),
+    (
+        ConnectTimeoutError,
+        ("java.net.ConnectException",),
+        "timed out",
+        "{where} did not accept a JMX connection; look for a firewall",
+    ),
     (
         AnswerTimeoutError,
         ("java.net.SocketTimeoutException",),
         "",
-        "{where} accepted the JMX connection and did not answer in time",
+        "{where} accepted the JMX connection and did not answer in time; look whether it hangs, and for its RMI port",
     ),
     (
         AuthorizationError,
         ("java.lang.SecurityException",),
         "access denied",
-        "JMX at {where} refuses {user}: give that user readonly in the process' jmxremote.access file ({what})",
+        "JMX at {where} refuses {user} ({what}); give that user readonly in jmxremote.access of that process",
     ),
     (
         AuthenticationError,
         ("java.lang.SecurityException",),
         "",
-        "JMX at {where} does not let {user} in: check jmx.user and jmx.password_file ({what})",
+        "JMX at {where} does not let {user} in ({what}); correct jmx.user or jmx.password_file",
     ),
     (
         ProtocolError,
         ("java.io.InvalidClassException", "java.lang.ClassNotFoundException"),
         "",
-        "JMX at {where} sent an object that is not accepted and that Kafka never sends: what listens there? ({what})",
+        "JMX at {where} sent an object that is not accepted, as Kafka sends none such ({what}); correct jmx.port",
     ),
     (ProtocolError, ("java.net.ProtocolException",), "", "{what}"),
     (
         ProtocolError,
         ("java.rmi.NotBoundException",),
         "",
-        "{where} is an RMI registry without JMX: set jmx.port to what com.sun.management.jmxremote.port is there",
+        "{where} is an RMI registry without JMX; set jmx.port to what com.sun.management.jmxremote.port is there",
     ),
     (
         ProtocolError,
         ("java.rmi.ConnectIOException",),
         "non-JRMP server",
-        "{where} does not answer JMX without TLS: set jmx.tls.ca_file if its registry uses TLS, or check the port",
+        "{where} does not answer JMX without TLS; set jmx.tls.ca_file if its registry uses TLS, or correct jmx.port",
     ),
-    (TlsError, _TLS, "", "TLS with the JMX port {where} failed: {what}"),
-    (RefusedError, ("java.net.UnknownHostException",), "", "the name of {where} does not resolve"),
+    (
+        TlsError,
+        _TLS,
+        "",
+        "TLS with the JMX port {where} failed ({what}); correct jmx.tls, or name another address in jmx.brokers",
+    ),
+    (RefusedError, ("java.net.UnknownHostException",), "", "the name of {where} does not resolve; correct jmx.brokers"),
     (
         RefusedError,
         ("java.net.ConnectException", "java.net.NoRouteToHostException"),
         "",
-        "nothing listens at {where}: is the process up, and was it started with JMX_PORT? ({what})",
+        "nothing listens at {where} ({what}); start the process with JMX_PORT, or correct jmx.port or jmx.brokers",
     ),
     (
         RefusedError,
         (*_CLOSED, "java.rmi.NoSuchObjectException"),
         "",
-        "{where} closed the JMX connection: has it been stopped or restarted? ({what})",
+        "{where} closed the JMX connection ({what}); look whether it was stopped or restarted",
     ),
 )
 """Error class, Java classes, a part of their message, the sentence. The order counts: a time-out inside a TLS handshake

@@ -28,6 +28,16 @@ AUTHENTICATION = (
     kafka_errors.IllegalSaslStateError,
 )
 
+_OTHER_HOST = "use a name that the certificate has, or issue one with this name (subjectAltName)"
+CERTIFICATE_FIXES = {
+    9: "check the clocks of this machine and of the one that issued it",
+    10: "renew it in the broker's key store; check the clock of this machine",
+    23: "renew it in the broker's key store",
+    62: _OTHER_HOST,
+    64: _OTHER_HOST,
+}
+"""What to do, by the code of OpenSSL's verification (X509_V_ERR_...): not yet valid, expired, revoked, another host."""
+
 
 def resolve_fault(failure: Exception, address: str, resolved: bool) -> SourceError:
     """Name what kept the name of an address from being looked up. `resolved`: whether it was found before.
@@ -47,19 +57,20 @@ def resolve_fault(failure: Exception, address: str, resolved: bool) -> SourceErr
 def connect_fault(failure: Exception | None, address: str) -> SourceError:
     """Name what kept a TCP connection from being made."""
     if isinstance(failure, TimeoutError):
-        return ConnectTimeoutError(f"{address} did not accept a connection in time; is a firewall dropping packets?")
+        return ConnectTimeoutError(f"{address} did not accept a connection in time; look for a firewall on the way")
     if isinstance(failure, OSError) and failure.errno in {errno.EMFILE, errno.ENFILE}:
         why = "no file descriptor is left; raise the limit (ulimit -n, LimitNOFILE)"
         fault: SourceError = RefusedError(f"{address} is not connected to: {why}")
         fault.reached = None
         return fault
-    return RefusedError(f"{address} refused the connection ({failure}); is the process running and the port right?")
+    return RefusedError(f"{address} refused the connection ({failure}); correct the port, or start the process")
 
 
 def handshake_fault(failure: Exception, address: str) -> SourceError:
     """Name what went wrong between the TCP connection and the first request: TLS, API versions, SASL."""
     if isinstance(failure, ssl.SSLCertVerificationError):
-        return TlsError(f"the certificate of {address} is not trusted ({failure.verify_message})")
+        fix = CERTIFICATE_FIXES.get(failure.verify_code, "set ssl.ca.location to the authority that issued it")
+        return TlsError(f"the certificate of {address} is not trusted ({failure.verify_message}); {fix}")
     if isinstance(failure, ssl.SSLError):
         return TlsError(f"no TLS session with {address} ({failure}); check security.protocol and the certificates")
     return request_fault(failure, address)
@@ -68,7 +79,8 @@ def handshake_fault(failure: Exception, address: str) -> SourceError:
 def request_fault(failure: Exception, address: str) -> SourceError:
     """Name what kept a request from being answered."""
     if isinstance(failure, ssl.SSLError):
-        return TlsError(f"{address} ended the TLS session ({failure}); does it want a client certificate?")
+        fix = "does it want a client certificate? check ssl.certificate.location"
+        return TlsError(f"{address} ended the TLS session ({failure}); {fix}")
     if isinstance(failure, TimeoutError):
         return AnswerTimeoutError(f"{address} accepted the connection and did not answer in time")
     if isinstance(failure, (ConnectionLostError, OSError)):
