@@ -115,7 +115,7 @@ def test_a_value_that_json_has_not_is_said_and_leaves_the_old_file(file: Path) -
 
 
 def test_a_planted_link_is_not_followed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Not one with the name of earlier versions, `.NAME.PID`, and no other name can be predicted."""
+    """Not one with the name `.NAME.PID`, and no other name can be predicted."""
     victim = tmp_path_factory.mktemp("elsewhere") / "victim"
     victim.write_text("precious")
     file.with_name(f".{file.name}.{os.getpid()}").symlink_to(victim)
@@ -131,8 +131,10 @@ def test_a_planted_link_is_not_followed(file: Path, tmp_path_factory: pytest.Tem
 def test_temporary_files_of_a_killed_process_are_removed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the start. Other files beside it stay. One that cannot be removed costs neither the state nor the rest."""
     StateFile(file).save(DOCUMENT)
-    own = [file.with_name(f".{file.name}.{name}") for name in ("x3_kl8ab.tmp", "1234")]
-    others = [file.with_name(name) for name in (f".{file.name}.backup", ".other.state.x3_kl8ab.tmp")]
+    own = [file.with_name(f".{file.name}.{name}") for name in ("x3_kl8ab.tmp", "b7_kl8ab.tmp")]
+    others = [
+        file.with_name(name) for name in (f".{file.name}.backup", f".{file.name}.1234", ".other.state.x3_kl8ab.tmp")
+    ]
     for path in (*own, *others):
         path.write_text("{")
     assert StateFile(file).load() == DOCUMENT

@@ -3,6 +3,7 @@
 Every :class:`SourceError` carries the `reason` that `kafka_warden_source_errors_total` counts it under.
 """
 
+from enum import StrEnum
 from typing import ClassVar, Final
 
 LONGEST_MESSAGE: Final = 1000
@@ -41,12 +42,8 @@ class StateError(KafkaWardenError):
     """The state file is damaged, of another version or of another cluster; it is not used."""
 
 
-class ReassignmentError(UnusableError):
-    """A reassignment file cannot be planned; the message names the entry and what is wrong with it."""
-
-
-class TopicError(UnusableError):
-    """The planned topic cannot be created; the message says what to change."""
+class PlanError(UnusableError):
+    """What is to be planned cannot be: a reassignment or a topic; the message says what to change."""
 
 
 class IncompleteError(KafkaWardenError):
@@ -62,23 +59,7 @@ class HistoryRowsError(KafkaWardenError):
 
 
 class HistoryFileError(UnusableError):
-    """A file of the history cannot be used; the message names it."""
-
-
-class DamagedFileError(HistoryFileError):
-    """A file is truncated or not Parquet: this program did not finish writing it."""
-
-
-class UnreadableFileError(HistoryFileError):
-    """A file cannot be opened, or a folder not listed: it is gone, belongs to another user, or its store is down."""
-
-
-class MissingColumnError(HistoryFileError):
-    """A file lacks a column that its version of the tables has."""
-
-
-class NewerSchemaError(HistoryFileError):
-    """A file was written by a newer version of this program."""
+    """A file of the history is damaged, unreadable or of a newer version; the message names it."""
 
 
 class TruthError(UnusableError):
@@ -89,12 +70,8 @@ class EmptyHistoryError(HistoryFileError):
     """No file covers the time that was asked for."""
 
 
-class MartError(UnusableError):
-    """A mart of the pipeline is missing, cannot be written, or differs from its description."""
-
-
 class StoreError(UnusableError):
-    """The pipeline's store is missing, of another version, or not a store; the message says what to do."""
+    """The pipeline's store or a mart is missing, of another version, or cannot be written; it says what to do."""
 
 
 class StoreInUseError(StoreError):
@@ -106,71 +83,39 @@ class ClockError(UnusableError):
 
 
 class HistoryTopicError(UnusableError):
-    """The topic of history cannot be used; the message names it."""
-
-
-class TopicUnreachableError(HistoryTopicError):
-    """No broker of the topic answers."""
-
-
-class TopicMissingError(HistoryTopicError):
-    """The brokers have no such topic."""
-
-
-class TopicDeniedError(HistoryTopicError):
-    """The brokers refuse the login, or the principal has no right to read it."""
+    """The topic of history cannot be used: it does not answer, is missing or refuses; the message names it."""
 
 
 class JobError(KafkaWardenError):
     """Spark abandoned a job; the message is Spark's."""
 
 
+class SinkReason(StrEnum):
+    """Why history cannot be written, and rows are lost."""
+
+    ERROR = "error"
+    DISK_FULL = "disk_full"
+    """The disk is full or almost full."""
+    NOT_WRITABLE = "not_writable"
+    """The folder cannot be created or written to."""
+    IN_USE = "in_use"
+    """Another process writes to the folder."""
+    QUEUE_FULL = "queue_full"
+    """The queue to the brokers is full."""
+    UNREACHABLE = "unreachable"
+    """The brokers that history is sent to cannot be reached, or do not answer."""
+    AUTH = "auth"
+    """The brokers refuse the login, or an ACL is missing."""
+    TOO_LARGE = "too_large"
+    """A message is larger than the brokers accept."""
+
+
 class SinkError(KafkaWardenError):
     """History cannot be written now. The sidecar continues without it and counts the lost rows."""
 
-    reason: ClassVar[str] = "error"
-
-
-class SinkFullError(SinkError):
-    """The disk is full or almost full."""
-
-    reason = "disk_full"
-
-
-class SinkNotWritableError(SinkError):
-    """The folder cannot be created or written to."""
-
-    reason = "not_writable"
-
-
-class SinkBacklogError(SinkError):
-    """The queue to the brokers is full."""
-
-    reason = "queue_full"
-
-
-class SinkUnreachableError(SinkError):
-    """The brokers that history is sent to cannot be reached, or do not answer."""
-
-    reason = "unreachable"
-
-
-class SinkAuthError(SinkError):
-    """The brokers refuse the login, or an ACL is missing."""
-
-    reason = "auth"
-
-
-class SinkTooLargeError(SinkError):
-    """A message is larger than the brokers accept."""
-
-    reason = "too_large"
-
-
-class SinkInUseError(SinkError):
-    """Another process writes to the folder."""
-
-    reason = "in_use"
+    def __init__(self, message: str, reason: SinkReason = SinkReason.ERROR) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class SourceError(KafkaWardenError):

@@ -116,6 +116,11 @@ class Broker:
     fenced: Annotated[bool, "it is fenced"] = False
     gone: Annotated[bool, "the cluster no longer lists it; the row has its last known values"] = False
 
+    @property
+    def active(self) -> bool:
+        """Whether the cluster lists it, and not as fenced."""
+        return not self.fenced and not self.gone
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionTable:

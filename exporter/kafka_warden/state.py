@@ -57,7 +57,7 @@ class StateFile:
 
         Removes the temporary files of a process that was killed while it wrote.
         """
-        leftover = re.compile(rf"{re.escape(self._prefix)}([a-z0-9_]{{8}}\{TEMPORARY}|\d+)")
+        leftover = re.compile(rf"{re.escape(self._prefix)}([a-z0-9_]{{8}}\{TEMPORARY})")
         with contextlib.suppress(OSError):
             for path in filter(lambda path: leftover.fullmatch(path.name), self._path.parent.iterdir()):
                 with contextlib.suppress(OSError):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.errors import REASONS, SinkError
+from kafka_warden.errors import REASONS, SinkReason
 from kafka_warden.formulas import throttle_problems, tiered_problems
 from kafka_warden.formulas.replica_state import ReplicaState
 from kafka_warden.formulas.stuck import Cause
@@ -337,17 +337,13 @@ def test_throttles_are_spoken_of(page: Path) -> None:
         assert "throttle" in text.lower()
 
 
-KINDS: list[type[SinkError]] = [SinkError, *SinkError.__subclasses__()]
-SINK_REASONS = {kind.reason for kind in KINDS}
-
-
 @pytest.mark.parametrize(
     ("name", "values"),
     [
         ("KafkaReassignmentStuck", set(Cause)),
         ("KafkaReplicasOutOfSync", set(ReplicaState) - {"moving"}),
         ("KafkaWardenDown", set(REASONS)),
-        ("KafkaWardenHistoryLost", SINK_REASONS | {"stopped"}),
+        ("KafkaWardenHistoryLost", {*SinkReason, "stopped"}),
         ("KafkaWardenBlind", {Source.REASSIGNMENTS, Source.LOG_DIRS, Source.CONFIGS}),
     ],
 )

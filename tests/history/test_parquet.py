@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from kafka_warden.clock import monotonic
-from kafka_warden.errors import SinkError, SinkFullError
+from kafka_warden.errors import SinkError, SinkReason
 from kafka_warden.history.column import Table
 from kafka_warden.history.parquet import folder as folder_module
 from kafka_warden.history.parquet import sink as sink_module
@@ -231,7 +231,7 @@ def test_retention_frees_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     def full(folder: Folder) -> None:
         if len(visible(tmp_path, "polls")) > 3:
-            raise SinkFullError(f"{folder.path}: no room")
+            raise SinkError(f"{folder.path}: no room", SinkReason.DISK_FULL)
 
     hourly(tmp_path, *range(4), retention=6 * 3600.0)
     monkeypatch.setattr(Folder, "_check_room", full)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kafka_warden.derive import derive
-from kafka_warden.errors import SinkFullError
+from kafka_warden.errors import SinkError, SinkReason
 from kafka_warden.history import recorder as recorder_module
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import Recorder, SinkStats
@@ -240,7 +240,7 @@ def test_changes_are_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
     stats = SinkStats("disk")
     assert stats.status().last_success is None
     for _ in range(3):
-        stats.mark_failed(SinkFullError("/data: no space"))
+        stats.mark_failed(SinkError("/data: no space", SinkReason.DISK_FULL))
         stats.mark_lost("disk_full", 7)
     assert (stats.status().up, stats.status().dropped) == (False, {"disk_full": 21})
     stats.mark_ok()

@@ -53,7 +53,7 @@ def stored(spark: SparkSession, place: Path, landing: Path) -> Path:
 def ingested(spark: SparkSession, place: Path, landing: Path) -> Path:
     """Take the rows of a landing zone, without compaction and retention; return the store's place."""
     store = Store(spark, place)
-    store.create(())
+    store.create()
     with holding(store, NAME, fenced) as claim:
         ingest(claim, inventory(landing), Progress())
     return place

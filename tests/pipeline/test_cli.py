@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden import cli
-from kafka_warden.errors import HistoryFileError, KafkaWardenError, MartError, TruthError
+from kafka_warden.errors import HistoryFileError, KafkaWardenError, StoreError, TruthError
 from kafka_warden.pipeline.cli import JOBS, load, parser
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
@@ -128,7 +128,7 @@ def test_several_jobs_share_a_session(
     sessions[0].stop.assert_called_once_with()
 
 
-@pytest.mark.parametrize("failure", [HistoryFileError, MartError, TruthError])
+@pytest.mark.parametrize("failure", [HistoryFileError, StoreError, TruthError])
 def test_what_cannot_be_used_is_reported_in_a_line(
     failure: type[KafkaWardenError], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

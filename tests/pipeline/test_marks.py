@@ -53,7 +53,7 @@ def test_spans_that_touch_are_one() -> None:
 def test_plans_of_batches_before_all_marks_are_not_read(spark: SparkSession, tmp_path: Path) -> None:
     """They may be a month of files. Also the mark of a cluster without new rows goes on."""
     store = Store(spark, tmp_path)
-    store.create(())
+    store.create()
     plan(store, 1, "one")
     with working(store, "plan") as work:
         assert work.hours == {"one": [(HOURS, HOURS + 1)]}
@@ -68,7 +68,7 @@ def test_plans_of_batches_before_all_marks_are_not_read(spark: SparkSession, tmp
 def test_hours_between_are_read_only_if_no_row_of_them_is_known(spark: SparkSession, tmp_path: Path) -> None:
     """The first run has all batches. Later, rows of hours between may have expired, which would empty their marts."""
     store = Store(spark, tmp_path)
-    store.create(())
+    store.create()
     for batch, hour in ((1, 0), (2, 3)):
         plan(store, batch, "one", hour)
     with working(store, "plan") as work:
@@ -82,7 +82,7 @@ def test_hours_between_are_read_only_if_no_row_of_them_is_known(spark: SparkSess
 def test_what_began_before_the_first_raw_row_stays(spark: SparkSession, tmp_path: Path) -> None:
     """If it ended up to 30 hours after it: it cannot be computed again. Each cluster has a first row of its own."""
     store = Store(spark, tmp_path)
-    store.create(())
+    store.create()
     midnight = datetime.combine(FIRST, datetime.min.time(), UTC)
     lives = {"ended: 5 %": (-2, -1), "later": (-9, 2), "long": (-9, 40), "new": (7, 9), "open": (-2, None)}
     put(store, raw("polls"), [{"cluster_id": cluster, "date": FIRST.date()} for cluster in lives])
@@ -115,7 +115,7 @@ def test_marts_are_compacted_once_a_day(spark: SparkSession, tmp_path: Path, mon
     today = date(2026, 11, 20)
     monkeypatch.setattr(Store, "today", lambda _: today)
     store = Store(spark, tmp_path)
-    store.create(())
+    store.create()
     row = {"cluster_id": "one", "date": str(today)}
 
     def files() -> list[int]:
@@ -138,7 +138,7 @@ def test_raw_rows_stay_for_jobs_that_have_found_their_day(
 ) -> None:
     """A job that begins later does not find it. If all days are too old, the clock is wrong, and none is deleted."""
     store = Store(spark, tmp_path)
-    store.create(())
+    store.create()
     plan(store, 1, "one")
     put(store, raw("polls"), [{"cluster_id": "one", "date": FIRST.date()}])
     kept = {"raw": 30, "minutes": 90}
@@ -164,7 +164,7 @@ def test_raw_rows_stay_for_jobs_that_have_found_their_day(
 def test_batch_that_is_not_complete_is_left(spark: SparkSession, tmp_path: Path, cluster: str | None) -> None:
     """Its rows are not there yet, of whatever cluster it is."""
     store = Store(spark, tmp_path)
-    store.create([])
+    store.create()
     plan(store, 1, "one")
     plan(store, 2, cluster, 1, complete=False)
     with working(store, "rollup") as work:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from kafka_warden import cli
-from kafka_warden.errors import ConfigError, IncompleteError, JobError, ReassignmentError
+from kafka_warden.errors import ConfigError, IncompleteError, JobError, PlanError
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline.cli import parser
@@ -186,7 +186,7 @@ def test_the_last_whole_poll_is_taken(spark: SparkSession, fleet: Path, monkeypa
 def test_what_cannot_be_planned_names_the_file(spark: SparkSession, place: Path, move: Path) -> None:
     """As the live command does."""
     move.write_text(json.dumps(MOVE).replace('"t"', '"gone"'))
-    with pytest.raises(ReassignmentError, match=r"move\.json: .*no such topic"):
+    with pytest.raises(PlanError, match=r"move\.json: .*no such topic"):
         planned(spark, place, Options(move))
 
 

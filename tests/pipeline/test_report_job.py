@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.errors import MartError, StoreError
+from kafka_warden.errors import StoreError
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs.report import JOB, MARTS, MOST_DRAWN, Options
 from kafka_warden.pipeline.marts import shaped
@@ -30,7 +30,7 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """A store with all marts, as the other jobs write them."""
     folder = tmp_path_factory.mktemp("marts")
     store = Store(spark, folder)
-    store.create(())
+    store.create()
     for name, frame in marts(spark).items():
         mart = MARTS[name]
         lacking = [field for field in mart.columns if field.name not in frame.columns]
@@ -58,7 +58,7 @@ def test_store_without_marts_names_the_commands(spark: SparkSession, tmp_path: P
     folder = tmp_path / "no marts"
     with pytest.raises(StoreError, match="no store; first run kafka-warden pipeline ingest"):
         JOB.run(_request(spark, folder))
-    Store(spark, folder).create(())
+    Store(spark, folder).create()
     JOB.run(_request(spark, folder))
     page = (folder / "report.html").read_text()
     assert f"kafka-warden pipeline moves --store &#x27;{folder}&#x27;" in page
@@ -67,7 +67,7 @@ def test_store_without_marts_names_the_commands(spark: SparkSession, tmp_path: P
 def test_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     """The message names the place and what to look at."""
     (tmp_path / "file").touch()
-    with pytest.raises(MartError, match=r"file/report\.html: cannot be written: .*check the folder"):
+    with pytest.raises(StoreError, match=r"file/report\.html: cannot be written: .*check the folder"):
         save("page", tmp_path / "file", INDEX)
 
 

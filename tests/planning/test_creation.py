@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.errors import TopicError
+from kafka_warden.errors import PlanError
 from kafka_warden.model import Broker, Snapshot
 from kafka_warden.planning.commands import Where, creation_commands
 from kafka_warden.planning.creation import Creation, plan_creation
@@ -113,7 +113,7 @@ def test_cordoned_brokers_take_nothing() -> None:
 def test_names_that_kafka_refuses(name: str, message: str) -> None:
     """Names that Kafka refuses, with any limits."""
     seen = cluster({"on-1": [sized([1], 0)], "a.b": [sized([1], 0)]})
-    with pytest.raises(TopicError, match=message):
+    with pytest.raises(PlanError, match=message):
         create(seen, 1, 1, name=name)
 
 
@@ -202,7 +202,7 @@ def test_partitions_that_cannot_be_added(name: str, partitions: int, factor: int
         "moves": [sized([1, 2], 0, adding=[2])],
         "uneven": [sized([1, 2], 0), sized([1], 0)],
     }
-    with pytest.raises(TopicError, match=message):
+    with pytest.raises(PlanError, match=message):
         create(cluster(topics), partitions, factor, name=name)
 
 

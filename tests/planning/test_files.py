@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.errors import ConfigError, ReassignmentError
+from kafka_warden.errors import ConfigError, PlanError
 from kafka_warden.plan import files
 from kafka_warden.plan.files import read_targets, replace_file, write_rollback
 
@@ -17,7 +17,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
     """A device has no end, and a FIFO waits for its writer."""
     os.mkfifo(tmp_path / "fifo")
     for file in (tmp_path / "fifo", Path("/dev/zero")):
-        with pytest.raises(ReassignmentError, match="cannot read the file: not a regular file"):
+        with pytest.raises(PlanError, match="cannot read the file: not a regular file"):
             read_targets(file)
         with pytest.raises(ConfigError, match=r"cannot write .*: not a regular file"):
             write_rollback(file, GOOD)
@@ -29,7 +29,7 @@ def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """One that no cluster needs."""
     monkeypatch.setattr(files, "LARGEST", 1 << 20)
     (tmp_path / "move.json").write_text(" " * (1 << 20) + GOOD)
-    with pytest.raises(ReassignmentError, match=r"move\.json: larger than 1 MiB"):
+    with pytest.raises(PlanError, match=r"move\.json: larger than 1 MiB"):
         read_targets(tmp_path / "move.json")
 
 

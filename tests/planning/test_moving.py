@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_warden.errors import IncompleteError, ReassignmentError
+from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.model import UNKNOWN, Broker, TopicConfig
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.findings import notes, warnings
@@ -37,7 +37,7 @@ SEEN = cluster(
 )
 def test_unknown_names_are_refused(target: Target, message: str) -> None:
     """The message has the entry and the problem."""
-    with pytest.raises(ReassignmentError) as caught:
+    with pytest.raises(PlanError) as caught:
         plan(SEEN, to("u", 0, 3, 2), target)
     assert message in str(caught.value)
 
@@ -46,7 +46,7 @@ def test_unknown_names_are_refused(target: Target, message: str) -> None:
 def test_a_broker_that_is_down_is_refused(state: dict[str, Any]) -> None:
     """A fenced broker, or one that is gone."""
     down = replace(SEEN, brokers={**SEEN.brokers, 4: Broker(4, "broker-4.example", 9092, **state)})
-    with pytest.raises(ReassignmentError, match="broker 4 is down: start it first"):
+    with pytest.raises(PlanError, match="broker 4 is down: start it first"):
         plan(down, to("t", 0, 1, 4))
 
 
@@ -62,9 +62,9 @@ def test_cordoned_log_directories_get_no_replica() -> None:
             log_dir(4, "/b", online=False),
         ),
     )
-    with pytest.raises(ReassignmentError, match="all log directories of broker 4 are cordoned: uncordon one first"):
+    with pytest.raises(PlanError, match="all log directories of broker 4 are cordoned: uncordon one first"):
         plan(cordoned, to("t", 0, 2, 4))
-    with pytest.raises(ReassignmentError, match="the log directory /a of broker 2 is cordoned: the broker refuses"):
+    with pytest.raises(PlanError, match="the log directory /a of broker 2 is cordoned: the broker refuses"):
         plan(cordoned, to("u", 0, 3, 2, log_dirs=[None, "/a"]))
     assert not any("cordoned" in each for each in warnings(plan(cordoned, to("u", 0, 3, 2, log_dirs=[None, "/b"]))))
 
@@ -82,7 +82,7 @@ def test_what_stays_on_a_cordoned_broker_is_a_warning() -> None:
 
 def test_many_mistakes_are_counted() -> None:
     """The first ones are named, the others counted."""
-    with pytest.raises(ReassignmentError, match=r"\(x-0\).*\(x-2\).*; and 7 more"):
+    with pytest.raises(PlanError, match=r"\(x-0\).*\(x-2\).*; and 7 more"):
         plan(SEEN, *(to("x", number, 1) for number in range(10)))
 
 
@@ -184,7 +184,7 @@ def test_copies_are_known_before_the_measurement() -> None:
     assert not copies_anything(rest, [to("t", 0, 2, 1)])
     assert copies_anything(rest, [to("t", 0, 1)]), "its rollback copies"
     assert copies_anything(unknown, [to("t", 0, 1)])
-    with pytest.raises(ReassignmentError):
+    with pytest.raises(PlanError):
         copies_anything(rest, [to("t", 1, 1)])
 
 

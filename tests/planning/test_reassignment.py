@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.errors import ReassignmentError
+from kafka_warden.errors import PlanError
 from kafka_warden.planning.reassignment import Target, parse_reassignment, to_json
 
 GOOD = {"topic": "orders", "partition": 0, "replicas": [1, 2]}
@@ -66,7 +66,7 @@ def test_a_file_of_the_tool_is_read() -> None:
 )
 def test_errors_name_the_entry(content: str, message: str) -> None:
     """Each error is one line with the place and the expected value."""
-    with pytest.raises(ReassignmentError) as caught:
+    with pytest.raises(PlanError) as caught:
         parse_reassignment(content)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -104,15 +104,15 @@ CURRENT, PROPOSED = text(GOOD), text({**GOOD, "replicas": [3, 2]})
 )
 def test_an_output_of_the_tool_is_refused_with_the_line_to_keep(content: str, message: str) -> None:
     """The printed commands would name a file that the tool cannot read."""
-    with pytest.raises(ReassignmentError) as caught:
+    with pytest.raises(PlanError) as caught:
         parse_reassignment(content.format(CURRENT, PROPOSED))
     assert str(caught.value) == message
 
 
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists).map(json.dumps))
 def test_any_text_is_read_or_refused(content: str) -> None:
-    """A bad file raises a ReassignmentError and nothing else."""
-    with contextlib.suppress(ReassignmentError):
+    """A bad file raises a PlanError and nothing else."""
+    with contextlib.suppress(PlanError):
         parse_reassignment(content)
 
 

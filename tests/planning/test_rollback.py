@@ -77,9 +77,8 @@ def test_no_rollback_command_without_a_plan() -> None:
         assert line(found, "begin") is not None
         assert (line(found), line(found, "verify_roll_back")) == (None, None), why
         assert any(f"the rollback has no throttle and no command: {why}" in warning for warning in warnings(found))
-        assert document["way_back"]["bytes_per_second"] is None
-        assert document["rollback_plan"] == document["way_back"]
-        assert why in document["reasons"]["way_back.bytes_per_second"]
+        assert document["rollback_plan"]["bytes_per_second"] is None
+        assert why in document["reasons"]["rollback_plan.bytes_per_second"]
         assert to_json(found.rollback) in move_text(found, measured(THREE), WHERE, to_json(found.rollback))
 
 

@@ -42,7 +42,7 @@ def check_jmx(config: Config, snapshot: Snapshot | None, unreachable: Container[
     questions = {kind: replace(asked, beans=(*asked.beans, reporter)) for kind, asked in QUESTIONS.items()}
     session, active, followed = jmx_session(config, questions), dict[int, Broker](), frozenset[int]()
     if snapshot is not None:
-        active = {id_: each for id_, each in snapshot.brokers.items() if not each.fenced and not each.gone}
+        active = {id_: each for id_, each in snapshot.brokers.items() if each.active}
         replicas, leaders = snapshot.replicas, snapshot.partitions.leader[snapshot.replicas.partition]
         followed = frozenset(leaders[replicas.in_isr & (replicas.broker != leaders)].tolist())
     targets = JmxQuestions(jmx_plan(config), session).targets(active)

@@ -10,7 +10,7 @@ from typing import Final
 
 from kafka_warden.check.results import Report
 from kafka_warden.config import Config
-from kafka_warden.errors import ConfigError, SinkError, SinkInUseError, StateError
+from kafka_warden.errors import ConfigError, SinkError, SinkReason, StateError
 from kafka_warden.history.parquet.folder import LOCK, Folder
 from kafka_warden.settings.certificates import Validity, validity
 from kafka_warden.settings.strict import Address
@@ -94,10 +94,11 @@ def _check_history(path: Path, report: Report) -> None:
     folder, locked_before = Folder(path), (path / LOCK).exists()
     try:
         folder.check()
-    except SinkInUseError as problem:
-        report.warning(code, where, str(problem), "no action if that is the sidecar of this configuration")
     except SinkError as problem:
-        report.error(code, where, str(problem), fix)
+        if problem.reason is SinkReason.IN_USE:
+            report.warning(code, where, str(problem), "no action if that is the sidecar of this configuration")
+        else:
+            report.error(code, where, str(problem), fix)
     else:
         report.ok(code, where, "the folder can be written, and the disk has space")
     finally:

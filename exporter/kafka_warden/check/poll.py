@@ -128,7 +128,7 @@ class Explanation:
 
     async def _brokers(self) -> None:
         """Name brokers that do not answer, and why. What failed as a bootstrap server was reported there."""
-        active = {id_: each for id_, each in self.snapshot.brokers.items() if not each.fenced and not each.gone}
+        active = {id_: each for id_, each in self.snapshot.brokers.items() if each.active}
         subject = f"cluster {self.snapshot.cluster_id}"
         text = f"{in_count(len(active), 'broker')}, {in_count(len(self.snapshot.topics), 'topic')}"
         self.report.ok("KW-CLUSTER", subject, text)
@@ -289,7 +289,8 @@ class Explanation:
         elif self.snapshot.controller_window is not None:
             self.report.ok(code, subject, f"answers at {quorum.controllers.get(quorum.leader, 'its own listener')}")
         else:
-            why = self._fault(Source.CONFIGS, quorum.leader) or "it is not known"
+            asked = self.outcomes.get((Source.CONFIGS, str(quorum.leader)))
+            why = "it is not known" if asked is None else asked.fault
             fix = (
                 "set controllers.quota_window to controller.quota.window.num x controller.quota.window.size.seconds, or"
                 " let clients reach that listener"

@@ -15,11 +15,8 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 
 from kafka_warden.errors import (
     ConfigError,
-    SinkAuthError,
-    SinkBacklogError,
     SinkError,
-    SinkTooLargeError,
-    SinkUnreachableError,
+    SinkReason,
 )
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
@@ -128,7 +125,7 @@ class KafkaSink:
             if self._producer is not None:
                 # The file may be missing or half written for a moment: keep the previous login.
                 return self._producer
-            raise SinkAuthError(f"{self._settings.topic}: {problem}") from problem
+            raise SinkError(f"{self._settings.topic}: {problem}", SinkReason.AUTH) from problem
         if self._fatal:
             self._drop("error")
         if self._producer is None:
@@ -177,7 +174,10 @@ class KafkaSink:
             self._sent += rows
         except BufferError:
             self._lose(
-                SinkBacklogError(f"{self._settings.topic}: the queue of the producer is full; see kafka_warden_up"),
+                SinkError(
+                    f"{self._settings.topic}: the queue of the producer is full; see kafka_warden_up",
+                    SinkReason.QUEUE_FULL,
+                ),
                 rows,
             )
         except KafkaException as problem:
@@ -187,9 +187,10 @@ class KafkaSink:
         """Convert an error of `produce`. Options of the topic do not change these limits."""
         if error.code() not in _TOO_LARGE:
             return self._converted(error)
-        return SinkTooLargeError(
+        return SinkError(
             f"{self._settings.topic}: a row has {size} bytes, and a message at most {LARGEST_MESSAGE};"
-            " files have no such limit: history.parquet.path"
+            " files have no such limit: history.parquet.path",
+            SinkReason.TOO_LARGE,
         )
 
     def _delivered(self, rows: int, error: Any, _: Any) -> None:
@@ -223,9 +224,9 @@ class KafkaSink:
     def _converted(self, error: Any) -> SinkError:
         text = f"{self._settings.topic}: {error.str()}"
         if error.code() in _AUTH:
-            return SinkAuthError(f"{text}; the principal needs Write and Describe on the topic")
+            return SinkError(f"{text}; the principal needs Write and Describe on the topic", SinkReason.AUTH)
         if error.code() in _UNREACHABLE:
-            return SinkUnreachableError(f"{text}; see kafka_warden_up")
+            return SinkError(f"{text}; see kafka_warden_up", SinkReason.UNREACHABLE)
         if error.code() in _TOO_LARGE:
-            return SinkTooLargeError(f"{text}; raise max.message.bytes of the topic: one row needs more")
+            return SinkError(f"{text}; raise max.message.bytes of the topic: one row needs more", SinkReason.TOO_LARGE)
         return SinkError(f"{text}; create the topic if it does not exist")

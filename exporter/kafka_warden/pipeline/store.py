@@ -4,7 +4,7 @@ All of it is DataFrames and SQL, so that it works through Spark Connect.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -25,9 +25,6 @@ from kafka_warden.pipeline.marts.mart import Mart, parsed
 
 VERSION: Final = 1
 """Grows with any change of the tables that is more than a new column."""
-
-UPGRADES: Final[Mapping[int, Sequence[str]]] = {}
-"""Version to the SQL statements that lead to it from the one before; `{place}` is the store's address."""
 
 PROPERTY: Final = "kafka_warden.store_version"
 
@@ -149,10 +146,10 @@ class Store:
         return datetime.now(UTC).date()
 
     def open(self) -> None:
-        """Check the version of an existing store, and upgrade it.
+        """Check the version of an existing store.
 
         Raises:
-            StoreError: there is none, or it is newer than this program, or Spark's settings would damage it.
+            StoreError: there is none, or it is of another version, or Spark's settings would damage it.
         """
         self._check_settings()
         version = self.version()
@@ -160,31 +157,21 @@ class Store:
             raise StoreError(
                 f"{self.place}: no store; first run kafka-warden pipeline ingest --input LANDING --store ..."
             )
-        if version > VERSION:
+        if version != VERSION:
             raise StoreError(
-                f"{self.place}: a store of version {version}, and this program reads up to {VERSION};"
-                " update kafka-warden"
+                f"{self.place}: a store of version {version}, and this program reads {VERSION}; update kafka-warden"
             )
-        for step in range(version + 1, VERSION + 1):
-            for statement in UPGRADES[step]:
-                self.spark.sql(statement.format(place=self.place))
-            self._set({PROPERTY: str(step)})
 
-    def create(self, marts: Sequence[Mart]) -> None:
+    def create(self) -> None:
         """Open the store, or make it if there is none.
 
         Raises:
-            StoreError: as of `open`; or the folder has `marts` of a kafka-warden that wrote Parquet files.
+            StoreError: as of `open`.
         """
         self._check_settings()
         if self.version() is not None:
             self.open()
             return
-        if any(map(self._is_parquet, marts)):
-            raise StoreError(
-                f"{self.place}: it has marts of an older kafka-warden, which are no tables; give --store another"
-                " folder, and run kafka-warden pipeline ingest and then rollup with it"
-            )
         self.spark.sql(
             f"CREATE TABLE IF NOT EXISTS {self._sql_name(LANDING)} ({LANDING.ddl}) USING delta"
             f" PARTITIONED BY ({', '.join(LANDING.partition_by)})"
@@ -204,12 +191,6 @@ class Store:
             raise StoreError(
                 f"{self.place}: with {_FAST_LIST} VACUUM deletes the logs of tables; start Spark without it"
             )
-
-    def _is_parquet(self, mart: Mart) -> bool:
-        with _IfWritten():
-            self.spark.read.schema("x int").parquet(f"{literal(self.place)}/{mart.name}").schema  # noqa: B018  # lists
-            return True
-        return False
 
     def version(self) -> int | None:
         """Return the version of the store; `None` if there is none."""

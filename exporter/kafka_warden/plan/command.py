@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
 from kafka_warden.derive import Memory, derive
-from kafka_warden.errors import ConfigError, IncompleteError, ReassignmentError
+from kafka_warden.errors import ConfigError, IncompleteError, PlanError
 from kafka_warden.formatting import in_time
 from kafka_warden.log import configure
 from kafka_warden.model import NO_BROKER, Snapshot, Source
@@ -69,8 +69,8 @@ def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool
 
     Raises:
         ConfigError: the configuration lacks an option that the request needs.
-        ReassignmentError: the file cannot be planned.
-        TopicError: Kafka refuses the name, or the number of partitions or replicas.
+        PlanError: the file cannot be planned.
+        PlanError: Kafka refuses the name, or the number of partitions or replicas.
         IncompleteError: data from the cluster is missing.
     """
     configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
@@ -98,8 +98,8 @@ def _move(config: Config, request: MoveRequest, *, as_json: bool) -> int:
             snapshot, measured = measurement.measure(targets)
             inbound = measured if written is None else written.of(snapshot)
             plan = plan_move(snapshot, targets, inbound.rates, goal, config.limits.max_broker_partitions)
-        except ReassignmentError as failure:
-            raise ReassignmentError(f"{request.file}: {failure}") from None
+        except PlanError as failure:
+            raise PlanError(f"{request.file}: {failure}") from None
     rollback = to_json(plan.rollback)
     write_rollback(request.rollback, rollback)
     where = _where(config, snapshot, request.file, request.rollback)
@@ -162,7 +162,7 @@ class _Measurement:
         """Poll until the inbound rate was measured; poll once without a time for it, or if nothing is to be copied.
 
         Raises:
-            ReassignmentError: the file names something that does not exist; raised after the first poll.
+            PlanError: the file names something that does not exist; raised after the first poll.
         """
         begun = monotonic()
         snapshot = self.once()

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from kafka_warden.errors import ConfigError, ReassignmentError
+from kafka_warden.errors import ConfigError, PlanError
 from kafka_warden.planning.reassignment import Target, parse_reassignment
 from kafka_warden.settings.strict import read_file, reason, special_file
 
@@ -17,16 +17,16 @@ def read_targets(file: Path) -> tuple[Target, ...]:
     """Read a reassignment in the format of kafka-reassign-partitions.
 
     Raises:
-        ReassignmentError: it cannot be read or planned; the message names the file.
+        PlanError: it cannot be read or planned; the message names the file.
     """
     try:
         return parse_reassignment(read_text(file))
-    except ReassignmentError as failure:
-        raise ReassignmentError(f"{file}: {failure}") from None
+    except PlanError as failure:
+        raise PlanError(f"{file}: {failure}") from None
     except OSError as failure:
-        raise ReassignmentError(f"{file}: cannot read the file: {reason(failure)}") from None
+        raise PlanError(f"{file}: cannot read the file: {reason(failure)}") from None
     except ValueError as failure:
-        raise ReassignmentError(f"{file}: {failure}") from None
+        raise PlanError(f"{file}: {failure}") from None
 
 
 def write_rollback(file: Path | None, text: str) -> None:

@@ -34,7 +34,7 @@ class ByHand:
 def by_hand(snapshot: Snapshot, moving: Sequence[Moving]) -> ByHand | None:
     """Return what to set with kafka-configs; `None` if the tool can set it."""
     brokers = {broker for p in moving for broker in (*p.sources, *(one.broker for one in p.arriving))}
-    up = {broker.id for broker in snapshot.brokers.values() if not (broker.gone or broker.fenced)}
+    up = {broker.id for broker in snapshot.brokers.values() if broker.active}
     lists = throttled_lists(moving)
     long = tuple(sorted(topic for topic, sides in lists.items() if ALL in sides.values()))
     if brokers <= up and not long:

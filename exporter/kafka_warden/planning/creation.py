@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.errors import TopicError
+from kafka_warden.errors import PlanError
 from kafka_warden.formatting import in_count
 from kafka_warden.formulas import limits
 from kafka_warden.model import Snapshot, cordoned_brokers
@@ -77,13 +77,13 @@ def plan_creation(
     `factor` may be `None` for a topic that exists: its partitions have one.
 
     Raises:
-        TopicError: Kafka refuses the name, or the number of partitions or replicas.
+        PlanError: Kafka refuses the name, or the number of partitions or replicas.
     """
     existing = _existing(snapshot, topic)
     factor = _factor(snapshot, topic, existing, factor)
     partitions = total - len(existing)
     if partitions <= 0:
-        raise TopicError(
+        raise PlanError(
             f"{topic}: has {in_count(len(existing), 'partition')} already; Kafka only adds some, so give a larger"
             " number"
         )
@@ -129,13 +129,11 @@ def _existing(snapshot: Snapshot, topic: str) -> tuple[tuple[int, ...], ...]:
     partitions, replicas = snapshot.partitions, snapshot.replicas
     rows = np.flatnonzero(partitions.topic == snapshot.topics.index(topic))
     if not limits.is_counted(topic):
-        raise TopicError(
+        raise PlanError(
             f"{topic}: the partitions of this internal topic cannot change: Kafka computes with their number"
         )
     if partitions.reassigning[rows].any():
-        raise TopicError(
-            f"{topic}: a move of it is in progress, whose new replicas Kafka would count; wait for its end"
-        )
+        raise PlanError(f"{topic}: a move of it is in progress, whose new replicas Kafka would count; wait for its end")
     bounds = np.searchsorted(replicas.partition, [*rows, rows[-1] + 1])
     return tuple(tuple(brokers.tolist()) for brokers in np.split(replicas.broker, bounds)[1:-1])
 
@@ -144,16 +142,16 @@ def _factor(snapshot: Snapshot, topic: str, existing: Sequence[Sequence[int]], w
     if not existing:
         _check_name(snapshot, topic)
         if wanted is None:
-            raise TopicError(f"{topic}: the cluster has no such topic; a new one needs --replication-factor")
+            raise PlanError(f"{topic}: the cluster has no such topic; a new one needs --replication-factor")
         return wanted
     factors = {len(replicas) for replicas in existing}
     if len(factors) > 1:
-        raise TopicError(
+        raise PlanError(
             f"{topic}: its partitions have different numbers of replicas, and Kafka takes that of any of them"
         )
     (factor,) = factors
     if wanted not in {None, factor}:
-        raise TopicError(
+        raise PlanError(
             f"{topic}: its partitions have {in_count(factor, 'replica')}, and new ones get as many; leave"
             " --replication-factor out"
         )
@@ -162,12 +160,12 @@ def _factor(snapshot: Snapshot, topic: str, existing: Sequence[Sequence[int]], w
 
 def _check_name(snapshot: Snapshot, topic: str) -> None:
     if not _NAME.fullmatch(topic) or topic in {".", ".."} or len(topic) > _LONGEST_NAME:
-        raise TopicError(
+        raise PlanError(
             f"{topic}: not a valid topic name; use up to {_LONGEST_NAME} letters, digits, dots, underscores and hyphens"
         )
     colliding = [name for name in snapshot.topics if name.replace(".", "_") == topic.replace(".", "_")]
     if colliding:
-        raise TopicError(f"{topic}: Kafka refuses it because of {colliding[0]}: metric names have underscores for dots")
+        raise PlanError(f"{topic}: Kafka refuses it because of {colliding[0]}: metric names have underscores for dots")
 
 
 def _reasons(

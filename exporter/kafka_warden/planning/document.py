@@ -76,8 +76,7 @@ def move_document(plan: MovePlan, inbound: InboundRates, where: Where | None) ->
         "commands": [] if where is None else _commands(move_commands(plan, where)),
         "checks": [] if where is None else _commands(move_checks(plan, where)),
         "metrics": [{"query": query, "expect": expect} for query, expect in metric_checks(plan)],
-        "way_back": _rollback(plan, "way_back", why),
-        "rollback_plan": _rollback(plan, "rollback_plan", why),
+        "rollback_plan": _rollback(plan, why),
         "election": json.loads(election_json(plan)),
         "rollback": json.loads(to_json(plan.rollback)),
         "reasons": why.found,
@@ -166,12 +165,13 @@ def _move(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
     }
 
 
-def _rollback(plan: MovePlan, key: str, why: _Reasons) -> dict[str, Any]:
-    """Return the rollback plan for one of its two keys. `way_back` is the older one."""
+def _rollback(plan: MovePlan, why: _Reasons) -> dict[str, Any]:
     back = plan.rollback_plan
     unknown = back.why or NOTHING_COPIED
     names = {"replicas": "replicas", "bytes": "bytes", "bytes_per_second": "limit", "predicted_seconds": "predicted"}
-    return {name: why.number(f"{key}.{name}", getattr(back, field), unknown, NEVER) for name, field in names.items()}
+    return {
+        name: why.number(f"rollback_plan.{name}", getattr(back, field), unknown, NEVER) for name, field in names.items()
+    }
 
 
 def _side(plan: MovePlan, load: Load, path: str, why: _Reasons) -> dict[str, Any]:

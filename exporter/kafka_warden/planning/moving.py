@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.arrays import as_known
-from kafka_warden.errors import IncompleteError, ReassignmentError
+from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.formulas.limits import is_counted
 from kafka_warden.model import UNKNOWN, Floats, LogDir, ReplicaTable, Snapshot, cordoned_brokers
 from kafka_warden.planning.lacking import lacking_bytes
@@ -72,7 +72,7 @@ def resolve(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats) -> 
     """Compare the file with the cluster. `bytes_in` (P,): bytes per second of each partition, NaN if unknown.
 
     Raises:
-        ReassignmentError: an entry names something that does not exist.
+        PlanError: an entry names something that does not exist.
         IncompleteError: a leader, a size or a rate that the plan needs is unknown.
     """
     moving = _Resolver(snapshot, bytes_in).all_moving(targets)
@@ -84,7 +84,7 @@ def copies_anything(snapshot: Snapshot, targets: Sequence[Target]) -> bool:
     """Return whether the file, its rollback or a move in progress copies any replica. Needs no sizes and no rates.
 
     Raises:
-        ReassignmentError: an entry names something that does not exist.
+        PlanError: an entry names something that does not exist.
     """
     resolver = _Resolver(snapshot, np.zeros(len(snapshot.partitions)))
     return any(partition.arriving or partition.leaving for partition in resolver.all_moving(targets))
@@ -151,7 +151,7 @@ class _Resolver:
         found = [f"{target.place}: {problem}" for target in targets for problem in self._problems(target)]
         if found:
             more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-            raise ReassignmentError("; ".join(found[:MOST_NAMED]) + more)
+            raise PlanError("; ".join(found[:MOST_NAMED]) + more)
 
     def _problems(self, target: Target) -> Iterable[str]:
         if target.topic not in self._rows:
@@ -163,7 +163,7 @@ class _Resolver:
             known = self._snapshot.brokers.get(broker)
             if known is None:
                 yield f"the cluster has no broker {broker}"
-            elif known.gone or known.fenced:
+            elif not known.active:
                 yield f"broker {broker} is down: start it first, or use another broker"
             elif broker in self._cordoned and broker not in self._hosts(target):
                 yield f"all log directories of broker {broker} are cordoned: uncordon one first, or use another broker"

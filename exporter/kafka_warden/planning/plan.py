@@ -95,7 +95,7 @@ def plan_move(
     `bytes_in` (P,): assumed inbound rate of each partition in bytes per second, NaN if unknown.
 
     Raises:
-        ReassignmentError: an entry names something that does not exist.
+        PlanError: an entry names something that does not exist.
         IncompleteError: a number that the plan needs is unknown.
     """
     moving = resolve(snapshot, targets, bytes_in)

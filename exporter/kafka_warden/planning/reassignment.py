@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_warden.errors import ReassignmentError
+from kafka_warden.errors import PlanError
 from kafka_warden.strict_json import parse_json
 
 VERSION: Final = 1
@@ -41,21 +41,21 @@ def parse_reassignment(text: str) -> tuple[Target, ...]:
     """Read the text of the file.
 
     Raises:
-        ReassignmentError: kafka-reassign-partitions would refuse it; the message names the entry.
+        PlanError: kafka-reassign-partitions would refuse it; the message names the entry.
     """
     try:
         content = parse_json(text)
     except ValueError as failure:
-        raise ReassignmentError(_line_to_keep(text) or f"not valid JSON: {failure}") from None
+        raise PlanError(_line_to_keep(text) or f"not valid JSON: {failure}") from None
     if not isinstance(content, dict):
-        raise ReassignmentError('expected {"version":1,"partitions":[...]} at the top')
+        raise PlanError('expected {"version":1,"partitions":[...]} at the top')
     # Without one the tool takes the first version.
     version = content.get("version", VERSION)
     if version != VERSION or isinstance(version, bool):
-        raise ReassignmentError(f'expected "version":{VERSION}, got {_shown(version)}')
+        raise PlanError(f'expected "version":{VERSION}, got {_shown(version)}')
     entries = content.get("partitions")
     if not isinstance(entries, list) or not entries:
-        raise ReassignmentError('"partitions" must be a list with at least one entry')
+        raise PlanError('"partitions" must be a list with at least one entry')
     targets = tuple(_target(entry, f"partitions[{index}]") for index, entry in enumerate(entries))
     _check_unique(targets)
     return targets
@@ -89,12 +89,12 @@ def _entry(target: Target) -> dict[str, Any]:
 
 def _target(entry: Any, place: str) -> Target:
     if not isinstance(entry, dict):
-        raise ReassignmentError(f"{place}: expected an object with topic, partition and replicas")
+        raise PlanError(f"{place}: expected an object with topic, partition and replicas")
     topic, partition = entry.get("topic"), entry.get("partition")
     if not isinstance(topic, str) or not topic:
-        raise ReassignmentError(f"{place}: topic must be a name, got {json.dumps(topic)}")
+        raise PlanError(f"{place}: topic must be a name, got {json.dumps(topic)}")
     if not isinstance(partition, int) or not _is_id(partition):
-        raise ReassignmentError(f"{place} ({topic}): partition must be a number from 0 on, got {_shown(partition)}")
+        raise PlanError(f"{place} ({topic}): partition must be a number from 0 on, got {_shown(partition)}")
     place = f"{place} ({topic}-{partition})"
     replicas = _replicas(entry.get("replicas"), place)
     return Target(topic, partition, replicas, _log_dirs(entry.get("log_dirs"), len(replicas), place), place)
@@ -102,12 +102,12 @@ def _target(entry: Any, place: str) -> Target:
 
 def _replicas(value: Any, place: str) -> tuple[int, ...]:
     if not isinstance(value, list) or not all(_is_id(broker) for broker in value):
-        raise ReassignmentError(f"{place}: replicas must be a list of broker ids, got {_shown(value)}")
+        raise PlanError(f"{place}: replicas must be a list of broker ids, got {_shown(value)}")
     if not value:
-        raise ReassignmentError(f"{place}: replicas is empty; a partition needs at least one replica")
+        raise PlanError(f"{place}: replicas is empty; a partition needs at least one replica")
     duplicates = sorted({broker for broker in value if value.count(broker) > 1})
     if duplicates:
-        raise ReassignmentError(f"{place}: replicas names broker {duplicates[0]} twice")
+        raise PlanError(f"{place}: replicas names broker {duplicates[0]} twice")
     return tuple(value)
 
 
@@ -115,12 +115,12 @@ def _log_dirs(value: Any, replicas: int, place: str) -> tuple[str | None, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(path, str) for path in value):
-        raise ReassignmentError(f'{place}: log_dirs must be a list of paths or "any", got {_shown(value)}')
+        raise PlanError(f'{place}: log_dirs must be a list of paths or "any", got {_shown(value)}')
     if len(value) != replicas:
-        raise ReassignmentError(f"{place}: log_dirs has {len(value)} entries and replicas has {replicas}")
+        raise PlanError(f"{place}: log_dirs has {len(value)} entries and replicas has {replicas}")
     relative = [path for path in value if path != ANY_LOG_DIR and not path.startswith("/")]
     if relative:
-        raise ReassignmentError(f'{place}: log_dirs must have absolute paths or "any", got {_shown(relative[0])}')
+        raise PlanError(f'{place}: log_dirs must have absolute paths or "any", got {_shown(relative[0])}')
     return tuple(None if path == ANY_LOG_DIR else path for path in value)
 
 
@@ -129,7 +129,7 @@ def _check_unique(targets: tuple[Target, ...]) -> None:
     for target in targets:
         first = seen.setdefault((target.topic, target.partition), target.place)
         if first != target.place:
-            raise ReassignmentError(f"{target.place}: is already in {first.partition(' ')[0]}")
+            raise PlanError(f"{target.place}: is already in {first.partition(' ')[0]}")
 
 
 def _is_id(value: Any) -> bool:

@@ -97,5 +97,5 @@ def _share_racks(snapshot: Snapshot, replicas: Collection[int]) -> int:
     racks = {broker: brokers[broker].rack if broker in brokers else None for broker in replicas}
     if None in racks.values():
         return 0
-    usable = {broker.rack for broker in brokers.values() if not (broker.gone or broker.fenced)} - {None}
+    usable = {broker.rack for broker in brokers.values() if broker.active} - {None}
     return max(min(len(usable), len(replicas)) - len({*racks.values()}), 0)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kafka_warden.errors import IncompleteError, ReassignmentError
+from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.formatting import in_rate, in_time
 from kafka_warden.model import Floats, Snapshot
 from kafka_warden.planning.after_move import after_move
@@ -46,7 +46,7 @@ def plan_rollback(
         returning = resolve(end, named, bytes_in)
         planned = during_move(end, returning, bytes_in)
         loads = derive_loads(end, returning, planned)
-    except (IncompleteError, ReassignmentError) as failure:
+    except (IncompleteError, PlanError) as failure:
         return RollbackPlan(None, None, None, None, str(failure))
     choice = choose(loads, goal, planned.bounds({load.broker for load in loads}, goal.network))
     last = None if choice is None else last_to_end(loads, choice.assumed_limit)

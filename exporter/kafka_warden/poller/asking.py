@@ -68,7 +68,7 @@ class PollerState:
     @property
     def active(self) -> dict[int, Broker]:
         """The brokers that the cluster lists as active."""
-        return {id_: broker for id_, broker in self.answers.brokers.items() if not broker.fenced and not broker.gone}
+        return {id_: broker for id_, broker in self.answers.brokers.items() if broker.active}
 
     def forget(self, broker: int) -> None:
         """Drop what belongs to a broker that the cluster no longer knows."""

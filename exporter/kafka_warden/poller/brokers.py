@@ -68,7 +68,7 @@ class BrokerQuestions:
                 for source in (Source.OFFSETS, *(optional.source for optional in OPTIONAL)):
                     state.book.forget([str(broker.id)], only=source)
                 continue
-            if broker.fenced or broker.gone:
+            if not broker.active:
                 self._not_asked(broker)
                 if broker.fenced:
                     self.context.tasks.create_task(self._probe(broker))

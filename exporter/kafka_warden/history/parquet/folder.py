@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.errors import SinkError, SinkFullError, SinkInUseError, SinkNotWritableError
+from kafka_warden.errors import SinkError, SinkReason
 from kafka_warden.history.schema import TABLES
 
 RESERVE: Final = 16 << 20
@@ -143,8 +143,9 @@ class Folder:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as taken:
             os.close(handle)
-            raise SinkInUseError(
-                f"{self.path}: another process writes its history there; give each sidecar its own folder"
+            raise SinkError(
+                f"{self.path}: another process writes its history there; give each sidecar its own folder",
+                SinkReason.IN_USE,
             ) from taken
         self._lock = handle
         for _, directory in hours(self.path):
@@ -154,12 +155,15 @@ class Folder:
         disk = os.statvfs(self.path)
         left, least = disk.f_bavail * disk.f_frsize, min(RESERVE, disk.f_blocks * disk.f_frsize // 20)
         if left < least:
-            raise SinkFullError(
+            raise SinkError(
                 f"{self.path}: the disk has {left} bytes free, and history needs {least};"
-                " free some space, or lower history.parquet.retention"
+                " free some space, or lower history.parquet.retention",
+                SinkReason.DISK_FULL,
             )
         if not os.access(self.path, os.W_OK | os.X_OK):
-            raise SinkNotWritableError(f"{self.path}: this user cannot write there; change its owner or mode")
+            raise SinkError(
+                f"{self.path}: this user cannot write there; change its owner or mode", SinkReason.NOT_WRITABLE
+            )
 
 
 def hours(path: Path) -> Iterator[tuple[int, Path]]:
@@ -186,9 +190,11 @@ def translated(problem: OSError, path: Path) -> SinkError:
     """Convert an error of the operating system."""
     why = problem.strerror or str(problem)
     if problem.errno in _FULL:
-        return SinkFullError(f"{path}: {why}; free some space, or lower history.parquet.retention")
+        return SinkError(f"{path}: {why}; free some space, or lower history.parquet.retention", SinkReason.DISK_FULL)
     if problem.errno in _REFUSED:
-        return SinkNotWritableError(f"{path}: {why}; history.parquet.path must be a folder that this user can write")
+        return SinkError(
+            f"{path}: {why}; history.parquet.path must be a folder that this user can write", SinkReason.NOT_WRITABLE
+        )
     return SinkError(f"{path}: {why}")
 
 

@@ -18,12 +18,8 @@ import pyarrow.parquet as pq
 
 from kafka_warden.errors import (
     ConfigError,
-    DamagedFileError,
     EmptyHistoryError,
     HistoryFileError,
-    MissingColumnError,
-    NewerSchemaError,
-    UnreadableFileError,
 )
 from kafka_warden.history.parquet.arrow import TABLE_KEY, VERSION_KEY, schema_of
 from kafka_warden.history.parquet.folder import SECONDS, hour_of
@@ -122,15 +118,13 @@ def inventory(folder: Path | str) -> Inventory:
     Raises:
         ConfigError: the address cannot be used.
         EmptyHistoryError: there are no history files.
-        UnreadableFileError: the folder cannot be listed.
+        HistoryFileError: the folder cannot be listed.
     """
     system, path, start = file_system(folder)
     try:
         entries = system.get_file_info(pafs.FileSelector(path, allow_not_found=True, recursive=True))
     except OSError as problem:
-        raise UnreadableFileError(
-            f"{folder}: cannot be listed ({problem}); give the folder of the history"
-        ) from problem
+        raise HistoryFileError(f"{folder}: cannot be listed ({problem}); give the folder of the history") from problem
     files = sorted(_found(entries, path, start), key=lambda file: (file.hour, file.path))
     if not files:
         raise EmptyHistoryError(
@@ -221,14 +215,13 @@ def opened(system: Any, file: Found) -> Iterator[Any]:
     """Open a file as `pyarrow.parquet.ParquetFile` and check its footer. It converts errors of reading, too.
 
     Raises:
-        UnreadableFileError: it cannot be opened.
-        DamagedFileError: it is cut off or not Parquet.
-        HistoryFileError: it is not of the table, or of a newer version, or a column is missing or has another type.
+        HistoryFileError: it cannot be opened, is cut off or not Parquet, is not of the table or of a newer version, or
+            a column is missing or has another type.
     """
     try:
         source = system.open_input_file(file.path)
     except OSError as problem:
-        raise UnreadableFileError(
+        raise HistoryFileError(
             f"{file.place}: it cannot be opened ({problem}); check the permissions, or start again if"
             " retention has just deleted it"
         ) from problem
@@ -237,7 +230,7 @@ def opened(system: Any, file: Found) -> Iterator[Any]:
             _check(file, parquet)
             yield parquet
     except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as problem:  # the second: the name of a column
-        raise DamagedFileError(
+        raise HistoryFileError(
             f"{file.place}: it is cut off or damaged ({problem}); remove it, the other files can be read without it"
         ) from problem
 
@@ -248,7 +241,7 @@ def _check(file: Found, parquet: Any) -> None:
         raise HistoryFileError(f"{place}: not a file of the table {table} that kafka-warden wrote; remove it")
     version = int(metadata[VERSION_KEY])
     if version > VERSION:
-        raise NewerSchemaError(
+        raise HistoryFileError(
             f"{place}: its tables are of version {version}, and this program reads up to {VERSION}; update kafka-warden"
         )
     found = {field.name: field.type for field in parquet.schema_arrow}
@@ -256,7 +249,7 @@ def _check(file: Found, parquet: Any) -> None:
         kind = found.get(field.name)
         if kind is None:
             if version == VERSION:
-                raise MissingColumnError(
+                raise HistoryFileError(
                     f"{place}: the column {field.name} of the table {table} is missing; restore the file"
                 )
         elif not _fits(kind.value_type if pa.types.is_dictionary(kind) else kind, field.type, older=version < VERSION):

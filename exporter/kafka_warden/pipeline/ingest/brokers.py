@@ -12,9 +12,6 @@ from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.errors import (
     ConfigError,
     HistoryTopicError,
-    TopicDeniedError,
-    TopicMissingError,
-    TopicUnreachableError,
 )
 from kafka_warden.pipeline.ingest.offsets import Ends
 from kafka_warden.pipeline.ingest.topic import PLACE, Topic
@@ -104,13 +101,13 @@ def _named(topic: Topic, failure: Exception, errors: list[Any]) -> HistoryTopicE
     codes = {each.code(): each.str() for each in [*errors, *given]}
     denied = next((text for code, text in codes.items() if code in _DENIED), None)
     if denied is not None:
-        return TopicDeniedError(
+        return HistoryTopicError(
             f"{topic.place}: {denied}; check --kafka-properties; the principal needs Read and Describe on the topic"
         )
     if codes.keys() & _MISSING:
-        return TopicMissingError(f"{topic.place}: there is no such topic; create it as in docs/history.md")
+        return HistoryTopicError(f"{topic.place}: there is no such topic; create it as in docs/history.md")
     text = next(iter(codes.values()), "no answer")
-    return TopicUnreachableError(
+    return HistoryTopicError(
         f"{topic.place}: no broker answers: {text}; check that one is up and that --kafka-properties fits its"
         " listener. The next call continues from here"
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import ClockError, NewerSchemaError
+from kafka_warden.errors import ClockError, HistoryFileError
 from kafka_warden.history.parquet.footers import Found, Range
 from kafka_warden.history.schema import VERSION
 from kafka_warden.pipeline.claims import Claim
@@ -43,7 +43,7 @@ def ingest(claim: Claim, topic: Topic, oldest: date, progress: Progress) -> Iter
     Raises:
         ClockError: all rows of a batch are ahead of this machine's clock; nothing of it is taken.
         HistoryTopicError: the topic cannot be read.
-        NewerSchemaError: a message has a newer version; nothing of its batch is taken.
+        HistoryFileError: a message has a newer version; nothing of its batch is taken.
         StoreInUseError: another process has taken over.
     """
     store = claim.store
@@ -186,7 +186,7 @@ def _twice(groups: Iterable[Any]) -> set[tuple[str, str, str]]:
 def _check(topic: Topic, groups: Iterable[Any]) -> None:
     newest = max((group["version"] or 0 for group in groups), default=0)
     if newest > VERSION:
-        raise NewerSchemaError(
+        raise HistoryFileError(
             f"{topic.place}: it has tables of version {newest}, and this program reads up to {VERSION};"
             " update kafka-warden"
         )

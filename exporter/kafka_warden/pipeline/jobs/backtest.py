@@ -140,9 +140,7 @@ def of_trials(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
     Alarms with another threshold or duration are left out.
     """
     trial = F.broadcast(trial_frame.select("trial", *_TRIED)).alias("trial")
-    # Alarms of an older store have no duration: it was that of the rule.
-    known = {"for_seconds": F.coalesce("alarm.for_seconds", "trial.for_seconds")}
-    same = [known.get(name, F.col(f"alarm.{name}")).eqNullSafe(F.col(f"trial.{name}")) for name in _TRIED]
+    same = [F.col(f"alarm.{name}").eqNullSafe(F.col(f"trial.{name}")) for name in _TRIED]
     subject = {name: F.col("subject")[name].cast(kind) for name, kind in SUBJECT.items()}
     times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
     return alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns({**subject, **times})

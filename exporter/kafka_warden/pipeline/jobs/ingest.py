@@ -19,7 +19,6 @@ from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact_touched, f
 from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.ingest.topic import SCHEME, Topic, is_topic
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts import backtest, forecast, moves, plan, rollup
 from kafka_warden.pipeline.marts.rollup import MINUTES
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.windows import HOUR
@@ -58,7 +57,7 @@ def run(request: Request[Options]) -> None:
         HistoryTopicError: the topic cannot be read.
     """
     store = request.store
-    store.create([mart for job in (rollup, moves, backtest, forecast, plan) for mart in job.MARTS])
+    store.create()
     with holding(store, NAME, fenced) as claim:
         _ingest(request, claim)
 

@@ -40,8 +40,7 @@ def run(request: Request[Options]) -> None:
     """Write the pages to the folder of the store.
 
     Raises:
-        MartError: a page cannot be written.
-        StoreError: the store cannot be used.
+        StoreError: the store cannot be used, or a page not be written.
     """
     options, store = request.options, request.store
     store.open()

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import DoubleType, StructType
 
-from kafka_warden.errors import MartError
+from kafka_warden.errors import StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ def shaped(mart: Mart, frame: DataFrame) -> DataFrame:
     """Return the columns of a mart in their order, without others; NaN becomes null.
 
     Raises:
-        MartError: a column is missing or of another type.
+        StoreError: a column is missing or of another type.
     """
     wanted = parsed(mart.ddl)
     types = {field.name: field.dataType for field in frame.schema.fields}
     for field in wanted.fields:
         found = types.get(field.name)
         if found is None or found.simpleString() != field.dataType.simpleString():
-            raise MartError(
+            raise StoreError(
                 f"{mart.name}: {field.name} is {found.simpleString() if found else 'missing'},"
                 f" not {field.dataType.simpleString()}"
             )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from kafka_warden.errors import MartError
+from kafka_warden.errors import StoreError
 from kafka_warden.history.parquet.footers import file_system
 
 
@@ -14,7 +14,7 @@ def save(text: str, folder: Path | str, name: str) -> str:
 
     Raises:
         ConfigError: the address cannot be used.
-        MartError: the page cannot be written.
+        StoreError: the page cannot be written.
     """
     system, path, start = file_system(folder)
     place = f"{path}/{name}"
@@ -28,5 +28,5 @@ def save(text: str, folder: Path | str, name: str) -> str:
         if written != place:
             system.move(written, place)
     except (OSError, pa.ArrowException) as failure:
-        raise MartError(f"{folder}/{name}: cannot be written: {failure}; check the folder's permissions") from failure
+        raise StoreError(f"{folder}/{name}: cannot be written: {failure}; check the folder's permissions") from failure
     return f"{start}/{name}".removeprefix("file://")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kafka_warden.config import values
 from kafka_warden.config.flags import read_values
-from kafka_warden.errors import ConfigError, ReassignmentError
+from kafka_warden.errors import ConfigError, PlanError
 from kafka_warden.formatting import in_percent, in_rate, in_time
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.frames import of_rows
@@ -62,7 +62,7 @@ def run(request: Request[Options]) -> int:
 
     Raises:
         ConfigError: the options do not fit the history.
-        ReassignmentError: the file cannot be planned.
+        PlanError: the file cannot be planned.
         IncompleteError: the history has no complete poll.
         StoreError: the store cannot be used.
     """
@@ -79,8 +79,8 @@ def run(request: Request[Options]) -> int:
         assumed = percentiles(history, found, sorted({*SHARES, options.percentile}))
     try:
         plans = [(one, plan_move(found.snapshot, targets, one.rates, goal, most)) for one in assumed]
-    except ReassignmentError as failure:
-        raise ReassignmentError(f"{options.reassignment}: {failure}") from None
+    except PlanError as failure:
+        raise PlanError(f"{options.reassignment}: {failure}") from None
     chosen = next(each for each in plans if each[0].share == options.percentile)
     if options.inbound is not None:
         write_inbound(options.inbound, found.snapshot, chosen[0])
