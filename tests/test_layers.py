@@ -69,7 +69,6 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.pace", "kafka_warden.web.health"},
     "kafka_warden.installed": OPEN | {"kafka_warden.config"},
     "kafka_warden.lifecycle": set(),
-    "kafka_warden.memory": set(),
     "kafka_warden.pace": set(),
     "kafka_warden.reload": OPEN | {"kafka_warden.config", "kafka_warden.lifecycle"},
     "kafka_warden.cycle": OPEN
@@ -83,7 +82,7 @@ ROOMS: dict[str, set[str]] = {
             "exposition",
             "history.poll",
             "history.recorder",
-            "memory",
+            "lifecycle",
             "pace",
             "state",
             "page",
@@ -94,7 +93,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.pipeline": OPEN
     | {
         "kafka_warden.clients.kafka.librdkafka",
-        "kafka_warden.config.flags",
+        "kafka_warden.config.options",
         "kafka_warden.config.values",
         "kafka_warden.derive",
         "kafka_warden.plan.files",
@@ -123,7 +122,6 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.plan.files": OPEN | {"kafka_warden.settings.strict", "kafka_warden.planning"},
     "kafka_warden.plan.inbound_file": OPEN
     | {f"kafka_warden.{room}" for room in ("settings.strict", "planning", "history.poll", "plan.files", "strict_json")},
-    "kafka_warden.plan.flags": OPEN | {"kafka_warden.config", "kafka_warden.plan"},
     "kafka_warden.plan": ALL,
     "kafka_warden.check.results": OPEN | SETTINGS,
     "kafka_warden.check": ALL,
@@ -275,7 +273,7 @@ def test_module_imports_only_what_stands_before_it(module: str, file: Path) -> N
         ("kafka_warden.app", "import pyspark"),
         ("kafka_warden.check.command", "import confluent_kafka"),
         ("kafka_warden.top.command", "import textual"),
-        ("kafka_warden.top.layout", "from kafka_warden.top.screen import Top"),
+        ("kafka_warden.top.output", "from kafka_warden.top.screen import Top"),
         ("kafka_warden.check.results", "from kafka_warden.check.poll import poll"),
         ("kafka_warden.history.schema", "import pyarrow"),
         ("kafka_warden.history.schema", "from kafka_warden.catalogue import View"),

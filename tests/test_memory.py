@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from kafka_warden import memory
+from kafka_warden import lifecycle
 
 
 def test_free_memory_is_returned_after_each_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it: nothing is kept at the top of the heap."""
     returned: list[int] = []
-    monkeypatch.setattr(memory, "_libc", SimpleNamespace(malloc_trim=returned.append))
-    free = memory.FreeMemory(0.0)
+    monkeypatch.setattr(lifecycle, "_libc", SimpleNamespace(malloc_trim=returned.append))
+    free = lifecycle.FreeMemory(0.0)
     free.release(0.0)
     free.release(10.0)
     assert returned == [0, 0]
@@ -21,9 +21,9 @@ def test_free_memory_is_returned_after_each_poll(monkeypatch: pytest.MonkeyPatch
 
 def test_another_libc_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has neither function."""
-    monkeypatch.setattr(memory, "_libc", SimpleNamespace())
-    memory.use_one_arena()
-    memory.FreeMemory(0.0).release(0.0)
+    monkeypatch.setattr(lifecycle, "_libc", SimpleNamespace())
+    lifecycle.use_one_arena()
+    lifecycle.FreeMemory(0.0).release(0.0)
 
 
 class Circle:
@@ -35,7 +35,7 @@ class Circle:
 
 def test_what_refers_to_itself_is_freed_once_a_minute() -> None:
     """Without the garbage collector's own threshold."""
-    free = memory.FreeMemory(100.0)
+    free = lifecycle.FreeMemory(100.0)
     gc.disable()
     try:
         circle = weakref.ref(Circle())

@@ -213,9 +213,8 @@ def _run(parsed: argparse.Namespace) -> int:
     flags = {flag: value for flag, value in values.items() if value is not None}
     if parsed.command == "plan":
         from kafka_warden.plan import command  # noqa: PLC0415  # the same
-        from kafka_warden.plan.flags import read  # noqa: PLC0415
 
-        request = read(vars(parsed))
+        request = command.read(vars(parsed))
         return command.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")
 
     if parsed.command == "check":

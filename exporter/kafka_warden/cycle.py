@@ -18,7 +18,7 @@ from kafka_warden.errors import PollAbandonedError, StateError
 from kafka_warden.exposition import Exposition
 from kafka_warden.history.poll import Remembered
 from kafka_warden.history.recorder import Recorder
-from kafka_warden.memory import FreeMemory
+from kafka_warden.lifecycle import FreeMemory
 from kafka_warden.model import Bools, OptionalQuestion, Parameters, Snapshot
 from kafka_warden.pace import Pace, most_silent
 from kafka_warden.page import OnDemand, PageHolder

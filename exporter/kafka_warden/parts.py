@@ -18,7 +18,7 @@ from kafka_warden.model import ControllerWindow, OptionalQuestion
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from kafka_warden.reload import Reloader
-from kafka_warden.settings.certificates import validity
+from kafka_warden.settings.tls import validity
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.web.server import WebServer
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from kafka_warden.settings.certificates import Validity, validity
+from kafka_warden.settings.tls import Validity, validity
 from sandbox.certificates import Authority, Identity
 
 DAMAGED = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"

@@ -190,7 +190,7 @@ def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) ->
 
 
 def test_stored_alarms_are_those_of_the_trial_that_made_them(spark: SparkSession) -> None:
-    """Also of a store whose alarms have no duration: it was that of the rule. Of another duration they do not count."""
+    """Those of another duration do not count."""
     rule = BY_NAME["KafkaReplicasOutOfSync"]
     tried = trials(read_what_if(f"{rule.name}=60@1m"))
     usual, longer = rule.for_seconds + rule.lookback, 60.0 + rule.lookback
@@ -199,7 +199,6 @@ def test_stored_alarms_are_those_of_the_trial_that_made_them(spark: SparkSession
     rows = [
         (name, rule.name, threshold, threshold == 60, seconds, subject, *moments)
         for name, threshold, seconds in (
-            ("old", rule.threshold, None),
             ("usual", rule.threshold, usual),
             ("changed", rule.threshold, usual + 1),
             ("tried", 60.0, longer),
@@ -211,7 +210,6 @@ def test_stored_alarms_are_those_of_the_trial_that_made_them(spark: SparkSession
     stored_rows = of_trials(spark.createDataFrame(rows, columns), trial_rows(spark, tried)).collect()
     found = {row["name"]: tried[row["trial"]] for row in stored_rows}
     assert {name: (trial.rule.name, trial.threshold, trial.what_if) for name, trial in found.items()} == {
-        "old": (rule.name, rule.threshold, False),
         "usual": (rule.name, rule.threshold, False),
         "tried": (rule.name, 60.0, True),
     }

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from kafka_warden.errors import PlanError
 from kafka_warden.model import Broker, Snapshot
 from kafka_warden.planning.commands import Where, creation_commands
-from kafka_warden.planning.creation import Creation, plan_creation
+from kafka_warden.planning.creation import Creation, place_by_rack, plan_creation, room_by_rack
 from kafka_warden.planning.document import creation_document
-from kafka_warden.planning.placement import place_by_rack, room_by_rack
 from kafka_warden.planning.text import creation_text
 from tests.building import known
 from tests.support.planned import cluster, log_dir, sized

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kafka_warden.model import UNKNOWN, Broker, Side, TopicConfig
-from kafka_warden.planning.after_move import after_move
 from kafka_warden.planning.commands import Where, move_commands
 from kafka_warden.planning.document import move_document
+from kafka_warden.planning.during_move import after_move
 from kafka_warden.planning.findings import warnings
 from kafka_warden.planning.moving import resolve
 from kafka_warden.planning.plan import MovePlan

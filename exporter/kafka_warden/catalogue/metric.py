@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 import numpy as np
@@ -189,3 +190,21 @@ def worst_first(column: np.ndarray, chosen: Bools) -> np.ndarray:
     """Order the chosen rows so that the budget, which cuts from the end, leaves the largest."""
     rows = np.flatnonzero(chosen)
     return rows[np.argsort(-column[rows], kind="stable")]
+
+
+def broker_bean(short: str, view: View) -> Iterator[Sample]:
+    """Read one attribute of every broker by its short name (sources/bean_list.py)."""
+    for broker, beans in view.snapshot.broker_beans.items():
+        if short in beans.values:
+            yield (str(broker),), beans.values[short]
+
+
+def broker_counter(name: str, help_text: str) -> Metric:
+    """Make a counter out of a bean's Count, whose short name is the metric's without `broker_`."""
+    read = partial(broker_bean, name.removeprefix("broker_"))
+    return Metric(name, help_text, ("broker",), read, Kind.COUNTER)
+
+
+def broker_gauge(name: str, help_text: str, short: str = "") -> Metric:
+    """Make a gauge out of a bean's value; its short name is by default the metric's."""
+    return Metric(name, help_text, ("broker",), partial(broker_bean, short or name))

@@ -4,8 +4,17 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from kafka_warden.catalogue.bean_metrics import broker_counter, broker_gauge
-from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, by_broker, keyed, known
+from kafka_warden.catalogue.metric import (
+    Kind,
+    Metric,
+    Sample,
+    View,
+    broker_counter,
+    broker_gauge,
+    by_broker,
+    keyed,
+    known,
+)
 from kafka_warden.derive.throttle.limits import Throttles
 from kafka_warden.model import SIDES, Side
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from kafka_warden.catalogue.bean_metrics import broker_counter, broker_gauge
-from kafka_warden.catalogue.metric import Metric, Sample, View, keyed, known
+from kafka_warden.catalogue.metric import Metric, Sample, View, broker_counter, broker_gauge, keyed, known
 from kafka_warden.model import BrokerConfig, Floats, TopicConfig
 
 COPY_LAG = "freezes while the quota limits copies, and counts what is delayed on purpose"

@@ -16,7 +16,7 @@ from kafka_warden.clients.kafka.link import Step
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic
 from kafka_warden.config import Config, values
-from kafka_warden.config.flags import read_values
+from kafka_warden.config.options import read_values
 from kafka_warden.config.types import RMI
 from kafka_warden.errors import ConfigError
 from kafka_warden.installed import check_history

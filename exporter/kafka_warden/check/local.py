@@ -12,8 +12,8 @@ from kafka_warden.check.results import Report
 from kafka_warden.config import Config
 from kafka_warden.errors import ConfigError, SinkError, SinkReason, StateError
 from kafka_warden.history.parquet.folder import LOCK, Folder
-from kafka_warden.settings.certificates import Validity, validity
 from kafka_warden.settings.strict import Address
+from kafka_warden.settings.tls import Validity, validity
 from kafka_warden.state import StateFile
 from kafka_warden.web.current import check_web_file
 from kafka_warden.web.file import read_web_file

@@ -1,11 +1,14 @@
 """How options are declared: a field of a `Section` in `types.py`, annotated with its `Option`.
 
-The key, the environment variable, the flag, the reader and the default of an option all come from there.
+The key, the environment variable, the flag, the reader and the default of an option all come from there. Flags of a
+command that are no options are read as strictly.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, get_type_hints
+
+from kafka_warden.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +66,23 @@ def build(section: type[S], values: Mapping[str, Any], prefix: str = "") -> S:
             for name, hint in get_type_hints(section).items()
         }
     )
+
+
+def read_values(parsed: Mapping[str, Any], readers: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+    """Read the value of each flag, by its name with underscores; `None` where it was not given.
+
+    Raises:
+        ConfigError: a value cannot be used; the message names the flag.
+    """
+    found: dict[str, Any] = {}
+    for name, read in readers.items():
+        try:
+            found[name] = None if parsed[name] is None else read(parsed[name])
+        except ValueError as failure:
+            raise ConfigError(f"{flag_name(name)}: {failure}") from None
+    return found
+
+
+def flag_name(name: str) -> str:
+    """Return the flag of a name with underscores."""
+    return "--" + name.replace("_", "-")

@@ -12,7 +12,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from kafka_warden.config import values
-from kafka_warden.config.flags import read_values
+from kafka_warden.config.options import read_values
 from kafka_warden.errors import ConfigError, JobError
 from kafka_warden.pipeline import interrupt, jars, loop, session
 from kafka_warden.pipeline.failures import SPARK_FAILURES, error_text

@@ -2,13 +2,14 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
 from kafka_warden.clock import monotonic
-from kafka_warden.config import Config
+from kafka_warden.config import Config, values
+from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.derive import Memory, derive
 from kafka_warden.errors import ConfigError, IncompleteError, PlanError
 from kafka_warden.formatting import in_time
@@ -28,6 +29,15 @@ from kafka_warden.planning.reassignment import Target, to_json
 from kafka_warden.planning.text import creation_text, move_text
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.standard_streams import complain, write
+
+MEASURE: Final = 36.0
+"""Seconds: slightly more than three quota windows, as for the means of docs/spec/lag.md#bytes-in."""
+LEAST_MEASURE: Final = 2.0
+"""Seconds. In a shorter time single batches of a producer hide its rate."""
+MOST_PARTITIONS: Final = 1_000_000
+
+_OF_MOVES: Final = ("reassignment", "deadline", "max_network_share", "measure", "inbound", "rollback")
+_OF_TOPICS: Final = ("topic", "partitions", "replication_factor")
 
 IMPOSSIBLE: Final = 1
 """Exit code of a plan that is impossible, does not fit, or is not planned."""
@@ -62,6 +72,51 @@ class CreationRequest:
     """At the end."""
     factor: int | None
     """`None` for that of a topic that exists."""
+
+
+def read(flags: Mapping[str, Any]) -> MoveRequest | CreationRequest:
+    """Make a request from the flags by name; `None` is a flag that was not set.
+
+    Raises:
+        ConfigError: flags that cannot be combined, or a bad value.
+    """
+    moves, topics = ([name for name in names if flags[name] is not None] for names in (_OF_MOVES, _OF_TOPICS))
+    if moves and topics:
+        topic, move = flag_name(topics[0]), flag_name(moves[0])
+        raise ConfigError(f"{topic}: cannot be used with {move}; plan either a move or a topic")
+    if flags["topic"] is not None:
+        return _read_creation(flags)
+    if flags["reassignment"] is None:
+        raise ConfigError("plan: give --reassignment FILE, or --topic NAME --partitions P")
+    return _read_move(flags)
+
+
+def _read_move(flags: Mapping[str, Any]) -> MoveRequest:
+    read = read_values(
+        flags, {"deadline": values.duration, "max_network_share": values.share, "measure": values.duration}
+    )
+    measure, inbound = MEASURE if read["measure"] is None else read["measure"], flags["inbound"]
+    if measure < LEAST_MEASURE:
+        raise ConfigError(f"--measure: expected {LEAST_MEASURE:g}s or more, got {flags['measure']!r}")
+    if inbound is not None and read["measure"] is not None:
+        raise ConfigError("--inbound: cannot be used with --measure; the file has the rates")
+    return MoveRequest(
+        flags["reassignment"],
+        read["deadline"],
+        read["max_network_share"],
+        measure if inbound is None else 0.0,
+        flags["rollback"],
+        inbound,
+    )
+
+
+def _read_creation(flags: Mapping[str, Any]) -> CreationRequest:
+    if flags["partitions"] is None:
+        raise ConfigError("--topic: needs --partitions")
+    read = read_values(flags, {"partitions": values.whole_number, "replication_factor": values.whole_number})
+    if read["partitions"] > MOST_PARTITIONS:
+        raise ConfigError(f"--partitions: expected {MOST_PARTITIONS} or less, got {read['partitions']}")
+    return CreationRequest(flags["topic"], read["partitions"], read["replication_factor"])
 
 
 def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool) -> int:

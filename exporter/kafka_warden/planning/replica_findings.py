@@ -7,8 +7,7 @@ from kafka_warden.formatting import in_bytes
 from kafka_warden.formulas.completion import completes
 from kafka_warden.formulas.min_isr import effective, is_capped
 from kafka_warden.model import Snapshot, cordoned_brokers
-from kafka_warden.planning.lacking import skips
-from kafka_warden.planning.moving import Moving, names
+from kafka_warden.planning.moving import Moving, names, skips
 from kafka_warden.planning.plan import MovePlan
 
 _REFUSES: Final = "fewer replicas than min.insync.replicas: writes with acks=all will fail"

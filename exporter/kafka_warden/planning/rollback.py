@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.formatting import in_rate, in_time
 from kafka_warden.model import Floats, Snapshot
-from kafka_warden.planning.after_move import after_move
 from kafka_warden.planning.by_hand import ByHand, by_hand
 from kafka_warden.planning.choice import Choice, Goal, choose
-from kafka_warden.planning.during_move import during_move
+from kafka_warden.planning.during_move import after_move, during_move
 from kafka_warden.planning.loads import derive_loads, last_to_end
 from kafka_warden.planning.moving import Moving, resolve
 from kafka_warden.planning.reassignment import Target

@@ -8,8 +8,8 @@ from typing import Any, Final
 from urllib.parse import SplitResult, urlsplit
 
 from kafka_warden.config import values
-from kafka_warden.config.flags import flag_name, read_values
 from kafka_warden.config.layers import TOP_PASSWORD
+from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
 from kafka_warden.settings.strict import did_you_mean, reason, special_file

@@ -14,8 +14,8 @@ from pathlib import Path
 import structlog
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.certificates import Validity, validity
 from kafka_warden.settings.secrets import FileStatus, file_status
+from kafka_warden.settings.tls import Validity, validity
 from kafka_warden.web.file import CLIENT_AUTH, WebFile, read_web_file
 from kafka_warden.web.tls import SwitchingContext, server_context
 

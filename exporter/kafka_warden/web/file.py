@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.ciphers import EXAMPLES, openssl_ciphers
 from kafka_warden.settings.strict import boolean, parse_duration
 from kafka_warden.settings.strict_yaml import read_yaml
+from kafka_warden.settings.tls import EXAMPLES, openssl_ciphers
 from kafka_warden.web.section import Section, expected, text, texts
 
 VERSIONS: Final = ("TLS12", "TLS13")

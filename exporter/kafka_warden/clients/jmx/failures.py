@@ -122,7 +122,7 @@ _RULES: tuple[tuple[type[SourceError], tuple[str, ...], str, str], ...] = (
         TlsError,
         _TLS,
         "",
-        "TLS with the JMX port {where} failed ({what}); correct jmx.tls, or name another address in jmx.brokers",
+        "TLS with the JMX port {where} failed ({what}); correct jmx.tls.ca_file or jmx.brokers",
     ),
     (RefusedError, ("java.net.UnknownHostException",), "", "the name of {where} does not resolve; correct jmx.brokers"),
     (

@@ -10,9 +10,9 @@ from typing import Final, TypeVar
 from kafka_warden.clients.kafka.key_stores import is_pem
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.ciphers import EXAMPLES, openssl_ciphers
 from kafka_warden.settings.secrets import Secret, SecretSource
 from kafka_warden.settings.strict import boolean, read_file, reason
+from kafka_warden.settings.tls import EXAMPLES, openssl_ciphers
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kafka_warden.clients.kafka.key_stores import KeyStore, is_pem
 from kafka_warden.errors import ConfigError, TlsError
-from kafka_warden.settings.certificates import Validity, validity
 from kafka_warden.settings.secrets import FileWatch, Secret, SecretSource, file_status
 from kafka_warden.settings.strict import read_file, reason, special_file
+from kafka_warden.settings.tls import Validity, validity
 
 
 @dataclass(frozen=True, slots=True)

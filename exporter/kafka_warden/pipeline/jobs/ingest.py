@@ -10,7 +10,7 @@ from typing import Final
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.config import values
-from kafka_warden.config.flags import read_values
+from kafka_warden.config.options import read_values
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.parquet.footers import inventory
 from kafka_warden.history.schema import TABLES

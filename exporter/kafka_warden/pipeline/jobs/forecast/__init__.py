@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.config import values
-from kafka_warden.config.flags import read_values
+from kafka_warden.config.options import read_values
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.ingest.batch import AHEAD
 from kafka_warden.pipeline.job import Job, Request

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kafka_warden.config import values
-from kafka_warden.config.flags import read_values
+from kafka_warden.config.options import read_values
 from kafka_warden.errors import ConfigError, PlanError
 from kafka_warden.formatting import in_percent, in_rate, in_time
 from kafka_warden.pipeline import marks
