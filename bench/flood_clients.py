@@ -1,4 +1,4 @@
-"""A worker with hostile clients, each kind of its own loopback addresses. A client that is disconnected comes back."""
+"""A worker with hostile clients, all of the address of the scraper. A client whose time is over comes back."""
 
 import asyncio
 import base64
@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-WRONG_LOGINS = 100
-"""Per second, from ten addresses."""
+WRONG_LOGINS = 60
+"""Per second."""
 PATHS = ("/metrics", "/", "/api/v1/moves?limit=1000")
 """Wrong logins and half requests are for each of them in turn."""
 UNREAD_PAGES, HALF_REQUESTS, SILENT = 64, 300, 20
-BACK_AFTER = 5.0
+REQUEST_SECONDS, ANSWER_SECONDS = 5.0, 8.0
+"""After which the server closes a connection. Its client comes back then, so as many are open all the time."""
 SMALL_BUFFER = 4096
 
 
@@ -46,14 +47,20 @@ class _Flood:
 
     async def start(self) -> None:
         """Return when each client has connected or failed once."""
-        kinds = [(self._silent, SILENT, 2), (self._half, HALF_REQUESTS, 3), (self._unread, UNREAD_PAGES, 4)]
-        for connect, clients, network in kinds:
-            first = [connect(_source(network, number)) for number in range(clients)]
-            await asyncio.gather(*first, return_exceptions=True)
-            self._tasks += [
-                asyncio.create_task(self._again(connect, _source(network, number))) for number in range(clients)
-            ]
+        await asyncio.gather(
+            self._connect(self._silent, SILENT, REQUEST_SECONDS),
+            self._connect(self._half, HALF_REQUESTS, REQUEST_SECONDS),
+            self._connect(self._unread, UNREAD_PAGES, ANSWER_SECONDS),
+        )
         self._tasks.append(asyncio.create_task(self._wrong_logins()))
+
+    async def _connect(self, connect: Callable[[], Awaitable[None]], clients: int, seconds: float) -> None:
+        """Connect clients evenly: all at once would measure TLS handshakes, which cost the server milliseconds each."""
+        for _ in range(clients):
+            with suppress(OSError):
+                await connect()
+            self._tasks.append(asyncio.create_task(self._again(connect, seconds)))
+            await asyncio.sleep(seconds / clients)
 
     async def hold(self) -> dict[str, int]:
         """Send nothing any more."""
@@ -62,11 +69,11 @@ class _Flood:
             task.cancel()
         return dict(self._count)
 
-    async def _again(self, connect: Callable[[str], Awaitable[None]], source: str) -> None:
+    async def _again(self, connect: Callable[[], Awaitable[None]], seconds: float) -> None:
         while self._going:
-            await asyncio.sleep(BACK_AFTER)
+            await asyncio.sleep(seconds)
             with suppress(OSError):
-                await connect(source)
+                await connect()
 
     async def _wrong_logins(self) -> None:
         number, loop = 0, asyncio.get_running_loop()
@@ -74,53 +81,44 @@ class _Flood:
         while self._going:
             number += 1
             self._count["wrong logins"] = number
-            self._tasks.append(asyncio.create_task(self._wrong(_source(5, number), PATHS[number % len(PATHS)])))
+            self._tasks.append(asyncio.create_task(self._wrong(number)))
             await asyncio.sleep(began + number / WRONG_LOGINS - loop.time())
 
-    async def _wrong(self, source: str, path: str) -> None:
+    async def _wrong(self, number: int) -> None:
         with suppress(OSError):
-            reader, writer = await self._open(source)
-            writer.write(_request(f"scraper:wrong {source}", path))
+            reader, writer = await self._open()
+            writer.write(_request(f"scraper:wrong {number}", PATHS[number % len(PATHS)]))
             answer = await reader.read(64)
             self._count[f"wrong logins answered {answer[9:12].decode() or 'by a close'}"] += 1
             writer.close()
 
-    async def _silent(self, source: str) -> None:
-        self._held.append(await asyncio.open_connection("127.0.0.1", self._port, local_addr=(source, 0)))
+    async def _silent(self) -> None:
+        self._held.append(await asyncio.open_connection("127.0.0.1", self._port))
         self._count["silent TLS clients"] += 1
 
-    async def _half(self, source: str) -> None:
-        _, writer = await self._open(source)
+    async def _half(self) -> None:
+        _, writer = await self._open()
         path = PATHS[self._count["half requests"] % len(PATHS)]
         writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nX-Slow: ".encode())
         self._count["half requests"] += 1
 
-    async def _unread(self, source: str) -> None:
+    async def _unread(self) -> None:
         small = socket.socket()
         small.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
         small.setblocking(False)  # noqa: FBT003  # the socket module's own signature
-        small.bind((source, 0))
         await asyncio.get_running_loop().sock_connect(small, ("127.0.0.1", self._port))
-        _, writer = await self._open(source, small)
+        _, writer = await self._open(small)
         writer.write(_request(self._reader))
         writer.transport.pause_reading()  # type: ignore[attr-defined]  # of every socket's transport
         self._count["pages that are not read"] += 1
 
-    async def _open(
-        self, source: str, connected: socket.socket | None = None
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _open(self, connected: socket.socket | None = None) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         where: dict[str, Any] = (
-            {"sock": connected, "server_hostname": "server"}
-            if connected
-            else {"host": "127.0.0.1", "port": self._port, "local_addr": (source, 0)}
+            {"sock": connected, "server_hostname": "server"} if connected else {"host": "127.0.0.1", "port": self._port}
         )
         opened = await asyncio.open_connection(**where, ssl=self._context)
         self._held.append(opened)
         return opened
-
-
-def _source(network: int, number: int) -> str:
-    return f"127.0.{network}.{number % 10 + 1}"
 
 
 def _request(login: str, path: str = "/metrics") -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.procfs import load_average
 from sandbox import ClusterSettings
 
-LIBRARIES = ("kafka-python", "numpy", "hypercorn", "JPype1")
+LIBRARIES = ("kafka-python", "numpy", "uvicorn", "JPype1")
 
 
 def describe(settings: ClusterSettings) -> dict[str, str]:

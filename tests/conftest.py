@@ -114,7 +114,7 @@ def logging_as_before() -> Iterator[None]:
     root.setLevel(level)
     logging.captureWarnings(capture=False)
     structlog.reset_defaults()
-    for name in ("kafka", "hypercorn", "asyncio", "apscheduler"):
+    for name in ("kafka", "uvicorn", "asyncio", "apscheduler"):
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 

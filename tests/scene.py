@@ -129,7 +129,7 @@ def sidecar() -> Sidecar:
     sinks = {"parquet": SinkStatus(up=False, rows=4100, dropped={"disk_full": 41}, last_success=EPOCH)}
     figures: Figures = {
         "web_connections": {(): 3},
-        "web_connections_closed_total": {("evicted",): 1, ("rate",): 3, ("timeout",): 2},
+        "web_connections_closed_total": {("limit",): 1, ("timeout",): 2},
         "web_logins_refused_total": {("wrong",): 4, ("overload",): 5},
         "web_config_in_use": {(): False},
         "state_last_save_successful": {(): True},

@@ -18,12 +18,14 @@ from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.poller import REQUESTS
 from kafka_warden.poller.tables import LARGE
 from kafka_warden.reload import AGAIN
-from kafka_warden.web.checks import _WAITING, _WAITING_PER_CLIENT
+from kafka_warden.settings.strict import Address
 from kafka_warden.web.file import MOST_COST
+from kafka_warden.web.login import WAITING
 from kafka_warden.web.rows import MOST_MAKING
+from kafka_warden.web.server import WebSettings
 
 ROOT: Final = Path(__file__).parents[1]
-WORDS: Final = ("no", "one", "two", "three", "four", "five", "six")
+SETTINGS: Final = WebSettings(Address("", 0))
 RUNS: Final = re.compile(r"^\| ([\d,]+) \| \d+ ms \| \d+ ms \| \d+ ms \| [\d,]+ \| (\d+) MB \|$", re.MULTILINE)
 """Partitions and memory, as `make scale` prints them."""
 
@@ -53,13 +55,13 @@ def memory() -> str:
         ("docs/architecture.md", f"A broker with {LARGE:,} replicas or more"),
         ("docs/configuration.md", f"so does the sidecar every {AGAIN:.0f} s"),
         ("docs/configuration.md", f"above {MOST_COST}, some 4 s, a hash is refused"),
-        (
-            "docs/configuration.md",
-            f"{WORDS[_WAITING_PER_CLIENT].capitalize()} per client and {_WAITING} in all may wait",
-        ),
+        ("docs/configuration.md", f"At most {WAITING} run or wait"),
+        ("docs/configuration.md", f"The limit is {SETTINGS.connections:,} connections"),
+        ("docs/configuration.md", f"no request comes for {SETTINGS.idle_timeout:g} s"),
+        ("docs/configuration.md", f"reads nothing of a response for {SETTINGS.answer_timeout:g} s"),
         ("docs/history.md", f"when a table has {FILE_ROWS:,} rows"),
         ("docs/reliability.md", f"above {MOST_ROWS:,} of a table the oldest are dropped"),
-        ("docs/security.md", f"of a client may wait, and {MOST_MAKING} in all"),
+        ("docs/security.md", f"At most {MOST_MAKING} different responses wait"),
         ("docs/threat-model.md", f"a frame has at most {SMALL >> 10} KiB"),
         ("docs/threat-model.md", f"{MOST_TARGETS} processes are asked at most"),
     ],

@@ -153,8 +153,6 @@ LIBRARIES: dict[str, set[str]] = {
     },
     "cryptography": {"kafka_warden.clients.kafka.key_stores"},
     "gssapi": {"kafka_warden.clients.kafka.kerberos"},
-    "h11": {"kafka_warden.web.http1"},
-    "hypercorn": {"kafka_warden.web"},
     "jinja2": {"kafka_warden.rules", "kafka_warden.web.status"},
     "markdown_it": {"kafka_warden.web.status"},
     "jmxquery": {"kafka_warden.check.jmx"},
@@ -174,6 +172,7 @@ LIBRARIES: dict[str, set[str]] = {
         for room in ("app", "cycle", "history", "log", "pace", "poller", "reload", "state", "timer", "web")
     },
     "textual": {"kafka_warden.top.screen"},
+    "uvicorn": {"kafka_warden.web.connections"},
     "yaml": {"kafka_warden.config", "kafka_warden.rules", "kafka_warden.settings"},
 }
 """Library to the rooms that may import it."""

@@ -23,7 +23,7 @@ FORMATS: Final = ("logfmt", "json", "console")
 
 REPEAT_AFTER: Final = 600.0
 """Seconds after which the same line of a library is logged again."""
-_CHATTY: Final = ("kafka", "hypercorn", "asyncio", "apscheduler", "boto3", "botocore", "urllib3")
+_CHATTY: Final = ("kafka", "uvicorn", "asyncio", "apscheduler", "boto3", "botocore", "urllib3")
 _SECRET_KEY: Final = re.compile(r"passw|secret|token|credential|authorization|jaas|private.?key|pem$", re.IGNORECASE)
 _INNOCENT_KEY: Final = re.compile(r"(file|path|location|tokens|_per_second|_seconds)$", re.IGNORECASE)
 """`password_file` is a path, and `controller_mutation_tokens` is a number."""

@@ -25,7 +25,7 @@ from kafka_warden.web.server import WebServer
 
 def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
     """Return what the parts count and how long their certificates are valid. Read for every page."""
-    connections, current, config = server.connections, server.current, reloader.config
+    current, config = server.current, reloader.config
     tls = config.kafka.settings.tls
     certificates = {
         **current.certificates,
@@ -34,13 +34,9 @@ def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
     }
     known = {(name,): each for name, each in certificates.items() if each is not None}
     return {
-        "web_connections": {(): len(connections)},
-        "web_connections_closed_total": {
-            ("evicted",): connections.evicted,
-            ("rate",): connections.refused,
-            ("timeout",): connections.reaped,
-        },
-        "web_logins_refused_total": {("wrong",): server.checks.failed, ("overload",): server.checks.refused},
+        "web_connections": {(): server.connections},
+        "web_connections_closed_total": {(reason,): count for reason, count in server.closed.items()},
+        "web_logins_refused_total": {("wrong",): server.logins.failed, ("overload",): server.logins.refused},
         "web_config_in_use": {(): current.problem is None if config.web.config_file is not None else None},
         "config_last_reload_successful": {(): reloader.problem is None},
         "config_last_reload_success_timestamp_seconds": {(): reloader.in_force_since},

@@ -89,7 +89,7 @@ def test_the_level_is_for_this_program_and_libraries_stay_quiet(capsys: pytest.C
     logging.getLogger("kafka.net.transport").info("connected")
     logging.getLogger("botocore.auth").debug("Signature: %s", CANARY)
     logging.getLogger("urllib3.connectionpool").debug("GET /?%s", CANARY)
-    logging.getLogger("hypercorn.error").info("Running on")
+    logging.getLogger("uvicorn.error").info("Running on")
     logging.getLogger("apscheduler.executors").debug("running job")
     structlog.get_logger("kafka_warden.x").debug("ours")
 

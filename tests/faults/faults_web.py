@@ -20,7 +20,6 @@ from tests.support.threads import repeating
 
 CLIENTS: Final = 50
 HALVES, SILENT = 300, 20
-MOST_CONNECTIONS: Final = 64
 PASSING: Final = 4
 """Descriptors that come and go: of files that are read, and of a connection to a controller."""
 SCRAPES: Final = 10_000
@@ -62,8 +61,7 @@ def slow_clients(witness: Witness) -> Iterator[set[Fired]]:
             for _ in range(HALVES + SILENT)
         ]
         for client in clients[:HALVES]:
-            with suppress(OSError):  # the oldest are closed for the newest
-                client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
 
         def drip() -> None:
             for client in clients[HALVES - SILENT : HALVES]:
@@ -74,9 +72,8 @@ def slow_clients(witness: Witness) -> Iterator[set[Fired]]:
             for _ in range(5):
                 witness.until(lambda page: not page.down(), "every source answers")
                 used = witness.used()["sidecar"][0]
-                assert used - before <= MOST_CONNECTIONS + PASSING, f"{before} became {used}"
-            assert (witness.page.get("web_connections") or 0) <= MOST_CONNECTIONS
-            witness.until(lambda page: page.one("web_connections_closed_total", reason="evicted"), "it counts them")
+                assert used - before <= len(clients) + PASSING, f"{before} became {used}"
+            witness.until(lambda page: page.one("web_connections_closed_total", reason="timeout"), "it counts them")
             yield set()
             for client in clients:
                 with suppress(ConnectionError):

@@ -19,16 +19,14 @@ WATCHED: Final = ("history-parquet", "polls_0", "network", "APScheduler", "watch
 FATAL: Final = ("thread MainThread", "thread web", "task WebServer._serve")
 """What ends the process at once."""
 
-BREAK_REAPING: Final = "set kafka_warden.web.server.asyncio 0"
-"""Raises in the task that closes idle connections."""
+BREAK_TURN: Final = "set kafka_warden.web.server.asyncio 0"
+"""Raises in the task that serves."""
 
 OTHERS: Final = {
     *("thread jmx_0", "thread jmx child", "thread jmx child stderr"),
-    *("task raise_shutdown", "task EventWrapper.wait"),
-    *("task worker_serve.<locals>._server_callback", "task TCPServer._idle_timeout"),
-    "task Poller._ask",
+    *("task RequestResponseCycle.run_asgi", "task Poller._ask"),
 }
-"""JMX: a thread for each poll, and the child, which is replaced; tasks of hypercorn; a poll that is under way."""
+"""JMX: a thread for each poll, and the child, which is replaced; tasks of requests; a poll that is under way."""
 
 
 def everything(sidecar: Ordered) -> set[str]:
@@ -63,7 +61,7 @@ def test_every_thread_that_ends_is_named(start: Start) -> None:
 
 
 @pytest.mark.realtime
-@pytest.mark.parametrize("victim", [*FATAL, BREAK_REAPING])
+@pytest.mark.parametrize("victim", [*FATAL, BREAK_TURN])
 def test_what_the_process_cannot_live_without_ends_it(start: Start, victim: str) -> None:
     """With exit code 1 and its state saved."""
     sidecar = start()

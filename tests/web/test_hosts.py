@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from kafka_warden.page import PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.health import Health
-from kafka_warden.web.hosts import HostNames
 from kafka_warden.web.server import WebServer, WebSettings
+from kafka_warden.web.site import HostNames
 from sandbox import wait_for
 from tests.web.conftest import PAGE, Served, parse, read_all
 from tests.web.test_auth import header

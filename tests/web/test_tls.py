@@ -15,9 +15,8 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.web.current import check_web_file
 from kafka_warden.web.file import read_web_file
 from kafka_warden.web.tls import server_context
-from sandbox import wait_for
 from sandbox.certificates import HERE, Authority, Identity
-from tests.web.conftest import PAGE, TIMEOUT, Served, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Served, read_all
 
 TLS = "cert_file: server.pem, key_file: server.key"
 VERIFIED = f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: authority.pem"
@@ -115,23 +114,6 @@ def test_a_connection_ends_when_other_client_certificates_are_accepted(
     without.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     with suppress(OSError):
         assert b"HTTP/1.1 200" not in read_all(without)
-
-
-def test_a_client_with_a_certificate_keeps_its_connection(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
-) -> None:
-    """Although 100 others connect before it sends its next request."""
-    context = _client(authority, authority.issue("client"))
-    served = serve(_write(tmp_path, VERIFIED), idle_timeout=TIMEOUT)
-    assert served.get(context=context).status == 200
-    scraper = served.connect(context)
-    for number in range(100):
-        served.connect(source=f"127.1.0.{number + 1}")
-    wait_for(lambda: served.server.connections.evicted >= 30, TIMEOUT)
-
-    scraper.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-
-    assert parse(read_all(scraper)).body == PAGE.text
 
 
 @pytest.mark.parametrize("name", ["prometheus.example", "10.0.0.7", "0:0:0:0:0:0:0:1"])

@@ -162,8 +162,8 @@ SIDECAR = (
     _figures("web_connections", "Open connections of the web server"),
     _figures(
         "web_connections_closed_total",
-        "Connections that the web server closed: evicted for a new one at the limit, timeout (idle, half a request, "
-        "or a response that is not read), or rate (before the TLS handshake, of a client that connects too often)",
+        "Connections that the web server closed: limit (new ones above the limit of connections or file descriptors) "
+        "or timeout (idle, half a request, or a response that is not read)",
         "reason",
     ),
     _figures(

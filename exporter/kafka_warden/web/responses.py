@@ -1,81 +1,78 @@
-"""Responses by path: `/metrics` and health from bytes and values that are there, all else through `rows.py`."""
+"""A response, its headers, and the negotiation of its format: `Accept` and `Accept-Encoding` of RFC 9110."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import gzip
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from kafka_warden.page import Page, PageHolder
-from kafka_warden.web.api.answers import OPENAPI, openapi
-from kafka_warden.web.health import Health
-from kafka_warden.web.negotiate import OPENMETRICS, TEXT, wants_gzip, wants_openmetrics
-from kafka_warden.web.reply import Response, plain
-from kafka_warden.web.rows import RowSite
-from kafka_warden.web.status.assets import asset
-
-METHODS: Final = ("GET", "HEAD")
-
-
-def metrics(page: Page | None, headers: Mapping[str, str]) -> Response:
-    """Answer `/metrics` with the bytes of one page."""
-    if page is None:
-        return plain(503, "no page has been rendered yet")
-    openmetrics = wants_openmetrics(headers.get("accept", ""))
-    compressed = wants_gzip(headers.get("accept-encoding", ""))
-    bodies = {
-        (False, False): page.text,
-        (False, True): page.text_gzip,
-        (True, False): page.openmetrics,
-        (True, True): page.openmetrics_gzip,
-    }
-    chosen = {"Content-Type": OPENMETRICS if openmetrics else TEXT, "Vary": "Accept, Accept-Encoding"}
-    if compressed:
-        chosen["Content-Encoding"] = "gzip"
-    return Response(200, bodies[openmetrics, compressed], chosen)
-
-
-def healthy(health: Health) -> Response:
-    """Answer `/-/healthy`: 503 when a restart is needed, else 200."""
-    if health.healthy:
-        return plain(200, "healthy")
-    return plain(503, "not healthy", *health.reasons)
-
-
-def ready(holder: PageHolder, health: Health, problem: str | None) -> Response:
-    """Answer `/-/ready`: 503 without a fresh snapshot, with the reasons; a `problem` alone leaves it at 200."""
-    notes = () if problem is None else (problem,)
-    if holder.ready and health.healthy:
-        return plain(200, "ready", *health.reasons, *notes)
-    reasons = (*health.reasons, *(() if holder.ready else ("no fresh snapshot: no poll was complete lately",)))
-    return plain(503, "not ready", *reasons, *notes)
+TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+SECURITY_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_PLAIN: Final = "text/plain; charset=utf-8"
+_GZIP_LEVEL: Final = 1
+_QVALUE: Final = re.compile(r"(0(\.\d{0,3})?|1(\.0{0,3})?)", re.ASCII)
+_MOST_RANGES: Final = 64
+"""More than any client sends. The rest is not read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """The paths and what they are answered from."""
+class Response:
+    """Status, body, and headers that add to the security headers or replace them, without Content-Length."""
 
-    holder: PageHolder
-    health: Callable[[], Health]
-    rows: RowSite
-    problem: Callable[[], str | None] = lambda: None
-    """Why the web configuration file is not in use."""
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
-    async def respond(self, method: str, path: str, query: bytes, headers: Mapping[str, str], client: str) -> Response:
-        """Answer one request of a client; header names are in lower case."""
-        found = self._ready_made(path, headers)
-        if found is None and not self.rows.serves(path):
-            return plain(404, "not found; try / or /metrics")
-        if method not in METHODS:
-            return plain(405, "only GET and HEAD", headers={"Allow": ", ".join(METHODS)})
-        if found is not None:
-            return found()
-        compress = wants_gzip(headers.get("accept-encoding", ""))
-        return await self.rows.respond(path, query, compress=compress, client=client)
+    def compressed(self) -> "Response":
+        """Return the same response with a compressed body."""
+        headers = {**self.headers, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        return Response(self.status, gzip.compress(self.body, _GZIP_LEVEL, mtime=0), headers)
 
-    def _ready_made(self, path: str, headers: Mapping[str, str]) -> Callable[[], Response] | None:
-        routes: Mapping[str, Callable[[], Response]] = {
-            "/metrics": lambda: metrics(self.holder.page, headers),
-            "/-/healthy": lambda: healthy(self.health()),
-            "/-/ready": lambda: ready(self.holder, self.health(), self.problem()),
-            OPENAPI: lambda: Response(200, openapi(), {"Content-Type": "application/json"}),
-        }
-        return routes.get(path) or asset(path)
+
+def plain(status: int, *lines: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Make a response of lines of text."""
+    body = "".join(f"{line}\n" for line in lines).encode()
+    return Response(status, body, {"Content-Type": _PLAIN, **(headers or {})})
+
+
+def wants_openmetrics(accept: str) -> bool:
+    """Return whether the client prefers OpenMetrics 1.0.0 to the text format 0.0.4. Text wins a tie."""
+    ranges = tuple(_ranges(accept))
+    openmetrics = _preference(ranges, "application/openmetrics-text", "1.0.0")
+    return openmetrics[0] > 0 and openmetrics > _preference(ranges, "text/plain", "0.0.4")
+
+
+def wants_gzip(accept_encoding: str) -> bool:
+    """Return whether the client accepts gzip, with at least the quality of no compression."""
+    qualities = {name: quality for name, _, quality in _ranges(accept_encoding)}
+    accepted = qualities.get("gzip", qualities.get("x-gzip", qualities.get("*", 0.0)))
+    return accepted > 0 and accepted >= qualities.get("identity", 0.0)
+
+
+def _preference(ranges: Sequence[tuple[str, str, float]], kind: str, version: str) -> tuple[float, int]:
+    """Return quality and precision of the most precise range that matches; (0, 0) when none does."""
+    precision = {kind: 2, f"{kind.partition('/')[0]}/*": 1, "*/*": 0}
+    matching = [
+        (precision[name], bool(wanted), quality)
+        for name, wanted, quality in ranges
+        if name in precision and wanted in ("", version)
+    ]
+    best, _, quality = max(matching, default=(0, False, 0.0))
+    return quality, best
+
+
+def _ranges(header: str) -> Iterator[tuple[str, str, float]]:
+    """Yield the name, the version or nothing, and the quality of each range."""
+    for part in header.split(",", _MOST_RANGES)[:_MOST_RANGES]:
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        pairs = (parameter.partition("=") for parameter in parameters)
+        values = {key.strip().lower(): value.strip().strip('"') for key, _, value in pairs}
+        if name and _QVALUE.fullmatch(quality := values.get("q", "1")):
+            yield name.lower(), values.get("version", ""), float(quality)

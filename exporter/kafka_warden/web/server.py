@@ -1,39 +1,31 @@
-"""The web server: hypercorn on an event loop in its own thread."""
+"""The web server: uvicorn's protocol on an event loop in its own thread."""
 
 import asyncio
 import contextlib
-import logging
 import socket
-import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import structlog
-from hypercorn.asyncio import serve
-from hypercorn.config import Config, Sockets
 
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import ConfigError
 from kafka_warden.page import PageHolder
 from kafka_warden.settings.strict import Address
-from kafka_warden.web.asgi import Application
-from kafka_warden.web.connections import Connections, Listener, bind
+from kafka_warden.web.connections import PENDING, Listener, Protocols, bind
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.health import Health
-from kafka_warden.web.hosts import HostNames, own_names
-from kafka_warden.web.http1 import stay_on_http_1
-from kafka_warden.web.responses import Site
-from kafka_warden.web.rows import RowSite
+from kafka_warden.web.site import HostNames, Site
 
-_REAP_EVERY: Final = 1.0
 READ_EVERY: Final = 1.0
 """Seconds between two looks for a change of the web configuration file and its certificates."""
 LATE: Final = 30.0
 """Seconds without a turn of the event loop after which the process should be restarted."""
+_TURN_EVERY: Final = 1.0
 _GRACE: Final = 0.5
 """Seconds for open responses to end when the server stops."""
 _START_TIMEOUT: Final = 60.0
@@ -46,64 +38,29 @@ class WebSettings:
     listen: Address
     config_file: Path | None = None
     hosts: frozenset[str] = frozenset()
-    """Public names of the server, in lower case; see `hosts.py`."""
+    """Public names of the server, in lower case; see `site.py`."""
     version: str = "unknown"
-    connections: int = 64
+    connections: int = 1000
+    """A connection costs up to 200 kB, so this limit is one of memory, too."""
     idle_timeout: float = 5.0
-    """For the TLS handshake, for the header of a request, and between two requests."""
+    """For the TLS handshake, for a request, and between two requests."""
     answer_timeout: float = 8.0
     """For a client to read the next part of its response."""
-
-
-class _HypercornConfig(Config):
-    """hypercorn's configuration with our listener and TLS context."""
-
-    include_server_header = False
-    alpn_protocols = ["http/1.1"]  # noqa: RUF012  # as hypercorn declares it
-    accesslog = None
-    graceful_timeout = 2 * _GRACE
-    backlog = 8
-    """Connections that asyncio accepts in one turn of the event loop. The length of the queue is the listener's."""
-
-    def __init__(self, settings: WebSettings, listener: Listener, context: ssl.SSLContext | None) -> None:
-        self.keep_alive_timeout = settings.idle_timeout
-        self.ssl_handshake_timeout = settings.idle_timeout
-        self.errorlog = logging.getLogger("hypercorn.error")
-        self._listener = listener
-        self._context = context
-
-    @property
-    def ssl_enabled(self) -> bool:
-        return self._context is not None
-
-    def create_ssl_context(self) -> ssl.SSLContext | None:
-        return self._context
-
-    def create_sockets(self) -> Sockets:
-        secure, insecure = ([self._listener], []) if self._context else ([], [self._listener])
-        return Sockets(list(secure), list(insecure), [])
 
 
 class WebServer:
     """Serves the holder's page until it is stopped.
 
-    `health` runs on the server's loop and must not block. Other threads may read the counts of `connections` and
-    `checks`, and what `current` has.
+    `health` runs on the server's loop and must not block. Other threads may read the counts, and what `current` has.
     """
 
     def __init__(self, settings: WebSettings, holder: PageHolder, *, health: Callable[[], Health]) -> None:
         self._settings = settings
         self.current = CurrentWebFile(settings.config_file)
-        self.connections = Connections(
-            settings.connections,
-            idle=settings.idle_timeout,
-            answer=settings.answer_timeout,
-            handshakes=self.current.uses_tls,
-        )
-        site = Site(holder, health, RowSite(holder, settings.version), lambda: self.current.problem)
-        names = HostNames(settings.hosts, own_names(settings.listen))
-        self._app = Application(site, self.current, self.connections, names)
-        self.checks = self._app.authenticator.checks
+        self._site = Site(holder, health, self.current, self._names(), settings.version)
+        self.logins = self._site.logins
+        self._protocols = Protocols(self._site, settings.idle_timeout, settings.answer_timeout)
+        self._listener: Listener | None = None
         self._files = DaemonThreads(1, "files")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -119,15 +76,26 @@ class WebServer:
         """`https` where the web configuration file has TLS, else `http`."""
         return "https" if self.current.uses_tls else "http"
 
+    @property
+    def connections(self) -> int:
+        """Return how many connections are open."""
+        return len(self._listener.open()) if self._listener is not None else 0
+
+    @property
+    def closed(self) -> Mapping[str, int]:
+        """Return how many connections the server has closed, by reason."""
+        refused = self._listener.refused if self._listener is not None else 0
+        return {"limit": refused, "timeout": self._protocols.timed_out}
+
     def start(self) -> int:
         """Bind and serve; return the port.
 
         Raises:
             ConfigError: the server cannot listen on the address.
         """
-        listener = bind(self._settings.listen, self.connections)
-        port = listener.getsockname()[1]
-        self._thread = threading.Thread(target=self._run, args=(listener,), name="web", daemon=True)
+        self._listener = bind(self._settings.listen, self._settings.connections)
+        port = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._run, args=(self._listener,), name="web", daemon=True)
         self._thread.start()
         started = self._started.wait(_START_TIMEOUT)
         if self.failure is not None:
@@ -162,18 +130,36 @@ class WebServer:
     async def _serve(self, listener: Listener) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         self._loop.set_exception_handler(note_failure)
-        context = self.current.switching_context() if self.current.uses_tls else None
-        stay_on_http_1()
+        secure: dict[str, Any] = {}
+        if self.current.uses_tls:
+            context = self.current.switching_context()
+            secure = {"ssl": context, "ssl_handshake_timeout": self._settings.idle_timeout}
+        server = await self._loop.create_server(self._protocols, sock=listener, backlog=PENDING, **secure)
         self._tasks = [asyncio.create_task(self._learn_full_name())]
         if self._settings.config_file is not None:
             self._tasks.append(asyncio.create_task(self._watch()))
-        config = _HypercornConfig(self._settings, listener, context)
-        await serve(self._app, config, shutdown_trigger=self._until_stopped, mode="asgi")  # type: ignore[arg-type]  # hypercorn's TypedDicts
+        self._started.set()
+        while not self._stop.is_set():
+            self._turn_at = time.monotonic()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TURN_EVERY):
+                    await self._stop.wait()
+        # asyncio leaves a connection half made, and open, if it closes the listener in the turn after accepting it.
+        listener.most = 0
+        await asyncio.sleep(0)
+        server.close()
+        if answering := self._protocols.state.tasks:
+            await asyncio.wait(answering, timeout=_GRACE)
+        listener.close_all()
+
+    def _names(self, *others: str) -> HostNames:
+        own = (socket.gethostname(), self._settings.listen.host, *others)
+        return HostNames(self._settings.hosts, frozenset(name.lower() for name in own))
 
     async def _learn_full_name(self) -> None:
         with contextlib.suppress(RuntimeError):  # no thread can start now
-            full_name = await self._files.run(socket.getfqdn)  # it may ask DNS, which may be slow
-            self._app.host_names = HostNames(self._settings.hosts, own_names(self._settings.listen, full_name))
+            # It may ask DNS, which may be slow.
+            self._site.names = self._names(await self._files.run(socket.getfqdn))
 
     async def _watch(self) -> None:
         while True:
@@ -184,24 +170,9 @@ class WebServer:
     async def refresh(self) -> None:
         """Read the web configuration file if it changed, and put it in force. Only this waits for the file."""
         new = await self._files.run(self.current.refresh)
-        if new is not None and self.current.use(new):
+        if new is not None and self.current.use(new) and self._listener is not None:
             # All that are open now were accepted as the settings before said.
-            self.connections.close_all()
-
-    async def _until_stopped(self) -> None:
-        # hypercorn awaits this once it listens, and stops when it returns. An exception here ends the server, too.
-        self._started.set()
-        while self._stop is not None and not self._stop.is_set():
-            self._turn_at = time.monotonic()
-            self.connections.reap()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_REAP_EVERY):
-                    await self._stop.wait()
-        # asyncio leaves a connection half made, and open, if it closes the listener in the turn after accepting it.
-        self.connections.ending = True
-        await asyncio.sleep(0)
-        # From Python 3.12 on, closing the listener waits for every connection, however slow its client.
-        asyncio.get_running_loop().call_later(_GRACE, self.connections.close_all)
+            self._listener.close_all()
 
 
 def _log() -> Any:

@@ -28,7 +28,7 @@ BEHIND_LOGIN: Final = (SECRET, b"<!DOCTYPE html", b'{"time":', b'{"openapi":')
 WITHIN: Final = 60.0
 """Seconds for the answer to a right scrape."""
 MOST_TASKS: Final = 150
-"""Tasks of the server that are never exceeded: up to two for each of 64 connections, and some others."""
+"""Tasks of the server that are never exceeded: one for each request, and some others."""
 SILENCE: Final = 0.05
 """Seconds after which no more answer is awaited for other bytes: the server may wait for the rest of a request."""
 EVERY: Final = 20
@@ -65,14 +65,14 @@ class Web:
         self._port = self._server.start()
         self._count = 0
         self._logged = self._logs.enter_context(structlog.testing.capture_logs())
-        self._hypercorn = logging.handlers.BufferingHandler(sys.maxsize)
-        self._hypercorn.setLevel(logging.ERROR)
-        logging.getLogger("hypercorn.error").addHandler(self._hypercorn)
+        self._uvicorn = logging.handlers.BufferingHandler(sys.maxsize)
+        self._uvicorn.setLevel(logging.ERROR)
+        logging.getLogger("uvicorn.error").addHandler(self._uvicorn)
 
     def close(self) -> None:
         """Stop the server."""
         self._logs.close()
-        logging.getLogger("hypercorn.error").removeHandler(self._hypercorn)
+        logging.getLogger("uvicorn.error").removeHandler(self._uvicorn)
         self._server.stop(WITHIN)
         self._folder.cleanup()
 
@@ -98,9 +98,9 @@ class Web:
 
     def _check_log(self) -> None:
         errors = [entry for entry in self._logged if entry["log_level"] == "error"]
-        errors += [vars(record) for record in self._hypercorn.buffer]
+        errors += [vars(record) for record in self._uvicorn.buffer]
         self._logged.clear()
-        self._hypercorn.flush()
+        self._uvicorn.flush()
         assert not errors, errors
 
     def _exchange(self, data: bytes, within: float) -> bytes:

@@ -11,7 +11,7 @@ from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.api.encode import to_json
 from kafka_warden.web.api.openapi import make
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
-from kafka_warden.web.reply import Response
+from kafka_warden.web.responses import Response
 
 PREFIX: Final = "/api/v1/"
 OPENAPI: Final = f"{PREFIX}openapi.json"

@@ -15,7 +15,7 @@ from kafka_warden.views.rows import History, Table
 from kafka_warden.views.specs import TABLES
 from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
-from kafka_warden.web.reply import Response, plain
+from kafka_warden.web.responses import Response, plain
 from kafka_warden.web.status import plots
 from kafka_warden.web.status.assets import address
 from kafka_warden.web.status.text import FILTERS, cell, kind, marked

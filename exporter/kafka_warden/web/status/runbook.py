@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from kafka_warden.web.reply import Response
+from kafka_warden.web.responses import Response
 from kafka_warden.web.status.render import HEADERS, template
 
 
