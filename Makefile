@@ -108,7 +108,7 @@ full-deploy: setup ## the chart by helm 3 and 4: lint, every example, the types 
 test-images: $(RELEASE) tools ## the images: built on base images of Debian's packages, run by podman and runc; as root
 	@scripts/step $(VENV)/python -m pytest -m test_images $(ARGS)
 
-mutants: tools setup ## change the code in 400 places of each of five rooms: do tests fail? ARGS=formulas takes one
+mutants: tools setup ## change the code in 400 places of each of four rooms: do tests fail? ARGS=derive takes one
 	@scripts/step $(VENV)/python -m scripts.mutants $(ARGS)
 
 demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; DEMO_KEEP=1 stays

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kafka_warden.formulas import law
-from kafka_warden.formulas.shares import fair_shares
+from kafka_warden.derive import law
+from kafka_warden.derive.law import fair_shares
 from sandbox import Cluster, ClusterSettings, wait_for
 
 TOPIC = "moved"

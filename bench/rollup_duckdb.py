@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.derive.replica_state import STATES
 
 _MACROS: Final = """
     CREATE MACRO start_of(seconds, length) AS to_timestamp(floor(seconds / length) * length);

@@ -17,7 +17,7 @@ import duckdb
 
 from bench import procfs
 from bench.rollup_duckdb import statements
-from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.derive.replica_state import STATES
 from kafka_warden.pipeline.jars import S3, fetch, listed
 from kafka_warden.pipeline.marts import Mart
 from kafka_warden.pipeline.marts.rollup import WINDOWS

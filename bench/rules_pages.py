@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from kafka_warden.catalogue import PREFIX
-from kafka_warden.formulas.stuck import EXPLAINED, Cause
+from kafka_warden.derive.stuck import EXPLAINED, Cause
 from kafka_warden.model import Source
 from tests.cluster.page import OWN
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from docs.recording import Rows, rows, truth
 from kafka_warden.arrays import UNKNOWN
-from kafka_warden.formulas import folds, lag, law, replica_time, stuck
+from kafka_warden.derive import folds, lag, law, replica_time, stuck
 from kafka_warden.pipeline.report import colours
 from kafka_warden.pipeline.report.canvas import canvas, legend, units
 from kafka_warden.pipeline.report.numbers import amount_of_bytes, count, duration

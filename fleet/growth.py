@@ -12,7 +12,7 @@ from fleet.made import Creation
 from fleet.settings import DAY, WEEK, Settings, chance
 from fleet.topology import KEPT_BYTES, Cluster, draw_topic, make_topics, place
 from fleet.truth import Reached
-from kafka_warden.formulas.limits import INTERNAL
+from kafka_warden.derive.limits import INTERNAL
 from kafka_warden.model import Floats, Parameters
 
 TOPIC: Final = 4.0

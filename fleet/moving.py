@@ -14,8 +14,8 @@ from fleet.shares import enough, floors, spread
 from fleet.topology import OFFSETS
 from fleet.truth import Happened, Moved
 from fleet.world import NO_REPLICA, Down, World
-from kafka_warden.formulas import law
-from kafka_warden.formulas.shares import fair_shares
+from kafka_warden.derive import law
+from kafka_warden.derive.law import fair_shares
 from kafka_warden.history.poll import topic_id_text
 from kafka_warden.model import Floats, Longs
 

@@ -17,8 +17,8 @@ from kafka_warden.catalogue import CATALOGUE, Metric, Rank, Sidecar, View
 from kafka_warden.catalogue.metric import Labels
 from kafka_warden.catalogue.replicas import LONGEST
 from kafka_warden.catalogue.topics import WORST
+from kafka_warden.derive.throttle_problems import Problem
 from kafka_warden.exposition import PARTS, Exposition
-from kafka_warden.formulas.throttle_problems import Problem
 from kafka_warden.model import NO_BROKER, SIDES, UNKNOWN, Broker, QuotaEntity, Source
 from tests import scene
 from tests.building import Partition, answered, brokers_of, judge, snapshot

@@ -12,7 +12,7 @@ from kafka_warden.clients.agents.session import COST, EVERY
 from kafka_warden.clients.jmx.slots import MOST_TARGETS
 from kafka_warden.clients.kafka.connection import LONGEST_PAUSE
 from kafka_warden.clients.kafka.frames import BEFORE_LOGIN, SMALL
-from kafka_warden.formulas.stuck import stall_limit
+from kafka_warden.derive.stuck import stall_limit
 from kafka_warden.history.parquet.sink import FILE_ROWS, MOST_ROWS
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.poller import REQUESTS

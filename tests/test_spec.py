@@ -17,15 +17,15 @@ from typing import Final
 import numpy as np
 import pytest
 
-from kafka_warden import formulas
-from kafka_warden.formulas import replica_state, stuck, throttle_problems, tiered_problems
+from kafka_warden import derive, releases
+from kafka_warden.derive import replica_state, stuck, throttle_problems, tiered
 from scripts.words import tracked
 
 ROOT: Final = Path(__file__).parents[1]
 SPEC: Final = ROOT / "docs" / "spec"
 MODULES: Final = {
-    found.name: importlib.import_module(f"{formulas.__name__}.{found.name}")
-    for found in pkgutil.iter_modules(formulas.__path__)
+    found.name: importlib.import_module(f"{derive.__name__}.{found.name}")
+    for found in pkgutil.iter_modules(derive.__path__)
 }
 NAME: Final = re.compile(r"(?<![\w./{}<*-])((?:[\w.-]+/)*[\w-]+\.md)(#[\w-]+)?(?![\w/])")
 LINK: Final = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
@@ -37,7 +37,7 @@ INVENTED: Final = {"tests/test_site.py", "tests/test_words.py"}
 def test_examples(page: Path) -> None:
     """Every example of a page has the result that stands below it."""
     examples = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE))
-    names = {**MODULES, "np": np, "inf": math.inf}
+    names = {**MODULES, "releases": releases, "np": np, "inf": math.inf}
     test = doctest.DocTestParser().get_doctest(examples, names, page.name, str(page), 0)
     report = io.StringIO()
     assert test.examples
@@ -50,7 +50,7 @@ def test_examples(page: Path) -> None:
         ("replicas", replica_state.ReplicaState),
         ("throttles", throttle_problems.Problem),
         ("moves", stuck.Cause),
-        ("tiered", tiered_problems.Problem),
+        ("tiered", tiered.Problem),
     ],
 )
 def test_tables_have_all_names(page: str, names: type[StrEnum]) -> None:

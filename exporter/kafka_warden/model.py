@@ -1,6 +1,6 @@
 """The snapshot of one poll: frozen dataclasses and columnar tables, with time as a field.
 
-Imported by everything; imports only the standard library, numpy and formulas. No I/O, no clocks.
+Imported by everything; imports only the standard library, numpy and `arrays`. No I/O, no clocks.
 
 A field that history stores has its description in `Annotated`, and its unit if it has one: docs/history-schema.md.
 
@@ -25,6 +25,10 @@ Floats = arrays.Floats
 
 UNKNOWN: Final = arrays.UNKNOWN
 """In integer columns: not known, because no answer came. Offsets, sizes and broker ids are never negative."""
+
+NOTHING_TIERED: Final = -2
+"""In a column of latest tiered offsets: the leader reports that nothing has been copied. Kafka's own value is -1,
+which here is `UNKNOWN`."""
 
 IN_ELR, LAST_KNOWN_ELR = 1, 2
 """Flags of a replica that KIP-966 makes a leader again: it has all committed records while it is in the ELR."""
@@ -138,7 +142,7 @@ class PartitionTable:
     """As of the latest answer to log dirs; `UNKNOWN` before."""
     tiered: Annotated[Longs, "highest offset in remote storage; -2 if there is none, null if it is not known", "offset"]
     """Inclusive, as the leader reported in this poll (3.9+, topics with remote storage only).
-    `formulas.tiered.NOTHING_TIERED` where it reported that there is none, `UNKNOWN` where it did not report."""
+    `NOTHING_TIERED` where it reported that there is none, `UNKNOWN` where it did not report."""
     copy_due: Annotated[
         Longs,
         "first offset that is younger than `remote.copy.lag.ms`, as last asked; null if it is not known",
@@ -315,6 +319,18 @@ def skips_tiered(topic: TopicConfig | None, broker: BrokerConfig | None) -> bool
     if topic is None or broker is None:
         return False
     return broker.follower_fetch_last_tiered and topic.remote_storage and not topic.compacted
+
+
+def members_of_isr(chosen: Bools, partition: Ints, broker: Ints, in_isr: Bools) -> frozenset[int]:
+    """Return the brokers in the ISR of chosen (P,) partitions: they are up, since the controller drops dead ones."""
+    return frozenset(broker[in_isr & chosen[partition]].tolist())
+
+
+DEFAULT: Final = ""
+"""In an entity: the default of that part. `None` means that the entity has no such part."""
+
+Entity = tuple[str | None, str | None]
+"""(user, client id) of a configured quota."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,11 +102,11 @@ def test_rules_name_only_what_is_served() -> None:
 def values_of_labels() -> dict[str, set[str]]:
     """Labels whose values the code names, and these values."""
     from kafka_warden import model  # noqa: PLC0415  as above
-    from kafka_warden.formulas import replica_state, stuck, throttle_problems, tiered_problems  # noqa: PLC0415  as above
+    from kafka_warden.derive import replica_state, stuck, throttle_problems, tiered  # noqa: PLC0415  as above
 
     return {
         "cause": set(stuck.Cause),
-        "problem": set(throttle_problems.Problem) | set(tiered_problems.Problem),
+        "problem": set(throttle_problems.Problem) | set(tiered.Problem),
         "side": set(model.Side),
         "source": set(model.Source),
         "state": set(replica_state.ReplicaState) | set(model.BrokerState),
@@ -127,17 +127,17 @@ def test_rules_compare_with_values_that_exist() -> None:
 
 def test_every_problem_has_its_alert() -> None:
     """Every problem that the sidecar reports has an alert, except those that are only shown."""
-    from kafka_warden.formulas import throttle_problems, tiered_problems  # noqa: PLC0415  as above
+    from kafka_warden.derive import throttle_problems, tiered  # noqa: PLC0415  as above
 
     shown_only = {"fetch_size", "idle_rate", "copy_quota_below_segment", "client_fetch_quota_above"}
     selected = re.findall(r'problem=~?"([\w|]+)"', " ".join(rule["expr"] for rule in RULES))
     alerted = {problem for problems in selected for problem in problems.split("|")}
-    assert alerted == (set(throttle_problems.Problem) | set(tiered_problems.Problem)) - shown_only
+    assert alerted == (set(throttle_problems.Problem) | set(tiered.Problem)) - shown_only
 
 
 def test_the_sidecar_waits_for_moves_without_a_name_as_the_rule_does_for_others() -> None:
     """The causes and seconds of the rule, and those of the exporter, are alike."""
-    from kafka_warden.formulas import stuck  # noqa: PLC0415  as above
+    from kafka_warden.derive import stuck  # noqa: PLC0415  as above
 
     (wait,) = (float(each.value) for each in thresholds() if each.name == "stuck_wait")
     assert wait == stuck.STUCK_WAIT

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kafka_warden.derive import throttle_problems, tiered
+from kafka_warden.derive.replica_state import ReplicaState
+from kafka_warden.derive.stuck import Cause
 from kafka_warden.errors import REASONS, SinkReason
-from kafka_warden.formulas import throttle_problems, tiered_problems
-from kafka_warden.formulas.replica_state import ReplicaState
-from kafka_warden.formulas.stuck import Cause
 from kafka_warden.model import BrokerState, Origin, Side, Source
 from sandbox.monitoring import ALERTS, JOB
 from sandbox.settings import release
@@ -34,7 +34,7 @@ DYNAMIC_SINCE = {"remote.log.manager.copier.thread.pool.size": "4.0"}
 ENTITIES = {"topics", "brokers", "users", "clients"}
 VALUES = {
     "side": set(Side),
-    "problem": {*throttle_problems.Problem, *tiered_problems.Problem},
+    "problem": {*throttle_problems.Problem, *tiered.Problem},
     "state": {*ReplicaState, *BrokerState},
     "cause": set(Cause),
     "source": set(Source),
@@ -359,5 +359,5 @@ def test_every_problem_has_a_page() -> None:
     """Each problem of a throttle or of tiered storage that can page is asked for on the page of its alert."""
     text = "".join(page.read_text() for page in PAGES)
     asked = {value for found in re.findall(r'problem=~?"([^"]*)"', text) for value in found.split("|")}
-    problems = {*throttle_problems.Problem, *tiered_problems.Problem}
+    problems = {*throttle_problems.Problem, *tiered.Problem}
     assert problems - asked == {"fetch_size", "idle_rate"}  # shown on the dashboard, and paged by nothing

@@ -8,7 +8,7 @@ import numpy as np
 
 from kafka_warden.catalogue import OF_SNAPSHOT, Build, Metric, Sample, Sidecar, View
 from kafka_warden.derive import Derived
-from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.derive.replica_state import STATES
 from kafka_warden.model import Broker, BrokerConfig, Parameters, Snapshot
 from tests.building import Partition, judge_each, snapshot
 

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_warden.derive import Derived, Memory, derive
-from kafka_warden.derive.flows.changes import Change
-from kafka_warden.derive.flows.copy_rates import CopyProgress, measure, trend_over
-from kafka_warden.formulas import law
+from kafka_warden.derive import Derived, Memory, derive, law
+from kafka_warden.derive.copy_rates import Change, CopyProgress, measure, trend_over
 from kafka_warden.model import UNKNOWN, UNLIMITED, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, brokers_of, snapshot
 

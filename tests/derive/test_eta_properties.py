@@ -8,12 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kafka_warden.derive.flows.etas import flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
-from kafka_warden.derive.flows.flow import Flow
-from kafka_warden.derive.flows.keys import FlowKey
-from kafka_warden.derive.flows.side_loads import Load
-from kafka_warden.formulas import law
-from kafka_warden.formulas.moves import Trend
+from kafka_warden.derive import law
+from kafka_warden.derive.copy_rates import Trend
+from kafka_warden.derive.etas import flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
+from kafka_warden.derive.flows import Flow, FlowKey
+from kafka_warden.derive.side_loads import Load
 from kafka_warden.model import UNLIMITED, Side
 
 MB = 1e6

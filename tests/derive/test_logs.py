@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_warden.derive.logs import LogCounts
+from kafka_warden.derive.limits import LogCounts
 from kafka_warden.model import LogGaps, MissingLog, Snapshot, StrayLog
 from tests.building import Partition, judge, snapshot
 

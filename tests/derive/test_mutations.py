@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.derive.mutations import ClientMutations, derive_mutations
+from kafka_warden.derive.mutation import ClientMutations, derive_mutations
 from kafka_warden.model import ClientBean, ControllerWindow, ProcessBeans, QuotaEntity, Snapshot
 from tests.building import Partition, judge, snapshot
 from tests.derive.following import families

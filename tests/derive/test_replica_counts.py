@@ -3,7 +3,7 @@
 import pytest
 
 from kafka_warden.derive import Derived
-from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.model import UNKNOWN, BrokerConfig, TopicConfig
 from tests.building import Partition, judge, judge_each, snapshot
 from tests.derive.following import CONFIGS, brokers, loaded, page, polls, seen

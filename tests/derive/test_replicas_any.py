@@ -9,7 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kafka_warden.derive import Derived
-from kafka_warden.derive.followers.offset_window import (
+from kafka_warden.derive.replica_state import STATES
+from kafka_warden.derive.replica_time import (
     HORIZON,
     FollowerEnds,
     LeaderEnds,
@@ -17,7 +18,6 @@ from kafka_warden.derive.followers.offset_window import (
     append_leaders,
     look_back,
 )
-from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.model import UNKNOWN, Snapshot
 from tests.building import Partition, judge_each, snapshot
 from tests.derive.following import CONFIGS, brokers, page

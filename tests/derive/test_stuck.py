@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from kafka_warden.derive import Derived
-from kafka_warden.formulas.stuck import STUCK_WAIT
+from kafka_warden.derive.stuck import STUCK_WAIT
 from kafka_warden.model import (
     SIDES,
     Broker,

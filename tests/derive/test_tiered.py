@@ -8,9 +8,17 @@ import numpy as np
 import pytest
 
 from kafka_warden.derive import Derived
-from kafka_warden.formulas.tiered import NOTHING_TIERED
-from kafka_warden.formulas.tiered_problems import Problem
-from kafka_warden.model import UNKNOWN, UNLIMITED, BrokerConfig, ProcessBeans, QuotaEntity, Snapshot, TopicConfig
+from kafka_warden.derive.tiered import Problem
+from kafka_warden.model import (
+    NOTHING_TIERED,
+    UNKNOWN,
+    UNLIMITED,
+    BrokerConfig,
+    ProcessBeans,
+    QuotaEntity,
+    Snapshot,
+    TopicConfig,
+)
 from tests.building import Partition, judge, snapshot
 
 REMOTE = TopicConfig(remote_storage=True, segment_bytes=10_000)

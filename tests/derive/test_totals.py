@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kafka_warden.derive import Derived
-from kafka_warden.derive.moves.totals import Totals
+from kafka_warden.derive.move_totals import Totals
 from kafka_warden.model import UNKNOWN, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, known
 from tests.derive.throttled import ALL, MB, STEP, Watch, everywhere, rates, throttle

@@ -7,7 +7,7 @@ a new measurement; a changed formula must keep every row. docs/pictures/law.svg 
 
 from dataclasses import dataclass
 
-from kafka_warden.formulas.law import Verdict
+from kafka_warden.derive.law import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN, Axis, Floats, Keys
+from kafka_warden.derive import inbound
 from kafka_warden.derive.columns import Rows, blank, realign
-from kafka_warden.formulas import bytes_in
-from kafka_warden.formulas.bytes_in import BytesIn, LeaderLogs, step
+from kafka_warden.derive.inbound import BytesIn, LeaderLogs, step
 
 U = UNKNOWN
 NAN = float("nan")
@@ -76,7 +76,7 @@ MESSAGES = [
 @pytest.mark.parametrize(("why", "before", "now", "expected"), MESSAGES)
 def test_messages_in_rate(why: str, before: LeaderLogs, now: LeaderLogs, expected: float) -> None:
     """Offsets of one leader between two answers, whatever the sizes are."""
-    np.testing.assert_array_equal(bytes_in.messages_in_rate(before, now), [expected], why)
+    np.testing.assert_array_equal(inbound.messages_in_rate(before, now), [expected], why)
 
 
 CASES = [
@@ -222,8 +222,8 @@ BETWEEN = log(10_000, 10.0, 550_000, 10.5, start=5_000)
 
 def test_what_came_between_end_and_size_is_no_weight_of_the_offsets_before() -> None:
     """The pace corrects for the growth in between."""
-    assert bytes_in.bytes_per_offset(BETWEEN, np.array([1000.0])).tolist() == [100.0]
-    assert bytes_in.bytes_per_offset(BETWEEN, np.array([NAN])).tolist() == [110.0]
+    assert inbound.bytes_per_offset(BETWEEN, np.array([1000.0])).tolist() == [100.0]
+    assert inbound.bytes_per_offset(BETWEEN, np.array([NAN])).tolist() == [110.0]
 
 
 def test_the_first_weight_is_put_right_once_the_pace_is_known() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Set as AbstractSet
 
 import pytest
 
-from kafka_warden.formulas.completion import completes
+from kafka_warden.releases import completes
 
 GROWS = ({1, 2}, {1, 2, 4}, {1})
 REPLACES = ({1, 2, 3}, {1, 2, 4}, {1, 3})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.folds import Minimum, Stall, debounce, since, since_rows, stall
+from kafka_warden.derive.folds import Minimum, Stall, debounce, since, since_rows, stall
 
 Samples = list[tuple[float, float | None]]
 

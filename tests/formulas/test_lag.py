@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN
-from kafka_warden.formulas import lag
+from kafka_warden.derive import lag
 
 U = UNKNOWN
 NAN = float("nan")
@@ -88,7 +88,7 @@ def test_cleaned(
     why: str, then: int, leader_then: int, size: int, leader_size: int, before: float, expected: float
 ) -> None:
     """Cleaning changes the difference, but not the bytes to copy, except for the leader's share."""
-    seen = lag.cleaned(longs(then), longs(leader_then), longs(size), longs(leader_size), np.array([before]))
+    seen = lag.cleaned_bytes(longs(then), longs(leader_then), longs(size), longs(leader_size), np.array([before]))
     assert seen[0] == expected, why
 
 
@@ -97,7 +97,7 @@ def test_cleaning_makes_no_lag_negative_or_unknown(polls: list[tuple[int, int]])
     """Whatever the sizes do."""
     then, leader_then, kept = longs(U), longs(U), np.array([0.0])
     for size, leader in polls:
-        kept = lag.cleaned(then, leader_then, longs(size), longs(leader), kept)
+        kept = lag.cleaned_bytes(then, leader_then, longs(size), longs(leader), kept)
         then, leader_then = longs(size), longs(leader)
         assert lag.lag_bytes_by_size(then, leader_then, kept)[0] >= 0
 

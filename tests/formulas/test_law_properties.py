@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.law import Verdict, Window, ceiling, gross, verdict
+from kafka_warden.derive.law import Verdict, Window, ceiling, gross, verdict
 
 rates = st.floats(0, 1e10)
 headrooms = st.floats(-1e10, 1e10)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas import limits
+from kafka_warden.derive import limits
 
 INF = math.inf
 

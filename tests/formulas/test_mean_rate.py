@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN, Axis, carry
 from kafka_warden.derive.columns import realign
-from kafka_warden.formulas.mean_rate import GRAIN, SPAN, MeanRate, at_least, spanned, step
+from kafka_warden.derive.inbound import GRAIN, SPAN, MeanRate, at_least, spanned, step_mean
 
 NAN = math.nan
 
@@ -19,7 +19,7 @@ def fold(rates: Sequence[float], every: float = 10.0) -> list[float]:
     """The mean after each poll of one partition."""
     state, means = MeanRate(), []
     for number, rate in enumerate(rates):
-        state, mean = step(state, every * number, np.array([rate]))
+        state, mean = step_mean(state, every * number, np.array([rate]))
         means.append(float(mean[0]))
     return means
 
@@ -48,9 +48,9 @@ def test_mean(why: str, rates: list[float], every: float, expected: float) -> No
 
 def test_polls_of_different_lengths_weigh_what_they_last() -> None:
     """30 s at 1 and 10 s at 5."""
-    state, _ = step(MeanRate(), 0.0, np.array([NAN]))
-    state, _ = step(state, 30.0, np.array([1.0]))
-    state, mean = step(state, 40.0, np.array([5.0]))
+    state, _ = step_mean(MeanRate(), 0.0, np.array([NAN]))
+    state, _ = step_mean(state, 30.0, np.array([1.0]))
+    state, mean = step_mean(state, 40.0, np.array([5.0]))
     assert (mean.tolist(), spanned(state).tolist()) == ([2.0], [40.0])
 
 
@@ -59,7 +59,7 @@ def test_memory_is_bounded_however_often_is_polled(every: float, polls: int) -> 
     """And it reaches back as far as the span, or to the first poll."""
     state = MeanRate()
     for number in range(polls):
-        state, _ = step(state, every * number, np.zeros(1))
+        state, _ = step_mean(state, every * number, np.zeros(1))
     reach = state.sums[-1].clock - state.sums[0].clock
     assert len(state.sums) <= SPAN / GRAIN + 4
     assert reach >= min(SPAN, every * (polls - 1)) - 1e-6
@@ -70,10 +70,10 @@ def test_rows_are_carried() -> None:
     """A new partition begins with nothing, also when there was none before."""
     assert carry(np.zeros(0), np.array([UNKNOWN, UNKNOWN]), 7.0).tolist() == [7.0, 7.0]
     assert carry(np.array([5.0]), np.array([UNKNOWN, 0]), 7.0).tolist() == [7.0, 5.0]
-    state, _ = step(MeanRate(), 0.0, np.array([NAN, NAN]))
-    state, _ = step(state, 10.0, np.array([1.0, 2.0]))
+    state, _ = step_mean(MeanRate(), 0.0, np.array([NAN, NAN]))
+    state, _ = step_mean(state, 10.0, np.array([1.0, 2.0]))
     moved = realign(state, {Axis.PARTITION: np.array([1, -1, 0])})
-    assert step(moved, 20.0, np.array([4.0, 7.0, 1.0]))[1].tolist() == [3.0, 7.0, 1.0]
+    assert step_mean(moved, 20.0, np.array([4.0, 7.0, 1.0]))[1].tolist() == [3.0, 7.0, 1.0]
 
 
 def test_at_least() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kafka_warden.formulas.min_isr import effective, is_capped
+from kafka_warden.releases import effective, is_capped
 
 
 @pytest.mark.parametrize(

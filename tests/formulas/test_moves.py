@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas import moves
-from kafka_warden.formulas.law import gross, net
+from kafka_warden.derive import copy_rates, etas, move_totals, moves, throttle_use
+from kafka_warden.derive.law import gross, net
 from tests.building import known
 
 INF = math.inf
@@ -34,7 +34,7 @@ def test_progress(copied: float, remaining: float, expected: float) -> None:
 )
 def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
     """What remains over the net rate; never when that is not above 0."""
-    assert moves.eta(remaining, rate) == expected, why
+    assert etas.eta(remaining, rate) == expected, why
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
 )
 def test_slope(why: str, times: list[float], values: list[float], expected: tuple[float, float] | None) -> None:
     """The change per second over the longest multiple of 12 s that was watched."""
-    seen = moves.slope(times, values)
+    seen = copy_rates.slope(times, values)
     assert (seen is None) == (expected is None), why
     if seen is not None and expected is not None:
         assert seen == pytest.approx(expected, rel=1e-6), why
@@ -64,7 +64,7 @@ def test_slope(why: str, times: list[float], values: list[float], expected: tupl
 @pytest.mark.parametrize(("oldest", "expected"), [(-1.0, 0), (0.0, 0), (9.0, 0), (10.0, 1), (99.0, 2)])
 def test_first_kept(oldest: float, expected: int) -> None:
     """The last sample that is not later, or the first one."""
-    assert moves.first_kept([0.0, 10.0, 20.0], oldest) == expected
+    assert copy_rates.first_kept([0.0, 10.0, 20.0], oldest) == expected
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_first_kept(oldest: float, expected: int) -> None:
 )
 def test_trend(why: str, times: list[float], values: list[float], expected: tuple[float, float, float] | None) -> None:
     """The line of least squares over the span of the slope, and how far the last value is off it."""
-    seen, slope = moves.trend(times, values), moves.slope(times, values)
+    seen, slope = copy_rates.trend(times, values), copy_rates.slope(times, values)
     assert (seen is None) == (slope is None), why
     if seen is not None and expected is not None:
         assert (seen.rate, seen.seconds, seen.ahead) == pytest.approx(expected, abs=1e-3), why
@@ -97,7 +97,7 @@ def bursts(times: list[float]) -> list[float]:
 def test_bursts_put_a_trend_off_by_one_and_a_half_of_them_at_most(first: float, step: float, grains: int) -> None:
     """Over its span, even where polls and bursts keep step."""
     times = [first + step * poll for poll in range(int(120 / step))]
-    seen = known(moves.trend(times, bursts(times), longest=3 * grains))
+    seen = known(copy_rates.trend(times, bursts(times), longest=3 * grains))
     assert abs(seen.rate - 1) * seen.seconds <= 1.5 * 11.5
     assert abs(seen.ahead) <= 1.5 * 11.5
 
@@ -107,8 +107,8 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
     errors: dict[str, list[float]] = {"trend": [], "slope": []}
     for first in np.arange(0, 11.5, 0.1).tolist():
         times = [first + 5.0 * poll for poll in range(26)]
-        errors["trend"].append(known(moves.trend(times, bursts(times), longest=10)).rate - 1)
-        errors["slope"].append(known(moves.slope(times, bursts(times), longest=10))[0] - 1)
+        errors["trend"].append(known(copy_rates.trend(times, bursts(times), longest=10)).rate - 1)
+        errors["slope"].append(known(copy_rates.slope(times, bursts(times), longest=10))[0] - 1)
     assert np.std(errors["trend"]) < 0.5 * np.std(errors["slope"])
 
 
@@ -125,7 +125,7 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
 )
 def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: float, expected: float) -> None:
     """What remains between two bursts."""
-    assert moves.remaining_by_line(remaining, ahead, grain) == expected, why
+    assert etas.remaining_by_line(remaining, ahead, grain) == expected, why
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: floa
 )
 def test_is_bound(law: float, rate: float, expected: bool) -> None:
     """A rate within three errors of the law's is that of its limit."""
-    assert moves.is_bound(law, (rate, 120.0), rate * 120, 10.0) is expected
+    assert etas.is_bound(law, (rate, 120.0), rate * 120, 10.0) is expected
 
 
 @pytest.mark.parametrize(
@@ -154,13 +154,13 @@ def test_believed_net(
     why: str, law: float | None, measured: tuple[float, float] | None, copied: float, expected: float | None
 ) -> None:
     """The law until the slope is as good as it: 24 s and five bursts of 10 bytes."""
-    assert moves.believed_net(law, measured, copied, burst=10) == expected, why
+    assert etas.believed_net(law, measured, copied, burst=10) == expected, why
 
 
 def test_law_and_slope_are_averaged_by_their_errors() -> None:
     """The longer the slope, the more it counts; it never gets below one and above the other."""
     spans = [24.0, 48.0, 120.0, 1200.0]
-    nets = [known(moves.believed_net(2.0, (2.2, span), 2.2 * span, burst=5)) for span in spans]
+    nets = [known(etas.believed_net(2.0, (2.2, span), 2.2 * span, burst=5)) for span in spans]
     assert nets == sorted(nets)
     assert all(2.0 < net < 2.2 for net in nets)
     # Errors at 24 s: 5 / 24 / sqrt(6) = 0.085 of the slope, 0.06 x 2.2 = 0.132 of the law.
@@ -170,12 +170,12 @@ def test_law_and_slope_are_averaged_by_their_errors() -> None:
 
 def test_a_rate_of_almost_nothing_is_believed() -> None:
     """The square of so small an error is 0."""
-    assert moves.believed_net(1.9e-180, (2e-180, 24.0), copied=4.8e-179, burst=0.0) == 2e-180
+    assert etas.believed_net(1.9e-180, (2e-180, 24.0), copied=4.8e-179, burst=0.0) == 2e-180
 
 
 def test_of_flows_that_share_a_limit_no_slope_is_sure() -> None:
     """However long it is, the next minutes may be others: the law counts for half."""
-    net = moves.believed_net(2.0, (2.2, 1200.0), 2.2 * 1200, burst=5, drift=moves.DRIFT)
+    net = etas.believed_net(2.0, (2.2, 1200.0), 2.2 * 1200, burst=5, drift=etas.DRIFT)
     assert net == pytest.approx(2.1, abs=1e-3)
 
 
@@ -197,26 +197,26 @@ def test_bottleneck(
     why: str, remaining: dict[str, float], rates: dict[str, float | None], expected: tuple[str, float] | None
 ) -> None:
     """Which of several ends last, and when."""
-    assert moves.bottleneck(remaining, rates) == expected, why
+    assert etas.bottleneck(remaining, rates) == expected, why
 
 
 def test_move_ratio() -> None:
     """Partitions to move over all of them; an empty cluster moves nothing."""
-    assert moves.move_ratio(10, 100) == 0.1
-    assert moves.move_ratio(0, 0) == 0
+    assert move_totals.move_ratio(10, 100) == 0.1
+    assert move_totals.move_ratio(0, 0) == 0
 
 
 @pytest.mark.parametrize(("busiest", "expected"), [(30 * MB, 5000), (50 * MB, INF), (60 * MB, INF)])
 def test_move_time(busiest: float, expected: float) -> None:
     """Ratio 0.1, 100 GB on each of 10 brokers, 50 MB/s: 5,000 s beside 30 MB/s inbound, never beside 50."""
-    assert moves.move_time(0.1, 100e9, 10, 50 * MB, busiest) == pytest.approx(expected)
+    assert move_totals.move_time(0.1, 100e9, 10, 50 * MB, busiest) == pytest.approx(expected)
 
 
 def test_a_move_outside_the_bound_ends() -> None:
     """IN 50 MB/s, one partition of 1 MB/s moves at limit 10: outside KIP-73's bound, and it ends all the same."""
     gained = net(gross(10 * MB, 1 * MB), 1 * MB)
-    assert moves.move_time(0.1, 1e9, 1, 10 * MB, 50 * MB) == INF
-    assert moves.eta(1000 * MB, gained) < 150
+    assert move_totals.move_time(0.1, 1e9, 1, 10 * MB, 50 * MB) == INF
+    assert etas.eta(1000 * MB, gained) < 150
 
 
 @pytest.mark.parametrize(
@@ -233,13 +233,13 @@ def test_move_time_of_cluster(
 ) -> None:
     """From the whole of the replicas, and from the leader of the most bytes in."""
     led_by, found = np.array([0, 1, 1]), np.array(bytes_in)
-    seen = moves.move_time_of_cluster(0.5, 10.0, np.array(sizes, np.int64), led_by, found, brokers)
+    seen = move_totals.move_time_of_cluster(0.5, 10.0, np.array(sizes, np.int64), led_by, found, brokers)
     assert seen == (expected if expected is None else pytest.approx(expected)), why
 
 
 def test_needed_limit() -> None:
     """Floor 2, inbound 1 and 3,600 MB in an hour need 4 MB/s of use, which is a limit of 5."""
-    assert moves.needed_limit(2 * MB, 1 * MB, 3600 * MB, 3600) == pytest.approx(5 * MB)
+    assert throttle_use.needed_limit(2 * MB, 1 * MB, 3600 * MB, 3600) == pytest.approx(5 * MB)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_recommended_limit(
     why: str, needed: list[float], lower: list[float], upper: list[float], expected: float | None
 ) -> None:
     """The lowest throttle that ends the moves in time, inside the bounds; none when none fits."""
-    assert moves.recommended_limit(needed, lower, upper) == expected, why
+    assert throttle_use.recommended_limit(needed, lower, upper) == expected, why
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(-1e15, 1e15)), max_size=20), st.floats(-1e6, 1e6))
@@ -265,14 +265,14 @@ def test_slopes_are_finite(samples: list[tuple[float, float]], shift: float) -> 
     """Any ascending series gives a finite slope over a multiple of 12 s, or none; when it began does not matter."""
     samples.sort()
     times, values = [at for at, _ in samples], [value for _, value in samples]
-    seen = moves.slope(times, values)
+    seen = copy_rates.slope(times, values)
 
     if seen is not None:
         assert math.isfinite(seen[0])
         assert seen[1] in {12, 24, 36}
-        shifted = moves.slope([at + shift for at in times], values)
+        shifted = copy_rates.slope([at + shift for at in times], values)
         assert shifted is None or shifted[1] in {12, 24, 36}
-    line = moves.trend(times, values)
+    line = copy_rates.trend(times, values)
     assert (line is None) == (seen is None)
     assert line is None or np.isfinite([line.rate, line.ahead]).all()
 
@@ -290,12 +290,12 @@ def test_least_deadline(
     why: str, floor: float, bytes_in: float, remaining: float, limit: float, expected: float
 ) -> None:
     """What a limit lets be done in time, by the rule of the recommended one."""
-    assert moves.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(expected), why
+    assert throttle_use.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(expected), why
 
 
 @given(st.floats(0, 1e9), st.floats(0, 1e9), st.floats(1, 1e15), st.floats(1, 1e6))
 def test_least_deadline_undoes_needed_limit(floor: float, bytes_in: float, remaining: float, deadline: float) -> None:
     """At the limit that a deadline needs, that deadline is the least."""
-    limit = moves.needed_limit(floor, bytes_in, remaining, deadline)
+    limit = throttle_use.needed_limit(floor, bytes_in, remaining, deadline)
     if remaining / deadline > 1e-3 * (floor + bytes_in):
-        assert moves.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(deadline, rel=1e-6)
+        assert throttle_use.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(deadline, rel=1e-6)

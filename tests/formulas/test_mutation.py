@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleet.advance import refill
-from kafka_warden.formulas import mutation
-from kafka_warden.formulas.mutation import Entity, Mutations, Quota, resolve, shown
+from kafka_warden.derive import mutation
+from kafka_warden.derive.mutation import Mutations, Quota, resolve, shown
+from kafka_warden.model import Entity
 
 INF = math.inf
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN
-from kafka_warden.formulas.replica_state import (
+from kafka_warden.derive.replica_state import (
     STATES,
     FollowerFacts,
     ReplicaState,

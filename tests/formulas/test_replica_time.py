@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN, Floats, Longs
-from kafka_warden.formulas.replica_time import LagSeconds, behind, end_at, end_to_reach, lag_seconds, standing_still
+from kafka_warden.derive.replica_time import LagSeconds, behind, end_at, end_to_reach, lag_seconds, standing_still
 
 U = UNKNOWN
 NAN = float("nan")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.arrays import Floats
-from kafka_warden.formulas.shares import fair_shares
+from kafka_warden.derive.law import fair_shares
 
 INF = math.inf
 NAN = math.nan

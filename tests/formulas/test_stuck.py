@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.formulas.folds import Stall
-from kafka_warden.formulas.law import Verdict, Window
-from kafka_warden.formulas.stuck import (
+from kafka_warden.derive.folds import Stall
+from kafka_warden.derive.law import Verdict, Window
+from kafka_warden.derive.stuck import (
     Cause,
     MoveFacts,
-    cause,
-    fact,
+    cause_of,
+    fact_of,
     has_lasted,
     holding,
     is_settled,
@@ -114,7 +114,7 @@ CAUSES: list[tuple[Facts, Cause]] = [
 @pytest.mark.parametrize(("facts", "expected"), CAUSES)
 def test_cause(facts: Facts, expected: Cause) -> None:
     """Each fact alone names its cause; without any, there is just no progress."""
-    assert cause(replace(NOTHING, **facts)) is expected
+    assert cause_of(replace(NOTHING, **facts)) is expected
 
 
 @pytest.mark.parametrize(
@@ -170,12 +170,12 @@ def test_the_first_cause_wins(pair: tuple[Cause, Cause]) -> None:
     """Of two causes that hold, the one that comes first in the list of causes is named."""
     first, second = sorted(pair, key=list(Cause).index)
     facts = MoveFacts(**{**asdict(NOTHING), **FIRST_OF[second], **FIRST_OF[first]})
-    assert cause(facts) is first
+    assert cause_of(facts) is first
     assert holding(facts)[0] is first
 
 
 def test_a_fact_is_named_before_a_cause_that_needs_waiting() -> None:
     """A disk that is too small does not hide that the throttle is 0."""
     facts = replace(NOTHING, usable_bytes=0.0, leader_limit=0.0)
-    assert cause(facts) is Cause.LOG_DIR_FULL
-    assert fact(facts) is Cause.THROTTLE_BLOCKED
+    assert cause_of(facts) is Cause.LOG_DIR_FULL
+    assert fact_of(facts) is Cause.THROTTLE_BLOCKED

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from kafka_warden.formulas import throttle
-from kafka_warden.formulas.throttle import Replicas, ThrottledReplicas, parse_throttled
+from kafka_warden.derive import throttle
+from kafka_warden.derive.throttle import Replicas, ThrottledReplicas, parse_throttled
 
 NAN = float("nan")
 MB = 1e6
@@ -84,7 +84,7 @@ def test_floors(
     why: str, replicas: Replicas, bytes_in: list[float], leader: list[float], follower: list[float]
 ) -> None:
     """In-sync traffic of listed partitions counts against the limits of both sides."""
-    found = throttle.floors(replicas, np.array(bytes_in), len(leader))
+    found = throttle.floors_of_sides(replicas, np.array(bytes_in), len(leader))
     np.testing.assert_allclose(found, (leader, follower), err_msg=why)
 
 

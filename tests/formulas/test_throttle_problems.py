@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from kafka_warden.formulas import throttle_problems as problems
-from kafka_warden.formulas.law import Verdict
+from kafka_warden.derive import throttle_problems as problems
+from kafka_warden.derive.law import Verdict
 
 INF = math.inf
 NAN = math.nan

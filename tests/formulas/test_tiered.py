@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN, Floats
-from kafka_warden.formulas import tiered
-from kafka_warden.formulas.tiered import NOTHING_TIERED, Copying
+from kafka_warden.derive import tiered
+from kafka_warden.derive.tiered import Copying
+from kafka_warden.model import NOTHING_TIERED
 
 GIB = 1 << 30
 NAN, INF = float("nan"), float("inf")

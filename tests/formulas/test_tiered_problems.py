@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas import tiered_problems as problems
-from kafka_warden.formulas.mutation import Entity
+from kafka_warden.derive import tiered as problems
+from kafka_warden.model import Entity
 
 INF = float("inf")
 GIB = 1 << 30

@@ -9,9 +9,9 @@ import pytest
 
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.catalogue.mutations import QUANTILES
-from kafka_warden.formulas.replica_state import ReplicaState
-from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
-from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
+from kafka_warden.derive.replica_state import ReplicaState
+from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
+from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.model import BrokerState, Side
 from tests.support.dashboards import Target, targets
 from tests.support.promql import label_lists, metrics, outermost

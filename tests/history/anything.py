@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.tiered import NOTHING_TIERED
 from kafka_warden.model import (
+    NOTHING_TIERED,
     UNKNOWN,
     UNLIMITED,
     Broker,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from docs import history_schema
 from kafka_warden.derive import Derived
-from kafka_warden.formulas.law import Window
+from kafka_warden.derive.law import Window
 from kafka_warden.history.column import Column, Table, described_at, python_values
 from kafka_warden.history.column_types import ListOf, MapOf, Struct, column_type_of, fields_of
 from kafka_warden.history.schema import (

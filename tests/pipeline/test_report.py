@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.report import alarms, alarms_section, limits_section, moves, moves_section
 from kafka_warden.pipeline.report.build import build

@@ -2,8 +2,7 @@
 
 import pytest
 
-from kafka_warden.formulas.tiered import NOTHING_TIERED
-from kafka_warden.model import UNKNOWN, BrokerConfig, TopicConfig
+from kafka_warden.model import NOTHING_TIERED, UNKNOWN, BrokerConfig, TopicConfig
 from kafka_warden.planning.findings import warnings
 from kafka_warden.planning.plan import MovePlan
 from tests.building import Partition

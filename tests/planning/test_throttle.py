@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.formulas.moves import USE_OF_LIMIT
-from kafka_warden.formulas.shares import fair_shares
+from kafka_warden.derive.law import fair_shares
+from kafka_warden.derive.throttle_use import USE_OF_LIMIT
 from kafka_warden.model import BrokerConfig, Side, TopicConfig
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.findings import problems, warnings

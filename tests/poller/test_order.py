@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.formulas.tiered import NOTHING_TIERED
-from kafka_warden.model import UNKNOWN
+from kafka_warden.model import NOTHING_TIERED, UNKNOWN
 from kafka_warden.poller.tables import YOUNG
 from tests.poller.polling import Polling
 

@@ -10,8 +10,7 @@ import pytest
 from kafka.protocol.consumer import ListOffsetsResponse
 
 from kafka_warden.clients.kafka.requests import ListOffsetsRequest
-from kafka_warden.formulas.tiered import NOTHING_TIERED
-from kafka_warden.model import UNKNOWN
+from kafka_warden.model import NOTHING_TIERED, UNKNOWN
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.offsets import LATEST_TIERED, _request, parse_tiered, read_tiered, request_offsets
 from kafka_warden.sources.replies import RowIndex

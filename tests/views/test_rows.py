@@ -13,10 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cycle import Cycle
-from kafka_warden.formulas.replica_state import ReplicaState
-from kafka_warden.formulas.stuck import Cause
-from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
-from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
+from kafka_warden.derive.replica_state import ReplicaState
+from kafka_warden.derive.stuck import Cause
+from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
+from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.model import Broker, Parameters, QuotaEntity, Snapshot, TopicConfig
 from kafka_warden.page import Page
 from kafka_warden.views import Views, notes, rows

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, by_broker, known
-from kafka_warden.derive.logs import LogCounts
-from kafka_warden.formulas.limits import headroom
+from kafka_warden.derive.limits import LogCounts, headroom
 from kafka_warden.model import UNKNOWN, BrokerState, LogDir
 
 BROKER = ("broker",)

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from kafka_warden.catalogue.metric import Metric, Sample, View, worst_first
-from kafka_warden.formulas.replica_state import STATES, ReplicaState
+from kafka_warden.derive.replica_state import STATES, ReplicaState
 from kafka_warden.model import UNKNOWN, Bools
 
 REPLICA = ("topic", "partition", "broker")

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from kafka_warden.catalogue.metric import Kind, Labels, Metric, Sample, View, keyed, known
-from kafka_warden.derive.moves.log_dirs import LogDirMove
-from kafka_warden.derive.moves.moves import Move
-from kafka_warden.derive.moves.totals import Totals
-from kafka_warden.formulas.stuck import STUCK_WAIT
+from kafka_warden.derive.log_dir_moves import LogDirMove
+from kafka_warden.derive.move_totals import Totals
+from kafka_warden.derive.moves import Move
+from kafka_warden.derive.stuck import STUCK_WAIT
 
 MOVE = ("topic", "partition", "broker")
 

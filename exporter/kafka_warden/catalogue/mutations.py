@@ -5,8 +5,7 @@ from typing import Final
 
 from kafka_warden.catalogue.metric import PREFIX, Kind, Metric, Sample, View, known
 from kafka_warden.catalogue.rank import Rank
-from kafka_warden.derive.mutations import ClientMutations, active_controller
-from kafka_warden.formulas.mutation import QUOTA_KEY
+from kafka_warden.derive.mutation import QUOTA_KEY, ClientMutations, active_controller
 
 CLIENT = ("user", "client_id")
 DEFAULT: Final = "<default>"

@@ -7,7 +7,7 @@ import numpy as np
 
 from kafka_warden.catalogue.followers import FOLLOWERS, REPLICA
 from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, broker_counter, worst_first
-from kafka_warden.derive.mutations import active_controller
+from kafka_warden.derive.mutation import active_controller
 from kafka_warden.model import UNKNOWN
 
 

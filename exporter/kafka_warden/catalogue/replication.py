@@ -15,7 +15,7 @@ from kafka_warden.catalogue.metric import (
     keyed,
     known,
 )
-from kafka_warden.derive.throttle.limits import Throttles
+from kafka_warden.derive.throttle import Throttles
 from kafka_warden.model import SIDES, Side
 
 BROKER = ("broker",)

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.catalogue.metric import Counted, Kind, Metric, View, worst_first
+from kafka_warden.derive.lag import as_parts
 from kafka_warden.derive.topics import Topics
-from kafka_warden.formulas.lag import as_parts
 
 Column = Callable[[Topics], np.ndarray]
 

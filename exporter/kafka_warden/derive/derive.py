@@ -4,24 +4,30 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from kafka_warden.derive.candidates import Candidates, derive_candidates
-from kafka_warden.derive.cluster import Cluster, derive_cluster
-from kafka_warden.derive.flows.flow import Inbound, derive_flows
-from kafka_warden.derive.followers.isr_ages import Ages, derive_ages
-from kafka_warden.derive.followers.lag import Lag, derive_lag
-from kafka_warden.derive.followers.leaders import compacted, elected, leader_logs
-from kafka_warden.derive.followers.verdict import Replicas, derive_replicas
-from kafka_warden.derive.logs import LogCounts, derive_logs
+from kafka_warden.derive.cluster import Ages, Cluster, derive_ages, derive_cluster
+from kafka_warden.derive.flows import Inbound, derive_flows
+from kafka_warden.derive.inbound import (
+    at_least,
+    compacted,
+    elected,
+    leader_logs,
+    messages_in_rate,
+    spanned,
+    step,
+    step_mean,
+)
+from kafka_warden.derive.lag import Lag, derive_lag
+from kafka_warden.derive.limits import LogCounts, derive_logs
 from kafka_warden.derive.memory import Memory, remembered
-from kafka_warden.derive.moves.moves import Move, derive_moves
-from kafka_warden.derive.moves.throttle_use import Throttling, derive_throttling
-from kafka_warden.derive.moves.totals import Totals, bound_by_sides, derive_totals
-from kafka_warden.derive.mutations import ClientMutations, derive_mutations
+from kafka_warden.derive.move_totals import Totals, bound_by_sides, derive_totals
+from kafka_warden.derive.moves import Move, derive_moves
+from kafka_warden.derive.mutation import ClientMutations, derive_mutations
+from kafka_warden.derive.replica_state import Replicas, derive_replicas
 from kafka_warden.derive.snapshot_index import IndexedSnapshot, index_snapshot
-from kafka_warden.derive.throttle.limits import Throttles, at_rates, derive_throttles
+from kafka_warden.derive.throttle import Throttles, at_rates, derive_throttles
+from kafka_warden.derive.throttle_use import Throttling, derive_throttling
 from kafka_warden.derive.tiered import Tiered, derive_tiered
 from kafka_warden.derive.topics import Topics, derive_topics
-from kafka_warden.formulas import bytes_in as bytes_in_formulas
-from kafka_warden.formulas import mean_rate
 from kafka_warden.model import Floats, Parameters, Snapshot
 
 
@@ -55,7 +61,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     before = remembered(memory, snapshot.keys)
     logs, cleaned = leader_logs(seen), compacted(seen)
     new_leader = elected(before.bytes_in.previous, logs)
-    rates_memory, bytes_in = bytes_in_formulas.step(before.bytes_in, logs, cleaned)
+    rates_memory, bytes_in = step(before.bytes_in, logs, cleaned)
     per_offset = rates_memory.per_offset
     lag = derive_lag(
         seen, before.known_end, before.bytes_in.previous.end, per_offset, new_leader, cleaned, before.estimate
@@ -66,8 +72,8 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     replicas_memory, replicas = derive_replicas(
         seen, lag, logs, throttles, per_offset, new_leader, before.known_end, before.replicas
     )
-    mean_memory, mean = mean_rate.step(before.mean_in, seen.snapshot.clock, bytes_in)
-    inbound = Inbound(mean, mean_rate.at_least(mean, bytes_in), mean_rate.spanned(mean_memory))
+    mean_memory, mean = step_mean(before.mean_in, seen.snapshot.clock, bytes_in)
+    inbound = Inbound(mean, at_least(mean, bytes_in), spanned(mean_memory))
     lasting = at_rates(seen, throttles, inbound.least)
     flows = derive_flows(seen, lag, lasting, inbound)
     moves_memory = before.moves
@@ -81,7 +87,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     clamped = lag.clamped + before.clamped
     tiered_memory, tiered = derive_tiered(seen, per_offset, before.tiered)
     gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps)
-    messages_in = bytes_in_formulas.messages_in_rate(before.bytes_in.previous, logs)
+    messages_in = messages_in_rate(before.bytes_in.previous, logs)
     topics_memory, topics = derive_topics(seen, cluster, messages_in, before.topics)
     kept = Memory(
         keys=snapshot.keys,

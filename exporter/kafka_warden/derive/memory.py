@@ -7,15 +7,14 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Column, Keys
 from kafka_warden.derive.columns import Rows, blank, match, realign
-from kafka_warden.derive.followers.remaining import RemainingEstimate
-from kafka_warden.derive.followers.verdict import ReplicasMemory
-from kafka_warden.derive.logs import LogsMemory
-from kafka_warden.derive.moves.moves import MovesMemory
-from kafka_warden.derive.moves.throttle_use import ThrottlingMemory
+from kafka_warden.derive.inbound import BytesIn, MeanRate
+from kafka_warden.derive.lag import RemainingEstimate
+from kafka_warden.derive.limits import LogsMemory
+from kafka_warden.derive.moves import MovesMemory
+from kafka_warden.derive.replica_state import ReplicasMemory
+from kafka_warden.derive.throttle_use import ThrottlingMemory
 from kafka_warden.derive.tiered import TieredMemory
 from kafka_warden.derive.topics import TopicsMemory
-from kafka_warden.formulas.bytes_in import BytesIn
-from kafka_warden.formulas.mean_rate import MeanRate
 from kafka_warden.model import UNKNOWN, Floats, Longs
 
 

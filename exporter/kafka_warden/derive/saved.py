@@ -13,19 +13,17 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Keys
 from kafka_warden.derive.columns import Clock, Row, read, rows_of, write
-from kafka_warden.derive.flows.changes import Change, MoveKey, State
-from kafka_warden.derive.flows.keys import FlowKey
+from kafka_warden.derive.copy_rates import Change, MoveKey, State
+from kafka_warden.derive.flows import FlowKey
+from kafka_warden.derive.folds import Minimum
 from kafka_warden.derive.memory import Memory, remembered, take
-from kafka_warden.derive.moves.moves import MovesMemory, Track
-from kafka_warden.derive.moves.stuck import Stuck, StuckMemory, Together
-from kafka_warden.derive.throttle_problems.facts import ProblemKey
+from kafka_warden.derive.moves import MovesMemory, Track
+from kafka_warden.derive.stuck import Cause, Stuck, StuckMemory, Together
+from kafka_warden.derive.throttle_problems import Held, ProblemKey
+from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Holding, Key
+from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.errors import StateError
-from kafka_warden.formulas.folds import Minimum
-from kafka_warden.formulas.stuck import Cause
-from kafka_warden.formulas.throttle_problems import Held
-from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
-from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
 from kafka_warden.model import Bools, BrokerConfig, Longs, Side, Snapshot
 
 LONGEST_ABSENCE: Final = 14 * 86400.0

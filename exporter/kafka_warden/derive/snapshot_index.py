@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kafka_warden.formulas.replica_state import members_of_isr
-from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Ints, Longs, Snapshot
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Ints, Longs, Snapshot, members_of_isr
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Tiered storage (docs/spec/tiered.md): overdue bytes, since when nothing is copied, and problems of the quotas.
+"""Tiered storage: overdue bytes, since when nothing is copied, and problems of the quotas (KIP-405, KIP-956).
+
+docs/spec/tiered.md. The lag beans freeze while copying is throttled or fails; these formulas do not. `+inf` is
+unlimited. `None` is unknown, as an argument and as a result: no problem is raised on unknown values.
 
 Per topic: the sum of overdue bytes of its partitions, and the longest stall of one of them, both withheld while a part
 is unknown. Per broker: problems of its led partitions, where tiered storage is on and some topic uses it.
@@ -6,18 +9,188 @@ is unknown. Per broker: problems of its led partitions, where tiered storage is 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from enum import StrEnum
+from typing import Annotated, Final
 
 import numpy as np
 
+from kafka_warden.arrays import Axis, Column, Longs
 from kafka_warden.derive.columns import blank
+from kafka_warden.derive.folds import debounce, since
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.formulas import tiered as formulas
-from kafka_warden.formulas import tiered_problems as problems
-from kafka_warden.formulas.folds import debounce, since
-from kafka_warden.formulas.mutation import Entity
-from kafka_warden.formulas.tiered_problems import Problem
-from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats
+from kafka_warden.model import DEFAULT, NOTHING_TIERED, UNKNOWN, Bools, BrokerConfig, Entity, Floats
+
+
+def overdue_bytes(uncopied: Floats, per_offset: Floats, segment_bytes: Floats) -> Floats:
+    """Bytes (P,) that should have been copied: those beyond what an active segment may hold, never below 0.
+
+    `uncopied`: offsets that are not in remote storage; the active segment never is. docs/spec/tiered.md#overdue.
+    """
+    return np.maximum(uncopied * per_offset - segment_bytes, 0.0)
+
+
+def uncopied_offsets(end: Longs, start: Longs, tiered: Longs) -> Longs:
+    """Offsets (P,) not yet in remote storage. `tiered` is the highest one there, inclusive; none counts from the start.
+
+    All three must be known; a caller without an answer to `-5` leaves the partition out.
+    """
+    copied_to = np.where(tiered == NOTHING_TIERED, start, tiered + 1)
+    return np.maximum(end - np.maximum(copied_to, start), 0)
+
+
+def first_copied(start: Longs, tiered: Longs) -> Longs:
+    """First offset of the local log that is not in remote storage, where an empty follower may begin. KIP-1023.
+
+    `tiered` may be `UNKNOWN` or `NOTHING_TIERED`: then that is where the local log starts.
+    """
+    return np.where(tiered >= 0, np.maximum(tiered + 1, start), start)
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """What may be left uncopied on purpose, by partition (P,): KIP-1241, Kafka 4.4. No lag: both are 0."""
+
+    seconds: Floats
+    """Age at which a closed segment is copied, `+inf` if its age does not matter."""
+    bytes: Floats
+    """Bytes behind it at which it is copied, whichever comes first; as above."""
+    due: Longs
+    """Offset from which on records are younger than `seconds`, `UNKNOWN` where not known; needed for finite ones."""
+
+
+def partition_overdue(
+    end: Longs, start: Longs, tiered: Longs, per_offset: Floats, segment_bytes: Floats, lag: Lag
+) -> Floats:
+    """Overdue bytes (P,), NaN where a part is unknown. Without uncopied offsets no bytes per offset are needed.
+
+    A segment is overdue as soon as one of both limits is passed: by all of its records, or by the bytes behind it.
+    """
+    known = (end != UNKNOWN) & (start != UNKNOWN) & (tiered != UNKNOWN)
+    uncopied = np.where(known, uncopied_offsets(end, start, tiered), np.nan)
+    weight = np.where(uncopied == 0, 0.0, per_offset)
+    due = np.where(lag.seconds == 0, end, np.where(np.isinf(lag.seconds), 0, lag.due))
+    old = np.where(due == UNKNOWN, np.nan, uncopied - np.clip(end - due, 0, uncopied))
+    by_age = overdue_bytes(np.where(uncopied == 0, 0.0, old), weight, segment_bytes)
+    overdue: Floats = np.maximum(by_age, overdue_bytes(uncopied, weight, segment_bytes + lag.bytes))
+    return overdue
+
+
+def latest_tiered(before: Longs, reported: Longs, end: Longs) -> Longs:
+    """Highest offset in remote storage (P,): the one reported now, or the one before where that is higher.
+
+    A broker that has just started, or just become leader, reports nothing or too little until its remote log manager
+    has read the state (docs/spec/tiered.md#overdue): everything would be overdue for half a minute. A copied offset
+    stays copied, unless the log was truncated below it. `UNKNOWN` where nothing is reported now.
+    """
+    kept = (reported != UNKNOWN) & (before >= 0) & (reported < before) & (before < end)
+    return np.where(kept, before, reported)
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """State of the fold `stalled`: P rows. Seconds are monotonic; NaN while nothing is overdue."""
+
+    tiered: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN, "tiered")]
+    """`UNKNOWN` before the first answer."""
+    since: Annotated[Floats, Column(Axis.PARTITION, np.nan, "tiered_since", time=True)]
+
+
+def stalled(state: Copying, clock: float, tiered: Longs, overdue: Floats) -> tuple[Copying, Floats]:
+    """Seconds (P,) since the latest tiered offset last moved while something is overdue; 0 where nothing is.
+
+    `overdue`: bytes. Where it is unknown (NaN) so are the seconds, and the clock neither starts nor ends.
+    """
+    known = ~np.isnan(overdue)
+    begins = (tiered != state.tiered) | np.isnan(state.since)
+    since = np.where(overdue > 0, np.where(begins, clock, np.fmin(state.since, clock)), np.nan)
+    after = Copying(np.where(known, tiered, state.tiered), np.where(known, since, state.since))
+    return after, np.where(known, np.where(np.isnan(since), 0.0, clock - since), np.nan)
+
+
+FETCH_QUOTA_KEY: Final = "consumer_byte_rate"
+
+BINDING: Final = 0.95
+"""Part of a quota at which its rate is held back by it."""
+
+
+class Problem(StrEnum):
+    """Values of the label `problem` of `tiered_storage_problem_seconds`."""
+
+    COPY_HELD_BACK = "copy_held_back"
+    FETCH_HELD_BACK = "fetch_held_back"
+    COPY_QUOTA_BELOW_SEGMENT = "copy_quota_below_segment"
+    CLIENT_FETCH_QUOTA_ABOVE = "client_fetch_quota_above"
+
+
+def both(left: bool | None, right: bool | None) -> bool | None:
+    """Whether both hold: False if one does not, else unknown if one is."""
+    if left is False or right is False:
+        return False
+    return None if left is None or right is None else True
+
+
+def either(left: bool | None, right: bool | None) -> bool | None:
+    """Whether one holds: True if one does, else unknown if one is."""
+    if left or right:
+        return True
+    return None if left is None or right is None else False
+
+
+def is_binding(rate: float | None, quota: float) -> bool | None:
+    """Whether a rate is at 0.95 of its quota or above; an unlimited quota holds nothing back, whatever the rate."""
+    if quota == float("inf"):
+        return False
+    return None if rate is None else rate >= BINDING * quota
+
+
+def copy_held_back(rate: float | None, quota: float, overdue: bool | None) -> bool | None:
+    """Whether the copy quota holds back what the broker leads: it binds, and something of that is overdue.
+
+    Needs no throttle bean, which vanishes after an hour without throttling (docs/spec/tiered.md#problems).
+    """
+    return both(is_binding(rate, quota), overdue)
+
+
+def fetch_held_back(rate: float | None, quota: float, throttle: float | None) -> bool | None:
+    """Whether the fetch quota holds back consumers: it binds, or some were throttled of late (seconds)."""
+    if quota == float("inf"):
+        return False
+    # Without the bean the rate decides alone.
+    return either(is_binding(rate, quota), throttle > 0 if throttle is not None else False)
+
+
+def copy_quota_below_segment(quota: float, segment_bytes: float, window: float) -> bool:
+    """Whether the quota cannot be upheld, as the largest segment alone exceeds quota x window.
+
+    `segment_bytes`: the largest `segment.bytes` of the topics with remote storage that the broker leads, 0 for none. A
+    segment is copied whole: 1 GiB in 11 s needs 97.6 MB/s.
+    """
+    return quota * window < segment_bytes
+
+
+def client_fetch_quota_above(quota: float, rates: Mapping[Entity, float] | None) -> bool | None:
+    """Whether one client alone may exhaust the fetch quota: KIP-956's rogue client.
+
+    Some client has no `consumer_byte_rate`, or one that is not below the fetch quota. `rates`: entity to
+    `consumer_byte_rate`; empty when none is configured, None when that is not known.
+    """
+    if quota == float("inf"):
+        return False
+    if rates is None:
+        return None
+    defaults = {(DEFAULT, DEFAULT), (DEFAULT, None), (None, DEFAULT)}
+    if not defaults & rates.keys():
+        return True
+    return any(rate >= quota for entity, rate in rates.items() if _applies(entity, rates))
+
+
+def _applies(entity: Entity, rates: Mapping[Entity, float]) -> bool:
+    """Whether any client has this quota: by Kafka's order another one may always come first."""
+    user, client_id = entity
+    if user is None:
+        return not {(DEFAULT, DEFAULT), (DEFAULT, None)} & rates.keys()
+    return client_id is not None or (user, DEFAULT) not in rates
+
 
 Key = tuple[int, Problem]
 """Broker id and problem."""
@@ -37,7 +210,7 @@ class Holding:
 class TieredMemory:
     """State from poll to poll."""
 
-    copying: formulas.Copying
+    copying: Copying
     """(P,)"""
     problems: Mapping[Key, Holding] = field(default_factory=dict)
 
@@ -109,22 +282,20 @@ def _topics(indexed: IndexedSnapshot) -> _Topics:
 
 
 def _partitions(
-    indexed: IndexedSnapshot, topics: _Topics, per_offset: Floats, before: formulas.Copying
-) -> tuple[formulas.Copying, Floats, Floats]:
+    indexed: IndexedSnapshot, topics: _Topics, per_offset: Floats, before: Copying
+) -> tuple[Copying, Floats, Floats]:
     """Return the state of the fold, overdue bytes and seconds (P,); NaN for topics that are not copied."""
     table = indexed.snapshot.partitions
     copied = topics.copied[table.topic]
     reported = np.where(copied, table.tiered, UNKNOWN)
-    latest = formulas.latest_tiered(before.tiered, reported, indexed.leader_end)
-    lag = formulas.Lag(topics.lag_seconds[table.topic], topics.lag_bytes[table.topic], table.copy_due)
-    overdue = formulas.partition_overdue(
-        indexed.leader_end, table.start, latest, per_offset, topics.segment[table.topic], lag
-    )
-    state, stalled = formulas.stalled(before, indexed.snapshot.clock, latest, overdue)
+    latest = latest_tiered(before.tiered, reported, indexed.leader_end)
+    lag = Lag(topics.lag_seconds[table.topic], topics.lag_bytes[table.topic], table.copy_due)
+    overdue = partition_overdue(indexed.leader_end, table.start, latest, per_offset, topics.segment[table.topic], lag)
+    state, seconds = stalled(before, indexed.snapshot.clock, latest, overdue)
     # Remote data is deleted when a topic leaves remote storage. An unknown configuration does not mean that it left.
     left = (topics.known & ~topics.copied)[table.topic]
-    state = formulas.Copying(np.where(left, UNKNOWN, state.tiered), np.where(left, np.nan, state.since))
-    return state, overdue, stalled
+    state = Copying(np.where(left, UNKNOWN, state.tiered), np.where(left, np.nan, state.since))
+    return state, overdue, seconds
 
 
 def _of_topics(indexed: IndexedSnapshot, topics: _Topics, column: Floats, combine: np.ufunc) -> Floats:
@@ -159,10 +330,10 @@ def _of_copying(
         return {}
     rate = _bean(indexed, broker, "remote_copy_byte_rate")
     largest, complete = segment
-    below = problems.copy_quota_below_segment(quota, largest, config.remote_copy_window)
+    below = copy_quota_below_segment(quota, largest, config.remote_copy_window)
     return {
-        Problem.COPY_HELD_BACK: problems.copy_held_back(rate, quota, overdue),
-        Problem.COPY_QUOTA_BELOW_SEGMENT: problems.either(below, False if complete else None),
+        Problem.COPY_HELD_BACK: copy_held_back(rate, quota, overdue),
+        Problem.COPY_QUOTA_BELOW_SEGMENT: either(below, False if complete else None),
     }
 
 
@@ -175,8 +346,8 @@ def _of_fetching(
     rate = _bean(indexed, broker, "remote_fetch_byte_rate")
     throttle = _bean(indexed, broker, "remote_fetch_throttle_time_max")
     return {
-        Problem.FETCH_HELD_BACK: problems.fetch_held_back(rate, quota, throttle),
-        Problem.CLIENT_FETCH_QUOTA_ABOVE: problems.client_fetch_quota_above(quota, rates),
+        Problem.FETCH_HELD_BACK: fetch_held_back(rate, quota, throttle),
+        Problem.CLIENT_FETCH_QUOTA_ABOVE: client_fetch_quota_above(quota, rates),
     }
 
 
@@ -216,7 +387,7 @@ def _consumer_rates(indexed: IndexedSnapshot) -> dict[Entity, float] | None:
     quotas = indexed.snapshot.quotas
     if quotas is None:
         return None
-    key = problems.FETCH_QUOTA_KEY
+    key = FETCH_QUOTA_KEY
     return {(entity.user, entity.client_id): entity.values[key] for entity in quotas if key in entity.values}
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive.cluster import Cluster
+from kafka_warden.derive.lag import as_parts
+from kafka_warden.derive.replica_state import Codes
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.formulas.lag import as_parts
-from kafka_warden.formulas.replica_state import Codes
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Floats, Ints, Longs, Snapshot
 
 OUT, IN, ADDING = range(3)

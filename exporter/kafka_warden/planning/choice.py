@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_warden.formulas import moves, throttle
+from kafka_warden.derive import throttle, throttle_use
 from kafka_warden.planning.during_move import Bounds
 from kafka_warden.planning.loads import Load
 
@@ -80,7 +80,7 @@ def choose(loads: Sequence[Load], goal: Goal, bounds: Mapping[int, Bounds]) -> C
 
 def _limit(needed: Sequence[float], most: float, lower: Sequence[float], upper: Sequence[float]) -> int | None:
     """Return the lowest limit inside the bounds; if none fits, the closest between the needed one and `most`."""
-    limit = moves.recommended_limit(needed, [*lower, LEAST_THROTTLE], [*upper, most])
+    limit = throttle_use.recommended_limit(needed, [*lower, LEAST_THROTTLE], [*upper, most])
     if limit is None:
         # An upper bound may be below what the tool accepts, down to 0. With 0 nothing would ever end.
         limit = max(*needed, min(LEAST_THROTTLE, most), min([max([*lower, LEAST_THROTTLE]), *upper, most]))

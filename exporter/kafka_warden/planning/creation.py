@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from kafka_warden.derive import limits
 from kafka_warden.errors import PlanError
 from kafka_warden.formatting import in_count
-from kafka_warden.formulas import limits
 from kafka_warden.model import Snapshot, cordoned_brokers
 from kafka_warden.planning.room import count_replicas
 

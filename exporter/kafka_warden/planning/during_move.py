@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from kafka_warden.arrays import as_known
-from kafka_warden.formulas import throttle
+from kafka_warden.derive import throttle
 from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, ReplicaTable, Side, Snapshot, TopicConfig
 from kafka_warden.planning.by_hand import throttled_lists
 from kafka_warden.planning.moving import Moving
@@ -37,7 +37,7 @@ class DuringMove:
 
     def floors(self) -> dict[Side, dict[int, float]]:
         """In-sync traffic that counts against the limit of each broker and side, NaN if a rate is unknown."""
-        floors = throttle.floors(self.replicas, self.bytes_in, len(self.brokers))
+        floors = throttle.floors_of_sides(self.replicas, self.bytes_in, len(self.brokers))
         ids = self.brokers.tolist()
         return {side: dict(zip(ids, column.tolist(), strict=True)) for side, column in zip(SIDES, floors, strict=True)}
 

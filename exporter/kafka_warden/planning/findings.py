@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from enum import StrEnum
 
+from kafka_warden.derive import throttle
 from kafka_warden.formatting import in_bytes, in_count, in_percent, in_rate, in_time
-from kafka_warden.formulas import throttle
 from kafka_warden.model import SIDES, UNLIMITED, Side
 from kafka_warden.planning.by_hand import LONGEST_LIST, ByHand
 from kafka_warden.planning.choice import Choice

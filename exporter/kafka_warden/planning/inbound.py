@@ -7,8 +7,8 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Keys, match_partitions
 from kafka_warden.derive.columns import realign
+from kafka_warden.derive.inbound import Sums, add
 from kafka_warden.formatting import in_count, in_percent, in_rate, in_time
-from kafka_warden.formulas.mean_rate import Sums, add
 from kafka_warden.model import Floats, Snapshot
 
 OLD: Final = 7 * 86400.0

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kafka_warden.derive import etas, law, throttle, throttle_use
 from kafka_warden.errors import IncompleteError
 from kafka_warden.formatting import in_count
-from kafka_warden.formulas import law, moves, throttle
 from kafka_warden.model import BrokerConfig, Side, Snapshot
 from kafka_warden.planning.during_move import DuringMove
 from kafka_warden.planning.moving import Moving
@@ -33,11 +33,11 @@ class Load:
 
     def needed(self, deadline: float) -> float:
         """Lowest limit that meets a deadline in seconds."""
-        return moves.needed_limit(self.floor, self.bytes_in, self.remaining, deadline)
+        return throttle_use.needed_limit(self.floor, self.bytes_in, self.remaining, deadline)
 
     def least_deadline(self, limit: float) -> float:
         """Shortest possible deadline in seconds at a limit; `+inf` if none is possible."""
-        return moves.least_deadline(self.floor, self.bytes_in, self.remaining, limit)
+        return throttle_use.least_deadline(self.floor, self.bytes_in, self.remaining, limit)
 
     def net(self, limit: float) -> float:
         """Progress at a limit by the law, bytes per second; negative if the inbound rate is higher."""
@@ -46,7 +46,7 @@ class Load:
 
     def seconds(self, limit: float) -> float:
         """Predicted seconds at a limit, by the law; `+inf` for never."""
-        return moves.eta(self.remaining, self.net(limit))
+        return etas.eta(self.remaining, self.net(limit))
 
     def most(self, limit: float) -> float:
         """Highest copy rate at a limit with bursts, bytes per second in the mean of a quota window."""
@@ -90,7 +90,7 @@ def last_to_end(loads: Sequence[Load], limit: float) -> tuple[Load, float] | Non
     tightest = sorted(loads, key=lambda load: throttle.headroom(limit, load.floor))
     keyed = {(load.broker, load.side): load for load in tightest}
     rates: Mapping[SideKey, float | None] = {key: load.net(limit) for key, load in keyed.items()}
-    found = moves.bottleneck({key: load.remaining for key, load in keyed.items()}, rates)
+    found = etas.bottleneck({key: load.remaining for key, load in keyed.items()}, rates)
     return None if found is None else (keyed[found[0]], found[1])
 
 

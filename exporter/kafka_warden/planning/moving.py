@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.arrays import as_known
+from kafka_warden.derive.limits import is_counted
+from kafka_warden.derive.tiered import first_copied
 from kafka_warden.errors import IncompleteError, PlanError
-from kafka_warden.formulas.limits import is_counted
-from kafka_warden.formulas.tiered import first_copied
 from kafka_warden.model import UNKNOWN, Floats, LogDir, Longs, ReplicaTable, Snapshot, cordoned_brokers, skips_tiered
 from kafka_warden.planning.reassignment import Target
 

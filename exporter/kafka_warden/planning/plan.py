@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.formulas import moves
+from kafka_warden.derive import move_totals
 from kafka_warden.model import UNKNOWN, Floats, Snapshot
 from kafka_warden.planning.by_hand import ByHand, by_hand
 from kafka_warden.planning.choice import Choice, Goal, choose
@@ -105,7 +105,7 @@ def plan_move(
     choice = choose(loads, goal, bounds)
     current = tuple(Target(p.topic, p.number, p.sources, (None,) * len(p.sources)) for p in moving if p.asked)
     copying = sum(bool(partition.arriving) for partition in moving)
-    ratio = moves.move_ratio(copying, len(snapshot.partitions))
+    ratio = move_totals.move_ratio(copying, len(snapshot.partitions))
     return MovePlan(
         snapshot=snapshot,
         goal=goal,
@@ -130,6 +130,6 @@ def _move_time(snapshot: Snapshot, bytes_in: Floats, ratio: float, limit: float)
     if not led.any():
         return None
     _, led_by = np.unique(partitions.leader[led], return_inverse=True)
-    return moves.move_time_of_cluster(
+    return move_totals.move_time_of_cluster(
         ratio, limit, snapshot.replicas.size, led_by, bytes_in[led], len(snapshot.brokers)
     )

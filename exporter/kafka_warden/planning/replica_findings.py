@@ -4,11 +4,10 @@ from collections.abc import Collection, Iterable
 from typing import Final
 
 from kafka_warden.formatting import in_bytes
-from kafka_warden.formulas.completion import completes
-from kafka_warden.formulas.min_isr import effective, is_capped
 from kafka_warden.model import Snapshot, cordoned_brokers
 from kafka_warden.planning.moving import Moving, names, skips
 from kafka_warden.planning.plan import MovePlan
+from kafka_warden.releases import completes, effective, is_capped
 
 _REFUSES: Final = "fewer replicas than min.insync.replicas: writes with acks=all will fail"
 _REFUSES_AT_FIRST: Final = (

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kafka_warden.formulas import limits
+from kafka_warden.derive import limits
 from kafka_warden.model import LogDir, Snapshot, for_new_replicas
 from kafka_warden.planning.moving import Arriving, Moving
 

@@ -16,10 +16,10 @@ import structlog
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AuthorizationError, SourceError
-from kafka_warden.formulas.min_isr import effective, is_capped
 from kafka_warden.model import Bools, min_insync_replicas
 from kafka_warden.poller.answers import LOST_FOR, LastAnswers
 from kafka_warden.poller.asking import PollContext, watched_replicas
+from kafka_warden.releases import effective, is_capped
 from kafka_warden.sources.metadata import Layout, topic_errors
 
 log = structlog.get_logger(__name__)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kafka_warden.formulas import stuck, throttle_problems
-from kafka_warden.formulas.law import DEFAULT_WINDOW, FLAT_SLOPE_SECONDS
+from kafka_warden.derive import stuck, throttle_problems
+from kafka_warden.derive.law import DEFAULT_WINDOW, FLAT_SLOPE_SECONDS
 from kafka_warden.rules.thresholds import DURATION, numbers, thresholds
 
 DEADLINE: Final = 5.0

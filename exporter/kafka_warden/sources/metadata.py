@@ -13,8 +13,7 @@ from kafka_warden.clients.kafka.link import Ask, BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
 from kafka_warden.errors import OtherClusterError, ProtocolError, SourceError, UnsupportedError
-from kafka_warden.formulas.replica_state import members_of_isr
-from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Broker, Ints
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Broker, Ints, members_of_isr
 from kafka_warden.sources.metadata_columns import leader_rows, leaders, parse_columns
 
 NO_TOPIC_ID: Final = bytes(16)

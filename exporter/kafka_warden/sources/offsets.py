@@ -11,8 +11,7 @@ from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import ListOffsetsRequest
 from kafka_warden.clients.kafka.shape import Shape
-from kafka_warden.formulas.tiered import NOTHING_TIERED
-from kafka_warden.model import UNKNOWN, Longs
+from kafka_warden.model import NOTHING_TIERED, UNKNOWN, Longs
 from kafka_warden.sources.replies import RowIndex, column, find_partitions, written_names
 
 DEBUGGING_REPLICA: Final = -2

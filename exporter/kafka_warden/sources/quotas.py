@@ -5,8 +5,7 @@ from typing import Any
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeClientQuotasRequest
-from kafka_warden.formulas.mutation import DEFAULT
-from kafka_warden.model import QuotaEntity
+from kafka_warden.model import DEFAULT, QuotaEntity
 
 
 async def read_quotas(link: BrokerLink, timeout_at: float) -> tuple[QuotaEntity, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any, Final, NamedTuple
 
-from kafka_warden.formulas.replica_state import ReplicaState
-from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblemName
-from kafka_warden.formulas.tiered_problems import Problem as TieredProblemName
+from kafka_warden.derive.replica_state import ReplicaState
+from kafka_warden.derive.throttle_problems import Problem as ThrottleProblemName
+from kafka_warden.derive.tiered import Problem as TieredProblemName
 from kafka_warden.model import BrokerState, Source
 from kafka_warden.views import rows
 from kafka_warden.views.notes import THROTTLES, TIERED

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kafka_warden.catalogue import Sidecar, View
-from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblemName
-from kafka_warden.formulas.tiered_problems import Problem as TieredProblemName
+from kafka_warden.derive.throttle_problems import Problem as ThrottleProblemName
+from kafka_warden.derive.tiered import Problem as TieredProblemName
 from kafka_warden.model import Source
 from kafka_warden.views import notes
 from kafka_warden.views.alerts import runbook

@@ -7,8 +7,8 @@ import numpy as np
 
 from kafka_warden.catalogue import View
 from kafka_warden.catalogue.followers import ROUTINE
-from kafka_warden.derive.moves.moves import Move as DerivedMove
-from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.derive.moves import Move as DerivedMove
+from kafka_warden.derive.replica_state import STATES
 from kafka_warden.model import NO_LISTENER, UNKNOWN
 from kafka_warden.views.alerts import of_move, of_replica, runbook
 from kafka_warden.views.notes import WAITS, cause_of, why_no_eta

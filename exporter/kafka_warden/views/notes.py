@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from kafka_warden.formulas.replica_state import ReplicaState
-from kafka_warden.formulas.stuck import Cause
-from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
-from kafka_warden.formulas.tiered_problems import Problem as TieredProblem
+from kafka_warden.derive.replica_state import ReplicaState
+from kafka_warden.derive.stuck import Cause
+from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
+from kafka_warden.derive.tiered import Problem as TieredProblem
 
 CAUSES: Final = {
     Cause.TARGET_DOWN: "Broker {broker}, whose replica has to be in sync first, does not answer or is fenced.",

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Annotated, Any, Final
 
-from kafka_warden.formulas.replica_state import STATES
-from kafka_warden.formulas.throttle_problems import Problem as ThrottleProblem
+from kafka_warden.derive.replica_state import STATES
+from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.history.column import (
     Column,
     Columns,

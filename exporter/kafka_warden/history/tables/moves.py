@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from kafka_warden.derive.moves.log_dirs import LogDirMove
-from kafka_warden.derive.moves.moves import Move
+from kafka_warden.derive.log_dir_moves import LogDirMove
+from kafka_warden.derive.moves import Move
 from kafka_warden.history.column import Column, Columns, Table, path_column, records, row_columns
 from kafka_warden.history.column_types import INT, ColumnType
 from kafka_warden.history.poll import Poll, topic_id_text

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Annotated, Final
 
-from kafka_warden.derive.mutations import ClientMutations, active_controller
+from kafka_warden.derive.mutation import ClientMutations, active_controller
 from kafka_warden.history.column import Column, Columns, Table, path_column, records, row_columns
 from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll

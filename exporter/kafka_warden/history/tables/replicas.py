@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from kafka_warden.derive.replica_state import STATES
 from kafka_warden.errors import HistoryRowsError
-from kafka_warden.formulas.replica_state import STATES
 from kafka_warden.history.column import Column, DictionaryColumn, Table, array_column
 from kafka_warden.history.column_types import INT, STRING
 from kafka_warden.history.poll import Poll, topic_id_text

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas import stuck
+from kafka_warden.derive import stuck
 from kafka_warden.pipeline.backtest import lookback
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THROTTLE_AGES, Trial
 from kafka_warden.pipeline.columns import divide, no, yes

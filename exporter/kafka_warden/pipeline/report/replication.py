@@ -13,7 +13,7 @@ from typing import Any, Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.pipeline.report import colours
 from kafka_warden.pipeline.report.colours import Colour
 from kafka_warden.pipeline.report.reading import unix

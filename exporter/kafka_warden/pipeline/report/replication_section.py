@@ -5,7 +5,7 @@ from typing import Final
 
 from matplotlib.axes import Axes
 
-from kafka_warden.formulas.replica_state import ReplicaState
+from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.pipeline.report.canvas import at, canvas, durations, legend, legend_above, times, units, whole
 from kafka_warden.pipeline.report.colours import BLUE
 from kafka_warden.pipeline.report.html import Html

@@ -5,7 +5,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.formulas.replica_state import STATES
+from kafka_warden.derive.replica_state import STATES
 from kafka_warden.pipeline.rollup.windows import Grain, by_window, mean_and_max
 
 KEY: Final = ("cluster_id", "start", "topic", "topic_id", "partition", "broker")

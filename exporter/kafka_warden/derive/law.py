@@ -1,0 +1,208 @@
+"""How fast a throttled move really goes: the law of docs/spec/throttle-law.md, measured over 33 runs on Kafka 4.1.1.
+
+A *flow* is one fetcher, leader -> target. Bytes and seconds throughout. Per flow: the headroom c that in-sync traffic
+leaves of its limits, the burst B that passes before it is counted, gross = bytes copied per second, net = gross less
+the inbound rate of the partitions that are still behind.
+
+The flows of a cluster divide the headroom of both their sides by max-min fair shares: all grow alike until a side is
+used up, its flows stop there, and the others grow further.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Final
+
+import numpy as np
+
+from kafka_warden.arrays import Bools, Floats, Ints, Value
+
+BACKOFF: Final = 1.0
+"""`replica.fetch.backoff.ms`: a throttled follower fetches again only after it, so it cannot use that part of a
+window."""
+
+LEAST_USABLE: Final = 1e-3
+"""Seconds, above 0: a flow without a limit copies in a window of 1 s, too."""
+
+HALF_POLL: Final = 0.5
+"""Seconds from the end of a window to the next fetch: half a `replica.fetch.backoff.ms` in the mean."""
+
+CERTAIN_LOSS: Final = -0.1
+"""A net rate by the law below this share of gross is certainly a loss: the error of the law is within 13 % of gross."""
+
+FLAT_SLOPE_SECONDS: Final = 36.0
+"""A measured slope that is not positive is used if it spans this time: docs/spec/throttle-law.md#never."""
+
+
+class Verdict(StrEnum):
+    """Whether a flow ever catches up at its present limits and inbound rate."""
+
+    CONVERGES = "converges"
+    DOES_NOT_CONVERGE = "does_not_converge"
+    """By less than the error of the law: no alert on that alone."""
+    NEVER = "never"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A broker's replication quota window, `replication.quota.window.num` x `size.seconds`."""
+
+    samples: Annotated[int, "`replication.quota.window.num`"] = 11
+    size: Annotated[float, "`replication.quota.window.size.seconds`", "s"] = 1.0
+
+    @property
+    def seconds(self) -> float:
+        """For how long a sample counts."""
+        return self.samples * self.size
+
+    @property
+    def usable(self) -> float:
+        """Seconds of a window in which a throttled fetch looks at the quota: 10 by default."""
+        return max(self.seconds - BACKOFF, LEAST_USABLE)
+
+    @property
+    def period(self) -> float:
+        """Seconds after which a lone burst is followed by the next: 11.5 by default."""
+        return self.seconds + HALF_POLL
+
+    @property
+    def settling(self) -> float:
+        """Seconds after a change before a slope is used, and the step of its span: 12 by default."""
+        return self.seconds + BACKOFF
+
+
+DEFAULT_WINDOW: Final = Window()
+
+
+def burst(lagging_partitions: float, fetch_max_bytes: float, response_max_bytes: float) -> float:
+    """B: bytes of one fetch response of a flow, all of which passes before it is counted."""
+    return float(min(lagging_partitions * fetch_max_bytes, response_max_bytes))
+
+
+def gross(headroom: float, burst: float, window: Window = DEFAULT_WINDOW) -> float:
+    """Bytes a second that a flow copies: 0 if c <= 0, else B / 11.5 s x (floor(10 s x c / B) + 1).
+
+    docs/spec/throttle-law.md#the-law. `+inf` where no limit binds (c is `+inf`); 0 where nothing lags (B is 0). Never
+    more than c + B / 11 s.
+    """
+    if headroom <= 0 or burst <= 0:
+        return 0.0
+    if math.isinf(headroom):
+        return math.inf
+    return burst * (math.floor(window.usable * headroom / burst) + 1.0) * (1.0 / window.period)
+
+
+def net(gross: Value, bytes_in: Value) -> Value:
+    """Bytes a second by which a flow gains on its leader; negative when inbound outruns it."""
+    return gross - bytes_in
+
+
+def ceiling(headroom: float, burst: float, window: Window = DEFAULT_WINDOW) -> float:
+    """The most that a flow can copy, c + B / 11 s, and 0 if c <= 0: no run exceeded it."""
+    return 0.0 if headroom <= 0 else headroom + burst * (1.0 / window.seconds)
+
+
+def verdict(
+    headroom: float | None,
+    burst: float,
+    bytes_in: float | None,
+    slope: float | None = None,
+    slope_seconds: float = 0.0,
+    window: Window = DEFAULT_WINDOW,
+) -> Verdict:
+    """Whether a flow ends, by docs/spec/throttle-law.md#never. The first rule with an answer applies.
+
+    `headroom` is c and `burst` B of the flow, `bytes_in` the inbound rate of its lagging partitions; `None` is unknown.
+    `slope`: measured net rate, positive when remaining shrinks, over `slope_seconds` without a change in between;
+    `None` if not usable. `window`: of the side that binds.
+    """
+    if headroom is not None and headroom <= 0:
+        return Verdict.NEVER
+    if headroom is None or bytes_in is None:
+        return by_slope(slope, slope_seconds)
+    return _by_law(headroom, burst, bytes_in, slope, slope_seconds, window)
+
+
+def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DEFAULT_WINDOW) -> bool:
+    """Whether the throttle can be why a flow loses: the law's net is not clearly above 0. False without a limit.
+
+    A flow that does not gain although the law says so has another cause.
+    """
+    if headroom == math.inf:
+        return False
+    copied = gross(headroom, burst, window)
+    return net(copied, bytes_in) <= -CERTAIN_LOSS * copied
+
+
+def _by_law(
+    headroom: float, burst: float, bytes_in: float, slope: float | None, slope_seconds: float, window: Window
+) -> Verdict:
+    measured = by_slope(slope, slope_seconds)
+    if headroom == math.inf:
+        return measured
+    if burst <= 0:
+        return Verdict.CONVERGES
+    if ceiling(headroom, burst, window) <= bytes_in:
+        return Verdict.NEVER
+    if measured is not Verdict.UNKNOWN:
+        return measured
+    copied = gross(headroom, burst, window)
+    gained = net(copied, bytes_in)
+    if gained > 0:
+        return Verdict.CONVERGES
+    return Verdict.NEVER if gained < CERTAIN_LOSS * copied else Verdict.DOES_NOT_CONVERGE
+
+
+def by_slope(slope: float | None, slope_seconds: float) -> Verdict:
+    """Whether a flow ends, by what was measured alone; unknown before 36 s."""
+    if slope is None or slope_seconds < FLAT_SLOPE_SECONDS:
+        return Verdict.UNKNOWN
+    return Verdict.NEVER if slope <= 0 else Verdict.CONVERGES
+
+
+def fair_shares(
+    leaders: Ints, targets: Ints, leader_headroom: Mapping[int, float], follower_headroom: Mapping[int, float]
+) -> Floats:
+    """The headroom c of F flows: the max-min fair share of their leader's and their target's, bytes per second. (F,).
+
+    `leaders`, `targets`: broker ids of each flow. Headroom by broker id; a broker that is missing there has no limit,
+    NaN is unknown. A side with nothing left gives all its flows its own (zero or negative) headroom; a flow neither of
+    whose sides binds has `+inf`; a flow that an unknown side might bind is NaN.
+    """
+    sides, of_flow = _sides(leaders, targets)
+    headroom = (leader_headroom, follower_headroom)
+    left = np.array([headroom[is_follower].get(broker, np.inf) for is_follower, broker in sides], dtype=np.float64)
+    unknown = np.isnan(left)[of_flow].any(axis=0) if len(leaders) else np.zeros(0, dtype=np.bool_)
+    left[np.isnan(left)] = np.inf
+    shares = _fill(of_flow, left)
+    # Nothing left on the known side decides alone; any other share could be smaller than what the known sides allow.
+    return np.where(unknown & (shares > 0), np.nan, shares)
+
+
+def _sides(leaders: Ints, targets: Ints) -> tuple[list[tuple[bool, int]], Ints]:
+    """The distinct (is follower side, broker) and, (2, F), which two of them each flow uses."""
+    keys = [(False, int(broker)) for broker in leaders] + [(True, int(broker)) for broker in targets]
+    sides = sorted(set(keys))
+    index = {side: position for position, side in enumerate(sides)}
+    return sides, np.array([index[key] for key in keys], dtype=np.int32).reshape(2, len(leaders))
+
+
+def _fill(of_flow: Ints, left: Floats) -> Floats:
+    """Progressive filling. `of_flow` (2, F) indexes the S sides, `left` (S,) is their headroom and is used up."""
+    ahead, behind = of_flow
+    shares = np.minimum(left[ahead], left[behind])
+    growing: Bools = (shares > 0) & np.isfinite(shares)
+    level = np.zeros(len(shares))
+    while growing.any():
+        users = np.bincount(of_flow[:, growing].ravel(), minlength=len(left))
+        # Each round brings one side to exactly its headroom, so there are at most S rounds.
+        room = np.full(len(left), np.inf)
+        np.divide(left, users, out=room, where=users > 0)
+        gain = float(room.min())
+        level[growing] += gain
+        full = room <= gain
+        left = np.where(users > 0, np.maximum(left - gain * users, 0.0), left)
+        growing &= ~(full[ahead] | full[behind])
+    return np.where((shares > 0) & np.isfinite(shares), level, shares)

@@ -1,0 +1,116 @@
+"""Partition limits of KIP-578, which Kafka never built: room on brokers and in the cluster.
+
+docs/spec/limits.md. Headroom is limit less count, negative when over (what exists goes on working), `+inf` without a
+limit.
+
+Replicas without a log and logs without a replica: docs/spec/limits.md#missing-and-stray-logs. Metadata and log
+directories are not read at one instant: a topic that was just created or deleted is in one and not yet in the other. So
+only gaps in two answers in a row count, a minute apart (option poll.log_dirs).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import numpy as np
+
+from kafka_warden.arrays import Bools, Ints, Value
+from kafka_warden.model import LogGaps, Snapshot
+
+INTERNAL: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata"}
+)
+"""Topics that Kafka makes for itself. Limits neither count nor reject them: KIP-578, Goals.
+
+`is_internal` of Metadata is computed from the first three names (`Topic.isInternal`); the last one is tiered storage's.
+"""
+
+
+def is_counted(topic: str) -> bool:
+    """Whether a topic's partitions count towards the limits."""
+    return topic not in INTERNAL
+
+
+def counted_rows(topics: Sequence[str], topic: Ints) -> Bools:
+    """Which of P partitions count towards the limits. `topic` (P,) are indices into `topics`."""
+    counted: Bools = np.array([is_counted(name) for name in topics], bool)[topic]
+    return counted
+
+
+def headroom(limit: float, count: Value) -> Value:
+    """Partitions that still fit: limit - count, in replicas for a broker and in partitions for the cluster."""
+    left: Value = limit - count
+    return left
+
+
+def creation_fits(broker_headroom: Sequence[float], cluster_headroom: float, partitions: int, factor: int) -> bool:
+    """Whether a topic of so many partitions and replicas can be created, or so many partitions added.
+
+    docs/spec/limits.md#creation: sum of min(headroom, P) >= P x RF, as no broker takes two replicas of one partition,
+    and P <= cluster headroom. A broker that is over its limit has room for none. All or nothing, as KIP-578 rejects.
+    """
+    room = sum(min(max(left, 0.0), partitions) for left in broker_headroom)
+    return room >= partitions * factor and partitions <= cluster_headroom
+
+
+def reassignment_fits(broker_headroom: Mapping[int, float], adding: Mapping[int, int]) -> bool:
+    """Whether each broker has room for the replicas that a reassignment adds; checks broker limits only."""
+    return all(count <= broker_headroom.get(broker, math.inf) for broker, count in adding.items() if count > 0)
+
+
+def placement(counts: Sequence[int], partitions: int, factor: int) -> tuple[tuple[int, ...], ...]:
+    """Indices of the brokers of each partition, the emptiest first, each partition after the one before. KIP-578.
+
+    `factor` is at most the number of brokers. What `creation_fits` fits so: "An illustrative (toy) example".
+    """
+    after, placed = list(counts), []
+    for _ in range(partitions):
+        replicas = tuple(sorted(range(len(after)), key=lambda index: after[index])[:factor])
+        placed.append(replicas)
+        for broker in replicas:
+            after[broker] += 1
+    return tuple(placed)
+
+
+@dataclass(frozen=True, slots=True)
+class LogCounts:
+    """Of one broker; `None` is unknown."""
+
+    without_log: Annotated[int | None, "replicas without a log"]
+    stray: Annotated[int | None, "logs that are not assigned to the broker"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The latest answer of one broker, and the counts from it and the one before."""
+
+    gaps: LogGaps
+    counts: LogCounts
+
+
+LogsMemory = Mapping[int, Seen]
+"""State from poll to poll, by broker."""
+
+
+def derive_logs(snapshot: Snapshot, memory: LogsMemory) -> tuple[LogsMemory, dict[int, LogCounts]]:
+    """Compare each broker's answer with the one before; brokers that do not answer are missing."""
+    seen = {broker: _see(memory.get(broker), gaps) for broker, gaps in snapshot.log_gaps.items()}
+    return seen, {broker: answer.counts for broker, answer in seen.items()}
+
+
+def _see(before: Seen | None, gaps: LogGaps) -> Seen:
+    if before is not None and before.gaps.at == gaps.at:
+        return before
+    previous = before.gaps if before is not None else None
+    missing = _confirmed(previous.missing if previous is not None else None, gaps.missing)
+    return Seen(gaps, LogCounts(missing, _confirmed(previous.stray if previous is not None else None, gaps.stray)))
+
+
+def _confirmed(before: frozenset[tuple[object, ...]] | None, now: frozenset[tuple[object, ...]] | None) -> int | None:
+    """Count entries of both answers; after the first answer only 0 is known."""
+    if now is None:
+        return None
+    if not now:
+        return 0
+    return len(before & now) if before is not None else None

@@ -1,0 +1,252 @@
+"""Ongoing reassignments: remaining bytes, rate and ETA of each replica that they wait for (docs/spec/moves.md)."""
+
+import math
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+import numpy as np
+
+from kafka_warden.arrays import as_known
+from kafka_warden.derive import copy_rates, law
+from kafka_warden.derive.copy_rates import (
+    Change,
+    CopyProgress,
+    Measured,
+    MoveKey,
+    Trend,
+    derive_changes,
+    follow_copies,
+    longest_settling,
+    measure_all,
+    move_key,
+)
+from kafka_warden.derive.etas import replica_eta
+from kafka_warden.derive.flows import Flow, FlowKey, group_by_flow
+from kafka_warden.derive.folds import Minimum, Stall, stall
+from kafka_warden.derive.lag import Lag
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
+from kafka_warden.derive.stuck import Cause, Stuck, StuckInputs, StuckMemory, evaluate_stuck, has_lasted
+from kafka_warden.derive.throttle import ThrottledTraffic, Throttles, follow_floors
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Parameters
+
+
+def progress(copied: float, remaining: float) -> float:
+    """Share of a replica that is copied, copied / (copied + remaining); 1 where there is nothing to copy."""
+    whole = copied + remaining
+    return copied / whole if whole else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One replica that a reassignment waits for. Bytes, seconds; `None` is unknown."""
+
+    row: int
+    topic: str
+    partition: int
+    broker: int
+    adding: bool
+    """False if the replica stays: the move copies nothing, and ends when this replica is in sync."""
+    leader: Annotated[int | None, "id of the broker that it is copied from"]
+    remaining_bytes: Annotated[float | None, "bytes still to copy", "bytes"]
+    remaining_messages: Annotated[int | None, "messages still to copy", "messages"]
+    progress: Annotated[float | None, "copied part of the log", "ratio"]
+    bytes_per_second: Annotated[float | None, "copy rate", "bytes/s"]
+    eta: Annotated[float | None, "time until it is done; infinite if it never ends", "s"]
+    never_ends: Annotated[bool | None, "its throttle is too low for it to end"]
+    stalled: Annotated[float | None, "time since its last progress", "s"]
+    stuck: Annotated[Cause | None, "cause, while it is stuck"]
+    lasting: bool
+    """It is stuck, and as long as its alert demands (`stuck.has_lasted`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """State of one move: its last minute, and its last new minimum."""
+
+    times: tuple[float, ...] = ()
+    remaining: tuple[float, ...] = ()
+    copied: tuple[float, ...] = ()
+    minimum: Minimum | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MovesMemory:
+    """State from poll to poll."""
+
+    tracks: Mapping[MoveKey, Track] = field(default_factory=dict)
+    changes: Mapping[FlowKey, Change] = field(default_factory=dict)
+    copy_progress: Mapping[FlowKey, CopyProgress] = field(default_factory=dict)
+    measured: Mapping[FlowKey, Measured] = field(default_factory=dict)
+    """From `copy_progress`, since `changes`."""
+    stuck: StuckMemory = field(default_factory=StuckMemory)
+    traffic: ThrottledTraffic | None = None
+
+
+def derive_moves(
+    indexed: IndexedSnapshot,
+    lag: Lag,
+    flows: Mapping[FlowKey, Flow],
+    throttles: Throttles,
+    bytes_in: Floats,
+    memory: MovesMemory,
+    parameters: Parameters,
+) -> tuple[MovesMemory, tuple[Move, ...]]:
+    """Return every replica that a reassignment of the latest snapshot waits for as a move."""
+    copied = indexed.snapshot.replicas.adding & ~indexed.is_leader
+    rows = np.flatnonzero(copied | _staying_out_of_sync(indexed, copied))
+    remaining = {row: as_known(left) for row, left in zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True)}
+    tracks: dict[MoveKey, Track] = {}
+    stalls: dict[int, Stall | None] = {}
+    keys = {row: move_key(indexed, row) for row in rows.tolist()}
+    memory = _forget(memory, {key for row, key in keys.items() if lag.estimate_reset[row]})
+    oldest = indexed.snapshot.clock - (copy_rates.LONGEST_SLOPE + 2) * longest_settling(indexed)
+    for row, key in keys.items():
+        tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), indexed, row, remaining[row], oldest)
+    groups = group_by_flow(indexed, throttles, rows)
+    traffic, floors = follow_floors(indexed, throttles, memory.traffic)
+    changes = derive_changes(indexed, throttles, groups, keys, memory.changes, floors)
+    copy_progress = follow_copies(indexed, groups, keys, remaining, bytes_in, throttles, memory.copy_progress)
+    measured = measure_all(copy_progress, changes, flows)
+    flow_of = {row: key for key, group in groups.items() for row in group}
+    inputs = StuckInputs(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
+    stuck = evaluate_stuck(inputs, memory.stuck)
+    evaluated = tuple(
+        # A move that cannot go on at present has no ETA, unless it is complete.
+        replace(move, eta=None, never_ends=None)
+        if stuck.blinded(keys[move.row]) and move.remaining_bytes != 0
+        else move
+        for move in (
+            _move(indexed, lag, inputs, bytes_in, flow_of[row], row, tracks[key], stuck.shown.get(key))
+            if copied[row]
+            else _waiting(indexed, inputs, flow_of[row], row, stuck.shown.get(key))
+            for row, key in keys.items()
+        )
+    )
+    return MovesMemory(tracks, changes, copy_progress, measured, stuck, traffic), evaluated
+
+
+def _staying_out_of_sync(indexed: IndexedSnapshot, copied: Bools) -> Bools:
+    """(R,) replicas that stay and are not in sync, of partitions whose reassignment copies nothing (any more).
+
+    Kafka completes such a reassignment at once if they are in sync, so it is only listed while it waits for them.
+    """
+    replicas, reassigning = indexed.snapshot.replicas, indexed.snapshot.partitions.reassigning
+    waits = reassigning & (np.bincount(replicas.partition[copied], minlength=len(reassigning)) == 0)
+    staying = ~(replicas.adding | replicas.removing | replicas.in_isr | indexed.is_leader)
+    found: Bools = waits[replicas.partition] & staying
+    return found
+
+
+def measured_nets(indexed: IndexedSnapshot, flows: Mapping[FlowKey, Flow], memory: MovesMemory) -> dict[FlowKey, Trend]:
+    """Measured net rates for ETAs, of flows whose replicas are all being added."""
+    moving = indexed.snapshot.replicas.adding
+    return {
+        key: steady
+        for key, measured in memory.measured.items()
+        if (steady := measured.steady) is not None and key in flows and moving[flows[key].rows].all()
+    }
+
+
+def _forget(memory: MovesMemory, estimate_reset: AbstractSet[MoveKey]) -> MovesMemory:
+    """Drop the progress of some moves, and of the flows that they are part of."""
+    if not estimate_reset:
+        return memory
+    flows = {flow: together for flow, together in memory.stuck.flows.items() if not together.moves & estimate_reset}
+    return replace(
+        memory,
+        tracks={key: track for key, track in memory.tracks.items() if key not in estimate_reset},
+        copy_progress={
+            flow: replace(
+                copy_progress, left={key: left for key, left in copy_progress.left.items() if key not in estimate_reset}
+            )
+            for flow, copy_progress in memory.copy_progress.items()
+        },
+        stuck=replace(memory.stuck, flows=flows),
+    )
+
+
+def _follow(
+    track: Track, indexed: IndexedSnapshot, row: int, remaining: float | None, oldest: float
+) -> tuple[Track, Stall | None]:
+    clock = indexed.snapshot.clock
+    minimum, stalled = stall(track.minimum, clock, remaining)
+    size = int(indexed.snapshot.replicas.size[row])
+    if remaining is None or size == UNKNOWN:
+        return Track(track.times, track.remaining, track.copied, minimum), stalled
+    kept = copy_rates.first_kept(track.times, oldest)
+    return (
+        Track(
+            (*track.times[kept:], clock),
+            (*track.remaining[kept:], remaining),
+            (*track.copied[kept:], float(size)),
+            minimum,
+        ),
+        stalled,
+    )
+
+
+def _move(
+    indexed: IndexedSnapshot,
+    lag: Lag,
+    inputs: StuckInputs,
+    bytes_in: Floats,
+    flow: FlowKey,
+    row: int,
+    track: Track,
+    stuck: Stuck | None,
+) -> Move:
+    partition = indexed.snapshot.replicas.partition[row]
+    remaining, size = inputs.remaining[row], int(indexed.snapshot.replicas.size[row])
+    copied = copy_rates.slope(track.times, track.copied)
+    messages = int(lag.messages[row])
+    return replace(
+        _waiting(indexed, inputs, flow, row, stuck),
+        adding=True,
+        remaining_bytes=remaining,
+        remaining_messages=messages if messages != UNKNOWN else None,
+        progress=progress(float(size), remaining) if remaining is not None and size >= 0 else None,
+        bytes_per_second=max(copied[0], 0.0) if copied is not None else None,
+        eta=_eta(inputs, flow, row, track, float(bytes_in[partition])),
+    )
+
+
+def _waiting(indexed: IndexedSnapshot, inputs: StuckInputs, flow: FlowKey, row: int, stuck: Stuck | None) -> Move:
+    """Return the move of a replica that stays: nothing is left to copy, and how long it waits is not known."""
+    _, topic, number, broker = inputs.keys[row]
+    leader = flow.leader if flow.leader not in {UNKNOWN, NO_LISTENER} else None
+    never, stalled = None if leader is None else inputs.never(flow, inputs.remaining[row]), inputs.stalls[row]
+    since = None if stuck is None else indexed.snapshot.clock - stuck.since
+    return Move(
+        row=row,
+        topic=topic,
+        partition=number,
+        broker=broker,
+        adding=False,
+        leader=leader,
+        remaining_bytes=0.0,
+        remaining_messages=0,
+        progress=None,
+        bytes_per_second=None,
+        eta=None,
+        never_ends=never,
+        stalled=stalled.seconds if stalled is not None else None,
+        stuck=None if stuck is None else stuck.cause,
+        lasting=stuck is not None and since is not None and has_lasted(stuck.cause, since),
+    )
+
+
+def _eta(inputs: StuckInputs, key: FlowKey, row: int, track: Track, bytes_in: float) -> float | None:
+    remaining = inputs.remaining[row]
+    if remaining == 0:
+        return 0.0
+    flow = inputs.flows.get(key)
+    if remaining is None or flow is None:
+        return None
+    if inputs.verdict(key) is law.Verdict.NEVER:
+        return math.inf if inputs.never(key, remaining) else None
+    first = int(np.searchsorted(track.times, inputs.changes[key].at + flow.window.settling))
+    measured = copy_rates.slope(track.times[first:], track.remaining[first:], flow.window)
+    own = None if measured is None else Trend(-measured[0], measured[1])
+    return replica_eta(flow, remaining, own, as_known(bytes_in), inputs.flow_eta(key))

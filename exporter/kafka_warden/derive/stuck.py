@@ -1,0 +1,507 @@
+"""When a move is stuck, and the first cause that explains it. docs/spec/moves.md#stuck.
+
+Evaluated first on the sum of remaining bytes of all moves between a pair of brokers, target and source, under the same
+limits: one replica among many waits long for its turn, and that is healthy.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from kafka_warden.arrays import as_finite, sum_known
+from kafka_warden.derive import law
+from kafka_warden.derive.copy_rates import Change, Measured, MoveKey
+from kafka_warden.derive.etas import flow_eta
+from kafka_warden.derive.flows import Flow, FlowKey
+from kafka_warden.derive.folds import Minimum, Stall, stall
+from kafka_warden.derive.law import DEFAULT_WINDOW, Verdict, Window
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
+from kafka_warden.derive.throttle import Throttles
+from kafka_warden.model import (
+    NO_LISTENER,
+    UNKNOWN,
+    Bools,
+    BrokerConfig,
+    LogDir,
+    Parameters,
+    Side,
+    Source,
+    for_new_replicas,
+)
+
+POLLS: Final = 3
+"""No new minimum over three polls ..."""
+
+WINDOWS: Final = 2
+"""... and two quota windows: a lowered limit stops everything for most of one."""
+
+TURNS: Final = 5
+"""Turns that a replica misses before it is stuck while its broker advances; the longest healthy wait seen is 69 s."""
+
+
+class Cause(StrEnum):
+    """Why a move is stuck; values of the label `cause`, in order of precedence."""
+
+    TARGET_DOWN = "target_down"
+    LEADER_UNRESPONSIVE = "leader_unresponsive"
+    NO_LEADER = "no_leader"
+    LOG_DIR_OFFLINE = "log_dir_offline"
+    LOG_DIR_FULL = "log_dir_full"
+    TARGET_DISK_TOO_SMALL = "target_disk_too_small"
+    FETCHER_FAILED = "fetcher_failed"
+    AUX_STATE_ERROR = "aux_state_error"
+    THROTTLE_BLOCKED = "throttle_blocked"
+    THROTTLE_BELOW_INBOUND = "throttle_below_inbound"
+    COPIED_NOT_COMPLETED = "copied_not_completed"
+    NO_PROGRESS = "no_progress"
+
+
+FACTS: Final = frozenset(
+    {Cause.TARGET_DOWN, Cause.LEADER_UNRESPONSIVE, Cause.NO_LEADER, Cause.LOG_DIR_OFFLINE, Cause.THROTTLE_BLOCKED}
+)
+"""Causes that are shown after two polls that agree, without waiting for a lack of progress."""
+
+
+EXPLAINED: Final = frozenset({Cause.LEADER_UNRESPONSIVE, Cause.NO_LEADER})
+"""Causes that another alert reports: KafkaReassignmentStuck leaves such moves out."""
+
+LASTING: Final = frozenset(
+    {
+        Cause.THROTTLE_BLOCKED,
+        Cause.THROTTLE_BELOW_INBOUND,
+        Cause.LOG_DIR_FULL,
+        Cause.LOG_DIR_OFFLINE,
+        Cause.TARGET_DISK_TOO_SMALL,
+    }
+)
+"""Causes that do not end by themselves: KafkaReassignmentStuck does not wait for such moves to last."""
+
+BURST: Final = 180.0
+"""Seconds for which producers may write more than the throttle lets through: a burst of two minutes, and until the mean
+inbound rate shows its end."""
+
+STUCK_WAIT: Final = 255.0
+"""Seconds for which a move with another cause has to be stuck before the alert counts it, `stuck_wait` of
+rules/thresholds.yml."""
+
+BLINDING: Final = FACTS - {Cause.THROTTLE_BLOCKED}
+"""While one of these facts holds, no ETA is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFacts:
+    """Facts about a move that does not advance. An unknown fact keeps its default."""
+
+    target_answers: bool = True
+    """The broker of the replica is unfenced, in metadata, and answers."""
+    leader_exists: bool = True
+    leader_answers: bool = True
+    log_dir_online: bool = True
+    """The one that holds the replica is."""
+    usable_bytes: float | None = None
+    """Free in the replica's log dir, in the one with most space while unknown, None before Kafka 3.3."""
+    next_fetch_bytes: float = 0.0
+    """`replica.fetch.max.bytes`: with less room than that the volume is full."""
+    remaining_bytes: float = 0.0
+    """Of all moves to that log dir."""
+    failed_partitions: float = 0.0
+    """ReplicaFetcherManager FailedPartitionsCount of the target."""
+    dead_threads: float = 0.0
+    aux_state_errors: float = 0.0
+    """BuildRemoteLogAuxStateErrorsPerSec count gained by the target since the last new minimum."""
+    leader_limit: float = math.inf
+    """Effective limit of the leader where its list names the replica and it is not in sync, else `+inf`."""
+    follower_limit: float = math.inf
+    verdict: Verdict = Verdict.UNKNOWN
+    """Of the flow, `law.verdict`."""
+    throttle_may_lose: bool = True
+    """`law.may_lose`: the throttle can be the reason for a verdict of never."""
+    adding_in_isr: bool = False
+    """All adding replicas of the partition, if any, are in the ISR, and it is still listed as reassigning."""
+
+
+def stall_limit(poll_interval: float, window: Window = DEFAULT_WINDOW) -> float:
+    """Seconds without a new minimum of a pair of brokers before it is stuck: three polls and two quota windows."""
+    return max(POLLS * poll_interval, WINDOWS * window.seconds)
+
+
+def single_stall_limit(
+    pair_limit: float, moves: int, fetch_max_bytes: float, headroom: float | None, gross: float | None
+) -> float | None:
+    """The same for one replica while its broker advances: the larger of that and five turns of all moves, in seconds.
+
+    5 x moves on the broker x replica.fetch.max.bytes / c: 100 moves at 1 MB/s with 1 MiB get a turn every 105 s each.
+    c is the smaller of headroom and measured gross rate: a link or a disk may be slower than any limit.
+    None (never stuck alone) while one of them is unknown or 0.
+    """
+    if headroom is None or gross is None or min(headroom, gross) <= 0:
+        return None
+    return max(pair_limit, TURNS * moves * fetch_max_bytes / min(headroom, gross))
+
+
+def is_stuck(
+    pair: Stall | None,
+    single: Stall | None,
+    pair_limit: float,
+    single_limit: float | None,
+    *,
+    settled: bool = True,
+    gains: bool = False,
+) -> bool:
+    """Whether a replica is stuck: its pair of brokers is, or it alone is. Unknown (None) is not stuck.
+
+    `settled` is false for 12 s and a poll after a change of limit, list, leader or ISR: a lowered limit stops all.
+    `gains`: the pair copies more than comes in, as measured. It makes up for a burst: none of its replicas is stuck.
+    """
+    stalled = _past(pair, pair_limit)
+    if not settled or (stalled and gains):
+        return False
+    return stalled or (single_limit is not None and _past(single, single_limit))
+
+
+def _past(stall: Stall | None, limit: float) -> bool:
+    return stall is not None and stall.samples >= POLLS and stall.seconds >= limit
+
+
+def is_settled(since_change: float, poll_interval: float, window: Window = DEFAULT_WINDOW) -> bool:
+    """Whether the last change is 12 s and a poll ago: docs/spec/throttle-law.md#after-a-change."""
+    return since_change >= window.settling + poll_interval
+
+
+def may_be_burst(cause: Cause, seconds: float, advanced_at: float, changed_at: float, settled_after: float) -> bool:
+    """Return whether a move that made no progress for so long may only wait for the end of a burst.
+
+    It did advance under the present limits, which no producer exceeded then. A throttle under which it never did is too
+    low. Monotonic seconds: of the last new minimum, and of the last change. `settled_after`: as in `is_settled`.
+    """
+    return cause is Cause.THROTTLE_BELOW_INBOUND and seconds < BURST and advanced_at > changed_at + settled_after
+
+
+def has_lasted(cause: Cause, seconds: float) -> bool:
+    """Return whether the alert counts a move that is stuck for so long, apart from the `for` of the alert.
+
+    Prometheus knows that of each move with series of its own. Moves without are counted here.
+    """
+    return cause in LASTING | EXPLAINED or seconds >= STUCK_WAIT
+
+
+def cause_of(facts: MoveFacts) -> Cause:
+    """The first cause that holds, by docs/spec/moves.md#causes; `no_progress` when none is known."""
+    return next(iter(holding(facts)), Cause.NO_PROGRESS)
+
+
+def fact_of(facts: MoveFacts) -> Cause | None:
+    """The first cause that needs no waiting, whatever else holds: a small disk must not hide a target that is down."""
+    return next((found for found in holding(facts) if found in FACTS), None)
+
+
+def holding(facts: MoveFacts) -> list[Cause]:
+    """All causes that hold, in the order of docs/spec/moves.md#causes."""
+    usable = math.inf if facts.usable_bytes is None else facts.usable_bytes
+    never = facts.verdict is Verdict.NEVER and facts.throttle_may_lose
+    rules = (
+        (not facts.target_answers, Cause.TARGET_DOWN),
+        (facts.leader_exists and not facts.leader_answers, Cause.LEADER_UNRESPONSIVE),
+        (not facts.leader_exists, Cause.NO_LEADER),
+        (not facts.log_dir_online, Cause.LOG_DIR_OFFLINE),
+        (usable < max(facts.next_fetch_bytes, 1.0), Cause.LOG_DIR_FULL),
+        (usable < facts.remaining_bytes, Cause.TARGET_DISK_TOO_SMALL),
+        (facts.failed_partitions > 0 or facts.dead_threads > 0, Cause.FETCHER_FAILED),
+        (facts.aux_state_errors > 0, Cause.AUX_STATE_ERROR),
+        (min(facts.leader_limit, facts.follower_limit) <= 0, Cause.THROTTLE_BLOCKED),
+        (never, Cause.THROTTLE_BELOW_INBOUND),
+        (facts.adding_in_isr, Cause.COPIED_NOT_COMPLETED),
+    )
+    return [found for holds, found in rules if holds]
+
+
+Place = tuple[int, str | None]
+"""Broker and path; `None` while the directory is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """Log directories of the replicas that moves wait for. Bytes."""
+
+    indexed: IndexedSnapshot
+    keys: Mapping[int, MoveKey]
+    """Row of each replica to the key of its move."""
+    remaining: Mapping[int, float | None]
+    """Row of each replica to the bytes that it lacks."""
+    _directories: dict[int, list[LogDir]] = field(default_factory=dict)
+    _arriving: dict[Place, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Add up arriving bytes by directory."""
+        for directory in self.indexed.snapshot.log_dirs:
+            self._directories.setdefault(directory.broker, []).append(directory)
+        for row, left in self.remaining.items():
+            place = self._place(row)
+            self._arriving[place] = self._arriving.get(place, 0.0) + (left or 0.0)
+
+    def lost(self, row: int, *, settled: bool) -> bool:
+        """Whether the directory of a replica is offline: one is, and no other directory holds the replica.
+
+        A replica without any size may not exist yet: False before the move has `settled`. A replica in another
+        directory is not affected.
+        """
+        broker, path = self._place(row)
+        directories = self._directories.get(broker, [])
+        if path is not None:
+            return not all(directory.online for directory in directories if directory.path == path)
+        sized = self.indexed.snapshot.replicas.sized_at[row] > 0
+        return any(not directory.online for directory in directories) and (bool(sized) or settled)
+
+    def usable(self, row: int) -> float | None:
+        """Free bytes in the directory of a replica; while unknown, the most in one that the broker may choose."""
+        broker, path = self._place(row)
+        directories = self._directories.get(broker, [])
+        if path is None:
+            directories = for_new_replicas(directories)
+        usable = [each.usable_bytes for each in directories if each.online and path in {None, each.path}]
+        return None if not usable or min(usable) < 0 else float(max(usable))
+
+    def arriving(self, row: int) -> float:
+        """Bytes still to arrive in the log directory of this replica."""
+        return self._arriving[self._place(row)]
+
+    def _place(self, row: int) -> Place:
+        _, topic, number, broker = self.keys[row]
+        return broker, self.indexed.snapshot.placed.get(broker, {}).get((topic, number))
+
+
+AGREEING_POLLS = 2
+"""Polls in a row with the same fact before it is shown."""
+
+AUX_STATE_ERRORS = "build_remote_log_aux_state_errors_total"
+
+
+@dataclass(frozen=True, slots=True)
+class StuckInputs:
+    """Inputs of the verdict of one poll."""
+
+    indexed: IndexedSnapshot
+    flows: Mapping[FlowKey, Flow]
+    throttles: Throttles
+    remaining: Mapping[int, float | None]
+    """Row of each replica that a move waits for to the bytes that it lacks."""
+    stalls: Mapping[int, Stall | None]
+    groups: Mapping[FlowKey, list[int]]
+    """The same rows by flow."""
+    changes: Mapping[FlowKey, Change]
+    measured: Mapping[FlowKey, Measured]
+    keys: Mapping[int, MoveKey]
+    """Row to the key of the move, which outlives the row."""
+    parameters: Parameters
+    _etas: dict[FlowKey, float | None] = field(default_factory=dict)
+
+    def settled(self, key: FlowKey) -> bool:
+        """Return whether the last change of limit, list, leader or ISR is long enough ago to believe a slope."""
+        since = self.indexed.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
+        return is_settled(since, self.parameters.poll_interval, self.window(key))
+
+    def window(self, key: FlowKey) -> law.Window:
+        """Return the quota window of the flow, the default one while it is unknown."""
+        return self.flows[key].window if key in self.flows else law.DEFAULT_WINDOW
+
+    def verdict(self, key: FlowKey) -> law.Verdict:
+        """Return whether the flow converges."""
+        flow = self.flows.get(key)
+        if flow is None:
+            return law.Verdict.UNKNOWN
+        rate, seconds = self.measured[key].recent or (None, 0.0)
+        return law.verdict(flow.headroom, flow.burst, flow.least_in, rate, seconds, flow.window)
+
+    def never(self, key: FlowKey, remaining: float | None) -> bool | None:
+        """Return whether the throttle keeps a replica from ever catching up; `None` when unknown."""
+        if remaining == 0:
+            return False
+        verdict = self.verdict(key)
+        if verdict is law.Verdict.NEVER:
+            flow = self.flows[key]
+            blocked = flow.headroom is not None and flow.headroom <= 0
+            return blocked or (flow.settled and flow.may_lose is True) or None
+        return None if verdict is law.Verdict.UNKNOWN else False
+
+    def gross(self, key: FlowKey) -> float | None:
+        """Measured bytes per second that a flow copies, at least; `None` before there is a rate to believe."""
+        flow, steady = self.flows.get(key), self.measured[key].steady
+        return None if flow is None or steady is None else steady.rate + (flow.bytes_in or 0.0)
+
+    def flow_eta(self, key: FlowKey) -> float | None:
+        """Seconds until a whole flow has caught up; `None` when unknown, for example before anything was copied."""
+        if key not in self._etas:
+            flow = self.flows[key]
+            total = sum_known([self.remaining.get(row) for row in flow.rows.tolist()])
+            eta = flow_eta(flow, total, self.measured[key].steady)
+            self._etas[key] = None if eta is None else as_finite(eta)
+        return self._etas[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The moves of a flow that were summed, and their least remaining bytes."""
+
+    moves: frozenset[MoveKey]
+    minimum: Minimum | None
+    """The least sum of what remains."""
+    errors: float | None
+    """Aux state errors of the target at that time, `None` while unknown."""
+
+
+class Stuck(NamedTuple):
+    """The verdict on a move."""
+
+    cause: Cause
+    since: float
+    """Monotonic seconds: since then it is stuck, for causes that this alert reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class StuckMemory:
+    """State from poll to poll."""
+
+    flows: Mapping[FlowKey, Together] = field(default_factory=dict)
+    facts: Mapping[MoveKey, tuple[Cause | None, int]] = field(default_factory=dict)
+    """Move to the first fact that holds, and in how many polls in a row it was the same."""
+    shown: Mapping[MoveKey, Stuck] = field(default_factory=dict)
+    """Moves that are stuck."""
+
+    def blinded(self, key: MoveKey) -> bool:
+        """Return whether a fact holds that hides the ETA of a move."""
+        return key in self.facts and self.facts[key][0] in BLINDING
+
+
+def evaluate_stuck(inputs: StuckInputs, memory: StuckMemory) -> StuckMemory:
+    """Find the moves that are stuck, and why."""
+    flows, facts = {}, {}
+    found: dict[MoveKey, Cause] = {}
+    waiting, disks = _waiting(inputs), Disks(inputs.indexed, inputs.keys, inputs.remaining)
+    for key, rows in inputs.groups.items():
+        of_flow = _facts(inputs, key)
+        flows[key], stalled = _together(inputs, rows, memory.flows.get(key), of_flow.aux_state_errors)
+        of_flow = replace(of_flow, aux_state_errors=_gained(of_flow.aux_state_errors, flows[key].errors))
+        for row in rows:
+            move = inputs.keys[row]
+            of_replica = _facts_of(inputs, key, row, of_flow, disks, complete=not waiting[row])
+            fact, (before, polls) = fact_of(of_replica), memory.facts.get(move, (None, 0))
+            polls = polls + 1 if before is fact else 1
+            facts[move] = fact, polls
+            # A replica in sync only waits for the others of its partition.
+            done = inputs.indexed.snapshot.replicas.in_isr[row] and waiting[row]
+            if not done and _stands_still(inputs, key, row, stalled, len(rows)):
+                cause = _kept(memory.shown.get(move), cause_of(of_replica), of_flow.verdict)
+                if not _may_be_burst(inputs, key, row, flows[key].minimum, cause):
+                    found[move] = cause
+            elif fact is not None and polls >= AGREEING_POLLS:
+                found[move] = fact
+    clock = inputs.indexed.snapshot.clock
+    return StuckMemory(flows, facts, {move: _since(memory.shown.get(move), of, clock) for move, of in found.items()})
+
+
+def _since(before: Stuck | None, cause: Cause, clock: float) -> Stuck:
+    return Stuck(cause, clock if before is None or cause in EXPLAINED else before.since)
+
+
+def _together(
+    inputs: StuckInputs, rows: list[int], before: Together | None, errors: float
+) -> tuple[Together, Stall | None]:
+    summed = frozenset(inputs.keys[row] for row in rows)
+    known = before if before is not None and before.moves == summed else Together(summed, None, None)
+    minimum, stalled = stall(
+        known.minimum, inputs.indexed.snapshot.clock, sum_known([inputs.remaining[row] for row in rows])
+    )
+    advanced = stalled is not None and stalled.samples == 0
+    counted = errors if advanced or known.errors is None else known.errors
+    return Together(summed, minimum, None if math.isnan(counted) else counted), stalled
+
+
+def _gained(errors: float, before: float | None) -> float:
+    """Errors since then; a count that fell restarted with its broker, and an unknown one counts as 0."""
+    if math.isnan(errors) or before is None:
+        return 0.0
+    return errors - before if errors >= before else errors
+
+
+def _waiting(inputs: StuckInputs) -> Bools:
+    """(R,) whether an adding replica of the same partition is still missing from the ISR."""
+    replicas, partitions = inputs.indexed.snapshot.replicas, len(inputs.indexed.snapshot.partitions)
+    missing = np.bincount(replicas.partition[replicas.adding & ~replicas.in_isr], minlength=partitions) > 0
+    waiting: Bools = missing[replicas.partition]
+    return waiting
+
+
+def _kept(before: Stuck | None, cause: Cause, verdict: law.Verdict) -> Cause:
+    """Keep the throttle as the cause while it is unknown: one poll after a restart no inbound rate is known."""
+    was_throttle = before is not None and before.cause is Cause.THROTTLE_BELOW_INBOUND
+    unsure = cause is Cause.NO_PROGRESS and verdict is law.Verdict.UNKNOWN
+    return Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
+
+
+def _stands_still(inputs: StuckInputs, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:
+    flow = inputs.flows.get(key)
+    limit = stall_limit(inputs.parameters.poll_interval, inputs.window(key))
+    fetch = inputs.indexed.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
+    headroom = flow.headroom if flow is not None else None
+    gains = law.by_slope(*(inputs.measured[key].recent or (None, 0.0))) is law.Verdict.CONVERGES
+    alone = single_stall_limit(limit, moving, float(fetch), headroom, inputs.gross(key))
+    return is_stuck(together, inputs.stalls[row], limit, alone, settled=inputs.settled(key), gains=gains)
+
+
+def _may_be_burst(inputs: StuckInputs, key: FlowKey, row: int, together: Minimum | None, cause: Cause) -> bool:
+    clock, single, change = inputs.indexed.snapshot.clock, inputs.stalls[row], inputs.changes.get(key)
+    if together is None or change is None:
+        return False
+    seconds = max(clock - together.at, 0.0 if single is None else single.seconds)
+    settled_after = inputs.window(key).settling + inputs.parameters.poll_interval
+    return may_be_burst(cause, seconds, together.at, change.at, settled_after)
+
+
+def _facts(inputs: StuckInputs, key: FlowKey) -> MoveFacts:
+    """Gather the facts that all moves of a flow share; aux state errors are the whole count."""
+    target, leader = key.target, key.leader
+    snapshot, flow = inputs.indexed.snapshot, inputs.flows.get(key)
+    beans = snapshot.broker_beans.get(target)
+    values = beans.values if beans is not None else {}
+    return MoveFacts(
+        target_answers=_answers(inputs, target),
+        leader_exists=leader != UNKNOWN,
+        leader_answers=leader in {UNKNOWN, NO_LISTENER} or _answers(inputs, leader),
+        next_fetch_bytes=float(snapshot.broker_configs.get(target, BrokerConfig()).replica_fetch_max_bytes),
+        failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
+        dead_threads=values.get("fetcher_dead_thread_count", 0.0),
+        aux_state_errors=values.get(AUX_STATE_ERRORS, math.nan),
+        verdict=inputs.verdict(key),
+        throttle_may_lose=flow is None or flow.may_lose is not False,
+    )
+
+
+def _facts_of(
+    inputs: StuckInputs, key: FlowKey, row: int, of_flow: MoveFacts, disks: Disks, *, complete: bool
+) -> MoveFacts:
+    """Add the facts of one replica; `complete` when all adding replicas of its partition are in the ISR."""
+    lagging = not inputs.indexed.snapshot.replicas.in_isr[row]
+    return replace(
+        of_flow,
+        log_dir_online=not disks.lost(row, settled=inputs.settled(key)),
+        usable_bytes=disks.usable(row),
+        remaining_bytes=disks.arriving(row),
+        leader_limit=_binding(inputs, key, Side.LEADER, lagging=lagging),
+        follower_limit=_binding(inputs, key, Side.FOLLOWER, lagging=lagging),
+        adding_in_isr=complete,
+    )
+
+
+def _answers(inputs: StuckInputs, broker: int) -> bool:
+    known = inputs.indexed.snapshot.brokers.get(broker)
+    status = inputs.indexed.snapshot.status.get((Source.OFFSETS, str(broker)))
+    return known is not None and not known.gone and not known.fenced and (status is None or status.up)
+
+
+def _binding(inputs: StuckInputs, key: FlowKey, side: Side, *, lagging: bool) -> float:
+    limit = inputs.throttles.limit(key.broker(side), side) if lagging and key.listed(side) else None
+    return math.inf if limit is None else limit

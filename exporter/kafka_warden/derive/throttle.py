@@ -1,0 +1,367 @@
+"""KIP-73's throttle: lists, in-sync traffic that counts against a limit (floor), headroom, bounds.
+
+docs/spec/throttles.md; KIP-73 Q&A 1, 4 and 5 and its amendment. Bytes per second; a limit that is not set is
+`+inf`. Arrays: R rows per replica, P rows per partition, B per broker.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Annotated, Final
+
+import numpy as np
+
+from kafka_warden.arrays import Axis, Column, Longs, Value
+from kafka_warden.derive.lag import Sums, sums
+from kafka_warden.derive.snapshot_index import IndexedSnapshot
+from kafka_warden.model import SIDES, UNKNOWN, Bools, BrokerConfig, Floats, Ints, Limit, Side
+
+WILDCARD = "*"
+_ENTRY: Final = re.compile(r"\s*(\d{1,10}):(\d{1,10})\s*", re.ASCII)
+
+BINDING_SHARE: Final = 0.9
+LEAST_SHARE: Final = 0.5
+"""Most and least of its limit that a throttled rate needs for the throttle to bind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledReplicas:
+    """One topic's throttled list of one side. `everything` is `*`: every partition on every broker."""
+
+    everything: bool = False
+    pairs: AbstractSet[tuple[int, int]] = frozenset()
+    """(partition, broker)."""
+
+    def names(self, partition: int, broker: int) -> bool:
+        """Whether the list names that replica."""
+        return self.everything or (partition, broker) in self.pairs
+
+    def __bool__(self) -> bool:
+        return self.everything or bool(self.pairs)
+
+
+def parse_throttled(value: str) -> ThrottledReplicas:
+    """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`.
+
+    docs/spec/throttles.md#limits-and-lists. Kafka validates the value, except the number of digits. An entry of another
+    form names no replica.
+    """
+    text = value.strip()
+    if text == WILDCARD:
+        return ThrottledReplicas(everything=True)
+    entries = map(_ENTRY.fullmatch, text.split(","))
+    return ThrottledReplicas(pairs=frozenset((int(entry[1]), int(entry[2])) for entry in entries if entry))
+
+
+def listed_rows(lists: Mapping[int, ThrottledReplicas], topic: Ints, partition: Ints, broker: Ints) -> Bools:
+    """Which of R replicas the lists name. `lists` by topic index; `topic`, `partition`, `broker` are (R,)."""
+    listed: Bools = np.isin(topic, [index for index, names in lists.items() if names.everything])
+    rows = np.flatnonzero(np.isin(topic, [index for index, names in lists.items() if not names.everything]))
+    keys = zip(topic[rows].tolist(), partition[rows].tolist(), broker[rows].tolist(), strict=True)
+    listed[rows] = [lists[index].names(number, host) for index, number, host in keys]
+    return listed
+
+
+@dataclass(frozen=True, slots=True)
+class Replicas:
+    """Replicas for floors and bounds. R rows; broker, leader and partition are indices, not ids."""
+
+    partition: Ints
+    """Index into the P partitions."""
+    broker: Ints
+    """Index into the B brokers."""
+    is_leader: Bools
+    in_isr: Bools
+    leader_listed: Bools
+    """Named by its topic's leader list."""
+    follower_listed: Bools
+    """Named by its topic's follower list."""
+
+
+def leader_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
+    """In-sync traffic that counts against each broker's leader limit: (B,), withheld where a rate is unknown.
+
+    Sum of in(p) x followers in the ISR over p listed and led there. It is counted and never held back.
+    docs/spec/throttles.md#headroom.
+    """
+    following = replicas.in_isr & ~replicas.is_leader
+    followers = np.bincount(replicas.partition[following], minlength=len(bytes_in))
+    rows = np.flatnonzero(replicas.is_leader & replicas.leader_listed)
+    rows = rows[followers[replicas.partition[rows]] > 0]
+    led = replicas.partition[rows]
+    return sums(replicas.broker[rows], bytes_in[led] * followers[led], brokers)
+
+
+def follower_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
+    """In-sync traffic that counts against each broker's follower limit: (B,), withheld where a rate is unknown.
+
+    Sum of in(p) over p listed there whose replica there follows in sync. docs/spec/throttles.md#headroom.
+    """
+    rows = np.flatnonzero(replicas.follower_listed & replicas.in_isr & ~replicas.is_leader)
+    return sums(replicas.broker[rows], bytes_in[replicas.partition[rows]], brokers)
+
+
+def floors_of_sides(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, Floats]:
+    """The floors of the leader's and of the follower's side, (B,) each, NaN where a rate is unknown."""
+    return (leader_floor(replicas, bytes_in, brokers).values, follower_floor(replicas, bytes_in, brokers).values)
+
+
+def headroom(limit: Value, floor: Value) -> Value:
+    """What a limit leaves for catching up, c = limit - floor; negative where in-sync traffic exceeds it.
+
+    docs/spec/throttles.md#headroom. `+inf` where no limit is set. The floor must be known: an unknown one leaves the
+    headroom unknown.
+    """
+    return limit - floor
+
+
+def lower_bound(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
+    """KIP-73's least throttle per broker, IN(b): in(p) summed over every replica it hosts, leaders included. (B,)."""
+    return sums(replicas.broker, bytes_in[replicas.partition], brokers)
+
+
+def upper_bound(replicas: Replicas, bytes_in: Floats, brokers: int, network: float) -> Sums:
+    """KIP-73's greatest throttle per broker, N - sum of in(p) / RF(p) over the replicas it hosts. (B,). KIP-73 Q&A 4.
+
+    `network` is N in bytes per second. Never below 0: a network too small for its clients would make it negative.
+    """
+    factor = np.bincount(replicas.partition, minlength=len(bytes_in))
+    led = bytes_in / np.maximum(factor, 1)
+    share = sums(replicas.broker, led[replicas.partition], brokers)
+    return Sums(np.maximum(network - share.values, 0.0), share.unknown)
+
+
+def share_of_network(network: float, fraction: float) -> float:
+    """The throttle that costs clients at most `fraction` of the network: KIP-73 Q&A 1."""
+    return network * fraction
+
+
+def largest_fetch(limit: Value, brokers: int, window: Value, network: float) -> Value:
+    """Largest `replica.fetch.response.max.bytes` whose first responses pass within a window. KIP-73 Q&A 5.
+
+    window x min(limit x brokers, N) / brokers; equality is allowed. N is `+inf` where it is not configured.
+    """
+    largest: Value = window * np.minimum(limit * brokers, network) / brokers
+    return largest
+
+
+def binds(limit: Floats, rate: Floats, samples: Longs) -> Bools:
+    """Which of B limits hold something back, at throttled rates over so many samples. (B,).
+
+    docs/spec/throttles.md#binding. That is a rate of nine tenths of the limit, of less with fewer samples than the 11
+    of Kafka's default: it forgets a whole sample at once, so a rate that a limit holds back may fall by one of all but
+    the present one. NaN does not bind. A limit of 0 binds at any rate, also an unknown one.
+    """
+    share = np.clip(1 - 1 / np.maximum(samples - 1, 1), LEAST_SHARE, BINDING_SHARE)
+    binding: Bools = np.isfinite(limit) & (np.nan_to_num(rate, nan=0.0) >= share * limit)
+    return binding
+
+
+def count_listed(listed: Bools, broker: Ints, brokers: int) -> Ints:
+    """`replication_throttled_replicas`: listed replicas per broker, (B,). `broker` are indices."""
+    counts: Ints = np.bincount(broker[listed & (broker != UNKNOWN)], minlength=brokers).astype(np.int32)
+    return counts
+
+
+def lists_of(values: Iterable[tuple[int, str]]) -> dict[int, ThrottledReplicas]:
+    """Parsed lists by topic index, without empty ones."""
+    parsed = ((index, parse_throttled(value)) for index, value in values)
+    return {index: replicas for index, replicas in parsed if replicas}
+
+
+THROTTLED_RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_replication_byte_rate"}
+"""The throttled rates among the beans of a broker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throttles:
+    """R replicas, B brokers; bytes per second, NaN is unknown, `+inf` unlimited."""
+
+    limits: dict[tuple[int, Side], Limit]
+    """By broker id; brokers whose configuration was never read are missing."""
+    lists: dict[Side, dict[int, ThrottledReplicas]]
+    """By topic index, without empty lists."""
+    lists_known: Annotated[bool, "the throttled lists of all topics are known"]
+    listed: dict[Side, Bools]
+    """(R,) replicas that their topic's list of that side names."""
+    held: dict[Side, Bools]
+    """(R,) followers that a list of that side holds back: an entry of the leader counts for all its followers."""
+    throttled: Annotated[dict[Side, Floats], "replicas in the throttled lists"]
+    """(B,) NaN while the lists of a topic are not known."""
+    floor: Annotated[dict[Side, Floats], "in-sync traffic that counts against the limit", "bytes/s"]
+    """(B,)"""
+    headroom: Annotated[dict[Side, Floats], "limit minus floor", "bytes/s"]
+    """(B,)"""
+    lower_bound: Annotated[Floats, "lower bound of the throttle, KIP-73", "bytes/s"]
+    upper_bound: Annotated[Floats | None, "upper bound of the throttle, KIP-73", "bytes/s"]
+    """`None` where the network is not configured."""
+
+    def limit(self, broker: int, side: Side) -> float | None:
+        """Return the limit of a broker, `None` when it is not known."""
+        found = self.limits.get((broker, side))
+        return found.value if found is not None else None
+
+
+def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float | None) -> Throttles:
+    """Resolve limits and lists, floors and headroom.
+
+    `bytes_in` (P,) and `network`, N of KIP-73 if configured, are in bytes per second.
+    """
+    configs = indexed.snapshot.broker_configs
+    limits = {(broker, side): limit for broker, config in configs.items() for side, limit in config.limits.items()}
+    lists = {side: _lists(indexed, side) for side in SIDES}
+    listed = {side: _listed(indexed, lists[side]) for side in SIDES}
+    # A topic with unknown lists may name any replica: then neither a count nor a floor is known.
+    lists_known = indexed.snapshot.topic_configs.keys() >= set(indexed.snapshot.topics)
+    known = np.float64(0 if lists_known else math.nan)
+    rows = throttled_rows(indexed, listed)
+    brokers = len(indexed.brokers)
+    floor = {side: column + known for side, column in floors(indexed, listed, bytes_in).items()}
+    return Throttles(
+        limits=limits,
+        lists=lists,
+        lists_known=lists_known,
+        listed=listed,
+        held=_held(indexed, listed),
+        throttled={side: count_listed(listed[side], indexed.host, brokers) + known for side in SIDES},
+        floor=floor,
+        headroom={side: _headroom(indexed, limits, side, floor[side]) for side in SIDES},
+        lower_bound=lower_bound(rows, bytes_in, brokers).values,
+        upper_bound=None if network is None else upper_bound(rows, bytes_in, brokers, network).values,
+    )
+
+
+def at_rates(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> Throttles:
+    """Compute floor and headroom from other rates (P,); all else stays the same."""
+    known = np.float64(0 if throttles.lists_known else math.nan)
+    floor = {side: column + known for side, column in floors(indexed, throttles.listed, bytes_in).items()}
+    headroom = {side: _headroom(indexed, throttles.limits, side, floor[side]) for side in SIDES}
+    return replace(throttles, floor=floor, headroom=headroom)
+
+
+def floors(indexed: IndexedSnapshot, listed: Mapping[Side, Bools], bytes_in: Floats) -> dict[Side, Floats]:
+    """In-sync traffic (B,) that counts against each side's limit, with lists (R,) by side."""
+    columns = floors_of_sides(throttled_rows(indexed, listed), bytes_in, len(indexed.brokers))
+    return dict(zip(SIDES, columns, strict=True))
+
+
+def _lists(indexed: IndexedSnapshot, side: Side) -> dict[int, ThrottledReplicas]:
+    snapshot = indexed.snapshot
+    configs = ((index, snapshot.topic_configs.get(name)) for index, name in enumerate(snapshot.topics))
+    values = (
+        (index, config.leader_throttled if side is Side.LEADER else config.follower_throttled)
+        for index, config in configs
+        if config is not None
+    )
+    return lists_of((index, value) for index, value in values if value)
+
+
+def _listed(indexed: IndexedSnapshot, lists: dict[int, ThrottledReplicas]) -> Bools:
+    if not lists:
+        return np.zeros(len(indexed.snapshot.replicas), bool)
+    snapshot = indexed.snapshot
+    partition = snapshot.replicas.partition
+    topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
+    return listed_rows(lists, topic, number, snapshot.replicas.broker)
+
+
+def _held(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> dict[Side, Bools]:
+    follower = ~indexed.is_leader
+    leader_row = indexed.snapshot.partitions.leader_row[indexed.snapshot.replicas.partition]
+    led = leader_row != UNKNOWN
+    by_leader = np.zeros(len(follower), bool)
+    by_leader[led] = listed[Side.LEADER][leader_row[led]]
+    return {Side.LEADER: by_leader & follower, Side.FOLLOWER: listed[Side.FOLLOWER] & follower}
+
+
+def throttled_rows(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> Replicas:
+    """Return the replicas for floors and bounds, with lists (R,) by side."""
+    replicas = indexed.snapshot.replicas
+    return Replicas(
+        partition=replicas.partition,
+        broker=indexed.host,
+        is_leader=indexed.is_leader,
+        in_isr=replicas.in_isr,
+        leader_listed=listed[Side.LEADER],
+        follower_listed=listed[Side.FOLLOWER],
+    )
+
+
+def limit_column(indexed: IndexedSnapshot, limits: Mapping[tuple[int, Side], Limit], side: Side) -> Floats:
+    """Limits of one side as a column (B,): NaN where a broker's configuration was never read, `+inf` unlimited."""
+    known = [limits.get((broker, side)) for broker in indexed.brokers.tolist()]
+    return np.array([found.value if found is not None else math.nan for found in known], dtype=np.float64)
+
+
+def binding_limits(indexed: IndexedSnapshot, limit: Floats, rate: Floats) -> Bools:
+    """(B,) limits that hold something back at throttled rates (B,)."""
+    configs = (indexed.snapshot.broker_configs.get(broker, BrokerConfig()) for broker in indexed.brokers.tolist())
+    return binds(limit, rate, np.array([config.quota_window_num for config in configs]))
+
+
+def throttled_rates(indexed: IndexedSnapshot, side: Side) -> Floats:
+    """(B,) throttled rates of the beans, NaN where a broker's beans are unknown."""
+    beans = (indexed.snapshot.broker_beans.get(broker) for broker in indexed.brokers.tolist())
+    name = THROTTLED_RATES[side]
+    return np.array([math.nan if found is None else found.values.get(name, math.nan) for found in beans], np.float64)
+
+
+def _headroom(indexed: IndexedSnapshot, limits: dict[tuple[int, Side], Limit], side: Side, floor: Floats) -> Floats:
+    limit = limit_column(indexed, limits, side)
+    # Without a limit the headroom is unlimited, even when the floor is unknown.
+    return np.where(np.isinf(limit), np.inf, headroom(limit, floor))
+
+
+UNSEEN: Final = -2
+"""In place of a broker id: the replica did not exist in the poll before."""
+
+BrokerSide = tuple[int, Side]
+"""Broker id and side."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledTraffic:
+    """As of one poll. P partitions, R replicas."""
+
+    against: Annotated[Mapping[Side, Ints], Column(Axis.REPLICA, UNSEEN)]
+    """(R,) id of the broker whose limit counts the traffic of the in-sync replica, `UNKNOWN` for none."""
+    moving: Annotated[Bools, Column(Axis.PARTITION, 0)]
+    """(P,) is being reassigned."""
+    steady: Annotated[Bools, Column(Axis.PARTITION, 0)]
+    """(P,) `moving` is the same as in the poll before."""
+
+
+def follow_floors(
+    indexed: IndexedSnapshot, throttles: Throttles, before: ThrottledTraffic | None
+) -> tuple[ThrottledTraffic, frozenset[BrokerSide]]:
+    """Return the brokers and sides where other replicas count than in the poll before, whose rows are realigned."""
+    moving = indexed.snapshot.partitions.reassigning
+    against = {side: _against(indexed, throttles, side) for side in SIDES}
+    if before is None:
+        return ThrottledTraffic(against, moving, np.zeros(len(moving), bool)), frozenset()
+    steady = moving == before.moving
+    # Changes by a move may be seen one poll late.
+    comparable = (steady & before.steady)[indexed.snapshot.replicas.partition]
+    changed = frozenset(
+        (broker, side) for side in SIDES for broker in _differing(before.against[side], against[side], comparable)
+    )
+    return ThrottledTraffic(against, moving, steady), changed
+
+
+def _against(indexed: IndexedSnapshot, throttles: Throttles, side: Side) -> Ints:
+    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
+    # Adding replicas join the ISR when they complete.
+    following = replicas.in_isr & ~indexed.is_leader & ~replicas.adding
+    if side is Side.FOLLOWER:
+        return np.where(following & throttles.listed[side], replicas.broker, UNKNOWN).astype(np.int32)
+    leader_row = partitions.leader_row[replicas.partition]
+    counted = following & (leader_row != UNKNOWN) & throttles.listed[side][leader_row]
+    return np.where(counted, partitions.leader[replicas.partition], UNKNOWN).astype(np.int32)
+
+
+def _differing(before: Ints, now: Ints, comparable: Bools) -> list[int]:
+    rows = np.flatnonzero((before != now) & (before != UNSEEN) & comparable)
+    brokers: list[int] = np.unique(np.concatenate([before[rows], now[rows]])).tolist()
+    return [broker for broker in brokers if broker != UNKNOWN]

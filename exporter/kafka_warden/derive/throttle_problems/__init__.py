@@ -1,1 +1,0 @@
-"""What is wrong with a throttle, by broker and side, and for how long (docs/spec/throttles.md#problems)."""
