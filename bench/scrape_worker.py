@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench import poll_worker
+from kafka_warden.health import Health
 from kafka_warden.settings.strict import Address
-from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
 
 

@@ -34,7 +34,7 @@ from kafka_warden.exposition import LONGEST_LABEL
 from kafka_warden.sources.bean_list import BEANS, MILLISECONDS
 from kafka_warden.sources.bean_list import MUTATIONS as CLIENT_MUTATIONS
 from kafka_warden.sources.bean_list import REQUESTS as CLIENT_REQUESTS
-from kafka_warden.web.api import openapi
+from kafka_warden.web import openapi
 
 HERE: Final = Path(__file__).parent
 GOLDEN: Final = HERE.parent / "tests" / "golden" / "metrics.txt"

@@ -17,7 +17,7 @@ OPEN = {f"kafka_warden.{part}" for part in ("arrays", "errors", "formatting", "m
 SETTINGS = {"kafka_warden.settings"}
 CLOCK = {"kafka_warden.clock"}
 THREADS = {"kafka_warden.daemon_threads"}
-TOP = OPEN | {f"kafka_warden.{part}" for part in ("views", "web.api", "web.query")}
+TOP = OPEN | {f"kafka_warden.{part}" for part in ("views", "web.api", "web.openapi")}
 
 ALL = {f"kafka_warden.{each.stem}" for each in (ROOT / "exporter" / "kafka_warden").glob("[a-z]*")} - {
     "kafka_warden.cli",
@@ -29,6 +29,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.clock": set(),
     "kafka_warden.daemon_threads": set(),
     "kafka_warden.errors": set(),
+    "kafka_warden.health": set(),
     "kafka_warden.formatting": set(),
     "kafka_warden.arrays": set(),
     "kafka_warden.model": {"kafka_warden.arrays"},
@@ -49,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.budget": OPEN | {"kafka_warden.catalogue"},
     "kafka_warden.exposition": OPEN | {"kafka_warden.budget", "kafka_warden.catalogue", "kafka_warden.page"},
     "kafka_warden.history": OPEN | CLOCK | {"kafka_warden.derive"},
-    "kafka_warden.web": OPEN | SETTINGS | THREADS | {"kafka_warden.page", "kafka_warden.views"},
+    "kafka_warden.web": OPEN | SETTINGS | THREADS | {f"kafka_warden.{room}" for room in ("health", "page", "views")},
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN
     | SETTINGS
@@ -66,7 +67,7 @@ ROOMS: dict[str, set[str]] = {
         )
     },
     "kafka_warden.state": OPEN | {"kafka_warden.settings.strict", "kafka_warden.strict_json"},
-    "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.pace", "kafka_warden.web.health"},
+    "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.pace", "kafka_warden.health"},
     "kafka_warden.installed": OPEN | {"kafka_warden.config"},
     "kafka_warden.lifecycle": set(),
     "kafka_warden.pace": set(),

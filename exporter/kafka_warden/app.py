@@ -19,6 +19,7 @@ import structlog
 
 from kafka_warden.config import Config
 from kafka_warden.cycle import Cycle
+from kafka_warden.health import AT_START, HealthCheck
 from kafka_warden.lifecycle import STOP_WITHIN, Signals, notify, raise_descriptor_limit, use_one_arena
 from kafka_warden.log import configure
 from kafka_warden.parts import build, figures, make_history, make_jmx, poller_settings
@@ -28,7 +29,6 @@ from kafka_warden.settings.secrets import FileWatch
 from kafka_warden.sources.metadata import MOST_BROKERS
 from kafka_warden.state import StateFile
 from kafka_warden.timer import Timer
-from kafka_warden.web.health import AT_START, HealthCheck
 from kafka_warden.web.server import WebServer, WebSettings
 
 log = structlog.get_logger(__name__)

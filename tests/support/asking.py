@@ -9,7 +9,7 @@ from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.reading import Shown, read
 from kafka_warden.views import Views
 from kafka_warden.views.specs import BY_NAME
-from kafka_warden.web.api.answers import PREFIX
+from kafka_warden.web.api import PREFIX
 from kafka_warden.web.rows import RowSite
 from tests.building import known
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from bench import procfs
+from kafka_warden.health import Health
 from kafka_warden.page import Page, PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web import server
-from kafka_warden.web.health import Health
 from kafka_warden.web.server import WebServer, WebSettings
 from sandbox.browser import Page as Browser
 from sandbox.browser import opened

@@ -11,8 +11,8 @@ import pytest
 from kafka_warden.page import OnDemand, Page, PageHolder
 from kafka_warden.views import Views
 from kafka_warden.views.specs import TABLES
-from kafka_warden.web.api import answers
-from kafka_warden.web.api.openapi import make
+from kafka_warden.web import api
+from kafka_warden.web.openapi import make
 from kafka_warden.web.responses import Response
 from kafka_warden.web.rows import MOST_MAKING
 from sandbox import wait_for
@@ -32,7 +32,7 @@ def views_of(made: Page) -> Views:
 
 def ask(views: Views, path: str, query: str = "") -> Response:
     """Ask for a path of the document."""
-    return known(answers.answer(views, path.removeprefix("/"), query.encode()))
+    return known(api.answer(views, path.removeprefix("/"), query.encode()))
 
 
 def check(path: str, answer: Response) -> Any:

@@ -12,10 +12,10 @@ import pytest
 import structlog
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.health import Health, HealthCheck
 from kafka_warden.web import current, server
 from kafka_warden.web.current import CurrentWebFile, check_web_file
 from kafka_warden.web.file import WebFile
-from kafka_warden.web.health import Health, HealthCheck
 from sandbox import wait_for
 from sandbox.certificates import Authority
 from tests.web.conftest import TIMEOUT, Served

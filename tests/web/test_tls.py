@@ -12,9 +12,8 @@ import structlog.testing
 from cryptography import x509
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.web.current import check_web_file
+from kafka_warden.web.current import check_web_file, server_context
 from kafka_warden.web.file import read_web_file
-from kafka_warden.web.tls import server_context
 from sandbox.certificates import HERE, Authority, Identity
 from tests.web.conftest import PAGE, TIMEOUT, Served, read_all
 

@@ -11,7 +11,7 @@ from kafka_warden.top.layout import head
 from kafka_warden.top.reading import Shown
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import TableSpec
-from kafka_warden.web.api.encode import plain
+from kafka_warden.web.openapi import plain
 
 VERSION: Final = 1
 """Of the JSON document. Keys may be added in the same version."""

@@ -11,7 +11,7 @@ from kafka_warden.parts import build, make_jmx, poller_settings
 from kafka_warden.poller import Poller
 from kafka_warden.timer import Timer
 from kafka_warden.top.client import Answer
-from kafka_warden.web.api.answers import PREFIX
+from kafka_warden.web.api import PREFIX
 from kafka_warden.web.rows import RowSite
 
 POLLS: Final = 3

@@ -16,8 +16,8 @@ from kafka_warden.views.fields import fields_of
 from kafka_warden.views.rows import Cluster, History, SidecarRow, Table
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import TableSpec
-from kafka_warden.web.api.answers import MOST_ROWS
-from kafka_warden.web.api.encode import INFINITE
+from kafka_warden.web.api import MOST_ROWS
+from kafka_warden.web.openapi import INFINITE
 
 OK: Final = 200
 BLIND: Final = 503

@@ -5,16 +5,17 @@ verification, TLS below 1.2. `http2` has no effect: HTTP/1.1 is served, and Prom
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.strict import boolean, parse_duration
+from kafka_warden.settings.strict import boolean, did_you_mean, parse_duration
 from kafka_warden.settings.strict_yaml import read_yaml
 from kafka_warden.settings.tls import EXAMPLES, openssl_ciphers
-from kafka_warden.web.section import Section, expected, text, texts
+
+T = TypeVar("T")
 
 VERSIONS: Final = ("TLS12", "TLS13")
 CLIENT_AUTH: Final = ("NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert")
@@ -35,6 +36,65 @@ MOST_BURST: Final = 10**9
 """A number of 310 digits has no float."""
 _HASH: Final = re.compile(r"\$2[aby]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}")
 _SECTIONS: Final = ("tls_server_config", "http_server_config", "basic_auth_users", "rate_limit")
+
+
+class Section:
+    """One mapping of the file, with its place in it."""
+
+    def __init__(self, path: Path, name: str, content: Mapping[Any, Any]) -> None:
+        self.path = path
+        self.name = name
+        self.content = {str(key): value for key, value in content.items()}
+
+    def error(self, key: str, problem: str) -> ConfigError:
+        """Make the error for a key of this section."""
+        return ConfigError(f"{self.path}: {self.name}{' '.join(key.split())}: {problem}")
+
+    def only(self, *known: str) -> None:
+        """Raise a ConfigError for an unknown key."""
+        for key in self.content:
+            if key not in known:
+                raise self.error(key, f"unknown key{did_you_mean(key, known)}")
+
+    def section(self, key: str) -> "Section":
+        """Return the section below a key; empty without the key. Nothing below a key is an error: it may be cut off."""
+        content = self.content.get(key, {})
+        if not isinstance(content, Mapping):
+            raise self.error(key, "expected keys and values below it")
+        return Section(self.path, f"{self.name}{key}.", content)
+
+    def read(self, key: str, read: Callable[[Any], T], default: T) -> T:
+        """Read a value. A ValueError of `read` becomes a ConfigError with file and key."""
+        if self.content.get(key) is None:
+            return default
+        try:
+            return read(self.content[key])
+        except ValueError as failure:
+            raise self.error(key, str(failure)) from None
+
+    def file(self, key: str) -> Path | None:
+        """Read a path. A relative one starts at the folder of this file."""
+        name = self.read(key, text, "")
+        return self.path.absolute().parent / name if name else None
+
+
+def expected(what: str, value: Any) -> ValueError:
+    """Make the error for an unexpected value."""
+    return ValueError(f"expected {what}, got {value!r}")
+
+
+def text(value: Any) -> str:
+    """Read text."""
+    if not isinstance(value, str):
+        raise ValueError("expected text")  # noqa: TRY004  # every reader raises ValueError
+    return value
+
+
+def texts(value: Any) -> list[str]:
+    """Read a list of texts."""
+    if not isinstance(value, list):
+        raise ValueError("expected a list of texts")  # noqa: TRY004  # the same
+    return [text(item) for item in value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +122,7 @@ class TlsServer:
 
 @dataclass(frozen=True, slots=True)
 class RateLimit:
-    """`rate_limit`: a token bucket over all requests of a client."""
+    """`rate_limit`: a token bucket over all requests, as in exporter-toolkit."""
 
     interval: float
     """Seconds between two requests."""
@@ -78,11 +138,6 @@ class WebFile:
     """User name to bcrypt hash; empty: no authentication."""
     headers: Mapping[str, str] = field(default_factory=dict)
     rate_limit: RateLimit | None = None
-
-    @property
-    def requires_certificates(self) -> bool:
-        """Return whether every client has a certificate that was verified."""
-        return self.tls is not None and self.tls.client_auth_type == CLIENT_AUTH[-1]
 
 
 def read_web_file(path: Path) -> WebFile:

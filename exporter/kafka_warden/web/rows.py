@@ -15,7 +15,7 @@ import structlog
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.page import OnDemand, PageHolder
 from kafka_warden.views import alerts
-from kafka_warden.web.api import answers
+from kafka_warden.web import api
 from kafka_warden.web.responses import Response, plain
 
 STATUS: Final = "/"
@@ -48,7 +48,7 @@ class RowSite:
 
     def serves(self, path: str) -> bool:
         """Return whether a path is one of these."""
-        return path == STATUS or path.startswith((answers.PREFIX, RUNBOOKS))
+        return path == STATUS or path.startswith((api.PREFIX, RUNBOOKS))
 
     async def respond(self, path: str, query: bytes, *, compress: bool) -> Response:
         """Answer one request."""
@@ -105,8 +105,8 @@ class RowSite:
         if views is None:
             return None
         if path != STATUS:
-            found = answers.answer(views, path.removeprefix(answers.PREFIX), query)
-            return found if found is not None else answers.error(404, f"not found; see {answers.OPENAPI}")
+            found = api.answer(views, path.removeprefix(api.PREFIX), query)
+            return found if found is not None else api.error(404, f"not found; see {api.OPENAPI}")
         # Its template engine is loaded only for those who look.
         from kafka_warden.web.status.render import status  # noqa: PLC0415
 
@@ -118,12 +118,12 @@ def _compressed(response: Response | None, compress: bool) -> Response | None:
 
 
 def _runbook(path: str) -> Response:
-    from kafka_warden.web.status.runbook import runbook  # noqa: PLC0415  # as the status page
+    from kafka_warden.web.status.render import runbook  # noqa: PLC0415  # as the status page
 
     return runbook(path.removeprefix(RUNBOOKS)) or plain(404, "no such runbook")
 
 
 def _error(path: str, problem: str, status: int = 503) -> Response:
     """Report a problem that may be over at the next request, in the form of the other answers of the path."""
-    make = plain if path == STATUS else answers.error
+    make = plain if path == STATUS else api.error
     return make(status, problem, headers={"Retry-After": "1"})

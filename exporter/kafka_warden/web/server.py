@@ -14,11 +14,11 @@ import structlog
 
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import ConfigError
+from kafka_warden.health import Health
 from kafka_warden.page import PageHolder
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.connections import PENDING, Listener, Protocols, bind
 from kafka_warden.web.current import CurrentWebFile
-from kafka_warden.web.health import Health
 from kafka_warden.web.site import HostNames, Site
 
 READ_EVERY: Final = 1.0

@@ -19,11 +19,11 @@ from urllib.parse import unquote
 
 import structlog
 
+from kafka_warden.health import Health
 from kafka_warden.page import Page, PageHolder
-from kafka_warden.web.api.answers import OPENAPI, openapi
+from kafka_warden.web.api import OPENAPI, openapi
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.file import RateLimit
-from kafka_warden.web.health import Health
 from kafka_warden.web.login import CHALLENGE, Logins
 from kafka_warden.web.responses import (
     OPENMETRICS,

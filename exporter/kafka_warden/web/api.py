@@ -1,4 +1,4 @@
-"""Answers of `/api/v1`: pure functions of the rows, the path and the query."""
+"""`/api/v1`: the rows of the status page as JSON. Pure functions of the rows, the path and the query."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -8,10 +8,8 @@ from kafka_warden.model import SIDES
 from kafka_warden.views import Views
 from kafka_warden.views.specs import BY_NAME, MOST_SIDES
 from kafka_warden.views.table_spec import TableSpec
-from kafka_warden.web.api.encode import to_json
-from kafka_warden.web.api.openapi import make
-from kafka_warden.web.query import QueryError, Slice, matching, number, parameters
-from kafka_warden.web.responses import Response
+from kafka_warden.web.openapi import make, to_json
+from kafka_warden.web.responses import QueryError, Response, Slice, matching, number, parameters
 
 PREFIX: Final = "/api/v1/"
 OPENAPI: Final = f"{PREFIX}openapi.json"

@@ -1,1 +1,0 @@
-"""`/api/v1`: the rows of the status page as JSON."""
