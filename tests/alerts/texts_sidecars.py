@@ -5,7 +5,7 @@ from typing import Final
 
 from tests.alerts.reading import Reading, text
 from tests.alerts.scenarios.changes import moving
-from tests.alerts.scenarios.sidecars import SMALL, frozen, pair
+from tests.alerts.scenarios.sidecars import SMALL, frozen, pair, pod
 from tests.alerts.scenarios.upkeep import DAY, certificate, history
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import after, during
@@ -98,6 +98,19 @@ def _restarts() -> Reading:
         "Look at its log, its memory limit, and the scrape time-out.",
     )
     return Reading("sidecars restart", exporters, [both])
+
+
+def _replaced() -> Reading:
+    pods = [pod("prod", number, 10 * number, 10 * number + 9) for number in range(7)]
+    one = text(
+        60,
+        "KafkaWardenRestarting",
+        "prod: a sidecar restarts again and again, or its scrapes fail",
+        "Alerts of this cluster may be late.",
+        "Addresses that answered lately: 7.",
+        "Look at its log, its memory limit, and the scrape time-out.",
+    )
+    return Reading("pods are replaced", pods, [one])
 
 
 def _ambiguous() -> Reading:
@@ -244,6 +257,7 @@ READINGS: Final = [
     _all_down(),
     _no_target(),
     _restarts(),
+    _replaced(),
     _ambiguous(),
     _refused(),
     _history(),
