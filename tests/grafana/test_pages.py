@@ -38,6 +38,7 @@ SHOWN_OTHERWISE: Final = {
     "dropped_verdicts",  # series left out, by family
     "sink_last_success_timestamp_seconds",  # whether history is written
     "certificate_lifetime_seconds",  # the time that is left of it
+    "broker_leader_candidate_partitions",  # partitions without a leader
     "broker_replicas",  # the state of the broker
     "process_start_time_seconds",  # a mark on the time axis
 }
