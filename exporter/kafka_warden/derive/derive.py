@@ -19,12 +19,12 @@ from kafka_warden.derive.inbound import (
 from kafka_warden.derive.lag import Lag, derive_lag
 from kafka_warden.derive.limits import LogCounts, derive_logs
 from kafka_warden.derive.memory import Memory, remembered
-from kafka_warden.derive.move_totals import Totals, bound_by_sides, derive_totals
-from kafka_warden.derive.moves import Move, derive_moves
+from kafka_warden.derive.move_totals import Totals, derive_totals
+from kafka_warden.derive.moves import Move, derive_moves, follow_moves
 from kafka_warden.derive.mutation import ClientMutations, derive_mutations
 from kafka_warden.derive.replica_state import Replicas, derive_replicas
 from kafka_warden.derive.snapshot_index import IndexedSnapshot, index_snapshot
-from kafka_warden.derive.throttle import Throttles, at_rates, derive_throttles
+from kafka_warden.derive.throttle import Throttles, derive_throttles
 from kafka_warden.derive.throttle_use import Throttling, derive_throttling
 from kafka_warden.derive.tiered import Tiered, derive_tiered
 from kafka_warden.derive.topics import Topics, derive_topics
@@ -68,22 +68,18 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     )
     cluster = derive_cluster(seen)
     ages = derive_ages(seen, cluster.under_replicated, before.out_since, before.under_since)
-    throttles = derive_throttles(seen, bytes_in, parameters.network_bytes_per_second)
+    mean_memory, mean = step_mean(before.mean_in, seen.snapshot.clock, bytes_in)
+    inbound = Inbound(mean, at_least(mean, bytes_in), spanned(mean_memory))
+    throttles = derive_throttles(seen, bytes_in, inbound.least, parameters.network_bytes_per_second)
     replicas_memory, replicas = derive_replicas(
         seen, lag, logs, throttles, per_offset, new_leader, before.known_end, before.replicas
     )
-    mean_memory, mean = step_mean(before.mean_in, seen.snapshot.clock, bytes_in)
-    inbound = Inbound(mean, at_least(mean, bytes_in), spanned(mean_memory))
-    lasting = at_rates(seen, throttles, inbound.least)
-    flows = derive_flows(seen, lag, lasting, inbound)
-    moves_memory = before.moves
-    moves: tuple[Move, ...] = ()
-    if seen.snapshot.reassignments_known:
-        moves_memory, moves = derive_moves(seen, lag, flows, lasting, inbound.mean, moves_memory, parameters)
+    flows = derive_flows(seen, lag, throttles, inbound)
+    moves_memory, progress = follow_moves(seen, lag, flows, throttles, mean, before.moves, parameters)
     throttling_memory, throttling = derive_throttling(
-        seen, lag, lasting, flows, inbound.mean, moves_memory, before.throttling, parameters
+        seen, lag, throttles, flows, mean, moves_memory, before.throttling, parameters
     )
-    moves = bound_by_sides(moves, flows, throttling.side_etas)
+    moves = derive_moves(lag, mean, moves_memory, progress, throttling.side_etas) if progress is not None else ()
     clamped = lag.clamped + before.clamped
     tiered_memory, tiered = derive_tiered(seen, per_offset, before.tiered)
     gaps_memory, gaps = derive_logs(seen.snapshot, before.log_gaps)

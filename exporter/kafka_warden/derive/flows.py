@@ -103,10 +103,7 @@ class Flow:
 
 
 def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:
-    """Group the replicas that catch up: adding ones, and listed ones out of sync; both with a leader.
-
-    The headroom in `throttles` is computed from the least inbound rate.
-    """
+    """Group the replicas that catch up: adding ones, and listed ones out of sync; both with a leader."""
     replicas = indexed.snapshot.replicas
     held = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER]
     led = indexed.led_by[replicas.partition] != UNKNOWN
@@ -121,7 +118,7 @@ def _shares(indexed: IndexedSnapshot, throttles: Throttles, keys: Collection[Flo
     leaders, targets = (
         np.array([key.broker(side) if key.listed(side) else NO_SIDE for key in keys], dtype=np.int32) for side in SIDES
     )
-    shares = fair_shares(leaders, targets, *(indexed.by_broker(throttles.headroom[side]) for side in SIDES))
+    shares = fair_shares(leaders, targets, *(indexed.by_broker(throttles.lasting[side]) for side in SIDES))
     return dict(zip(keys, shares.tolist(), strict=True))
 
 

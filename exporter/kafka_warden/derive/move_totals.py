@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from kafka_warden.arrays import Ints, Longs, sum_known
 from kafka_warden.derive import etas
 from kafka_warden.derive.etas import eta, last_eta
-from kafka_warden.derive.flows import Flow, FlowKey
 from kafka_warden.derive.moves import Move
 from kafka_warden.derive.side_loads import SideKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
@@ -83,23 +82,6 @@ def derive_totals(
         predicted_bottleneck=binding[1] if binding is not None else None,
         bottleneck=binding[0] if binding is not None else None,
         catch_up=_catch_up(moves),
-    )
-
-
-def bound_by_sides(
-    moves: tuple[Move, ...], flows: Mapping[FlowKey, Flow], side_etas: Mapping[FlowKey, float]
-) -> tuple[Move, ...]:
-    """Limit the ETA of each move by that of its binding broker and side.
-
-    Flows that share a limit take turns: for a minute one is faster, then the other. Their sum is steady. The slope of
-    the slower one alone gives an ETA that is a quarter too long. An infinite ETA stays infinite.
-    """
-    ends = {row: eta for key, eta in side_etas.items() for row in flows[key].rows.tolist()}
-    return tuple(
-        replace(move, eta=end)
-        if move.eta is not None and (end := ends.get(move.row, math.inf)) < move.eta < math.inf
-        else move
-        for move in moves
     )
 
 

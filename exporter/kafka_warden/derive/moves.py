@@ -27,7 +27,7 @@ from kafka_warden.derive.flows import Flow, FlowKey, group_by_flow
 from kafka_warden.derive.folds import Minimum, Stall, stall
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.stuck import Cause, Stuck, StuckInputs, StuckMemory, evaluate_stuck, has_lasted
+from kafka_warden.derive.stuck import Cause, MoveProgress, Stuck, StuckMemory, evaluate_stuck, has_lasted
 from kafka_warden.derive.throttle import ThrottledTraffic, Throttles, follow_floors
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Parameters
 
@@ -84,7 +84,7 @@ class MovesMemory:
     traffic: ThrottledTraffic | None = None
 
 
-def derive_moves(
+def follow_moves(
     indexed: IndexedSnapshot,
     lag: Lag,
     flows: Mapping[FlowKey, Flow],
@@ -92,9 +92,14 @@ def derive_moves(
     bytes_in: Floats,
     memory: MovesMemory,
     parameters: Parameters,
-) -> tuple[MovesMemory, tuple[Move, ...]]:
-    """Return every replica that a reassignment of the latest snapshot waits for as a move."""
-    copied = indexed.snapshot.replicas.adding & ~indexed.is_leader
+) -> tuple[MovesMemory, MoveProgress | None]:
+    """Follow every replica that a reassignment of the latest snapshot waits for.
+
+    Returns the memory and the progress in this poll. `None` while reassignments are unknown: the memory is kept.
+    """
+    if not indexed.snapshot.reassignments_known:
+        return memory, None
+    copied = _copied(indexed)
     rows = np.flatnonzero(copied | _staying_out_of_sync(indexed, copied))
     remaining = {row: as_known(left) for row, left in zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True)}
     tracks: dict[MoveKey, Track] = {}
@@ -109,22 +114,36 @@ def derive_moves(
     changes = derive_changes(indexed, throttles, groups, keys, memory.changes, floors)
     copy_progress = follow_copies(indexed, groups, keys, remaining, bytes_in, throttles, memory.copy_progress)
     measured = measure_all(copy_progress, changes, flows)
-    flow_of = {row: key for key, group in groups.items() for row in group}
-    inputs = StuckInputs(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
-    stuck = evaluate_stuck(inputs, memory.stuck)
-    evaluated = tuple(
+    inputs = MoveProgress(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
+    return MovesMemory(tracks, changes, copy_progress, measured, evaluate_stuck(inputs, memory.stuck), traffic), inputs
+
+
+def derive_moves(
+    lag: Lag, bytes_in: Floats, memory: MovesMemory, inputs: MoveProgress, side_etas: Mapping[FlowKey, float]
+) -> tuple[Move, ...]:
+    """Return every replica that a reassignment waits for as a move.
+
+    `side_etas` limit the ETA of each move: flows that share a limit take turns. For a minute one is faster, then the
+    other, and the slope of the slower one alone gives an ETA that is a quarter too long. Their sum is steady.
+    """
+    copied, stuck = _copied(inputs.indexed), memory.stuck
+    flow_of = {row: key for key, group in inputs.groups.items() for row in group}
+    moves = []
+    for row, key in inputs.keys.items():
+        flow = flow_of[row]
+        move = _waiting(inputs, flow, row, stuck.shown.get(key))
+        if copied[row]:
+            move = _move(move, lag, inputs, bytes_in, flow, memory.tracks[key], side_etas.get(flow, math.inf))
         # A move that cannot go on at present has no ETA, unless it is complete.
-        replace(move, eta=None, never_ends=None)
-        if stuck.blinded(keys[move.row]) and move.remaining_bytes != 0
-        else move
-        for move in (
-            _move(indexed, lag, inputs, bytes_in, flow_of[row], row, tracks[key], stuck.shown.get(key))
-            if copied[row]
-            else _waiting(indexed, inputs, flow_of[row], row, stuck.shown.get(key))
-            for row, key in keys.items()
-        )
-    )
-    return MovesMemory(tracks, changes, copy_progress, measured, stuck, traffic), evaluated
+        hidden = stuck.blinded(key) and move.remaining_bytes != 0
+        moves.append(replace(move, eta=None, never_ends=None) if hidden else move)
+    return tuple(moves)
+
+
+def _copied(indexed: IndexedSnapshot) -> Bools:
+    """(R,) replicas that a reassignment adds, except leaders."""
+    copied: Bools = indexed.snapshot.replicas.adding & ~indexed.is_leader
+    return copied
 
 
 def _staying_out_of_sync(indexed: IndexedSnapshot, copied: Bools) -> Bools:
@@ -188,36 +207,29 @@ def _follow(
 
 
 def _move(
-    indexed: IndexedSnapshot,
-    lag: Lag,
-    inputs: StuckInputs,
-    bytes_in: Floats,
-    flow: FlowKey,
-    row: int,
-    track: Track,
-    stuck: Stuck | None,
+    move: Move, lag: Lag, inputs: MoveProgress, bytes_in: Floats, flow: FlowKey, track: Track, side_eta: float
 ) -> Move:
-    partition = indexed.snapshot.replicas.partition[row]
-    remaining, size = inputs.remaining[row], int(indexed.snapshot.replicas.size[row])
+    replicas, row = inputs.indexed.snapshot.replicas, move.row
+    remaining, size, messages = inputs.remaining[row], int(replicas.size[row]), int(lag.messages[row])
     copied = copy_rates.slope(track.times, track.copied)
-    messages = int(lag.messages[row])
+    eta = _eta(inputs, flow, row, track, float(bytes_in[replicas.partition[row]]))
     return replace(
-        _waiting(indexed, inputs, flow, row, stuck),
+        move,
         adding=True,
         remaining_bytes=remaining,
         remaining_messages=messages if messages != UNKNOWN else None,
         progress=progress(float(size), remaining) if remaining is not None and size >= 0 else None,
         bytes_per_second=max(copied[0], 0.0) if copied is not None else None,
-        eta=_eta(inputs, flow, row, track, float(bytes_in[partition])),
+        eta=eta if eta is None or math.isinf(eta) else min(eta, side_eta),
     )
 
 
-def _waiting(indexed: IndexedSnapshot, inputs: StuckInputs, flow: FlowKey, row: int, stuck: Stuck | None) -> Move:
+def _waiting(inputs: MoveProgress, flow: FlowKey, row: int, stuck: Stuck | None) -> Move:
     """Return the move of a replica that stays: nothing is left to copy, and how long it waits is not known."""
     _, topic, number, broker = inputs.keys[row]
     leader = flow.leader if flow.leader not in {UNKNOWN, NO_LISTENER} else None
     never, stalled = None if leader is None else inputs.never(flow, inputs.remaining[row]), inputs.stalls[row]
-    since = None if stuck is None else indexed.snapshot.clock - stuck.since
+    since = None if stuck is None else inputs.indexed.snapshot.clock - stuck.since
     return Move(
         row=row,
         topic=topic,
@@ -237,7 +249,7 @@ def _waiting(indexed: IndexedSnapshot, inputs: StuckInputs, flow: FlowKey, row: 
     )
 
 
-def _eta(inputs: StuckInputs, key: FlowKey, row: int, track: Track, bytes_in: float) -> float | None:
+def _eta(inputs: MoveProgress, key: FlowKey, row: int, track: Track, bytes_in: float) -> float | None:
     remaining = inputs.remaining[row]
     if remaining == 0:
         return 0.0

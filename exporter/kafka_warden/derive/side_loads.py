@@ -120,7 +120,7 @@ def derive_sides(
 
     `remaining` is in bytes; `measured` are net rates, where usable; `copy_progress` includes flows that have ended.
     """
-    headroom = {side: indexed.by_broker(throttles.headroom[side]) for side in SIDES}
+    headroom = {side: indexed.by_broker(throttles.lasting[side]) for side in SIDES}
     ended = _by_side(key for key, each in copy_progress.items() if each.ended)
     loads: dict[SideKey, Load] = {}
     for (broker, side), keys in _by_side(flows).items():

@@ -281,8 +281,8 @@ AUX_STATE_ERRORS = "build_remote_log_aux_state_errors_total"
 
 
 @dataclass(frozen=True, slots=True)
-class StuckInputs:
-    """Inputs of the verdict of one poll."""
+class MoveProgress:
+    """The moves of one poll: what they lack, since when they stall, and the rates of their flows."""
 
     indexed: IndexedSnapshot
     flows: Mapping[FlowKey, Flow]
@@ -376,7 +376,7 @@ class StuckMemory:
         return key in self.facts and self.facts[key][0] in BLINDING
 
 
-def evaluate_stuck(inputs: StuckInputs, memory: StuckMemory) -> StuckMemory:
+def evaluate_stuck(inputs: MoveProgress, memory: StuckMemory) -> StuckMemory:
     """Find the moves that are stuck, and why."""
     flows, facts = {}, {}
     found: dict[MoveKey, Cause] = {}
@@ -408,7 +408,7 @@ def _since(before: Stuck | None, cause: Cause, clock: float) -> Stuck:
 
 
 def _together(
-    inputs: StuckInputs, rows: list[int], before: Together | None, errors: float
+    inputs: MoveProgress, rows: list[int], before: Together | None, errors: float
 ) -> tuple[Together, Stall | None]:
     summed = frozenset(inputs.keys[row] for row in rows)
     known = before if before is not None and before.moves == summed else Together(summed, None, None)
@@ -427,7 +427,7 @@ def _gained(errors: float, before: float | None) -> float:
     return errors - before if errors >= before else errors
 
 
-def _waiting(inputs: StuckInputs) -> Bools:
+def _waiting(inputs: MoveProgress) -> Bools:
     """(R,) whether an adding replica of the same partition is still missing from the ISR."""
     replicas, partitions = inputs.indexed.snapshot.replicas, len(inputs.indexed.snapshot.partitions)
     missing = np.bincount(replicas.partition[replicas.adding & ~replicas.in_isr], minlength=partitions) > 0
@@ -442,7 +442,7 @@ def _kept(before: Stuck | None, cause: Cause, verdict: law.Verdict) -> Cause:
     return Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
 
 
-def _stands_still(inputs: StuckInputs, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:
+def _stands_still(inputs: MoveProgress, key: FlowKey, row: int, together: Stall | None, moving: int) -> bool:
     flow = inputs.flows.get(key)
     limit = stall_limit(inputs.parameters.poll_interval, inputs.window(key))
     fetch = inputs.indexed.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
@@ -452,7 +452,7 @@ def _stands_still(inputs: StuckInputs, key: FlowKey, row: int, together: Stall |
     return is_stuck(together, inputs.stalls[row], limit, alone, settled=inputs.settled(key), gains=gains)
 
 
-def _may_be_burst(inputs: StuckInputs, key: FlowKey, row: int, together: Minimum | None, cause: Cause) -> bool:
+def _may_be_burst(inputs: MoveProgress, key: FlowKey, row: int, together: Minimum | None, cause: Cause) -> bool:
     clock, single, change = inputs.indexed.snapshot.clock, inputs.stalls[row], inputs.changes.get(key)
     if together is None or change is None:
         return False
@@ -461,7 +461,7 @@ def _may_be_burst(inputs: StuckInputs, key: FlowKey, row: int, together: Minimum
     return may_be_burst(cause, seconds, together.at, change.at, settled_after)
 
 
-def _facts(inputs: StuckInputs, key: FlowKey) -> MoveFacts:
+def _facts(inputs: MoveProgress, key: FlowKey) -> MoveFacts:
     """Gather the facts that all moves of a flow share; aux state errors are the whole count."""
     target, leader = key.target, key.leader
     snapshot, flow = inputs.indexed.snapshot, inputs.flows.get(key)
@@ -481,7 +481,7 @@ def _facts(inputs: StuckInputs, key: FlowKey) -> MoveFacts:
 
 
 def _facts_of(
-    inputs: StuckInputs, key: FlowKey, row: int, of_flow: MoveFacts, disks: Disks, *, complete: bool
+    inputs: MoveProgress, key: FlowKey, row: int, of_flow: MoveFacts, disks: Disks, *, complete: bool
 ) -> MoveFacts:
     """Add the facts of one replica; `complete` when all adding replicas of its partition are in the ISR."""
     lagging = not inputs.indexed.snapshot.replicas.in_isr[row]
@@ -496,12 +496,12 @@ def _facts_of(
     )
 
 
-def _answers(inputs: StuckInputs, broker: int) -> bool:
+def _answers(inputs: MoveProgress, broker: int) -> bool:
     known = inputs.indexed.snapshot.brokers.get(broker)
     status = inputs.indexed.snapshot.status.get((Source.OFFSETS, str(broker)))
     return known is not None and not known.gone and not known.fenced and (status is None or status.up)
 
 
-def _binding(inputs: StuckInputs, key: FlowKey, side: Side, *, lagging: bool) -> float:
+def _binding(inputs: MoveProgress, key: FlowKey, side: Side, *, lagging: bool) -> float:
     limit = inputs.throttles.limit(key.broker(side), side) if lagging and key.listed(side) else None
     return math.inf if limit is None else limit

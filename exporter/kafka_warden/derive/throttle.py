@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 import numpy as np
@@ -194,6 +194,8 @@ class Throttles:
     """(B,)"""
     headroom: Annotated[dict[Side, Floats], "limit minus floor", "bytes/s"]
     """(B,)"""
+    lasting: dict[Side, Floats]
+    """(B,) the headroom at the inbound rates that last."""
     lower_bound: Annotated[Floats, "lower bound of the throttle, KIP-73", "bytes/s"]
     upper_bound: Annotated[Floats | None, "upper bound of the throttle, KIP-73", "bytes/s"]
     """`None` where the network is not configured."""
@@ -204,10 +206,10 @@ class Throttles:
         return found.value if found is not None else None
 
 
-def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float | None) -> Throttles:
+def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, network: float | None) -> Throttles:
     """Resolve limits and lists, floors and headroom.
 
-    `bytes_in` (P,) and `network`, N of KIP-73 if configured, are in bytes per second.
+    `bytes_in` and `least` (P,), the rates that last, and `network`, N of KIP-73 if configured, are in bytes per second.
     """
     configs = indexed.snapshot.broker_configs
     limits = {(broker, side): limit for broker, config in configs.items() for side, limit in config.limits.items()}
@@ -219,6 +221,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float 
     rows = throttled_rows(indexed, listed)
     brokers = len(indexed.brokers)
     floor = {side: column + known for side, column in floors(indexed, listed, bytes_in).items()}
+    lasting = {side: column + known for side, column in floors(indexed, listed, least).items()}
     return Throttles(
         limits=limits,
         lists=lists,
@@ -228,17 +231,10 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, network: float 
         throttled={side: count_listed(listed[side], indexed.host, brokers) + known for side in SIDES},
         floor=floor,
         headroom={side: _headroom(indexed, limits, side, floor[side]) for side in SIDES},
+        lasting={side: _headroom(indexed, limits, side, lasting[side]) for side in SIDES},
         lower_bound=lower_bound(rows, bytes_in, brokers).values,
         upper_bound=None if network is None else upper_bound(rows, bytes_in, brokers, network).values,
     )
-
-
-def at_rates(indexed: IndexedSnapshot, throttles: Throttles, bytes_in: Floats) -> Throttles:
-    """Compute floor and headroom from other rates (P,); all else stays the same."""
-    known = np.float64(0 if throttles.lists_known else math.nan)
-    floor = {side: column + known for side, column in floors(indexed, throttles.listed, bytes_in).items()}
-    headroom = {side: _headroom(indexed, throttles.limits, side, floor[side]) for side in SIDES}
-    return replace(throttles, floor=floor, headroom=headroom)
 
 
 def floors(indexed: IndexedSnapshot, listed: Mapping[Side, Bools], bytes_in: Floats) -> dict[Side, Floats]:
