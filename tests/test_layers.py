@@ -100,6 +100,7 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.plan.files",
         "kafka_warden.plan.inbound_file",
         "kafka_warden.planning",
+        "kafka_warden.rules.thresholds",
         "kafka_warden.settings.java_properties",
         "kafka_warden.standard_streams",
     }

@@ -12,20 +12,16 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
+from kafka_warden.pipeline.backtest.rules import THRESHOLDS
 from kafka_warden.pipeline.columns import no, yes
 from kafka_warden.pipeline.rollup.samples import KINDS
 from kafka_warden.pipeline.timeline import POLL
 
-THROTTLED_OVER: Final = 1800.0
-"""Seconds: `throttled_over`."""
-COPY_STALLED: Final = 1800.0
-"""Seconds: `copy_stalled`."""
-COPY_GROWTH: Final[Mapping[float, float]] = {1800.0: 1.25, 6 * 3600.0: 2.0}
-"""Seconds to growth within them: `copy_trend` and `copy_grows`, `copy_trend_long` and `copy_doubles`."""
-ERRORS_OVER: Final = 600.0
-"""Seconds: `errors_over`."""
-ERRORS_RATE: Final = 0.01
-"""Failures per second: `errors_rate`."""
+COPY_GROWTH: Final[Mapping[float, float]] = {
+    THRESHOLDS["copy_trend"]: THRESHOLDS["copy_grows"],
+    THRESHOLDS["copy_trend_long"]: THRESHOLDS["copy_doubles"],
+}
+"""Seconds to growth within them."""
 
 _ERRORS: Final = {
     "copies_failed": ("remote_copy_errors_total", "remote_delete_errors_total"),
@@ -53,7 +49,7 @@ def clients(quotas: DataFrame, at: DataFrame) -> DataFrame:
 
     `quotas`: rows of the table, each once. `at`: `POLL` and `at` of every poll.
     """
-    refused = F.avg((F.col("tokens") < 0).cast("double")).over(_late(THROTTLED_OVER, "user", "client_id"))
+    refused = F.avg((F.col("tokens") < 0).cast("double")).over(_late(THRESHOLDS["throttled_over"], "user", "client_id"))
     known = quotas.where((F.col("kind") == KINDS["quotas"]) & F.col("tokens").isNotNull()).join(at, [*POLL])
     return known.select(
         *POLL,
@@ -99,8 +95,9 @@ def failures(brokers: DataFrame, at: DataFrame) -> DataFrame:
         # A counter that decreased was reset.
         grown = F.when(more < 0, F.col(name)).otherwise(more)
         rows = rows.withColumn(name, count).withColumn(f"{name}_more", grown)
+    errors_over = THRESHOLDS["errors_over"]
     late = {
-        name: F.when(F.col("has"), F.sum(f"{name}_more").over(_late(ERRORS_OVER, "broker")) / ERRORS_OVER)
+        name: F.when(F.col("has"), F.sum(f"{name}_more").over(_late(errors_over, "broker")) / errors_over)
         for name in _ERRORS
     }
     ever = F.count_if("has").over(Window.partitionBy("cluster_id", "broker")) > 0

@@ -1,4 +1,4 @@
-"""Rules that history can answer, with the numbers of `rules/thresholds.yml`; a test compares both.
+"""Rules that history can answer, with the numbers of `rules/thresholds.yml`.
 
 Besides the alerts there are two rules for replicas out of sync: Kafka's by time, and the rule by messages that it
 replaced (KIP-16; Hands-Free Kafka Replication). Their conditions are in `backtest.signals`.
@@ -6,10 +6,11 @@ replaced (KIP-16; Hands-Free Kafka Replication). Their conditions are in `backte
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from kafka_warden.config import values
 from kafka_warden.errors import ConfigError
+from kafka_warden.rules.thresholds import numbers
 
 BY_TIME: Final = "out_of_sync_by_time"
 BY_MESSAGES: Final = "out_of_sync_by_messages"
@@ -18,11 +19,18 @@ _BEHIND: Final = ("broker_down", "slow_follower", "stuck_follower")
 # A restart puts replicas out of sync too, but needs no alert.
 _OUT: Final = (*_BEHIND, "restart")
 _MOVE: Final = ("target_down", "throttle_below_inbound")
-MINUTE: Final = 60.0
+THRESHOLDS: Final = numbers()
 THROTTLE_AGES: Final[Mapping[str, Mapping[str, float]]] = {
-    "KafkaThrottleTooLow": {"blocked": 5 * MINUTE, "below_inbound": 10 * MINUTE, "holds_original": 5 * MINUTE},
-    "KafkaThrottleInconsistent": {"lopsided": 10 * MINUTE, "uneven": 15 * MINUTE},
-    "KafkaThrottleLeftBehind": {"left_behind": 16 * MINUTE},
+    "KafkaThrottleTooLow": {
+        "blocked": THRESHOLDS["throttle_blocked_age"],
+        "below_inbound": THRESHOLDS["throttle_below_age"],
+        "holds_original": THRESHOLDS["throttle_originals_age"],
+    },
+    "KafkaThrottleInconsistent": {
+        "lopsided": THRESHOLDS["throttle_lopsided_age"],
+        "uneven": THRESHOLDS["throttle_uneven_age"],
+    },
+    "KafkaThrottleLeftBehind": {"left_behind": THRESHOLDS["throttle_left_age"]},
 }
 """Rule to the problems that it is about, and the age (s) from which each one counts."""
 _DROPPED: Final = 30.0
@@ -63,43 +71,55 @@ class Rule:
         return self.for_seconds + self.lookback + of_threshold + self.shows_after
 
 
+def _alert(name: str, threshold: str = "", unit: str = "", *, wait: str, keep: str = "", **others: Any) -> Rule:
+    """Return the rule of an alert with `for: ${WAIT_for}` and `keep_firing_for: ${WAIT_keep}`, or `${KEEP_keep}`."""
+    number = THRESHOLDS[threshold] if threshold else None
+    return Rule(name, number, unit, THRESHOLDS[f"{wait}_for"], THRESHOLDS[f"{keep or wait}_keep"], **others)
+
+
 RULES: Final = (
     # Kafka's default of 0.8; by time each leader's own replica.lag.time.max.ms.
     Rule(BY_MESSAGES, 4000.0, "messages", 0.0, 0.0, detects=_OUT),
     Rule(BY_TIME, None, "s", 0.0, 0.0, detects=_OUT),
     # The look-back is for causes that may end by themselves; the alert is faster for the others.
-    Rule(
+    _alert(
         "KafkaReassignmentStuck",
-        None,
-        "",
-        0.75 * MINUTE,
-        5 * MINUTE,
-        "reassignments_known",
-        _MOVE,
-        lookback=4.25 * MINUTE,
+        wait="stuck",
+        known_by="reassignments_known",
+        detects=_MOVE,
+        lookback=THRESHOLDS["stuck_wait"],
     ),
     # The threshold is moves.deadline of the sidecar, so history has it.
-    Rule("KafkaReassignmentWillMissItsTime", None, "s", 15 * MINUTE, 2 * MINUTE, "reassignments_known"),
+    _alert("KafkaReassignmentWillMissItsTime", unit="s", wait="miss", known_by="reassignments_known"),
     # The threshold is for brokers without a stuck replica.
-    Rule("KafkaReplicasOutOfSync", 300.0, "s", 5 * MINUTE, 2 * MINUTE, detects=_BEHIND, shows_after=_DROPPED),
-    Rule("KafkaPartitionUnderMinIsr", None, "", 1.25 * MINUTE, 5 * MINUTE),
-    Rule("KafkaPartitionOffline", None, "", 1.25 * MINUTE, 5 * MINUTE),
-    Rule("KafkaPartitionLimit", 0.8, "ratio", 30 * MINUTE, 15 * MINUTE),
-    *(Rule(name, None, "", 15.0, 5 * MINUTE, "throttles_known") for name in THROTTLE_AGES),
-    Rule("KafkaControllerMutationThrottled", 0.25, "ratio", MINUTE, 10 * MINUTE, "mutations_known"),
-    Rule("KafkaLogDirOffline", None, "", 2 * MINUTE, 5 * MINUTE),
+    _alert(
+        "KafkaReplicasOutOfSync",
+        "out_of_sync_restart",
+        "s",
+        wait="out_of_sync",
+        detects=_BEHIND,
+        shows_after=_DROPPED,
+    ),
+    _alert("KafkaPartitionUnderMinIsr", wait="under_min_isr"),
+    _alert("KafkaPartitionOffline", wait="offline"),
+    _alert("KafkaPartitionLimit", "limit_near", "ratio", wait="limit"),
+    *(_alert(name, wait="throttle", known_by="throttles_known") for name in THROTTLE_AGES),
+    _alert(
+        "KafkaControllerMutationThrottled", "throttled_share", "ratio", wait="throttled", known_by="mutations_known"
+    ),
+    _alert("KafkaLogDirOffline", wait="log_dir"),
     # The threshold is for topics that fall behind.
-    Rule("KafkaRemoteCopyHeldBack", float(1 << 30), "bytes", 15 * MINUTE, 15 * MINUTE),
-    Rule("KafkaRemoteFetchHeldBack", None, "", 15 * MINUTE, 10 * MINUTE),
+    _alert("KafkaRemoteCopyHeldBack", "copy_overdue", "bytes", wait="held_back", keep="copy"),
+    _alert("KafkaRemoteFetchHeldBack", wait="held_back"),
     # As the alert fires after an orderly shutdown; a death fires without the look-back.
-    Rule("KafkaBrokerUnreachable", None, "", MINUTE, 5 * MINUTE, detects=("broker_down",), lookback=5 * MINUTE),
+    _alert("KafkaBrokerUnreachable", wait="broker", detects=("broker_down",), lookback=THRESHOLDS["broker_restart"]),
 )
 BY_NAME: Final = {rule.name: rule for rule in RULES}
 KINDS: Final = frozenset(kind for rule in RULES for kind in rule.detects)
 """Kinds of faults that a rule detects."""
 
-UNKNOWN_FOR: Final = 7 * 86400.0
-"""Seconds for which an alarm continues while its condition is unknown: `cluster_known` of thresholds.yml."""
+UNKNOWN_FOR: Final = THRESHOLDS["cluster_known"]
+"""Seconds for which an alarm continues while its condition is unknown."""
 
 
 @dataclass(frozen=True, slots=True)

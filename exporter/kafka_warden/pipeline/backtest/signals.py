@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.derive import stuck
 from kafka_warden.pipeline.backtest import lookback
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THROTTLE_AGES, Trial
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THRESHOLDS, THROTTLE_AGES, Trial
 from kafka_warden.pipeline.columns import divide, no, yes
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.timeline import POLL
@@ -125,7 +125,7 @@ def _held_back(problem: str) -> Condition:
 
 
 def _fail(name: str) -> Condition:
-    return lambda _: (F.col(name) > lookback.ERRORS_RATE, F.lit(None))
+    return lambda _: (F.col(name) > THRESHOLDS["errors_rate"], F.lit(None))
 
 
 def _throttle_problem(trial: Trial) -> tuple[Column, Column]:
@@ -145,7 +145,7 @@ def _will_miss(trial: Trial) -> tuple[Column, Column]:
 def _overdue(trial: Trial) -> tuple[Column, Column]:
     overdue = F.col("overdue_bytes")
     grows = F.col("growing") & (overdue > F.lit(trial.threshold))
-    holds = _known(F.col("stalled") > F.lit(lookback.COPY_STALLED)) | _known(grows)
+    holds = _known(F.col("stalled") > F.lit(THRESHOLDS["copy_stalled"])) | _known(grows)
     return F.when(overdue.isNotNull(), holds), overdue
 
 
