@@ -1,8 +1,9 @@
-"""Records what Kafka's tools print with `--help`: `python -m tests.alerts.record_help`.
+"""Records the options of Kafka's tools, by their `--help`: `python -m tests.alerts.record_help`.
 
-The help of a sub-command that a runbook uses is added to that of its tool.
+The options of a sub-command that a runbook uses are added to those of its tool.
 """
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Final
@@ -11,29 +12,36 @@ from sandbox import jars
 from sandbox.jvm import FLAGS
 from tests.alerts.shell import main_classes
 
-HELP: Final = Path(__file__).parent / "recorded" / "help"
-"""By version and tool."""
+RECORDED: Final = Path(__file__).parent / "recorded" / "options.txt"
+"""A line for each version and tool: these two, then its options, then the settings that kafka-configs lists."""
 VERSIONS: Final = ("3.9.1", "4.1.1", "4.4.0")
 """The commands of runbooks and plans work on these, and on those between."""
 SUB_COMMANDS: Final = {"kafka-cluster": "unregister", "kafka-metadata-quorum": "describe"}
+OPTION: Final = re.compile(r"^ *(--[a-z][a-z.-]*)(?:(?!^ *--).)*", re.MULTILINE | re.DOTALL)
+SETTING: Final = re.compile(r"^ *\t([A-Za-z][\w.-]+) *(?:\n +(\S+) *$)?", re.MULTILINE)
+"""A long one goes on in the next line."""
 
 
-def read_help(version: str, tool: str) -> str:
-    """Return the recorded help of a tool."""
-    return (HELP / version / f"{tool}.txt").read_text(encoding="utf-8")
+def options(version: str, tool: str) -> set[str]:
+    """Options and settings of a tool, without those that are deprecated."""
+    rows = (line.split() for line in RECORDED.read_text(encoding="utf-8").splitlines())
+    (words,) = (words for number, name, *words in rows if (number, name) == (version, tool))
+    return set(words)
 
 
-def _record(version: str) -> None:
-    directory = HELP / version
-    directory.mkdir(parents=True, exist_ok=True)
-    for tool, main in main_classes(version).items():
-        java = ["java", *FLAGS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{jars.tools(version)}/*", main]
-        asked = [["--help"], *([SUB_COMMANDS[tool], "--help"] for _ in range(tool in SUB_COMMANDS))]
-        done = [subprocess.run([*java, *each], capture_output=True, text=True, check=False) for each in asked]
-        text = "".join(each.stdout or each.stderr for each in done)
-        (directory / f"{tool}.txt").write_text("".join(f"{line.rstrip()}\n" for line in text.splitlines()))
+def read(text: str) -> list[str]:
+    """Options and settings of a help text."""
+    found = {match[1] for match in OPTION.finditer(text) if "DEPRECATED" not in match[0]}
+    return sorted(found) + sorted({"".join(match.groups("")) for match in SETTING.finditer(text)})
+
+
+def _record(version: str, tool: str, main: str) -> str:
+    java = ["java", *FLAGS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", f"{jars.tools(version)}/*", main]
+    asked = [["--help"], *([SUB_COMMANDS[tool], "--help"] for _ in range(tool in SUB_COMMANDS))]
+    done = [subprocess.run([*java, *each], capture_output=True, text=True, check=False) for each in asked]
+    return " ".join([version, tool, *read("".join(each.stdout or each.stderr for each in done))])
 
 
 if __name__ == "__main__":
-    for each in VERSIONS:
-        _record(each)
+    rows = [_record(version, *each) for version in VERSIONS for each in sorted(main_classes(version).items())]
+    RECORDED.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
