@@ -1,17 +1,20 @@
-"""What a run of the demo leaves, made without Kafka: Prometheus' data out of the page of tests/golden."""
+"""What a run of the demo leaves, made without Kafka: Prometheus' data out of the golden page."""
 
 import re
 import time
 from pathlib import Path
 from typing import Final
 
+from prometheus_client import CollectorRegistry
+
+from kafka_warden.exposition import Exposition
 from sandbox.demo_folder import Outcome, Run
 from sandbox.monitoring import ALERTS
 from sandbox.monitoring_rules import shorten_files
 from sandbox.monitoring_tools import tools
+from tests import scene
 from tests.support.processes import checked
 
-GOLDEN: Final = Path(__file__).parents[1] / "golden" / "metrics.openmetrics.txt"
 AGE: Final = 40 * 86400
 """Seconds; more than the 15 days for which Prometheus keeps data by default."""
 SECONDS: Final = 60
@@ -23,7 +26,11 @@ def prometheus_of_a_run(directory: Path) -> Run:
     began = int(time.time()) - AGE
     page = directory / "page.txt"
     directory.mkdir()
-    page.write_text(_over_time(GOLDEN.read_text(), range(began, began + SECONDS + 1, STEP)))
+    view = scene.view()
+    golden = (
+        Exposition(scene.PARAMETERS.series_budget, CollectorRegistry()).render(view.sidecar, view).openmetrics.decode()
+    )
+    page.write_text(_over_time(golden, range(began, began + SECONDS + 1, STEP)))
     checked(tools().promtool, "tsdb", "create-blocks-from", "openmetrics", page, directory / "data")
     page.unlink()
     shorten_files(sorted(ALERTS.glob("*.rules.yml")), directory / "rules", 1 / 30, 10.0)
