@@ -1,4 +1,4 @@
-"""The documents keep up with the code: what is linked exists, what is named is served. `make lint` finds what is stale."""
+"""The documents keep up with the code: what is linked exists, what is named is served. `make lint` finds stale ones."""
 
 import re
 from pathlib import Path
