@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_warden.derive.candidates import Candidacy
+from kafka_warden.derive.cluster import Candidacy
 from kafka_warden.model import IN_ELR, LAST_KNOWN_ELR, UNKNOWN
 from tests.building import Partition, judge, snapshot
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from kafka_warden.derive import law
 from kafka_warden.derive.copy_rates import Trend
-from kafka_warden.derive.etas import flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
-from kafka_warden.derive.flows import Flow, FlowKey
-from kafka_warden.derive.side_loads import Load
+from kafka_warden.derive.etas import Load, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
+from kafka_warden.derive.law import Flow, FlowKey
 from kafka_warden.model import UNLIMITED, Side
 
 MB = 1e6

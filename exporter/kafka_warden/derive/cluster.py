@@ -1,10 +1,13 @@
 """Brokers and partitions: states, counts, limits, and for how long replicas are out of sync.
 
 docs/spec/replicas.md#under-replicated, docs/spec/replicas.md#out-of-sync.
+
+Also, which replicas may lead the partitions without a leader, once their brokers run (KIP-966).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated
 
 import numpy as np
@@ -13,6 +16,8 @@ from kafka_warden.derive.folds import since_rows
 from kafka_warden.derive.limits import counted_rows
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import (
+    IN_ELR,
+    LAST_KNOWN_ELR,
     NO_LISTENER,
     UNKNOWN,
     Bools,
@@ -59,16 +64,15 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     snapshot = indexed.snapshot
     replicas, partitions = snapshot.replicas, snapshot.partitions
     counts = counted_rows(snapshot.topics, partitions.topic)
-    in_isr = np.bincount(replicas.partition[replicas.in_isr], minlength=len(partitions))
-    assigned = np.bincount(replicas.partition, minlength=len(partitions))
+    in_isr = indexed.of_partitions(replicas.in_isr)
+    assigned = indexed.of_partitions(np.ones(len(replicas), bool))
     smallest = _min_isr(indexed, assigned)
-    missing = replicas.partition[~replicas.in_isr & ~replicas.adding]
-    under: Bools = np.bincount(missing, minlength=len(partitions)) > 0
+    under: Bools = indexed.of_partitions(~replicas.in_isr & ~replicas.adding) > 0
     return Cluster(
         states={broker: _state(snapshot, broker, indexed.hidden) for broker in snapshot.brokers},
-        replicas=_count(indexed, np.ones(len(replicas), bool)),
-        leaders=_count(indexed, indexed.is_leader),
-        counted=_count(indexed, counts[replicas.partition]),
+        replicas=indexed.hosted(np.ones(len(replicas), bool)),
+        leaders=indexed.hosted(indexed.is_leader),
+        counted=indexed.hosted(counts[replicas.partition]),
         partitions=int(counts.sum()),
         under_replicated=under,
         under_replicated_known=snapshot.reassignments_known or not under.any(),
@@ -77,8 +81,8 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
         min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
         offline=partitions.leader == UNKNOWN,
         hidden=partitions.leader == NO_LISTENER,
-        adding=_count(indexed, replicas.adding),
-        removing=_count(indexed, replicas.removing),
+        adding=indexed.hosted(replicas.adding),
+        removing=indexed.hosted(replicas.removing),
     )
 
 
@@ -90,10 +94,6 @@ def _min_isr(indexed: IndexedSnapshot, assigned: Longs) -> Longs:
     releases = [*map(snapshot.kafka_version_of, indexed.brokers.tolist()), None]
     capped = np.array([is_capped(release) for release in releases])
     return effective(by_topic[partitions.topic], assigned, capped[indexed.led_by])
-
-
-def _count(indexed: IndexedSnapshot, rows: Bools) -> Longs:
-    return np.bincount(indexed.host[rows], minlength=len(indexed.brokers))
 
 
 def _state(snapshot: Snapshot, broker: int, hidden: Collection[int]) -> BrokerState:
@@ -136,3 +136,40 @@ def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Fl
     out = since_rows(out_since, clock, missing)
     under = since_rows(under_since, clock, under_replicated)
     return Ages(*out, *under)
+
+
+class Candidacy(StrEnum):
+    """Why a replica may lead. Without ELR the ISR keeps its last members; with it, that is empty."""
+
+    ISR = "isr"
+    ELR = "elr"
+    LAST_KNOWN_ELR = "last_known_elr"
+    """It led last. Kafka elects it when the ELR is empty; it may lack committed records then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Replicas of partitions without a leader. B brokers."""
+
+    rows: Mapping[Candidacy, Longs]
+    """Rows of the `ReplicaTable`."""
+    partitions: Longs | None
+    """(B,) partitions without a leader whose ISR or ELR has the broker. `None` while that of one is unknown."""
+
+
+def derive_candidates(indexed: IndexedSnapshot) -> Candidates:
+    """Look at one snapshot."""
+    replicas = indexed.snapshot.replicas
+    offline = indexed.snapshot.partitions.leader[replicas.partition] == UNKNOWN
+    flags = np.where(offline & (replicas.eligible != UNKNOWN), replicas.eligible, 0)
+    in_isr, in_elr = offline & replicas.in_isr, (flags & IN_ELR) > 0
+    unknown = replicas.partition[offline & (replicas.eligible == UNKNOWN)]
+    known = np.isin(unknown, replicas.partition[in_isr]).all()
+    return Candidates(
+        rows={
+            Candidacy.ISR: np.flatnonzero(in_isr),
+            Candidacy.ELR: np.flatnonzero(in_elr),
+            Candidacy.LAST_KNOWN_ELR: np.flatnonzero(flags & LAST_KNOWN_ELR),
+        },
+        partitions=indexed.hosted(in_isr | in_elr) if known else None,
+    )

@@ -12,8 +12,7 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.derive import law
-from kafka_warden.derive.flows import Flow, FlowKey
-from kafka_warden.derive.law import DEFAULT_WINDOW, Window
+from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import BrokerSide, Throttles
 from kafka_warden.model import SIDES, UNLIMITED, Floats

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from kafka_warden.derive.candidates import Candidates, derive_candidates
-from kafka_warden.derive.cluster import Ages, Cluster, derive_ages, derive_cluster
-from kafka_warden.derive.flows import Inbound, derive_flows
+from kafka_warden.derive.cluster import Ages, Candidates, Cluster, derive_ages, derive_candidates, derive_cluster
 from kafka_warden.derive.inbound import (
     at_least,
     compacted,
@@ -17,6 +15,7 @@ from kafka_warden.derive.inbound import (
     step_mean,
 )
 from kafka_warden.derive.lag import Lag, derive_lag
+from kafka_warden.derive.law import Inbound, derive_flows
 from kafka_warden.derive.limits import LogCounts, derive_logs
 from kafka_warden.derive.memory import Memory, remembered
 from kafka_warden.derive.move_totals import Totals, derive_totals

@@ -322,7 +322,7 @@ def derive_lag(
     `known_end` and `estimate` (R,) and `previous_leader_end` (P,) are as of the previous poll; `per_offset` (P,) is in
     bytes of the leader's log; `elected` (P,) marks another leader or epoch since the previous poll.
     """
-    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
+    replicas = indexed.snapshot.replicas
     # A follower on a broker that cannot be asked goes on, unlike one that is down.
     unseen = np.isin(replicas.broker, list(indexed.hidden))
     end = last_known(replicas.end, np.where(unseen, UNKNOWN, known_end))
@@ -339,7 +339,7 @@ def derive_lag(
     estimate_reset = np.zeros(len(replicas), bool)
     estimate_reset[adding.rows] = adding.estimate_reset
     # The only replica of a partition has no leader to follow, also while the partition has no leader.
-    replicated = np.bincount(replicas.partition, minlength=len(partitions)) > 1
+    replicated = indexed.of_partitions(np.ones(len(replicas), bool)) > 1
     following = ~indexed.is_leader & replicated[replicas.partition]
     brokers = len(indexed.brokers)
     return Lag(

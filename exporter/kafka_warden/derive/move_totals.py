@@ -9,9 +9,8 @@ import numpy as np
 
 from kafka_warden.arrays import Ints, Longs, sum_known
 from kafka_warden.derive import etas
-from kafka_warden.derive.etas import eta, last_eta
+from kafka_warden.derive.etas import SideKey, eta, last_eta
 from kafka_warden.derive.moves import Move
-from kafka_warden.derive.side_loads import SideKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import Throttles
 from kafka_warden.derive.throttle_use import Throttling

@@ -23,9 +23,9 @@ from kafka_warden.derive.copy_rates import (
     move_key,
 )
 from kafka_warden.derive.etas import replica_eta
-from kafka_warden.derive.flows import Flow, FlowKey, group_by_flow
 from kafka_warden.derive.folds import Minimum, Stall, stall
 from kafka_warden.derive.lag import Lag
+from kafka_warden.derive.law import Flow, FlowKey, group_by_flow
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.stuck import Cause, MoveProgress, Stuck, StuckMemory, evaluate_stuck, has_lasted
 from kafka_warden.derive.throttle import ThrottledTraffic, Throttles, follow_floors
@@ -152,7 +152,7 @@ def _staying_out_of_sync(indexed: IndexedSnapshot, copied: Bools) -> Bools:
     Kafka completes such a reassignment at once if they are in sync, so it is only listed while it waits for them.
     """
     replicas, reassigning = indexed.snapshot.replicas, indexed.snapshot.partitions.reassigning
-    waits = reassigning & (np.bincount(replicas.partition[copied], minlength=len(reassigning)) == 0)
+    waits = reassigning & (indexed.of_partitions(copied) == 0)
     staying = ~(replicas.adding | replicas.removing | replicas.in_isr | indexed.is_leader)
     found: Bools = waits[replicas.partition] & staying
     return found

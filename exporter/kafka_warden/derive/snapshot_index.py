@@ -29,6 +29,19 @@ class IndexedSnapshot:
         """Return a column (B,) by broker id."""
         return dict(zip(self.brokers.tolist(), column.tolist(), strict=True))
 
+    def hosted(self, rows: Bools | Ints | Longs) -> Longs:
+        """Count some rows of the replicas by hosting broker (B,)."""
+        return np.bincount(self.host[rows], minlength=len(self.brokers))
+
+    def led(self, rows: Bools | Ints | Longs) -> Longs:
+        """Count some rows of the partitions by leader (B,)."""
+        leaders = self.led_by[rows]
+        return np.bincount(leaders[leaders != UNKNOWN], minlength=len(self.brokers))
+
+    def of_partitions(self, rows: Bools | Ints | Longs) -> Longs:
+        """Count some rows of the replicas by partition (P,)."""
+        return np.bincount(self.snapshot.replicas.partition[rows], minlength=len(self.led_by))
+
     def find_replica(self, topic: int, number: int, broker: int) -> int | None:
         """Find the row of a replica: tables are sorted by topic, partition number and partition row."""
         partitions, replicas = self.snapshot.partitions, self.snapshot.replicas

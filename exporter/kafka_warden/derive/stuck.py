@@ -10,15 +10,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from kafka_warden.arrays import as_finite, sum_known
 from kafka_warden.derive import law
 from kafka_warden.derive.copy_rates import Change, Measured, MoveKey
 from kafka_warden.derive.etas import flow_eta
-from kafka_warden.derive.flows import Flow, FlowKey
 from kafka_warden.derive.folds import Minimum, Stall, stall
-from kafka_warden.derive.law import DEFAULT_WINDOW, Verdict, Window
+from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import Throttles
 from kafka_warden.model import (
@@ -429,9 +426,8 @@ def _gained(errors: float, before: float | None) -> float:
 
 def _waiting(inputs: MoveProgress) -> Bools:
     """(R,) whether an adding replica of the same partition is still missing from the ISR."""
-    replicas, partitions = inputs.indexed.snapshot.replicas, len(inputs.indexed.snapshot.partitions)
-    missing = np.bincount(replicas.partition[replicas.adding & ~replicas.in_isr], minlength=partitions) > 0
-    waiting: Bools = missing[replicas.partition]
+    replicas = inputs.indexed.snapshot.replicas
+    waiting: Bools = (inputs.indexed.of_partitions(replicas.adding & ~replicas.in_isr) > 0)[replicas.partition]
     return waiting
 
 

@@ -120,21 +120,16 @@ def _named(
     absent: Mapping[int, frozenset[Entry]],
     kept: ListsMemory,
 ) -> Named:
-    partitions, replicas, brokers = indexed.snapshot.partitions, indexed.snapshot.replicas, len(indexed.brokers)
+    partitions, replicas = indexed.snapshot.partitions, indexed.snapshot.replicas
     wild = [index for index, found in throttles.lists[side].items() if found.everything]
     listed = np.flatnonzero(throttles.listed[side])
     of_wild = np.isin(partitions.topic[replicas.partition[listed]], wild)
     elsewhere = {broker for entries in absent.values() for _, broker in entries}
     return Named(
-        one_by_one=_hosts(indexed, listed[~of_wild], brokers) | np.isin(indexed.brokers, list(elsewhere)),
-        by_wildcard=_hosts(indexed, listed[of_wild], brokers),
+        one_by_one=(indexed.hosted(listed[~of_wild]) > 0) | np.isin(indexed.brokers, list(elsewhere)),
+        by_wildcard=indexed.hosted(listed[of_wild]) > 0,
         absent=absent,
         unexplained={
             index: left for index in absent if (left := kept.unexplained.get(_key(indexed, index, side), frozenset()))
         },
     )
-
-
-def _hosts(indexed: IndexedSnapshot, rows: np.ndarray, brokers: int) -> Bools:
-    hosts: Bools = np.bincount(indexed.host[rows], minlength=brokers) > 0
-    return hosts

@@ -14,9 +14,9 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive import throttle
+from kafka_warden.derive.etas import Load, SideKey
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Verdict
-from kafka_warden.derive.side_loads import Load, SideKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import Throttles, binding_limits, limit_column, throttled_rates
 from kafka_warden.derive.throttle_lists import ListsMemory, Named, derive_named
@@ -193,7 +193,7 @@ def derive_needs(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles) -> Ne
         behind=lag.shown & (lag.messages > 0),
         moving=moving,
         active=active,
-        taking_part=np.bincount(indexed.host[active[replicas.partition]], minlength=len(indexed.brokers)) > 0,
+        taking_part=indexed.hosted(active[replicas.partition]) > 0,
     )
 
 
@@ -313,7 +313,7 @@ def _uneven(facts: Facts, side: Side) -> Bools:
     listed = np.zeros(len(facts.needs.moving), bool)
     listed[partition[rows[facts.throttles.listed[side][rows]]]] = True
     differ = differing(partition[rows], facts.needs.limits[side][facts.indexed.host[rows]], listed[partition[rows]])
-    uneven_limits = np.bincount(facts.indexed.host[rows[differ]], minlength=len(facts.indexed.brokers)) > 0
+    uneven_limits = facts.indexed.hosted(rows[differ]) > 0
     return uneven_limits | _leader_moved(facts, listed) if side is Side.LEADER else uneven_limits
 
 
@@ -323,7 +323,7 @@ def _leader_moved(facts: Facts, listed: Bools) -> Bools:
     moves = np.flatnonzero(facts.needs.moving & (partitions.leader_row != UNKNOWN))
     on_list = facts.throttles.listed[Side.LEADER][partitions.leader_row[moves]]
     moved = moves[leader_not_named(on_list, listed[moves])]
-    hit: Bools = np.bincount(facts.indexed.led_by[moved], minlength=len(facts.indexed.brokers)) > 0
+    hit: Bools = facts.indexed.led(moved) > 0
     return hit
 
 
@@ -415,7 +415,7 @@ def _needed(facts: Facts, side: Side) -> Bools:
     topics = np.unique(snapshot.partitions.topic[needs.active])
     topic_of = snapshot.partitions.topic[snapshot.replicas.partition]
     listed = facts.throttles.listed[side] & np.isin(topic_of, topics)
-    hosts = np.bincount(facts.indexed.host[listed], minlength=len(facts.indexed.brokers)) > 0
+    hosts = facts.indexed.hosted(listed) > 0
     absent = facts.named[side].absent
     elsewhere = {broker for index in topics.tolist() for _, broker in absent.get(index, ())}
     limit = needs.limits[side]

@@ -359,8 +359,9 @@ def _bean(indexed: IndexedSnapshot, broker: int, name: str) -> float | None:
 
 def _overdue_of_brokers(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> list[bool | None]:
     """Return (B,) whether a partition that a broker leads is overdue. One known partition is enough."""
-    late = _led_any(indexed, overdue > 0)
-    unknown = _led_any(indexed, np.isnan(overdue) & (topics.copied | ~topics.known)[indexed.snapshot.partitions.topic])
+    late = indexed.led(overdue > 0) > 0
+    unsure = (topics.copied | ~topics.known)[indexed.snapshot.partitions.topic]
+    unknown = indexed.led(np.isnan(overdue) & unsure) > 0
     return [held or (None if blurred else False) for held, blurred in zip(late.tolist(), unknown.tolist(), strict=True)]
 
 
@@ -373,14 +374,8 @@ def _segment_of_brokers(indexed: IndexedSnapshot, topics: _Topics) -> list[tuple
     rows = (indexed.led_by != UNKNOWN) & topics.copied[topic]
     largest = np.zeros(len(indexed.brokers))
     np.maximum.at(largest, indexed.led_by[rows], topics.segment[topic[rows]])
-    complete = ~_led_any(indexed, ~topics.known[topic])
+    complete = indexed.led(~topics.known[topic]) == 0
     return list(zip(largest.tolist(), complete.tolist(), strict=True))
-
-
-def _led_any(indexed: IndexedSnapshot, rows: Bools) -> Bools:
-    led = indexed.led_by[rows & (indexed.led_by != UNKNOWN)]
-    any_led: Bools = np.bincount(led, minlength=len(indexed.brokers)) > 0
-    return any_led
 
 
 def _consumer_rates(indexed: IndexedSnapshot) -> dict[Entity, float] | None:
