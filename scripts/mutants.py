@@ -43,7 +43,7 @@ OUTCOMES: Final = {0: "survived", 1: "killed", **dict.fromkeys((2, 3, 4), "not i
 """Of a mutant, by pytest's exit status. All but the first and the last count as killed."""
 
 ROOMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "derive": ("tests/derive", "tests/formulas"),
+    "derive": ("tests/derive",),
     "pipeline/forecast": ("tests/pipeline/forecast",),
     "poller": ("tests/poller", "tests/scheduling"),
     "clients": ("tests/clients", "tests/poller/test_login.py", "--ignore=tests/clients/test_jmx_memory.py"),

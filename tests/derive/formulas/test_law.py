@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kafka_warden.derive.law import DEFAULT_WINDOW, Verdict, Window, burst, ceiling, gross, may_lose, net, verdict
-from tests.formulas.law_runs import RUNS, Run
+from tests.derive.formulas.law_runs import RUNS, Run
 
 MB = 1e6
 
