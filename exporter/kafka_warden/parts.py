@@ -28,7 +28,7 @@ def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
     current, config = server.current, reloader.config
     tls = config.kafka.settings.tls
     certificates = {
-        **current.certificates,
+        **current.loaded.certificates,
         "kafka_client": tls.validity() if tls is not None else None,
         "jmx_client": validity(config.jmx.tls.cert_file),
     }

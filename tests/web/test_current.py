@@ -39,7 +39,7 @@ def _refreshed(web: CurrentWebFile) -> WebFile:
     """Return the settings in force after a refresh."""
     if (new := web.refresh()) is not None:
         web.use(new)
-    return web.file
+    return web.loaded.file
 
 
 def _replace(path: Path, text: str) -> None:
@@ -180,14 +180,14 @@ def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(
     path.write_text(text)
     served = serve(path)
     web = CurrentWebFile(path)
-    users = web.file.users
+    users = web.loaded.file.users
 
     for end in range(len(text)):
         path.write_text(text[:end])
         served.refresh()
         assert served.get().status == 401, text[:end]
         assert set(_refreshed(web).users.items()) & set(users.items()), text[:end]
-        assert web.file.users.items() <= users.items(), text[:end]
+        assert web.loaded.file.users.items() <= users.items(), text[:end]
 
     path.write_text(text)
     assert (_refreshed(web).users, web.problem) == (users, None)
@@ -199,7 +199,7 @@ def test_no_prefix_of_a_file_with_users_first_starts_without_a_password(path: Pa
     for end in range(len(text)):
         path.write_text(text[:end])
         try:
-            assert CurrentWebFile(path).file.users, text[:end]
+            assert CurrentWebFile(path).loaded.file.users, text[:end]
         except ConfigError:
             continue
 
@@ -255,13 +255,13 @@ def test_weaker_tls_needs_a_restart(
     before, after = (base, base.replace(old, new)) if old and old in base else (base + old, base + new)
     path.write_text(before)
     web = CurrentWebFile(path)
-    first = web.file
+    first = web.loaded.file
 
     path.write_text(after)
 
     assert (_refreshed(web) == first) is (key is not None)
     assert re.search(f"tls_server_config.{key}: .*restart", str(web.problem)) if key else web.problem is None
-    assert CurrentWebFile(path).file != first
+    assert CurrentWebFile(path).loaded.file != first
 
 
 def test_authentication_can_be_switched_on_while_running(serve: Callable[..., Served], path: Path) -> None:

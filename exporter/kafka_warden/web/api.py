@@ -9,7 +9,7 @@ from kafka_warden.views import Views
 from kafka_warden.views.specs import BY_NAME, MOST_SIDES
 from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.openapi import make, to_json
-from kafka_warden.web.responses import QueryError, Response, Slice, matching, number, parameters
+from kafka_warden.web.responses import QueryError, Response, matching, number, parameters
 
 PREFIX: Final = "/api/v1/"
 OPENAPI: Final = f"{PREFIX}openapi.json"
@@ -50,14 +50,14 @@ def error(status: int, problem: str, headers: Mapping[str, str] | None = None) -
 
 def _table(views: Views, spec: TableSpec, values: dict[str, str]) -> Response:
     _only(values, "limit", "offset", *spec.filters)
-    part = Slice(number(values, "offset", 0, FARTHEST), number(values, "limit", ROWS, MOST_ROWS))
+    offset, limit = number(values, "offset", 0, FARTHEST), number(values, "limit", ROWS, MOST_ROWS)
     if not (views.fresh or spec.of_sidecar):
         return _blind()
     table = getattr(views, spec.attribute)
     filters = {name: values[name] for name in spec.filters if name in values}
     rows = matching(table.rows, filters)
     total = len(rows) if filters else table.total
-    return _json(views, total=total, offset=part.offset, limit=part.limit, data=part.of(rows))
+    return _json(views, total=total, offset=offset, limit=limit, data=rows[offset : offset + limit])
 
 
 def _history(views: Views, values: dict[str, str]) -> Response:

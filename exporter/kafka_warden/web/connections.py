@@ -28,7 +28,7 @@ _UNSENT: Final = 64 * 1024
 """Bytes of a response that wait for the client before the next part is made. Over TLS asyncio has 512 KiB."""
 _LONGEST_HEAD: Final = 16 * 1024
 _TLS_BUFFER: Final = 16 * 1024
-"""Bytes that asyncio receives at once over TLS: each connection has such a buffer, by default 256 KiB."""
+"""Bytes that asyncio receives at once over TLS, also from brokers. Each connection has this buffer; 256 KiB else."""
 _EVERY_INTERFACE: Final = ("", "::")
 
 
@@ -49,7 +49,7 @@ class Listener(socket.socket):
 
     def open(self) -> list[socket.socket]:
         """Return the open connections, those before their TLS handshake included."""
-        return [each for each in list(self._accepted) if each.fileno() >= 0]
+        return [each for each in self._accepted if each.fileno() >= 0]
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection as `socket.socket` does."""

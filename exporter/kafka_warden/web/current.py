@@ -64,37 +64,18 @@ class CurrentWebFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._seen: dict[Path, FileStatus | None] = {}
-        self._loaded = Loaded(WebFile()) if path is None else self._read(path)
+        self.loaded = Loaded(WebFile()) if path is None else self._read(path)
+        """In force. Whether it has a TLS context cannot change while the server runs."""
         self.problem: str | None = None
         """Why the files as they are now are not in use; `None` when they are."""
         self.reread = False
         """Read the files at the next refresh, also if they did not change. Other threads may set it."""
 
-    @property
-    def uses_tls(self) -> bool:
-        """Return whether TLS is on. That cannot change while the server runs."""
-        return self._loaded.context is not None
-
-    @property
-    def certificates(self) -> Mapping[str, Validity | None]:
-        """Return the validity of the certificates in force; `None` is unknown."""
-        return self._loaded.certificates
-
-    @property
-    def file(self) -> WebFile:
-        """Return the settings in force."""
-        return self._loaded.file
-
     def switching_context(self) -> ssl.SSLContext:
         """Return a context that wraps every new connection with the context in force at that time."""
         context = SwitchingContext(ssl.PROTOCOL_TLS_SERVER)
-        context.current = self._context
+        context.web = self
         return context
-
-    def _context(self) -> ssl.SSLContext:
-        if self._loaded.context is None:
-            raise ssl.SSLError("TLS is off")
-        return self._loaded.context
 
     def refresh(self) -> Loaded | None:
         """Read the files if they changed, on one thread at a time; return settings to `use`, or `None` if none are."""
@@ -104,7 +85,7 @@ class CurrentWebFile:
         self.reread = False
         try:
             loaded = self._read(self._path)
-            _refuse_weaker(self._path, self._loaded.file, loaded.file)
+            _refuse_weaker(self._path, self.loaded.file, loaded.file)
         except Exception as failure:  # noqa: BLE001  # the last good settings stay in force, whatever is wrong
             known, self.problem, self.reread = self.problem, str(failure) or repr(failure), _unreadable(failure)
             if not same or self.problem != known:
@@ -116,9 +97,9 @@ class CurrentWebFile:
 
     def use(self, new: Loaded) -> bool:
         """Put settings in force; return whether other client certificates are accepted than before."""
-        removed = _removed(self._loaded.file, new.file)
-        others = new.clients != self._loaded.clients
-        self._loaded, self.problem = new, None
+        removed = _removed(self.loaded.file, new.file)
+        others = new.clients != self.loaded.clients
+        self.loaded, self.problem = new, None
         log = structlog.get_logger(__name__)
         note = log.warning if removed else log.info
         note("new web configuration in force", file=str(self._path), removed=removed)
@@ -147,22 +128,23 @@ def _removed(old: WebFile, new: WebFile) -> list[str]:
 
 
 def _refuse_weaker(path: Path, old: WebFile, new: WebFile) -> None:
-    weaker = None
+    weaker = [(bool(old.users) and not new.users, "basic_auth_users", "switch authentication off")]
     if (old.tls is None) != (new.tls is None):
-        weaker = "tls_server_config: restart the sidecar to switch TLS on or off"
-    elif old.users and not new.users:
-        weaker = "basic_auth_users: restart the sidecar to switch authentication off"
+        weaker = [(True, "tls_server_config", "switch TLS on or off")]
     elif old.tls and new.tls:
-        if CLIENT_AUTH.index(new.tls.client_auth_type) < CLIENT_AUTH.index(old.tls.client_auth_type):
-            weaker = "tls_server_config.client_auth_type: restart the sidecar to check client certificates less"
-        elif old.tls.client_allowed_sans is not None and new.tls.client_allowed_sans is None:
-            weaker = "tls_server_config.client_allowed_sans: restart the sidecar to switch the check of names off"
-        elif new.tls.min_version < old.tls.min_version:
-            weaker = "tls_server_config.min_version: restart the sidecar to accept older versions of TLS"
-        elif old.tls.cipher_suites and not new.tls.cipher_suites:
-            weaker = "tls_server_config.cipher_suites: restart the sidecar to accept the default suites"
-    if weaker is not None:
-        raise ConfigError(f"{path}: {weaker}")
+        kinds = [CLIENT_AUTH.index(each.client_auth_type) for each in (old.tls, new.tls)]
+        names = old.tls.client_allowed_sans is not None and new.tls.client_allowed_sans is None
+        suites = bool(old.tls.cipher_suites) and not new.tls.cipher_suites
+        section = "tls_server_config."
+        weaker += [
+            (kinds[1] < kinds[0], f"{section}client_auth_type", "check client certificates less"),
+            (names, f"{section}client_allowed_sans", "switch the check of names off"),
+            (new.tls.min_version < old.tls.min_version, f"{section}min_version", "accept older versions of TLS"),
+            (suites, f"{section}cipher_suites", "accept the default suites"),
+        ]
+    for is_weaker, key, what in weaker:
+        if is_weaker:
+            raise ConfigError(f"{path}: {key}: restart the sidecar to {what}")
 
 
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
@@ -242,8 +224,11 @@ class SwitchingContext(ssl.SSLContext):
     asyncio has one context for the life of a server, and calls nothing but `wrap_bio` on it.
     """
 
-    current: Callable[[], ssl.SSLContext]
+    web: CurrentWebFile
 
     def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
         """Wrap with the context in force."""
-        return self.current().wrap_bio(*args, **kwargs)
+        context = self.web.loaded.context
+        if context is None:
+            raise ssl.SSLError("TLS is off")
+        return context.wrap_bio(*args, **kwargs)

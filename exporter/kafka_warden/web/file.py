@@ -164,18 +164,17 @@ def read_web_file(path: Path) -> WebFile:
 
 
 def _tls(section: Section) -> TlsServer:
-    for key in ("cert", "key"):
-        if key in section.content:
-            raise section.error(key, f"not supported inline; put it into a file and set {key}_file")
+    for inline in ("cert", "key"):
+        if inline in section.content:
+            raise section.error(inline, f"not supported inline; put it into a file and set {inline}_file")
     section.only(*(field.name for field in fields(TlsServer)))
-    cert, key_file = section.file("cert_file"), section.file("key_file")
-    if cert is None or key_file is None:
-        raise section.error(
-            "cert_file" if cert is None else "key_file", "missing; TLS needs both cert_file and key_file"
-        )
+    cert, key = section.file("cert_file"), section.file("key_file")
+    if cert is None or key is None:
+        missing = "cert_file" if cert is None else "key_file"
+        raise section.error(missing, "missing; TLS needs both cert_file and key_file")
     tls = TlsServer(
         cert_file=cert,
-        key_file=key_file,
+        key_file=key,
         client_auth_type=section.read("client_auth_type", _client_auth, "NoClientCert"),
         client_ca=section.read("client_ca", text, "") or None,
         client_ca_file=section.file("client_ca_file"),
@@ -191,18 +190,18 @@ def _tls(section: Section) -> TlsServer:
 
 
 def _check_together(section: Section, tls: TlsServer) -> None:
-    has_authorities = tls.client_ca is not None or tls.client_ca_file is not None
-    verifies = tls.client_auth_type != "NoClientCert"
-    if verifies and not has_authorities:
-        raise section.error("client_auth_type", f"{tls.client_auth_type} needs client_ca_file")
-    if has_authorities and not verifies:
-        raise section.error("client_ca_file", "has no effect without client_auth_type: RequireAndVerifyClientCert")
-    if tls.client_ca is not None and tls.client_ca_file is not None:
-        raise section.error("client_ca", "set either this or client_ca_file, not both")
-    if tls.client_allowed_sans is not None and tls.client_auth_type != "RequireAndVerifyClientCert":
-        raise section.error("client_allowed_sans", "needs client_auth_type: RequireAndVerifyClientCert")
-    if tls.min_version > tls.max_version:
-        raise section.error("min_version", "must not be above max_version")
+    authorities = (tls.client_ca is not None) + (tls.client_ca_file is not None)
+    kind = tls.client_auth_type
+    need = "client_auth_type: RequireAndVerifyClientCert"
+    for wrong, key, problem in (
+        (kind != CLIENT_AUTH[0] and not authorities, "client_auth_type", f"{kind} needs client_ca_file"),
+        (authorities and kind == CLIENT_AUTH[0], "client_ca_file", f"has no effect without {need}"),
+        (authorities > 1, "client_ca", "set either this or client_ca_file, not both"),
+        (tls.client_allowed_sans is not None and kind != CLIENT_AUTH[-1], "client_allowed_sans", f"needs {need}"),
+        (tls.min_version > tls.max_version, "min_version", "must not be above max_version"),
+    ):
+        if wrong:
+            raise section.error(key, problem)
 
 
 def _users(section: Section) -> dict[str, str]:

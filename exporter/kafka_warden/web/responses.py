@@ -4,7 +4,7 @@ import gzip
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import parse_qsl
 
 from kafka_warden.views.table_spec import CONTAINED
@@ -23,6 +23,10 @@ _GZIP_LEVEL: Final = 1
 _QVALUE: Final = re.compile(r"(0(\.\d{0,3})?|1(\.0{0,3})?)", re.ASCII)
 _MOST_RANGES: Final = 64
 """More than any client sends. The rest is not read."""
+_LONGEST_QUERY: Final = 2_000
+_MOST_FIELDS: Final = 20
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +85,6 @@ def _ranges(header: str) -> Iterator[tuple[str, str, float]]:
             yield name.lower(), values.get("version", ""), float(quality)
 
 
-Row = TypeVar("Row")
-
-_LONGEST: Final = 2_000
-_MOST_FIELDS: Final = 20
-
-
 class QueryError(ValueError):
     """A query string that cannot be answered; the message is for the client."""
 
@@ -97,8 +95,8 @@ def parameters(query: bytes) -> dict[str, str]:
     Raises:
         QueryError: it is too long, or has too many parameters.
     """
-    if len(query) > _LONGEST:
-        raise QueryError(f"a query of more than {_LONGEST} bytes")
+    if len(query) > _LONGEST_QUERY:
+        raise QueryError(f"a query of more than {_LONGEST_QUERY} bytes")
     try:
         pairs = parse_qsl(query.decode("latin-1"), max_num_fields=_MOST_FIELDS)
     except ValueError:
@@ -121,25 +119,10 @@ def number(values: Mapping[str, str], name: str, default: int, most: int) -> int
 
 
 def matching(rows: Sequence[Row], filters: Mapping[str, str]) -> Sequence[Row]:
-    """Return the rows whose fields match all filters."""
-    if not filters:
-        return rows
-    return [row for row in rows if all(_matches(getattr(row, name), name, text) for name, text in filters.items())]
+    """Return the rows whose fields match all filters. An unknown value matches none."""
 
+    def matches(row: Row, name: str, text: str) -> bool:
+        value = getattr(row, name)
+        return value is not None and (text in value if name in CONTAINED else str(value) == text)
 
-def _matches(value: Any, name: str, text: str) -> bool:
-    if value is None:
-        return False
-    return text in value if name in CONTAINED else str(value) == text
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A part of a table."""
-
-    offset: int
-    limit: int
-
-    def of(self, rows: Sequence[Row]) -> Sequence[Row]:
-        """Return the rows of this part."""
-        return rows[self.offset : self.offset + self.limit]
+    return [row for row in rows if all(matches(row, *each) for each in filters.items())] if filters else rows

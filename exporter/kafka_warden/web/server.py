@@ -68,18 +68,10 @@ class WebServer:
         self._tasks: list[asyncio.Task[None]] = []
         self._started = threading.Event()
         self._turn_at: float | None = None
+        self.connections = 0
+        """Open ones, as counted a second ago at most: other threads must not read the listener's set."""
         self.failure: BaseException | None = None
         """The exception that ended the server; `None` after `stop`."""
-
-    @property
-    def scheme(self) -> str:
-        """`https` where the web configuration file has TLS, else `http`."""
-        return "https" if self.current.uses_tls else "http"
-
-    @property
-    def connections(self) -> int:
-        """Return how many connections are open."""
-        return len(self._listener.open()) if self._listener is not None else 0
 
     @property
     def closed(self) -> Mapping[str, int]:
@@ -131,7 +123,7 @@ class WebServer:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         self._loop.set_exception_handler(note_failure)
         secure: dict[str, Any] = {}
-        if self.current.uses_tls:
+        if self.current.loaded.context is not None:
             context = self.current.switching_context()
             secure = {"ssl": context, "ssl_handshake_timeout": self._settings.idle_timeout}
         server = await self._loop.create_server(self._protocols, sock=listener, backlog=PENDING, **secure)
@@ -140,7 +132,7 @@ class WebServer:
             self._tasks.append(asyncio.create_task(self._watch()))
         self._started.set()
         while not self._stop.is_set():
-            self._turn_at = time.monotonic()
+            self._turn_at, self.connections = time.monotonic(), len(listener.open())
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_TURN_EVERY):
                     await self._stop.wait()

@@ -124,7 +124,7 @@ class Site:
             "Date": formatdate(usegmt=True),
             **SECURITY_HEADERS,
             **response.headers,
-            **self._current.file.headers,
+            **self._current.loaded.file.headers,
             "Content-Length": str(len(response.body)),
         }
         encoded = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
@@ -137,7 +137,7 @@ class Site:
 
     async def _refusal(self, headers: Mapping[str, str]) -> Response | None:
         """Return the response to a request that may not have what it asks for."""
-        file = self._current.file
+        file = self._current.loaded.file
         if not self.names.accept(headers.get("host", ""), protected=bool(file.tls or file.users)):
             self._note_name(headers["host"])
             return plain(421, f"unknown name of this server; {_UNKNOWN_NAME}")

@@ -19,7 +19,7 @@ from kafka_warden.views.problems import by_severity, severity_of
 from kafka_warden.views.rows import History, Table
 from kafka_warden.views.specs import TABLES
 from kafka_warden.views.table_spec import TableSpec
-from kafka_warden.web.responses import QueryError, Response, Slice, matching, number, parameters, plain
+from kafka_warden.web.responses import QueryError, Response, matching, number, parameters, plain
 from kafka_warden.web.status.assets import address
 from kafka_warden.web.status.text import FILTERS, cell, kind, marked
 
@@ -59,8 +59,8 @@ class Shown:
         pages = max(-(-self.kept // ROWS), 1)
         self.page = min(max(number(values, self.name, 1, FARTHEST), 1), pages)
         self.pages = pages
-        self.rows = Slice((self.page - 1) * ROWS, ROWS).of(rows)
         self.first = (self.page - 1) * ROWS + 1
+        self.rows = rows[self.first - 1 :][:ROWS]
         self._values = values
 
     def key(self, row: Any) -> str:

@@ -35,14 +35,6 @@ def _number(write: Callable[[float], str]) -> Callable[[float | None], Markup]:
     return written
 
 
-amount: Final = _number(in_size)
-rate: Final = _number(in_rate)
-duration: Final = _number(in_time)
-count: Final = _number(in_whole)
-few: Final = _number(in_few)
-percent: Final = _number(in_percent)
-
-
 def instant(seconds: float | None) -> Markup:
     """Write a Unix time in UTC."""
     at = None if seconds is None else in_utc(seconds)
@@ -95,15 +87,11 @@ def alert(path: str) -> str:
 
 
 FILTERS: Final[dict[str, Callable[..., object]]] = {
-    "alert": alert,
-    "amount": amount,
-    "count": count,
-    "duration": duration,
-    "few": few,
-    "instant": instant,
-    "name": name,
-    "percent": percent,
-    "rate": rate,
-    "visible": visible,
-    "words": words,
+    **{each.__name__: each for each in (alert, instant, name, visible, words)},
+    "amount": _number(in_size),
+    "rate": _number(in_rate),
+    "duration": _number(in_time),
+    "count": _number(in_whole),
+    "few": _number(in_few),
+    "percent": _number(in_percent),
 }
