@@ -224,6 +224,20 @@ def test_a_fenced_broker(doctor: ScriptedDoctor) -> None:
     doctor.one("KW-TCP", "refused the connection", "it is broker 3, which is fenced", result="warning")
 
 
+def test_a_broker_that_is_not_registered(doctor: ScriptedDoctor) -> None:
+    """It has replicas: a warning."""
+    doctor.brokers.topic("left", [[1, 9]])
+    doctor.one("KW-CLUSTER", "broker 9 has replicas and is not registered", "move its replicas", result="warning")
+
+
+def test_a_first_poll_that_times_out(doctor: ScriptedDoctor) -> None:
+    """It is repeated once: connections are there then. A broker that hangs on every request stays an error."""
+    doctor.brokers.rule(2, "DescribeLogDirs", hang=True, times=1)
+    assert doctor.wrong() == {}
+    doctor.brokers.rule(2, "DescribeLogDirs", hang=True)
+    doctor.one("KW-BROKER", "broker 2: ", "did not answer in time")
+
+
 @pytest.mark.parametrize(
     ("denied", "code", "command"),
     [
@@ -252,6 +266,17 @@ def test_acl_for_some_topics(doctor: ScriptedDoctor) -> None:
     assert doctor.wrong() == {}
 
 
+def test_acl_for_the_configuration_of_some_topics(doctor: ScriptedDoctor) -> None:
+    """A warning; a topic that does not exist any more is none, and topics.deny leaves one out."""
+    doctor.brokers.topic("secret", [[1]], config_error=29)
+    doctor.one("KW-ACL-TOPIC-CONFIGS", "1 of 2", "--topic '*' --operation DescribeConfigs", result="warning")
+    doctor.config["topics"] = {"deny": ["sec.*"]}
+    assert doctor.wrong() == {}
+    doctor.config["topics"] = {}
+    doctor.brokers.topic("secret", [[1]], config_error=3)
+    assert doctor.wrong() == {}
+
+
 def test_stray_log(doctor: ScriptedDoctor) -> None:
     """A log of a topic that does not exist any more is no missing right."""
     doctor.brokers.topic("gone", [[1]], listed=False, deleted=True)
@@ -271,7 +296,7 @@ def test_history_topic(doctor: ScriptedDoctor) -> None:
 def test_controller_that_cannot_be_reached(doctor: ScriptedDoctor) -> None:
     """Its listener is not open to clients: a warning, unless the window is configured."""
     doctor.brokers.do("refuse", broker=100)
-    doctor.one("KW-CONTROLLER", "controllers.quota_window", result="warning")
+    doctor.one("KW-CONTROLLER", "refused the connection", "controllers.quota_window", result="warning")
     doctor.config["controllers"] = {"quota_window": "11s"}
     assert doctor.wrong() == {}
 

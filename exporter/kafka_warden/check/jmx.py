@@ -40,11 +40,12 @@ def check_jmx(config: Config, snapshot: Snapshot | None, unreachable: Container[
     """Ask each process once. Processes on hosts that cannot be reached are skipped: that has been reported."""
     reporter = BeanQuery(REPORTER[0], (REPORTER[1],))
     questions = {kind: replace(asked, beans=(*asked.beans, reporter)) for kind, asked in QUESTIONS.items()}
-    session, active, followed = jmx_session(config, questions), dict[int, Broker](), frozenset[int]()
+    session, active, followed = jmx_session(config, questions), dict[int, Broker](), frozenset[str]()
     if snapshot is not None:
         active = {id_: each for id_, each in snapshot.brokers.items() if each.active}
         replicas, leaders = snapshot.replicas, snapshot.partitions.leader[snapshot.replicas.partition]
-        followed = frozenset(leaders[replicas.in_isr & (replicas.broker != leaders)].tolist())
+        fetched = leaders[replicas.in_isr & (replicas.broker != leaders)]
+        followed = frozenset(f"broker {broker}" for broker in fetched.tolist())
     targets = JmxQuestions(jmx_plan(config), session).targets(active)
     asked = [target for target in targets if target.host not in unreachable]
     try:
@@ -67,8 +68,7 @@ def check_jmx(config: Config, snapshot: Snapshot | None, unreachable: Container[
             text, _, fix = str(answer).partition("; ")
             report.error("KW-JMX", subject, text, fix or "look into its log")
         elif any(name.startswith("kafka.") for name, _ in answer.values.keys() - {REPORTER}):
-            is_followed = target.key in {f"broker {broker}" for broker in followed}
-            _report_groups(session.source, target, answer, report, is_followed=is_followed)
+            _report_groups(session.source, target, answer, report, is_followed=target.key in followed)
             if compares(config):
                 _compare(target, answer, subject, report)
         else:

@@ -16,7 +16,6 @@ from kafka_warden.check.diagnosis import LOG, Diagnosis
 from kafka_warden.check.results import Report
 from kafka_warden.check.steps import Servers
 from kafka_warden.clients.kafka.faults import error_code_fault
-from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import (
     DescribeClientQuotasRequest,
@@ -24,7 +23,6 @@ from kafka_warden.clients.kafka.requests import (
     ListPartitionReassignmentsRequest,
     MetadataRequest,
 )
-from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import Config
 from kafka_warden.errors import (
     AnswerTimeoutError,
@@ -65,6 +63,7 @@ RIGHTS: Final = {
 SAMPLE: Final = 1000
 """Topics that are asked for by name."""
 
+ALL_TOPICS: Final = "--topic", "*"
 NO_TOPIC: Final = "kafka-warden-check"
 """A name to ask about while no topic is known. It is not created."""
 
@@ -103,6 +102,11 @@ class Explanation:
     """Of the brokers that answer at their advertised listeners."""
     silent: set[str] = field(default_factory=set)
     """Hosts that do not resolve, or drop packets."""
+
+    @property
+    def principal(self) -> str:
+        """The one that needs the rights."""
+        return self.config.kafka.settings.principal
 
     async def check(self) -> frozenset[str]:
         """Report the cluster, its brokers, its controller and all rights; return hosts that are silent."""
@@ -199,8 +203,8 @@ class Explanation:
         ]
         refused = [each for each, at in places if isinstance(self._fault(each.source, at), AuthorizationError)]
         if refused:
-            fix = f"{self._acl('--cluster', operation)}{_or_disable(refused)}"
-            self.report.error(code, self._principal, f"refused: {', '.join(dict.fromkeys(refused))}", fix)
+            fix = f"{self._acl(['--cluster'], operation)}{_or_disable(refused)}"
+            self.report.error(code, self.principal, f"refused: {', '.join(dict.fromkeys(refused))}", fix)
         elif any(outcome.fault is None for outcome in answers):
             self.report.ok(code, "", "granted")
         elif not asked:
@@ -214,16 +218,16 @@ class Explanation:
         hidden = sorted(filter(matches, on_disk.difference(visible)))[:SAMPLE]
         errors = await topic_errors(lead, self.diagnosis.until(), hidden or ([] if visible else [NO_TOPIC]))
         refused = [name for name, fault in errors.items() if isinstance(fault, AuthorizationError)]
-        code, fix = "KW-ACL-TOPIC-DESCRIBE", self._acl("--topic", "*", "Describe")
+        code, fix = "KW-ACL-TOPIC-DESCRIBE", self._acl(ALL_TOPICS, "Describe")
         if not refused:
             self.report.ok(code, "", f"topics listed: {len(visible)}")
         elif visible:
             text = f"topics with logs that may not be described: {len(refused)}, such as {refused[0]}"
-            self.report.warning(code, self._principal, text, f"{fix} (or list them in topics.deny)")
+            self.report.warning(code, self.principal, text, f"{fix} (or list them in topics.deny)")
         else:
-            self.report.error(code, self._principal, "no topic may be described: no lag, no bytes in", fix)
+            self.report.error(code, self.principal, "no topic may be described: no lag, no bytes in", fix)
 
-        code, fix = "KW-ACL-TOPIC-CONFIGS", self._acl("--topic", "*", "DescribeConfigs")
+        code, fix = "KW-ACL-TOPIC-CONFIGS", self._acl(ALL_TOPICS, "DescribeConfigs")
         if OptionalQuestion.TOPIC_CONFIGS in self.config.sources.disable:
             self.report.ok(code, "", "not asked: sources.disable lists topic_configs")
             return
@@ -235,15 +239,15 @@ class Explanation:
             self.report.ok(code, "", "the configuration of topics is answered")
         elif len(lacking) < len(wanted):
             text = f"topics that return their configuration: {len(wanted) - len(lacking)} of {len(wanted)}"
-            self.report.warning(code, self._principal, text, fix)
+            self.report.warning(code, self.principal, text, fix)
         else:
             text = "refused for all topics: no throttled lists, no min ISR"
             fix += _or_disable([OptionalQuestion.TOPIC_CONFIGS])
-            self.report.error(code, self._principal, text, fix)
+            self.report.error(code, self.principal, text, fix)
 
     async def _history_topic(self, lead: BrokerLink, topic: str) -> None:
         """Check that the topic exists, and that its authorized operations contain Write. Nothing is written."""
-        code, fix = "KW-HISTORY-TOPIC", self._acl("--topic", topic, "Write", "Describe")
+        code, fix = "KW-HISTORY-TOPIC", self._acl(["--topic", topic], "Write", "Describe")
         request = MetadataRequest(
             topics=[MetadataRequest.MetadataRequestTopic(topic_id=None, name=topic)],
             allow_auto_topic_creation=False,
@@ -252,14 +256,14 @@ class Explanation:
         found = (await lead.ask(request, self.diagnosis.until())).topics[0]
         fault = error_code_fault(found.error_code, None, lead.address)
         if isinstance(fault, AuthorizationError):
-            self.report.error(code, topic, f"{self._principal} may not describe it", fix)
+            self.report.error(code, topic, f"{self.principal} may not describe it", fix)
         elif isinstance(fault, ProtocolError):
             create = self._line("kafka-topics.sh", ["--create", "--topic", topic])
             self.report.error(code, topic, f"it cannot be used ({fault})", f"create it: {create}")
         elif fault is not None:
             raise fault
         elif not {WRITE, NOT_GIVEN} & set(found.authorized_operations or [NOT_GIVEN]):
-            self.report.error(code, topic, f"{self._principal} may not write to it", fix)
+            self.report.error(code, topic, f"{self.principal} may not write to it", fix)
         else:
             self.report.ok(code, topic, "exists and can be written")
 
@@ -297,24 +301,10 @@ class Explanation:
             )
             self.report.warning(code, subject, f"its own listener does not answer ({why})", fix)
 
-    @property
-    def _principal(self) -> str:
-        """The principal as brokers see it. Those of a certificate and a delegation token are not known."""
-        settings = self.config.kafka.settings
-        credentials = settings.credentials
-        if isinstance(credentials, Tokens | Kerberos):
-            return f"User:{credentials.subject or 'PRINCIPAL'}"
-        if credentials is not None:
-            login = credentials.read()
-            return f"User:{'PRINCIPAL' if login.delegated else login.username}"
-        return "User:PRINCIPAL" if settings.tls is not None else "User:ANONYMOUS"
-
-    def _acl(self, *resource_and_operations: str) -> str:
-        """Return the command that adds an ACL: `--cluster` or `--topic NAME`, and operations."""
-        options = ["--add", "--allow-principal", self._principal]
-        for word in resource_and_operations:
-            options += [word] if word.startswith("--") or options[-1] == "--topic" else ["--operation", word]
-        return self._line("kafka-acls.sh", options)
+    def _acl(self, resource: Sequence[str], *operations: str) -> str:
+        """Return the command that adds an ACL."""
+        words = [word for operation in operations for word in ("--operation", operation)]
+        return self._line("kafka-acls.sh", ["--add", "--allow-principal", self.principal, *resource, *words])
 
     def _line(self, tool: str, options: Sequence[str]) -> str:
         """Return the command line of a tool, with the administrator's properties where the cluster is secured."""

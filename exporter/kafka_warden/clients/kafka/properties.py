@@ -93,6 +93,15 @@ class KafkaClientSettings:
                 raise
         return self._last_login[0]
 
+    @property
+    def principal(self) -> str:
+        """The principal as brokers see it. Those of a certificate and a delegation token are not known."""
+        if isinstance(self.credentials, Tokens | Kerberos):
+            return f"User:{self.credentials.subject or 'PRINCIPAL'}"
+        if (login := self.login()) is not None:
+            return f"User:{'PRINCIPAL' if login.delegated else login.username}"
+        return "User:PRINCIPAL" if self.tls is not None else "User:ANONYMOUS"
+
     def changed(self) -> bool:
         """Return whether a file with a password, key or certificate changed since the previous call."""
         return self._watch.changed()
