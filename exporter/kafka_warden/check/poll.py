@@ -77,12 +77,16 @@ Outcomes = Mapping[tuple[Source, str], Outcome]
 
 
 def poll(config: Config, poller: Poller) -> tuple[Snapshot | None, Outcomes]:
-    """Poll once, and again after a time-out: the first poll has to make all connections, too."""
+    """Poll once. After a time-out poll twice more: the first poll makes all connections, too.
+
+    The second asks last what timed out before, and the third what depends on that.
+    """
     with suppress(OSError, StateError):  # KW-STATE reports it
         bootstrap = [str(each) for each in config.kafka.settings.bootstrap]
         poller.watch(watched_cluster(StateFile(config.state.path).read(), bootstrap))
     snapshot, outcomes = poller.poll(), poller.outcomes
-    if any(isinstance(outcome.fault, AnswerTimeoutError) for outcome in outcomes.values()):
+    late = any(isinstance(outcome.fault, AnswerTimeoutError) for outcome in outcomes.values())
+    for _ in range(2 if late else 0):
         snapshot, outcomes = poller.poll(), {**outcomes, **poller.outcomes}
     return snapshot, outcomes
 
