@@ -98,7 +98,6 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.config.values",
         "kafka_warden.derive",
         "kafka_warden.plan.files",
-        "kafka_warden.plan.inbound_file",
         "kafka_warden.planning",
         "kafka_warden.rules.thresholds",
         "kafka_warden.settings.java_properties",
@@ -121,9 +120,8 @@ ROOMS: dict[str, set[str]] = {
     },
     "kafka_warden.app": ALL,
     "kafka_warden.parts": ALL,
-    "kafka_warden.plan.files": OPEN | {"kafka_warden.settings.strict", "kafka_warden.planning"},
-    "kafka_warden.plan.inbound_file": OPEN
-    | {f"kafka_warden.{room}" for room in ("settings.strict", "planning", "history.poll", "plan.files", "strict_json")},
+    "kafka_warden.plan.files": OPEN
+    | {f"kafka_warden.{room}" for room in ("settings.strict", "planning", "history.poll", "strict_json")},
     "kafka_warden.plan": ALL,
     "kafka_warden.check.results": OPEN | SETTINGS,
     "kafka_warden.check": ALL,

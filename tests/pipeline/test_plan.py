@@ -21,7 +21,7 @@ from kafka_warden.pipeline.jobs.plan.latest import latest, percentiles
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.store import Store
 from kafka_warden.plan.command import IMPOSSIBLE
-from kafka_warden.plan.inbound_file import read_inbound
+from kafka_warden.plan.files import read_inbound
 from tests.building import BYTES_PER_OFFSET, Partition
 from tests.history.places import write
 from tests.history.replay import polls

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kafka_warden.model import Broker, Side, Snapshot
-from kafka_warden.planning.by_hand import ALL, LONGEST_LIST, by_hand, throttled_lists
 from kafka_warden.planning.commands import move_commands
+from kafka_warden.planning.during_move import ALL, LONGEST_LIST, by_hand, throttled_lists
 from kafka_warden.planning.findings import warnings
 from kafka_warden.planning.moving import resolve
 from kafka_warden.planning.plan import MovePlan

@@ -7,7 +7,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.model import Source
-from kafka_warden.poller import vanished
 from kafka_warden.poller.answers import LOST_FOR
 from tests.poller.polling import Polling
 
@@ -56,7 +55,7 @@ def test_a_topic_under_min_isr_with_all_replicas_in_sync(
 ) -> None:
     """Before 3.7 its leader needs more replicas than there are, and refuses writes: an alert fires."""
     add(polled, config={"min.insync.replicas": "3"})
-    monkeypatch.setattr("kafka_warden.poller.vanished.is_capped", lambda _: capped)
+    monkeypatch.setattr("kafka_warden.poller.lead.is_capped", lambda _: capped)
     polled.brokers.topic("lost", [[1, 2]], listed=False)
     assert ("lost" not in polled.poll().topics) == capped
 
@@ -163,7 +162,7 @@ def test_a_deleted_topic_is_forgotten(polled: Polling, trouble: Mapping[str, Any
 
 def test_some_of_very_many_topics_are_asked_for(polled: Polling, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one of them is refused, the others count as refused."""
-    monkeypatch.setattr(vanished, "MOST", 2)
+    monkeypatch.setattr("kafka_warden.poller.lead.MOST", 2)
     for name in ("x", "y", "z"):
         polled.brokers.topic(name, [[1, 2]])
     polled.poll()

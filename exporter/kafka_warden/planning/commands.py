@@ -8,12 +8,11 @@ from typing import Final
 
 from kafka_warden.formatting import in_bytes, in_count, in_time
 from kafka_warden.model import SIDES, Side
-from kafka_warden.planning.by_hand import ByHand
 from kafka_warden.planning.creation import Creation
+from kafka_warden.planning.during_move import ByHand
 from kafka_warden.planning.findings import problems
 from kafka_warden.planning.moving import electing, only_growing, only_under_way
-from kafka_warden.planning.plan import MovePlan
-from kafka_warden.planning.rollback import RollbackPlan
+from kafka_warden.planning.plan import MovePlan, RollbackPlan
 
 REASSIGN: Final = "kafka-reassign-partitions.sh"
 TOPICS: Final = "kafka-topics.sh"

@@ -1,17 +1,157 @@
-"""Java's stores of keys and certificates, PKCS12 and JKS, as PEM text."""
+"""Java's stores of keys and certificates, PKCS12 and JKS, as PEM text.
+
+JKS is older than PKCS12, and Java still reads and writes it. Described by `sun.security.provider.JavaKeyStore` and
+`KeyProtector` of OpenJDK: entries, then a SHA-1 of password and entries. A key is hidden by a stream of SHA-1 of
+password and salt. Read here, since a JVM for it would take a second, a temporary file and another process that knows
+the passwords.
+"""
 
 import base64
+import hashlib
+import hmac
 import ssl
+import struct
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from kafka_warden.clients.kafka.jks import MAGIC, Entries, read_jks
 from kafka_warden.errors import ConfigError, KeyStoreError
 from kafka_warden.settings.secrets import Secret, SecretSource
 from kafka_warden.settings.strict import read_file, reason
+
+MAGIC: Final = b"\xfe\xed\xfe\xed"
+_VERSIONS: Final = (1, 2)
+_KEY, _CERTIFICATE = 1, 2
+_WHITENING: Final = b"Mighty Aphrodite"
+_DIGEST: Final = 20
+"""Bytes of a SHA-1, also of the salt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What a store has: certificates, DER, and a private key, PKCS #8 and DER, with its certificate chain."""
+
+    trusted: tuple[bytes, ...]
+    key: bytes | None = field(default=None, repr=False)
+    chain: tuple[bytes, ...] = ()
+
+
+def read_jks(content: bytes, name: str, password: str | None, key_password: str | None) -> Entries:
+    """Read all entries. Without a password nothing proves that the file is whole, as in Java. `name`: for messages.
+
+    Raises:
+        KeyStoreError: a password is wrong or missing, or the file is damaged or has several keys.
+    """
+    body, digest = content[:-_DIGEST], content[-_DIGEST:]
+    if password is not None and not hmac.compare_digest(_sha1(_utf16(password), _WHITENING, body), digest):
+        raise KeyStoreError(f"{name}.password is wrong, or the file is damaged")
+    try:
+        trusted, keys = _entries(_Reader(body))
+    except (struct.error, UnicodeDecodeError, ValueError):
+        raise KeyStoreError("the file is damaged") from None
+    if len(keys) > 1:
+        raise KeyStoreError(f"it has {len(keys)} private keys; keep only that of this client (keytool -delete -alias)")
+    for protected, chain in keys:
+        chosen = key_password or password
+        if chosen is None:
+            raise KeyStoreError(f"{name}.password is missing: the key needs one")
+        return Entries(trusted, _unprotect(protected, chosen), chain)
+    return Entries(trusted)
+
+
+class _Reader:
+    """Reads numbers and blocks of bytes, one after the other."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def number(self, kind: str) -> int:
+        """Read a big-endian number of a `struct` type."""
+        (value,) = struct.unpack_from(f">{kind}", self._data, self._at)
+        self._at += struct.calcsize(f">{kind}")
+        return int(value)
+
+    def block(self, kind: str) -> bytes:
+        """Read bytes, with their length before them."""
+        length = self.number(kind)
+        if length > len(self._data) - self._at:
+            raise ValueError("cut off")
+        self._at += length
+        return self._data[self._at - length : self._at]
+
+
+def _entries(reader: _Reader) -> tuple[tuple[bytes, ...], list[tuple[bytes, tuple[bytes, ...]]]]:
+    """Return the trusted certificates, and protected keys with their chains."""
+    trusted: list[bytes] = []
+    keys: list[tuple[bytes, tuple[bytes, ...]]] = []
+    reader.number("I")  # the magic number
+    version = reader.number("I")
+    if version not in _VERSIONS:
+        raise ValueError("unknown version")
+    for _ in range(reader.number("I")):
+        kind = reader.number("I")
+        reader.block("H")  # the alias
+        reader.number("Q")  # when it was made
+        if kind == _KEY:
+            protected = reader.block("I")
+            keys.append((protected, tuple(_certificate(reader, version) for _ in range(reader.number("I")))))
+        elif kind == _CERTIFICATE:
+            trusted.append(_certificate(reader, version))
+        else:
+            raise ValueError("unknown entry")
+    return tuple(trusted), keys
+
+
+def _certificate(reader: _Reader, version: int) -> bytes:
+    if version > _VERSIONS[0]:
+        reader.block("H")  # its type, X.509
+    return reader.block("I")
+
+
+def _unprotect(protected: bytes, password: str) -> bytes:
+    """Return the PKCS #8 key, DER, of an EncryptedPrivateKeyInfo: an algorithm, then salt, hidden key and checksum."""
+    hidden = _last_octets(protected)
+    salt, key, checksum = hidden[:_DIGEST], hidden[_DIGEST:-_DIGEST], hidden[-_DIGEST:]
+    secret, block, stream = _utf16(password), salt, b""
+    while len(stream) < len(key):
+        block = _sha1(secret, block)
+        stream += block
+    plain = bytes(left ^ right for left, right in zip(key, stream, strict=False))
+    if not hmac.compare_digest(_sha1(secret, plain), checksum):
+        raise KeyStoreError("ssl.key.password is wrong, or missing where it is not that of the store")
+    return plain
+
+
+def _last_octets(der: bytes) -> bytes:
+    """Return the content of the OCTET STRING that ends a SEQUENCE of it and an algorithm, which is always the same."""
+    start, _ = _content(der, 0)
+    _, octets = _content(der, start)
+    start, end = _content(der, octets)
+    return der[start:end]
+
+
+def _content(der: bytes, at: int) -> tuple[int, int]:
+    """Return where the content of the DER value at this place starts and ends."""
+    try:
+        length, start = der[at + 1], at + 2
+        if length & 0x80:
+            start += length & 0x7F
+            length = int.from_bytes(der[at + 2 : start])
+    except IndexError:
+        raise KeyStoreError("the file is damaged") from None
+    return start, start + length
+
+
+def _utf16(password: str) -> bytes:
+    return password.encode("utf-16-be")
+
+
+def _sha1(*parts: bytes) -> bytes:
+    return hashlib.sha1(b"".join(parts), usedforsecurity=False).digest()
+
 
 _PEM_MARK: Final = b"-----BEGIN"
 _PKCS12_START: Final = b"\x30"
