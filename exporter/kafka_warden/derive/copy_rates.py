@@ -11,7 +11,6 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.derive import law
 from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import BrokerSide, Throttles
@@ -233,8 +232,8 @@ def longest_settling(indexed: IndexedSnapshot) -> float:
 
     Never below the default, which is used without a limit.
     """
-    windows = {law.Window(c.quota_window_num, c.quota_window_size) for c in indexed.snapshot.broker_configs.values()}
-    return max(window.settling for window in (law.DEFAULT_WINDOW, *windows))
+    windows = {Window(c.quota_window_num, c.quota_window_size) for c in indexed.snapshot.broker_configs.values()}
+    return max(window.settling for window in (DEFAULT_WINDOW, *windows))
 
 
 def _finished(
@@ -258,7 +257,7 @@ def _finished(
     return finished
 
 
-def measure(copy_progress: CopyProgress, change: Change, window: law.Window) -> Measured:
+def measure(copy_progress: CopyProgress, change: Change, window: Window) -> Measured:
     """Measure from one settling time after the last change: earlier samples belong to another throttle."""
     first = int(np.searchsorted(copy_progress.times, change.at + window.settling))
     times = copy_progress.times[first:]
@@ -270,7 +269,7 @@ def measure(copy_progress: CopyProgress, change: Change, window: law.Window) -> 
     )
 
 
-def trend_over(copy_progress: CopyProgress, seconds: float, window: law.Window) -> Trend | None:
+def trend_over(copy_progress: CopyProgress, seconds: float, window: Window) -> Trend | None:
     """Measure over the last `seconds`, a multiple of the settling time, or over the whole series if shorter."""
     return trend(copy_progress.times, _unburdened(copy_progress), window, round(seconds / window.settling))
 
@@ -289,7 +288,7 @@ def measure_all(
 ) -> dict[FlowKey, Measured]:
     """Measure every flow that has not ended."""
     return {
-        flow: measure(found, changes[flow], flows[flow].window if flow in flows else law.DEFAULT_WINDOW)
+        flow: measure(found, changes[flow], flows[flow].window if flow in flows else DEFAULT_WINDOW)
         for flow, found in copy_progress.items()
         if not found.ended
     }

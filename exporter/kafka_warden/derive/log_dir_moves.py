@@ -1,16 +1,20 @@
-"""Replicas that move to another log directory of their broker: remaining bytes, ETA (KIP-113)."""
+"""Replicas that move to another log directory of their broker: remaining bytes, ETA (KIP-113); space for all moves.
+
+docs/spec/moves.md#between-log-directories, docs/spec/moves.md#causes.
+"""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from kafka_warden.arrays import as_known
 from kafka_warden.derive import copy_rates, etas, law
+from kafka_warden.derive.copy_rates import MoveKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import Throttles
-from kafka_warden.model import UNKNOWN, Floats, FutureReplica, Side
+from kafka_warden.model import UNKNOWN, Floats, FutureReplica, LogDir, Side, for_new_replicas
 
 LogDirKey = tuple[bytes, str, int, int, str]
 """Topic id, topic name, partition, broker and target directory."""
@@ -142,3 +146,58 @@ def _measured(copies: list[_Copy]) -> float | None:
     total = np.sum([copy.track.remaining[-common:] for copy in copies], axis=0).tolist()
     measured = copy_rates.slope(copies[0].track.times[-common:], total)
     return None if measured is None else -measured[0]
+
+
+Place = tuple[int, str | None]
+"""Broker and path; `None` while the directory is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disks:
+    """Log directories of the replicas that moves wait for. Bytes."""
+
+    indexed: IndexedSnapshot
+    keys: Mapping[int, MoveKey]
+    """Row of each replica to the key of its move."""
+    remaining: Mapping[int, float | None]
+    """Row of each replica to the bytes that it lacks."""
+    _directories: dict[int, list[LogDir]] = field(default_factory=dict)
+    _arriving: dict[Place, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Add up arriving bytes by directory."""
+        for directory in self.indexed.snapshot.log_dirs:
+            self._directories.setdefault(directory.broker, []).append(directory)
+        for row, left in self.remaining.items():
+            place = self._place(row)
+            self._arriving[place] = self._arriving.get(place, 0.0) + (left or 0.0)
+
+    def lost(self, row: int, *, settled: bool) -> bool:
+        """Whether the directory of a replica is offline: one is, and no other directory holds the replica.
+
+        A replica without any size may not exist yet: False before the move has `settled`. A replica in another
+        directory is not affected.
+        """
+        broker, path = self._place(row)
+        directories = self._directories.get(broker, [])
+        if path is not None:
+            return not all(directory.online for directory in directories if directory.path == path)
+        sized = self.indexed.snapshot.replicas.sized_at[row] > 0
+        return any(not directory.online for directory in directories) and (bool(sized) or settled)
+
+    def usable(self, row: int) -> float | None:
+        """Free bytes in the directory of a replica; while unknown, the most in one that the broker may choose."""
+        broker, path = self._place(row)
+        directories = self._directories.get(broker, [])
+        if path is None:
+            directories = for_new_replicas(directories)
+        usable = [each.usable_bytes for each in directories if each.online and path in {None, each.path}]
+        return None if not usable or min(usable) < 0 else float(max(usable))
+
+    def arriving(self, row: int) -> float:
+        """Bytes still to arrive in the log directory of this replica."""
+        return self._arriving[self._place(row)]
+
+    def _place(self, row: int) -> Place:
+        _, topic, number, broker = self.keys[row]
+        return broker, self.indexed.snapshot.placed.get(broker, {}).get((topic, number))

@@ -9,23 +9,25 @@ from typing import Annotated
 import numpy as np
 
 from kafka_warden.arrays import as_known
-from kafka_warden.derive import copy_rates, law
 from kafka_warden.derive.copy_rates import (
+    LONGEST_SLOPE,
     Change,
     CopyProgress,
     Measured,
     MoveKey,
     Trend,
     derive_changes,
+    first_kept,
     follow_copies,
     longest_settling,
     measure_all,
     move_key,
+    slope,
 )
 from kafka_warden.derive.etas import replica_eta
 from kafka_warden.derive.folds import Minimum, Stall, stall
 from kafka_warden.derive.lag import Lag
-from kafka_warden.derive.law import Flow, FlowKey, group_by_flow
+from kafka_warden.derive.law import Flow, FlowKey, Verdict, group_by_flow
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.stuck import Cause, MoveProgress, Stuck, StuckMemory, evaluate_stuck, has_lasted
 from kafka_warden.derive.throttle import ThrottledTraffic, Throttles, follow_floors
@@ -106,7 +108,7 @@ def follow_moves(
     stalls: dict[int, Stall | None] = {}
     keys = {row: move_key(indexed, row) for row in rows.tolist()}
     memory = _forget(memory, {key for row, key in keys.items() if lag.estimate_reset[row]})
-    oldest = indexed.snapshot.clock - (copy_rates.LONGEST_SLOPE + 2) * longest_settling(indexed)
+    oldest = indexed.snapshot.clock - (LONGEST_SLOPE + 2) * longest_settling(indexed)
     for row, key in keys.items():
         tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), indexed, row, remaining[row], oldest)
     groups = group_by_flow(indexed, throttles, rows)
@@ -194,7 +196,7 @@ def _follow(
     size = int(indexed.snapshot.replicas.size[row])
     if remaining is None or size == UNKNOWN:
         return Track(track.times, track.remaining, track.copied, minimum), stalled
-    kept = copy_rates.first_kept(track.times, oldest)
+    kept = first_kept(track.times, oldest)
     return (
         Track(
             (*track.times[kept:], clock),
@@ -211,7 +213,7 @@ def _move(
 ) -> Move:
     replicas, row = inputs.indexed.snapshot.replicas, move.row
     remaining, size, messages = inputs.remaining[row], int(replicas.size[row]), int(lag.messages[row])
-    copied = copy_rates.slope(track.times, track.copied)
+    copied = slope(track.times, track.copied)
     eta = _eta(inputs, flow, row, track, float(bytes_in[replicas.partition[row]]))
     return replace(
         move,
@@ -256,9 +258,9 @@ def _eta(inputs: MoveProgress, key: FlowKey, row: int, track: Track, bytes_in: f
     flow = inputs.flows.get(key)
     if remaining is None or flow is None:
         return None
-    if inputs.verdict(key) is law.Verdict.NEVER:
+    if inputs.verdict(key) is Verdict.NEVER:
         return math.inf if inputs.never(key, remaining) else None
     first = int(np.searchsorted(track.times, inputs.changes[key].at + flow.window.settling))
-    measured = copy_rates.slope(track.times[first:], track.remaining[first:], flow.window)
+    measured = slope(track.times[first:], track.remaining[first:], flow.window)
     own = None if measured is None else Trend(-measured[0], measured[1])
     return replica_eta(flow, remaining, own, as_known(bytes_in), inputs.flow_eta(key))

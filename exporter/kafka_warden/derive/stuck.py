@@ -16,6 +16,7 @@ from kafka_warden.derive.copy_rates import Change, Measured, MoveKey
 from kafka_warden.derive.etas import flow_eta
 from kafka_warden.derive.folds import Minimum, Stall, stall
 from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, Window
+from kafka_warden.derive.log_dir_moves import Disks
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import Throttles
 from kafka_warden.model import (
@@ -23,11 +24,9 @@ from kafka_warden.model import (
     UNKNOWN,
     Bools,
     BrokerConfig,
-    LogDir,
     Parameters,
     Side,
     Source,
-    for_new_replicas,
 )
 
 POLLS: Final = 3
@@ -216,61 +215,6 @@ def holding(facts: MoveFacts) -> list[Cause]:
     return [found for holds, found in rules if holds]
 
 
-Place = tuple[int, str | None]
-"""Broker and path; `None` while the directory is unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Disks:
-    """Log directories of the replicas that moves wait for. Bytes."""
-
-    indexed: IndexedSnapshot
-    keys: Mapping[int, MoveKey]
-    """Row of each replica to the key of its move."""
-    remaining: Mapping[int, float | None]
-    """Row of each replica to the bytes that it lacks."""
-    _directories: dict[int, list[LogDir]] = field(default_factory=dict)
-    _arriving: dict[Place, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Add up arriving bytes by directory."""
-        for directory in self.indexed.snapshot.log_dirs:
-            self._directories.setdefault(directory.broker, []).append(directory)
-        for row, left in self.remaining.items():
-            place = self._place(row)
-            self._arriving[place] = self._arriving.get(place, 0.0) + (left or 0.0)
-
-    def lost(self, row: int, *, settled: bool) -> bool:
-        """Whether the directory of a replica is offline: one is, and no other directory holds the replica.
-
-        A replica without any size may not exist yet: False before the move has `settled`. A replica in another
-        directory is not affected.
-        """
-        broker, path = self._place(row)
-        directories = self._directories.get(broker, [])
-        if path is not None:
-            return not all(directory.online for directory in directories if directory.path == path)
-        sized = self.indexed.snapshot.replicas.sized_at[row] > 0
-        return any(not directory.online for directory in directories) and (bool(sized) or settled)
-
-    def usable(self, row: int) -> float | None:
-        """Free bytes in the directory of a replica; while unknown, the most in one that the broker may choose."""
-        broker, path = self._place(row)
-        directories = self._directories.get(broker, [])
-        if path is None:
-            directories = for_new_replicas(directories)
-        usable = [each.usable_bytes for each in directories if each.online and path in {None, each.path}]
-        return None if not usable or min(usable) < 0 else float(max(usable))
-
-    def arriving(self, row: int) -> float:
-        """Bytes still to arrive in the log directory of this replica."""
-        return self._arriving[self._place(row)]
-
-    def _place(self, row: int) -> Place:
-        _, topic, number, broker = self.keys[row]
-        return broker, self.indexed.snapshot.placed.get(broker, {}).get((topic, number))
-
-
 AGREEING_POLLS = 2
 """Polls in a row with the same fact before it is shown."""
 
@@ -301,15 +245,15 @@ class MoveProgress:
         since = self.indexed.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
         return is_settled(since, self.parameters.poll_interval, self.window(key))
 
-    def window(self, key: FlowKey) -> law.Window:
+    def window(self, key: FlowKey) -> Window:
         """Return the quota window of the flow, the default one while it is unknown."""
-        return self.flows[key].window if key in self.flows else law.DEFAULT_WINDOW
+        return self.flows[key].window if key in self.flows else DEFAULT_WINDOW
 
-    def verdict(self, key: FlowKey) -> law.Verdict:
+    def verdict(self, key: FlowKey) -> Verdict:
         """Return whether the flow converges."""
         flow = self.flows.get(key)
         if flow is None:
-            return law.Verdict.UNKNOWN
+            return Verdict.UNKNOWN
         rate, seconds = self.measured[key].recent or (None, 0.0)
         return law.verdict(flow.headroom, flow.burst, flow.least_in, rate, seconds, flow.window)
 
@@ -318,11 +262,11 @@ class MoveProgress:
         if remaining == 0:
             return False
         verdict = self.verdict(key)
-        if verdict is law.Verdict.NEVER:
+        if verdict is Verdict.NEVER:
             flow = self.flows[key]
             blocked = flow.headroom is not None and flow.headroom <= 0
             return blocked or (flow.settled and flow.may_lose is True) or None
-        return None if verdict is law.Verdict.UNKNOWN else False
+        return None if verdict is Verdict.UNKNOWN else False
 
     def gross(self, key: FlowKey) -> float | None:
         """Measured bytes per second that a flow copies, at least; `None` before there is a rate to believe."""
@@ -431,10 +375,10 @@ def _waiting(inputs: MoveProgress) -> Bools:
     return waiting
 
 
-def _kept(before: Stuck | None, cause: Cause, verdict: law.Verdict) -> Cause:
+def _kept(before: Stuck | None, cause: Cause, verdict: Verdict) -> Cause:
     """Keep the throttle as the cause while it is unknown: one poll after a restart no inbound rate is known."""
     was_throttle = before is not None and before.cause is Cause.THROTTLE_BELOW_INBOUND
-    unsure = cause is Cause.NO_PROGRESS and verdict is law.Verdict.UNKNOWN
+    unsure = cause is Cause.NO_PROGRESS and verdict is Verdict.UNKNOWN
     return Cause.THROTTLE_BELOW_INBOUND if was_throttle and unsure else cause
 
 
@@ -443,7 +387,7 @@ def _stands_still(inputs: MoveProgress, key: FlowKey, row: int, together: Stall 
     limit = stall_limit(inputs.parameters.poll_interval, inputs.window(key))
     fetch = inputs.indexed.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
     headroom = flow.headroom if flow is not None else None
-    gains = law.by_slope(*(inputs.measured[key].recent or (None, 0.0))) is law.Verdict.CONVERGES
+    gains = law.by_slope(*(inputs.measured[key].recent or (None, 0.0))) is Verdict.CONVERGES
     alone = single_stall_limit(limit, moving, float(fetch), headroom, inputs.gross(key))
     return is_stuck(together, inputs.stalls[row], limit, alone, settled=inputs.settled(key), gains=gains)
 
