@@ -153,6 +153,7 @@ LIBRARIES: dict[str, set[str]] = {
     },
     "cryptography": {"kafka_warden.clients.kafka.key_stores"},
     "gssapi": {"kafka_warden.clients.kafka.kerberos"},
+    "h11": {"kafka_warden.web.connections"},
     "jinja2": {"kafka_warden.rules", "kafka_warden.web.status"},
     "markdown_it": {"kafka_warden.web.status"},
     "jmxquery": {"kafka_warden.check.jmx"},

@@ -6,7 +6,7 @@ import random
 import socket
 import threading
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pytest
 import structlog.testing
@@ -201,6 +201,38 @@ def test_a_bad_request_is_refused(served: Served, request_bytes: bytes, status: 
 
     assert parse(read_all(connection)).status == status
     assert served.get().status == 200
+
+
+@pytest.mark.parametrize("pieces", [1, 2])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n",
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\nx",
+        b"GET /metrics HTTP/1.0\r\n\r\nnonsense\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\nnonsense\r\n\r\n",
+        b"nonsense\r\n\r\nnonsense\r\n\r\n",
+    ],
+)
+def test_bad_bytes_beside_a_response_end_the_connection(
+    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture, sent: bytes, pieces: int
+) -> None:
+    """Whether the response is being made, being sent or complete. Nothing is logged, and the next request is fine."""
+    served = serve(idle_timeout=1.0, answer_timeout=1.0)
+    head = sent.index(b"\r\n\r\n") + 4
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(10):
+            with served.connect() as connection:
+                connection.sendall(sent[:head] if pieces == 2 else sent)
+                if pieces == 2:
+                    connection.recv(10)
+                    with suppress(OSError):
+                        connection.sendall(sent[head:])
+                read_all(connection)
+        assert served.get().body == PAGE.text
+        wait_for(lambda: served.server.connections == 0, TIMEOUT)
+    assert not [entry for entry in logs if entry["log_level"] == "error"]
+    assert not caplog.records
 
 
 UPGRADE = (

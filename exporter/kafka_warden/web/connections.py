@@ -13,6 +13,7 @@ import weakref
 from asyncio.sslproto import SSLProtocol
 from typing import Any, Final
 
+from h11 import LocalProtocolError
 from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
@@ -139,6 +140,17 @@ class Connection(H11Protocol):
         super().handle_events()
         if self.cycle is not before:
             self._expect()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer bytes that are no request, unless a response was begun, and end the connection."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # nothing more of its response is sent
+        try:
+            super().send_400_response(msg)
+        except LocalProtocolError:
+            self.transport.close()
+        self._cancel()
+        self._late = self.loop.call_later(self._protocols.idle, self._give_up)
 
     def on_response_complete(self) -> None:
         """Wait for the next request."""
