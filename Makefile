@@ -12,7 +12,7 @@ SITE := .venv-site/bin
 PYTEST := $(VENV)/python -m pytest -n 2 --dist loadfile
 CORE := not (full_kafka or full_versions or full_pipeline or full_alerts or full_faults or full_logins or full_deploy or test_images)
 
-.PHONY: help setup run lint test unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy images test-images mutants lock dist release audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench nights-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
+.PHONY: help setup run lint test quick unit cluster spark wheel static slow full-kafka full-versions full-pipeline full-alerts full-faults full-logins full-deploy images test-images mutants lock dist release audit demo demo-look pictures pipeline-demo sandbox bench soak eta flood law scale stuck verdict rollup-bench nights-bench fuzz docs site dashboards rules manifests tools clean distclean fleet
 
 help: ## show this
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -33,6 +33,9 @@ lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/mypy
 	$(VENV)/python -m scripts.words
 	$(VENV)/python -m docs.generate --check
+
+quick: setup ## the tests of pure functions, without any process: a minute
+	$(PYTEST) --quick $(ARGS)
 
 unit: setup ## the tests without Kafka and Spark; many of them wait
 	$(PYTEST) -n 4 --no-loadscope-reorder -m '$(CORE) and not cluster and not spark' $(ARGS)

@@ -4,6 +4,7 @@ import itertools
 import os
 import re
 import subprocess
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -11,7 +12,7 @@ from typing import Final
 import pytest
 from _pytest.mark.expression import Expression
 
-from tests.support.suite import LEFT_BEHIND, LONGEST, MOST_FLAKY, SHARDS
+from tests.support.suite import LEFT_BEHIND, LONGEST, MOST_FLAKY, QUICK, SHARDS
 
 ROOT: Final = Path(__file__).parents[1]
 PROCESSES: Final = re.findall(
@@ -34,7 +35,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Py
     """A pytest with the rules of this suite; `pytester` is its directory."""
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'exporter'}")
     monkeypatch.setenv("FLAKY", str(pytester.path / "flaky"))
-    markers = "".join(f"  {name}: \n" for name in ("realtime", "cluster", "spark", *SHARDS))
+    markers = "".join(f"  {name}: \n" for name in ("realtime", "process", "cluster", "spark", *SHARDS))
     pytester.makeini(f"[pytest]\naddopts = -p tests.support.suite -p no:randomly\ntimeout = 60\nmarkers =\n{markers}")
     return pytester
 
@@ -128,6 +129,36 @@ def test_the_longest_files_start_first(run: pytest.Pytester) -> None:
         run.mkpydir(file.partition("/")[0]).joinpath(Path(file).name).write_text("def test_passes(): pass")
     result = run.runpytest_subprocess("-v")
     result.stdout.fnmatch_lines([f"{LONGEST[-1]}::test_passes*", "a/test_other.py::test_passes*"])
+
+
+def test_the_quick_tier_starts_no_process(run: pytest.Pytester) -> None:
+    """A test of its folders that starts one, or connects to one, fails; those with a marker and other folders wait."""
+    assert [folder for folder in QUICK if not (ROOT / "tests" / folder).is_dir()] == []
+    text = """
+        import socket
+        import subprocess
+
+        import pytest
+
+        def test_starts():
+            subprocess.run(["true"])
+
+        def test_connects():
+            with socket.socket() as own:
+                own.connect_ex(("127.0.0.1", 1))
+
+        def test_computes():
+            assert 1 + 1 == 2
+
+        @pytest.mark.process
+        def test_says_so():
+            subprocess.run(["true"])
+    """
+    for folder in (QUICK[0], "other"):
+        run.mkpydir("tests/" + folder).joinpath(f"test_{folder}.py").write_text(textwrap.dedent(text))
+    result = run.runpytest_subprocess("--quick")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*subprocess.Popen in a test of `make quick`*", "*socket.connect in a test of*"])
 
 
 def test_other_tests_are_not_retried(run: pytest.Pytester) -> None:

@@ -15,6 +15,8 @@ from kafka_warden.settings.secrets import Secret
 from kafka_warden.standard_streams import write
 from tests.support.processes import run as run_program
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[2]
 CANARY = "canary-Tr0ub4dor"
 WITHIN = 60.0

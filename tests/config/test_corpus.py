@@ -17,6 +17,8 @@ from sandbox.certificates import Authority
 from sandbox.key_stores import write_key_store, write_trust_store
 from tests.support.tickets import Tickets, write_keytab
 
+pytestmark = pytest.mark.process
+
 CORPUS: Final = Path(__file__).parent / "corpus" / "clients.txt"
 STORE: Final = "canary-store"
 LEAST: Final = 60

@@ -181,6 +181,7 @@ int(jmx)
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("form", log.FORMATS)
 def test_no_secret_is_printed(tmp_path: Path, form: str) -> None:
     """Passwords from a file and the environment are not in debug logs, repr, command line or traceback."""

@@ -127,6 +127,7 @@ def test_the_rollback_may_be_the_one_that_needs_it() -> None:
     assert any(warning.startswith("the rollback: big: a throttled list has") for warning in warnings(found))
 
 
+@pytest.mark.process
 def test_a_shell_runs_the_lines_as_they_are() -> None:
     """One call for each broker, and one for each topic with the same lists."""
     found = plan(DEAD, to("t", 0, 2, 4), to("u", 0, 1, 4))

@@ -70,6 +70,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert len(printed.err.splitlines()) == 1
 
 
+@pytest.mark.process
 def test_a_cluster_that_does_not_answer_is_exit_code_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The last line says what to check; no rollback is written."""
     assert run("--reassignment", "move.json", "--rollback", "back.json") == 3

@@ -100,6 +100,7 @@ def test_a_file_that_is_not_json_is_refused(file: Path, content: bytes) -> None:
         read_inbound(file)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("age", [60.0, OLD + 60.0])
 def test_the_live_command_uses_the_rates(
     brokers: ScriptedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], logging_as_before: None, age: float

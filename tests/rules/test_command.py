@@ -13,6 +13,7 @@ from tests.support.processes import checked
 TIMES = "Longest time from a fault to its alert, with scrapes every"
 
 
+@pytest.mark.process
 def test_the_rules_are_printed_as_one_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Prometheus loads standard output; the times are on standard error."""
     assert cli.main(["rules"]) == 0

@@ -130,6 +130,7 @@ FAULTS: dict[str, tuple[tuple[str, str], Callable[[Exporter], None]]] = {
 """Fault to its case, and to what changes."""
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "intervals",
     [Intervals(60, 60, 10), pytest.param(DEFAULTS, marks=pytest.mark.full_alerts)],

@@ -112,6 +112,7 @@ def test_the_label_of_the_cluster_is_renamed(template: Path) -> None:
     assert [rule.get("record") for rule in renamed] == [rule.get("record") for rule in plain]
 
 
+@pytest.mark.process
 def test_alerts_fire_with_another_label_of_the_cluster(tmp_path: Path) -> None:
     """Two Kafka clusters in one Kubernetes cluster, whose name is in `cluster`: one of them has an alert."""
     exporters = [

@@ -1,12 +1,14 @@
-"""Rules for every test: one shard at most, a time limit, and a retry only for `realtime`.
+"""Rules for every test: one shard at most, a time limit, and a retry only for `realtime`; and the tier `--quick`.
 
 The rules are a pytest plugin, which `conftest.py` at the top of the repository loads.
 """
 
 import os
+import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -39,6 +41,12 @@ LONGEST: Final = (
 )
 """Files of `make unit` that take longest: they start first, or one process would run one of them alone at the end."""
 
+QUICK: Final = ("config", "derive", "formulas", "planning", "rules", "sources", "views")
+"""Folders of `make quick`: their tests start no process, except those with the marker `process`."""
+
+STARTS: Final = {"os.fork", "os.posix_spawn", "socket.connect", "subprocess.Popen"}
+"""Audit events of Python that a test of `make quick` may not cause."""
+
 LEFT_BEHIND: Final = "left behind by this run"
 """In the message about processes that outlive the tests: a retry would hide them."""
 
@@ -57,10 +65,42 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.flaky(reruns=1, rerun_except=LEFT_BEHIND))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--quick`."""
+    parser.addoption("--quick", action="store_true", help="only tests of pure functions, which start no process")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what is not in `QUICK`, also its imports."""
+    tests = config.rootpath / "tests"
+    if not config.getoption("--quick") or tests not in collection_path.parents:
+        return None
+    return collection_path.relative_to(tests).parts[0] not in QUICK or None
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the longest files first."""
+    if config.getoption("--quick"):
+        items[:] = [
+            item for item in items if not {"process", *SECONDS, *SHARDS} & {m.name for m in item.iter_markers()}
+        ]
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Refuse processes and connections in a test of `make quick`."""
+    if item.config.getoption("--quick"):
+        _refuse_processes()
+
+
+@cache
+def _refuse_processes() -> None:
+    def refuse(event: str, _: tuple[Any, ...]) -> None:
+        if event in STARTS:
+            raise RuntimeError(f"{event} in a test of `make quick`: mark it with `process`")
+
+    sys.addaudithook(refuse)
 
 
 @pytest.hookimpl(trylast=True)

@@ -214,6 +214,7 @@ def test_fields_name_metrics_and_labels_that_exist() -> None:
                 assert set(family.labels) - rest <= set(fields_of(kind)) or isinstance(about, LabelOf), name
 
 
+@pytest.mark.process
 def test_dropped_series_are_those_of_metrics(brokers: ScriptedCluster, clock: VirtualClock) -> None:
     """What `limits.series` leaves out is named by the sidecar's row."""
     brokers.topic("many", [[1, 2, 3] for _ in range(40)], end=100, rate=10.0)
