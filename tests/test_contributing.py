@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: its example of a metric, followed step by step in a copy of the repository."""
+"""CONTRIBUTING.md: its example of a metric, followed in a copy of the repository, and the places that steps name."""
 
 import os
 import re
@@ -19,6 +19,29 @@ PARTS: Final = ("alerts", "conftest.py", "docs", "exporter", "fleet", "grafana",
 """What the steps need."""
 CATALOGUE: Final = "exporter/kafka_warden/catalogue/cluster.py"
 GOLDEN: Final = "tests/golden/metrics.txt"
+
+
+GUIDE: Final = (ROOT / "CONTRIBUTING.md").read_text()
+STEP: Final = re.compile(r"^\d+\. `([\w./-]+)`: (.*\n(?: {3,4}\S.*\n)*)", re.MULTILINE)
+"""A numbered step that begins with a place: the place, and what it says of it."""
+WORD: Final = re.compile(r"`([A-Za-z_]\w*)(?:\.{3})?`")
+"""A name in the place; not a command, a file or an option."""
+
+
+@pytest.mark.parametrize(("place", "text"), STEP.findall(GUIDE), ids=[place for place, _ in STEP.findall(GUIDE)])
+def test_each_step_leads_to_a_place_that_has_what_it_names(place: str, text: str) -> None:
+    """The file or folder exists, for every NAME and SUBJECT there is, and has each name of the step."""
+    files = list(ROOT.glob(re.sub("NAME|SUBJECT", "*", place)))
+    assert files
+    inside = "".join(each.read_text() for file in files for each in (file.rglob("*.py") if file.is_dir() else [file]))
+    assert [name for name in WORD.findall(text) if name not in inside] == []
+
+
+def test_each_errand_has_its_steps() -> None:
+    """What is added most often is a list of places."""
+    lists = {head.partition("\n")[0]: STEP.findall(head) for head in GUIDE.split("\n### ")}
+    errands = ("A metric from data that a snapshot already has", "A request to Kafka", "A cause of a stuck move")
+    assert all(lists[name] for name in (*errands, "An alert", "A job of the pipeline"))
 
 
 @pytest.fixture
@@ -63,9 +86,7 @@ def metric_tests(directory: Path, *options: str) -> subprocess.CompletedProcess[
 
 def test_a_metric_is_one_entry_and_the_golden_page(copy: Path) -> None:
     """The example fails one test; after `--update-golden` it passes, and only these files have changed."""
-    (example,) = re.findall(
-        r"^ *```python\n(.*?)^ *```$", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL | re.MULTILINE
-    )
+    (example,) = re.findall(r"^ *```python\n(.*?)^ *```$", GUIDE, re.DOTALL | re.MULTILINE)
     before = contents(copy)
     catalogue = copy / CATALOGUE
     text, end, empty = catalogue.read_text().rpartition("\n)\n")

@@ -155,7 +155,8 @@ def test_the_quick_tier_starts_no_process(run: pytest.Pytester) -> None:
             subprocess.run(["true"])
     """
     for folder in (QUICK[0], "other"):
-        run.mkpydir("tests/" + folder).joinpath(f"test_{folder}.py").write_text(textwrap.dedent(text))
+        (run.path / "tests" / folder).mkdir(parents=True)
+        (run.path / "tests" / folder / f"test_{folder}.py").write_text(textwrap.dedent(text))
     result = run.runpytest_subprocess("--quick")
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*subprocess.Popen in a test of `make quick`*", "*socket.connect in a test of*"])
