@@ -41,7 +41,7 @@ LONGEST: Final = (
 )
 """Files of `make unit` that take longest: they start first, or one process would run one of them alone at the end."""
 
-QUICK: Final = ("config", "derive", "formulas", "planning", "rules", "sources", "views")
+QUICK: Final = ("config", "derive", "planning", "rules", "sources", "views")
 """Folders of `make quick`: their tests start no process, except those with the marker `process`."""
 
 STARTS: Final = {"os.fork", "os.posix_spawn", "socket.connect", "subprocess.Popen"}
