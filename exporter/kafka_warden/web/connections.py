@@ -59,8 +59,8 @@ class Listener(socket.socket):
         if len(self.open()) < self.most and accepted.fileno() < self._highest:
             self._accepted.add(accepted)
             return accepted, peer
-        accepted.close()
         self.refused += 1
+        accepted.close()
         raise BlockingIOError  # for asyncio, an empty queue
 
     def close_all(self) -> None:
