@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.clients.kafka.columns import write_topics
+from kafka_warden.clients.kafka.columns import Shape, write_topics
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
 from kafka_warden.clients.kafka.requests import ListOffsetsRequest
-from kafka_warden.clients.kafka.shape import Shape
 from kafka_warden.model import NOTHING_TIERED, UNKNOWN, Longs
 from kafka_warden.sources.replies import RowIndex, column, find_partitions, written_names
 

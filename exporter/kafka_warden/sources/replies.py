@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kafka_warden.clients.kafka.columns import write_name
-from kafka_warden.clients.kafka.shape import Shape
+from kafka_warden.clients.kafka.columns import Shape, write_name
 from kafka_warden.model import UNKNOWN, Longs
 from kafka_warden.sources.metadata import Layout
 
