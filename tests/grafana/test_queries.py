@@ -7,16 +7,19 @@ from typing import Final
 
 import pytest
 
-from kafka_warden.catalogue import CATALOGUE
+from kafka_warden.catalogue import CATALOGUE, PREFIX
 from kafka_warden.catalogue.mutations import QUANTILES
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.model import BrokerState, Side
 from tests.support.dashboards import Target, targets
-from tests.support.promql import label_lists, metrics, outermost
 from tests.support.rules import check_queries
 
+METRIC: Final = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
+MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+LABEL_LIST: Final = re.compile(r"\b(by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
+AGGREGATION: Final = re.compile(r"\b(?:max|min|sum|count)(?: by \(([^)]*)\))? \(")
 SERVED: Final = {metric.name: set(metric.labels) for metric in CATALOGUE}
 FROM_PROMETHEUS: Final = {"cluster", "job", "instance"}
 OF_ALERTS: Final = {"alertname", "severity", "broker"}
@@ -34,6 +37,23 @@ VALUES: Final[dict[tuple[str, str], AbstractSet[str]]] = {
     ("controller_event_queue_seconds", "quantile"): set(QUANTILES.values()),
 }
 """Metric and label to the values that the code knows."""
+
+
+def metrics(expr: str) -> list[tuple[str, list[tuple[str, str, str]]]]:
+    """Name without the prefix, and its matchers (label, operator, value), of every selector."""
+    return [(name, MATCHER.findall(matchers)) for name, matchers in METRIC.findall(expr)]
+
+
+def label_lists(expr: str) -> list[tuple[str, list[str]]]:
+    """Keyword and labels of every list of labels, from the left."""
+    return [(word, re.findall(r"\w+", labels)) for word, labels in LABEL_LIST.findall(expr)]
+
+
+def outermost(expr: str) -> list[str]:
+    """Labels of the result of an expression that begins with an aggregation, except topk, which keeps them."""
+    first = AGGREGATION.search(expr)
+    return re.findall(r"\w+", first[1] or "") if first else []
+
 
 FILTER: Final = r"\band on \([\w, ]+\) last_over_time\($"
 """What comes after it chooses series, and adds nothing to their values."""
