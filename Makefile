@@ -34,8 +34,8 @@ lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/python -m scripts.words
 	$(VENV)/python -m docs.generate --check
 
-quick: setup ## the tests of pure functions, without any process: a minute
-	$(PYTEST) --quick $(ARGS)
+quick: setup ## the tests of pure functions, without any process: a minute. Property tests have fewer examples
+	@HYPOTHESIS_PROFILE=quick $(PYTEST) --quick $(ARGS)
 
 unit: setup ## the tests without Kafka and Spark; many of them wait
 	$(PYTEST) -n 4 --no-loadscope-reorder -m '$(CORE) and not cluster and not spark' $(ARGS)

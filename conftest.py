@@ -15,6 +15,8 @@ pytest_plugins = ["pytester", "tests.support.suite"]
 # Tests share two cores with Kafka clusters: a slow example is no defect of the code.
 settings.register_profile("fixed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("fresh", settings.get_profile("fixed"), derandomize=False, print_blob=True)
+# `make quick` ends within a minute.
+settings.register_profile("quick", settings.get_profile("fixed"), max_examples=20)
 # A mutant is killed by the first example that fails: no time for a smaller one.
 settings.register_profile("mutants", settings.get_profile("fixed"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
