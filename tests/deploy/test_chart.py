@@ -90,6 +90,7 @@ def documented(section: str) -> dict[str, Any]:
         {"replicas": 3},
         {"rules": {"severity": {"KafkaWardenDown": "page"}}},
         {"rules": {"alertLabels": {"cluster": "a"}}},
+        {"rules": {"alertLabels": {"broker": "a"}}},
         {"clusterLabel": "topic"},
         {"clusterLabel": "kafka-cluster"},
         {"clusterLabel": ""},
@@ -130,6 +131,9 @@ def test_label_of_the_cluster_is_none_of_the_rules() -> None:
     """The schema refuses every label that rules or Prometheus use; Go's patterns have no lookahead for this."""
     taken = labels() - {CLUSTER} | {"alertname", "alertstate", "le", "quantile"}
     assert set(SCHEMA["properties"]["clusterLabel"]["not"]["enum"]) == taken
+    names = SCHEMA["properties"]["rules"]["properties"]["alertLabels"]["propertyNames"]
+    # The label of all alerts stays as it is, whatever the values say.
+    assert set(names["not"]["enum"]) == (taken | {CLUSTER}) - {"exporter"}
 
 
 def test_image_has_no_default() -> None:

@@ -59,7 +59,7 @@ def test_runbooks_speak_of_what_is_installed(page: Path) -> None:
     deployment = yaml.safe_load((ROOT / "deploy" / "deployment.yaml").read_text())
     name = deployment["metadata"]["name"]
     labels = deployment["spec"]["template"]["metadata"]["labels"]
-    served = (ROOT / "exporter" / "kafka_warden" / "web" / "responses.py").read_text()
+    served = (ROOT / "exporter" / "kafka_warden" / "web" / "site.py").read_text()
     assert set(re.findall(r"docker compose \w+ (?:-\S+ )*([\w-]+)", text)) <= compose.keys()
     assert set(re.findall(r"(?:systemctl \w+|journalctl -u) ([\w-]+)", text)) <= {"kafka-warden"}
     assert set(re.findall(r"deployment/([\w-]+)", text)) <= {name}

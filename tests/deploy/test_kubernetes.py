@@ -139,7 +139,7 @@ def test_probes_ask_what_is_served(release: Release) -> None:
     """No probe depends on Kafka; the start may take a minute. A new pod polls before the old one stops."""
     for kind in ("liveness", "readiness", "startup"):
         assert release.container[f"{kind}Probe"]["httpGet"] == {"path": "/-/healthy", "port": "http"}
-    assert '"/-/healthy"' in (ROOT / "exporter" / "kafka_warden" / "web" / "responses.py").read_text()
+    assert '"/-/healthy"' in (ROOT / "exporter" / "kafka_warden" / "web" / "site.py").read_text()
     assert release.spec("Deployment")["minReadySeconds"] == 30
     start = release.container["startupProbe"]
     assert start["periodSeconds"] * start["failureThreshold"] >= 60

@@ -107,6 +107,10 @@ def test_what_is_not_set_stays(file: Path, text: str) -> None:
         ("disabled: [[KafkaWardenDown]]", "disabled: unknown alert ['KafkaWardenDown']"),
         ("alertLabels: [team]", "alertLabels: expected names and values, such as {team: kafka}, got ['team']"),
         ("alertLabels: {my-team: a}", "alertLabels.my-team: expected the name of a label, such as team, got 'my-team'"),
+        (
+            "clusterLabel: kafka\nalertLabels: {kafka: a}",
+            "alertLabels.kafka: clusterLabel has this name; take another one",
+        ),
         ("alertLabels: {broker: a}", "alertLabels.broker: the rules or Prometheus use this label"),
         ("alertLabels: {severity: a}", "alertLabels.severity: the rules or Prometheus use this label"),
         ("alertLabels: {team: }", "alertLabels.team: expected text"),

@@ -26,6 +26,9 @@
 {{- fail (printf "remove %s from `rules.severity`: its severities have different limits. `rules.disabled` takes %s" $alert (join " or " $tiers)) -}}
 {{- end -}}
 {{- end -}}
+{{- if hasKey $values.alertLabels .Values.clusterLabel -}}
+{{- fail (printf "rename %s in `rules.alertLabels`: `clusterLabel` has this name" .Values.clusterLabel) -}}
+{{- end -}}
 {{- range $group := $groups -}}
 {{- $kept := list -}}
 {{- range .rules -}}

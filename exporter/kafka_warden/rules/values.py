@@ -55,6 +55,7 @@ def read(file: Path) -> Values:
         }
         values = Values(**found)
         _check_related(values.thresholds)
+        _check_labels(values)
     except ValueError as failure:
         raise ConfigError(f"{file}: {failure}") from None
     return values
@@ -183,6 +184,11 @@ KEYS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "watchdog": ("watchdog", boolean),
 }
 """Key of the file to the field of `Values` and the reader of its value."""
+
+
+def _check_labels(values: Values) -> None:
+    if values.cluster_label in values.alert_labels:
+        raise ValueError(f"alertLabels.{values.cluster_label}: clusterLabel has this name; take another one")
 
 
 def _check_related(changed: Mapping[str, str]) -> None:

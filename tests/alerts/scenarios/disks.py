@@ -53,6 +53,17 @@ def move_that_fits_into_any_directory() -> Story:
     return Story([exporter], [silent(until=600)], evaluation=60)
 
 
+@scenario("S14f")
+def copy_between_directories_that_fits() -> Story:
+    """A copy from another log directory of the broker fills a volume as in S14: no alert on the volume."""
+    exporter = Exporter(10 * 60, step=60)
+    start, end = HOUR, 8 * HOUR
+    usable(exporter, ramp(start, end, 0.65, 0.2))
+    left = during(start, end, ramp(start, end, 0.45e12, 0), None)
+    exporter.set("log_dir_move_bytes_remaining", left, topic="orders", partition=0, broker=2)
+    return Story([exporter], [silent(FILLING, until=600)], evaluation=60)
+
+
 @scenario("S14b")
 def move_that_does_not_fit() -> Story:
     """A move fills a volume from 35 % on, and its bytes do not fit in: an alert before it is full."""

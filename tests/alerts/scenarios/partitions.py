@@ -127,16 +127,38 @@ def restarts_of_single_replicas() -> Story:
     return Story([exporter], [silent(until=80)])
 
 
+@scenario("S45g")
+def ordered_restarts_on_and_on() -> Story:
+    """A liveness probe stops broker 2 for 3 of every 5 min: a page on partitions that only it has, within 20 min."""
+    exporter = Exporter(100)
+    start, end = 10 * MINUTE, 70 * MINUTE
+    while start < end:
+        broker_down(exporter, 2, start, start + 180, ordered=True, replicas=0, catch_up=0)
+        start += 300
+    for series, down, up in (("up", 0, 1), ("broker_state", 1, 0)):
+        labels = {"source": "offsets"} if series == "up" else {"state": "fenced"}
+        exporter.set(series, during(600, end, in_each(300, 180, down, up), up), broker=2, **labels)
+    offline = during(600, end, in_each(300, 180, 12))
+    exporter.set("offline_partitions", offline)
+    exporter.set("broker_leader_candidate_partitions", offline, broker=2)
+    return Story([exporter], [silent(severity="critical", until=18), fires("KafkaPartitionOffline", until=30)])
+
+
 @scenario("S45f")
 def more_than_a_restart() -> Story:
-    """Broker 2 restarts, and could lead 5 of 9 partitions that are offline: a page within 150 s. 5 of 5: none."""
-    exporters = [Exporter(30, cluster="more"), Exporter(30, cluster="same")]
-    for exporter, offline in zip(exporters, (9, 5), strict=True):
+    """Broker 2 restarts, and could lead 5 of 9 offline partitions: a page within 150 s, or 4 min. 5 of 5: none."""
+    exporters = [
+        Exporter(30, cluster="more"),
+        Exporter(30, cluster="same"),
+        Exporter(30, cluster="lost", lost=lambda t: t // 15 % 5 == 4),
+    ]
+    for exporter, offline in zip(exporters, (9, 5, 9), strict=True):
         broker_down(exporter, 2, 10 * MINUTE, 14 * MINUTE, ordered=True)
         exporter.set("offline_partitions", during(10 * MINUTE, 14 * MINUTE, offline, 0))
         exporter.set("broker_leader_candidate_partitions", during(10 * MINUTE, 14 * MINUTE, 5, 0), broker=2)
     page = "KafkaPartitionOffline"
-    return Story(exporters, [*steady(page, 12.5, 18, cluster="more"), silent(cluster="same", until=30)])
+    checks = [*steady(page, 12.5, 18, cluster="more"), fires(page, until=14, cluster="lost")]
+    return Story(exporters, [*checks, silent(cluster="same", until=30)])
 
 
 @scenario("S10c")

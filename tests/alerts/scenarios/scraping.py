@@ -3,7 +3,7 @@
 from tests.alerts.scenarios.changes import cluster_down, every, moving, stuck, throttle_problem
 from tests.alerts.scenarios.scenario import Story, fires, firing, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, after, age, during
+from tests.support.over_time import HOUR, MINUTE, after, age, during, ramp
 
 OWN = "KafkaWarden(Down|Restarting|Blind)"
 """What says that an exporter does not work."""
@@ -163,3 +163,16 @@ def killed_every_minute() -> Story:
     exporter.set("offline_partitions", after(10 * MINUTE, 20))
     checks = [*steady("KafkaPartitionOffline", 20, 60), fires("KafkaWardenRestarting", until=45)]
     return Story([exporter], [silent("KafkaPartitionOffline", until=10), *checks])
+
+
+@scenario("S62b")
+def clocks_that_differ() -> Story:
+    """The clock of an exporter is 80 s slow or 90 s fast, a scrape a minute: pages come as with equal clocks."""
+    exporters = []
+    for cluster, ahead in (("slow", -80), ("fast", 90)):
+        exporter = Exporter(40, step=60, cluster=cluster)
+        exporter.set("snapshot_timestamp_seconds", ramp(0, HOUR, ahead, HOUR + ahead))
+        exporter.set("offline_partitions", after(10 * MINUTE, 20))
+        exporters.append(exporter)
+    checks = [check for name in ("slow", "fast") for check in steady("KafkaPartitionOffline", 14, 40, cluster=name)]
+    return Story(exporters, checks)

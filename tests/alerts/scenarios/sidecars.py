@@ -156,16 +156,17 @@ def pod(cluster: str, number: int, first: float, last: float) -> Exporter:
 
 @scenario("W09")
 def replaced_pods() -> Story:
-    """A pod is replaced each 10 min, and has a new address: an alert. Two pods are updated, and back: none."""
+    """A pod is replaced each 10 min: an alert. Two pods are updated, and back, or their nodes drained: none."""
     replaced = [pod("replaced", number, 10 * number, 10 * number + 9) for number in range(9)]
     updates = ((0, 30), (30, 50), (50, 90))
     updated = [pod("updated", 10 * i + k, start, end) for i, (start, end) in enumerate(updates) for k in range(2)]
+    drained = [pod("drained", i, *times) for i, times in enumerate(((0, 20), (0, 30), (26, 90), (36, 90)))]
     checks = [
         silent(cluster="replaced", until=25),
         *steady("KafkaWardenRestarting", 40, 90, cluster="replaced"),
-        silent(cluster="updated", until=90),
+        silent(cluster="updated|drained", until=90),
     ]
-    return Story([*replaced, *updated], checks, evaluation=30)
+    return Story([*replaced, *updated, *drained], checks, evaluation=30)
 
 
 @scenario("W10")
