@@ -205,6 +205,12 @@ class Stage:
                 SLOW_MACHINE,
                 "every source answers, and Prometheus knows",
             )
+            # Before its first scrape Prometheus knows no sidecar of any cluster.
+            wait_for(
+                lambda: all("cluster" in alert.labels for alert in self.prometheus.alerts()),
+                SLOW_MACHINE,
+                "alerts are those of the cluster",
+            )
         except BaseException:
             self._stack.close()
             raise
