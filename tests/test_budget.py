@@ -152,6 +152,7 @@ def test_problems_of_throttles_take_no_room_of_states_and_causes(brokers: int, s
 
 MISSED: Final = {
     "kafka_warden_partition_bytes_in_per_second",
+    "kafka_warden_log_dir_move_bytes_remaining",
     "kafka_warden_reassignment_bytes_remaining",
     "kafka_warden_topic_isr_shrinks_total",
 }
