@@ -91,8 +91,9 @@ def test_what_cannot_be_served_says_what_to_do(kept: tuple[Path, Run], tmp_path:
     scratch, broken, other = (tmp_path / name for name in ("scratch", "broken", "other"))
     for folder in (broken, other):
         run_program("cp", "-r", kept[0], folder)
-    (index,) = (broken / DATA).glob("*/index")
-    index.write_bytes(b"\0" * 100)
+    # Two blocks where the run began before the end of one.
+    for index in (broken / DATA).glob("*/index"):
+        index.write_bytes(b"\0" * 100)
     description = json.loads((other / DESCRIPTION).read_text())
     (other / DESCRIPTION).write_text(json.dumps(description | {"began": 1e9, "ended": 1e9 + 60, "alerted": None}))
 
