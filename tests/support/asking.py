@@ -44,7 +44,7 @@ def shown_of(get: Get, most: int = 10_000) -> Shown:
 def differences_from(shown: Shown, views: Views) -> list[str]:
     """Return what differs from the rows of a page: a table, the cluster, the sidecar or the time."""
     pairs: dict[str, tuple[Any, Any]] = {
-        name: (shown.tables[name], getattr(views, name.replace("-", "_"))) for name in BY_NAME
+        name: (shown.tables[name], getattr(views, spec.attribute)) for name, spec in BY_NAME.items()
     }
     for name in ("time", "fresh", "cluster", "sidecar"):
         pairs[name] = getattr(shown, name), getattr(views, name)

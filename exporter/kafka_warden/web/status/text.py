@@ -6,7 +6,6 @@ from typing import Any, Final
 from markupsafe import Markup, escape
 
 from kafka_warden.formatting import (
-    in_few,
     in_percent,
     in_rate,
     in_size,
@@ -92,6 +91,5 @@ FILTERS: Final[dict[str, Callable[..., object]]] = {
     "rate": _number(in_rate),
     "duration": _number(in_time),
     "count": _number(in_whole),
-    "few": _number(in_few),
     "percent": _number(in_percent),
 }
