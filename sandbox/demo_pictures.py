@@ -264,7 +264,7 @@ def sources() -> dict[str, str]:
     rules = ALERTS.glob("*.rules.yml")
     groups = (group for file in rules for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"])
     (rule,) = (rule for group in groups for rule in group["rules"] if rule.get("alert") == ALERT)
-    page = sorted(file for file in STATUS.rglob("*") if file.suffix in {".py", ".html", ".css", ".svg"})
+    page = sorted(file for file in STATUS.rglob("*") if file.suffix in {".html", ".css", ".svg"})
     parts = {
         "alert": [json.dumps(rule, sort_keys=True).encode(), SCREENS.read_bytes()],
         "status": [file.read_bytes() for file in (*page, *SENTENCES)],
