@@ -59,7 +59,6 @@ ROOMS: dict[str, set[str]] = {
         for part in (
             "jmx.protocol",
             "kafka.jaas",
-            "kafka.known_properties",
             "kafka.librdkafka",
             "kafka.properties",
             "kafka.property_names",

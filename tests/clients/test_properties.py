@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.properties import KafkaClientSettings, translate
-from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, meant_by
+from kafka_warden.clients.kafka.property_names import KNOWN, SECRET_PROPERTIES, meant_by
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import Authority

@@ -8,16 +8,15 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.jaas import NAME as JAAS
 from kafka_warden.clients.kafka.jaas import parse_jaas
-from kafka_warden.clients.kafka.known_properties import KNOWN
 from kafka_warden.clients.kafka.property_names import (
     ALIASES,
-    LOGIN,
+    KNOWN,
     PROVIDERS,
     SECRET_PROPERTIES,
+    marked,
     meant_by,
     secret_file,
 )
-from kafka_warden.clients.kafka.ssl_properties import PATHS, PEM_TEXTS
 from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.java_properties import Property, PropertySecret, read_properties
@@ -35,7 +34,7 @@ JMX_PASSWORD: Final = "jmx.password"  # noqa: S105  # the key's name, not a pass
 _KAFKA: Final = "kafka."
 PROPERTIES_FILE: Final = "kafka.properties_file"
 """The one key below `kafka` that is no property of Kafka's clients."""
-_ABSENT_IF_EMPTY: Final = SECRET_PROPERTIES.union(LOGIN, PATHS, PEM_TEXTS)
+_ABSENT_IF_EMPTY: Final = SECRET_PROPERTIES | marked("sasl", "path", "pem")
 _FOREIGN_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 """Not base64: lines of a key that are not continued are read as names, and names are logged."""
 _SECTIONS: Final = frozenset(

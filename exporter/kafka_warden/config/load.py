@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.librdkafka import refusal
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, canonical, check_name, secret_file
-from kafka_warden.clients.kafka.ssl_properties import HOST_NAMES, PATHS
+from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, canonical, check_name, marked, secret_file
+from kafka_warden.clients.kafka.ssl_properties import HOST_NAMES
 from kafka_warden.config import values
 from kafka_warden.config.layers import (
     CONFIG_VARIABLE,
@@ -192,7 +192,7 @@ def _property(name: str, entry: Entry) -> str:
         raise ConfigError(_placed(str(failure), {name: entry}, None)) from None
     except ValueError as failure:
         raise ConfigError(f"{entry.where}: {failure}") from None
-    return str(_located(value, entry)) if name in PATHS and value != "probe" else value
+    return str(_located(value, entry)) if name in marked("path") and value != "probe" else value
 
 
 _EMPTY: Final = "expected https or none, which stops the check of host names, got nothing"

@@ -27,7 +27,6 @@ MECHANISM: Final = "GSSAPI"
 KEYTAB: Final = "sasl.kerberos.keytab"
 PRINCIPAL: Final = "sasl.kerberos.principal"
 SERVICE: Final = "sasl.kerberos.service.name"
-KERBEROS_EFFECTIVE: Final = frozenset({KEYTAB, PRINCIPAL, SERVICE})
 
 _MODULE: Final = "Krb5LoginModule"
 _OPTIONS: Final = ("keyTab", "principal", "serviceName", "ticketCache")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.kerberos import MECHANISM, Kerberos
 from kafka_warden.clients.kafka.properties import KafkaClientSettings, translate
-from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, canonical
+from kafka_warden.clients.kafka.property_names import SAME, SECRET_PROPERTIES, canonical, marked
 from kafka_warden.clients.kafka.sasl import Credentials
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import Tokens
@@ -15,28 +15,7 @@ from kafka_warden.clock import monotonic
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import SecretSource
 
-_RENAMED: Final = {
-    "request.timeout.ms": "socket.timeout.ms",
-    "ssl.keystore.location": "ssl.certificate.location",
-    "ssl.truststore.location": "ssl.ca.location",
-}
-_PASSED: Final = frozenset(
-    {
-        "client.id",
-        "enable.ssl.certificate.verification",
-        "receive.message.max.bytes",
-        "sasl.mechanism",
-        "sasl.username",
-        "security.protocol",
-        "socket.connection.setup.timeout.ms",
-        "socket.timeout.ms",
-        "ssl.ca.location",
-        "ssl.certificate.location",
-        "ssl.crl.location",
-        "ssl.endpoint.identification.algorithm",
-        "ssl.key.location",
-    },
-)
+_RENAMED: Final = {"request.timeout.ms": "socket.timeout.ms"} | {javas: ours for ours, javas in SAME}
 
 TOKEN_WITHIN: Final = 10.0
 """Seconds that librdkafka's caller waits for a token."""
@@ -77,7 +56,7 @@ def librdkafka(
         raise ConfigError(f"kafka.sasl.mechanism: {why}")
     known = {canonical(name): value for name, value in properties.items() if name not in SECRET_PROPERTIES}
     result: dict[str, Any] = {_RENAMED.get(name, name): value for name, value in known.items()}
-    result = {name: value for name, value in result.items() if name in _PASSED}
+    result = {name: value for name, value in result.items() if name in marked("librdkafka")}
     result["bootstrap.servers"] = ",".join(map(str, settings.bootstrap))
     files = settings.tls.files if settings.tls else None
     if known.get("ssl.keystore.location"):

@@ -11,6 +11,7 @@ from typing import Final
 from kafka_warden.clients.kafka import msk
 from kafka_warden.clients.kafka.jaas import NAME, Jaas, read_jaas
 from kafka_warden.clients.kafka.oidc import Client, Oidc
+from kafka_warden.clients.kafka.property_names import TOKEN_ONLY
 from kafka_warden.clients.kafka.ssl_properties import checked
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import TokenFile, Tokens
@@ -24,13 +25,6 @@ CLIENT_SECRET: Final = "sasl.oauthbearer.client.secret"  # noqa: S105  # the nam
 SCOPE: Final = "sasl.oauthbearer.scope"
 EXTENSIONS: Final = "sasl.oauthbearer.extensions"
 
-OAUTH_ALIASES: Final = {
-    "sasl.oauthbearer.client.credentials.client.id": CLIENT_ID,
-    "sasl.oauthbearer.client.credentials.client.secret": CLIENT_SECRET,
-}
-OAUTH_ONLY: Final = (CLIENT_ID, CLIENT_SECRET, EXTENSIONS, SCOPE, URL)
-"""Properties that mean nothing for another mechanism."""
-
 _CHOICES: Final = {
     "sasl.login.callback.handler.class": ("OAuthBearerLoginCallbackHandler",),
     "sasl.oauthbearer.grant.type": ("client_credentials",),
@@ -43,17 +37,6 @@ _CHOICES: Final = {
     "sasl.oauthbearer.method": ("default", "oidc"),
 }
 """Where clients can get tokens from, and what of it is supported. Classes are without their package."""
-
-OAUTH_EFFECTIVE: Final = frozenset(
-    {
-        *OAUTH_ONLY,
-        *_CHOICES,
-        "https.ca.location",
-        "sasl.client.callback.handler.class",
-        "https.ca.pem",
-        "sasl.oauthbearer.header.urlencode",
-    },
-)
 
 _EXTENSION: Final = re.compile(r"([A-Za-z]+)=([\x21-\x7e \t\r\n]+)")
 """KIP-342."""
@@ -136,7 +119,7 @@ def _with_iam(properties: Mapping[str, str]) -> bool:
 def _msk_signer(
     properties: Mapping[str, str], secrets: Mapping[str, SecretSource], hosts: Sequence[str]
 ) -> msk.MskSigner:
-    if given := sorted({*properties, *secrets}.intersection(OAUTH_ONLY)):
+    if given := sorted({*properties, *secrets}.intersection(TOKEN_ONLY)):
         raise ConfigError(f"kafka.{given[0]}: no effect with the credentials of AWS; remove it")
     for name in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
         _refuse_unknown(name, properties.get(name, msk.HANDLERS[0]), msk.HANDLERS)

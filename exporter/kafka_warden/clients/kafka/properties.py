@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.kerberos import KERBEROS_EFFECTIVE, MECHANISM, Kerberos, is_meant, kerberos
-from kafka_warden.clients.kafka.oauth import OAUTH_EFFECTIVE, OAUTH_ONLY, oauth_tokens
-from kafka_warden.clients.kafka.property_names import EFFECTIVE, LOGIN, split
+from kafka_warden.clients.kafka.kerberos import MECHANISM, Kerberos, is_meant, kerberos
+from kafka_warden.clients.kafka.oauth import oauth_tokens
+from kafka_warden.clients.kafka.property_names import EFFECTIVE, TOKEN_ONLY, marked, split
 from kafka_warden.clients.kafka.sasl import MECHANISMS, WITH_TOKENS, Credentials, UserLogin, sasl_credentials
 from kafka_warden.clients.kafka.ssl_properties import CIPHERS, checked, tls_files, unknown_ciphers
 from kafka_warden.clients.kafka.tls import TlsClient, TlsFiles
@@ -27,24 +27,6 @@ LARGEST_REPLY: Final = 1 << 28
 _INT_MAX: Final = (1 << 31) - 1
 
 _SERVER: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*|\w+)://(.*)", re.DOTALL)
-
-_SASL_ONLY: Final = ("sasl.jaas.config", "sasl.password", *LOGIN)
-_SSL_ONLY: Final = (
-    "ssl.ca.location",
-    "ssl.ca.pem",
-    "ssl.certificate.location",
-    "ssl.certificate.pem",
-    "ssl.key.location",
-    "ssl.key.password",
-    "ssl.key.pem",
-    "ssl.keystore.certificate.chain",
-    "ssl.keystore.key",
-    "ssl.keystore.location",
-    "ssl.keystore.password",
-    "ssl.truststore.certificates",
-    "ssl.truststore.location",
-    "ssl.truststore.password",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +105,9 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     files = tls_files(plain, hidden) if protocol.endswith("SSL") else None
     passwords = credentials.paths() if isinstance(credentials, Credentials | Kerberos) else ()
     watched = (*passwords, *(files.paths() if files else ()))
-    effective = EFFECTIVE | (OAUTH_EFFECTIVE if isinstance(credentials, Tokens) else set())
-    effective |= KERBEROS_EFFECTIVE if isinstance(credentials, Kerberos) else set()
+    logins = {"token": Tokens, "kerberos": Kerberos}
+    of_other_logins = marked(*(mark for mark, kind in logins.items() if not isinstance(credentials, kind)))
+    ignored = {*plain, *hidden} - (EFFECTIVE - of_other_logins)
     return KafkaClientSettings(
         bootstrap=_bootstrap(plain, protocol),
         security_protocol=protocol,
@@ -135,7 +118,7 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
         receive_message_max_bytes=checked(plain, "receive.message.max.bytes", _positive, str(LARGEST_REPLY)),
         request_timeout=_seconds(plain, "request.timeout.ms", "socket.timeout.ms"),
         connect_timeout=_seconds(plain, "socket.connection.setup.timeout.ms"),
-        ignored=(*sorted({*plain, *hidden} - effective), *_without_effect(plain, credentials, files)),
+        ignored=(*sorted(ignored), *_without_effect(plain, credentials, files)),
         _watch=FileWatch(watched),
         _last_login=[],
     )
@@ -149,9 +132,9 @@ def _chosen_mechanism(plain: Mapping[str, str], hidden: Mapping[str, SecretSourc
 def _credentials(
     plain: Mapping[str, str], hidden: Mapping[str, SecretSource], mechanism: str | None
 ) -> Credentials | Tokens | Kerberos | None:
-    unused = () if mechanism in WITH_TOKENS else OAUTH_ONLY
+    unused = frozenset() if mechanism in WITH_TOKENS else TOKEN_ONLY
     if mechanism in (*WITH_TOKENS, MECHANISM):
-        unused = (*unused, "sasl.password", "sasl.username")
+        unused |= {"sasl.password", "sasl.username"}
     if mechanism is not None and (given := sorted({*plain, *hidden}.intersection(unused))):
         raise ConfigError(f"kafka.{given[0]}: no effect with sasl.mechanism {mechanism}; remove it")
     if mechanism in WITH_TOKENS:
@@ -164,8 +147,8 @@ def _credentials(
 
 def _refuse_unused_security(protocol: str, plain: Mapping[str, str], hidden: Mapping[str, SecretSource]) -> None:
     given = {*plain, *hidden}
-    for needed, names, choice in (("SASL", _SASL_ONLY, "SASL_SSL"), ("SSL", _SSL_ONLY, "SSL or SASL_SSL")):
-        unused = sorted(given.intersection(names))
+    for needed, mark, choice in (("SASL", "sasl", "SASL_SSL"), ("SSL", "tls", "SSL or SASL_SSL")):
+        unused = sorted(given & marked(mark))
         if unused and needed not in protocol.split("_"):
             raise ConfigError(
                 f"kafka.{unused[0]}: no effect with security.protocol {protocol}; set that to {choice}, or remove this",

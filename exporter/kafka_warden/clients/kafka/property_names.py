@@ -1,47 +1,163 @@
-"""The names of client properties: which are known, which are secret, and which two name one thing."""
+"""The names of client properties: which are known, what each means here, and which two name one thing."""
 
 import re
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from kafka_warden.clients.kafka.jaas import PASSWORD_FILE
-from kafka_warden.clients.kafka.kerberos import KERBEROS_EFFECTIVE
-from kafka_warden.clients.kafka.known_properties import KNOWN
-from kafka_warden.clients.kafka.oauth import OAUTH_ALIASES, OAUTH_EFFECTIVE, OAUTH_ONLY
-from kafka_warden.clients.kafka.ssl_properties import SSL_EFFECTIVE
 from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import Secret, SecretSource
 from kafka_warden.settings.strict import nearest
 
 T = TypeVar("T", bound=str | SecretSource)
 
+_TABLE: Final = """
+    bootstrap.servers
+    client.id                                        librdkafka
+    enable.ssl.certificate.verification              librdkafka
+    https.ca.location                                path token
+    https.ca.pem                                     token
+    receive.message.max.bytes                        librdkafka
+    request.timeout.ms
+    sasl.client.callback.handler.class               token
+    sasl.jaas.config                                 sasl secret
+    sasl.kerberos.keytab                             path kerberos
+    sasl.kerberos.principal                          kerberos
+    sasl.kerberos.service.name                       kerberos
+    sasl.login.callback.handler.class                token
+    sasl.mechanism                                   librdkafka
+    sasl.oauthbearer.client.id                       sasl token
+    sasl.oauthbearer.client.secret                   sasl token secret
+    sasl.oauthbearer.extensions                      sasl token
+    sasl.oauthbearer.grant.type                      token
+    sasl.oauthbearer.header.urlencode                token
+    sasl.oauthbearer.jwt.retriever.class             token
+    sasl.oauthbearer.metadata.authentication.type    token
+    sasl.oauthbearer.method                          token
+    sasl.oauthbearer.scope                           sasl token
+    sasl.oauthbearer.token.endpoint.url              sasl token
+    sasl.password                                    sasl secret
+    sasl.username                                    sasl librdkafka
+    security.protocol                                librdkafka
+    socket.connection.setup.timeout.ms               librdkafka
+    socket.timeout.ms                                librdkafka
+    ssl.ca.location                                  tls path librdkafka
+    ssl.ca.pem                                       tls pem
+    ssl.certificate.location                         tls path librdkafka
+    ssl.certificate.pem                              tls pem
+    ssl.cipher.suites
+    ssl.crl.location                                 path librdkafka
+    ssl.enabled.protocols
+    ssl.endpoint.identification.algorithm            librdkafka
+    ssl.key.location                                 tls path librdkafka
+    ssl.key.password                                 tls secret
+    ssl.key.pem                                      tls secret
+    ssl.keystore.certificate.chain                   tls pem
+    ssl.keystore.key                                 tls secret
+    ssl.keystore.location                            tls path
+    ssl.keystore.password                            tls secret
+    ssl.keystore.type
+    ssl.truststore.certificates                      tls pem
+    ssl.truststore.location                          tls path
+    ssl.truststore.password                          tls secret
+    ssl.truststore.type
+"""
+"""The properties with an effect here, each with its marks.
+
+sasl, tls: none without that part of `security.protocol`. token, kerberos: only for that login. secret, path, pem: the
+kind of value. librdkafka: passed on to it as it is.
+"""
+
+_WITHOUT_EFFECT: Final = """
+    acks allow.auto.create.topics api.version.fallback.ms api.version.request api.version.request.timeout.ms
+    auto.commit.enable auto.commit.interval.ms auto.offset.reset batch.num.messages batch.size
+    bootstrap.controllers bootstrap.resolve.timeout.ms broker.address.family broker.address.ttl
+    broker.version.fallback buffer.memory buffer.memory.allocation.strategy builtin.features check.crcs
+    client.dns.lookup client.rack compression.codec compression.gzip.level compression.level
+    compression.lz4.level compression.type compression.zstd.level connections.max.idle.ms
+    consume.callback.max.messages coordinator.query.interval.ms debug default.api.timeout.ms
+    default_topic_conf delivery.report.only.error delivery.timeout.ms enable.auto.commit
+    enable.auto.offset.store enable.gapless.guarantee enable.idempotence enable.metrics.push
+    enable.partition.eof enable.random.seed enable.sasl.oauthbearer.unsecure.jwt enabled_events
+    exclude.internal.topics fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms fetch.message.max.bytes
+    fetch.min.bytes fetch.queue.backoff.ms fetch.wait.max.ms group.id group.instance.id group.protocol
+    group.protocol.type group.remote.assignor heartbeat.interval.ms interceptor.classes interceptors
+    internal.leave.group.on.close internal.termination.signal
+    internal.throw.on.fetch.stable.offset.unsupported isolation.level key.deserializer key.serializer
+    linger.ms log.connection.close log.queue log.thread.name log_level max.block.ms max.in.flight
+    max.in.flight.requests.per.connection max.partition.fetch.bytes max.poll.interval.ms max.poll.records
+    max.request.size message.copy.max.bytes message.max.bytes message.send.max.retries message.timeout.ms
+    metadata.broker.list metadata.cluster.check.enable metadata.max.age.ms metadata.max.idle.ms
+    metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy metric.reporters metrics.num.samples
+    metrics.recording.level metrics.sample.window.ms msg_order_cmp offset.store.method offset.store.path
+    offset.store.sync.interval.ms opaque partition.assignment.strategy partitioner
+    partitioner.adaptive.partitioning.enable partitioner.availability.timeout.ms partitioner.class
+    partitioner.ignore.keys partitioner.rack.aware plugin.library.paths produce.offset.report
+    queue.buffering.backpressure.threshold queue.buffering.max.kbytes queue.buffering.max.messages
+    queue.buffering.max.ms queued.max.messages.kbytes queued.min.messages queuing.strategy
+    receive.buffer.bytes reconnect.backoff.jitter.ms reconnect.backoff.max.ms reconnect.backoff.ms
+    request.required.acks retries retry.backoff.max.ms retry.backoff.ms sasl.kerberos.kinit.cmd
+    sasl.kerberos.min.time.before.relogin sasl.kerberos.ticket.renew.jitter
+    sasl.kerberos.ticket.renew.window.factor sasl.login.class sasl.login.connect.timeout.ms
+    sasl.login.read.timeout.ms sasl.login.refresh.buffer.seconds sasl.login.refresh.min.period.seconds
+    sasl.login.refresh.window.factor sasl.login.refresh.window.jitter sasl.login.retry.backoff.max.ms
+    sasl.login.retry.backoff.ms sasl.mechanisms sasl.oauthbearer.allow.unverified.audience
+    sasl.oauthbearer.allow.unverified.issuer sasl.oauthbearer.assertion.algorithm
+    sasl.oauthbearer.assertion.claim.aud sasl.oauthbearer.assertion.claim.exp.seconds
+    sasl.oauthbearer.assertion.claim.iss sasl.oauthbearer.assertion.claim.jti.include
+    sasl.oauthbearer.assertion.claim.nbf.seconds sasl.oauthbearer.assertion.claim.sub
+    sasl.oauthbearer.assertion.file sasl.oauthbearer.assertion.jwt.template.file
+    sasl.oauthbearer.assertion.private.key.file sasl.oauthbearer.assertion.private.key.passphrase
+    sasl.oauthbearer.assertion.private.key.pem sasl.oauthbearer.assertion.template.file
+    sasl.oauthbearer.client.credentials.client.id sasl.oauthbearer.client.credentials.client.secret
+    sasl.oauthbearer.clock.skew.seconds sasl.oauthbearer.config sasl.oauthbearer.expected.audience
+    sasl.oauthbearer.expected.issuer sasl.oauthbearer.jwks.endpoint.refresh.ms
+    sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.ms
+    sasl.oauthbearer.jwks.endpoint.url sasl.oauthbearer.jwt.validator.class sasl.oauthbearer.scope.claim.name
+    sasl.oauthbearer.sub.claim.name security.providers send.buffer.bytes session.timeout.ms
+    share.acknowledgement.mode share.acquire.mode socket.blocking.max.ms
+    socket.connection.setup.timeout.max.ms socket.keepalive.enable socket.max.fails socket.nagle.disable
+    socket.receive.buffer.bytes socket.send.buffer.bytes ssl.ca.certificate.stores ssl.curves.list
+    ssl.engine.factory.class ssl.engine.id ssl.engine.location ssl.keymanager.algorithm ssl.protocol
+    ssl.provider ssl.providers ssl.secure.random.implementation ssl.sigalgs.list ssl.trustmanager.algorithm
+    ssl_ca ssl_certificate ssl_engine_callback_data ssl_key statistics.interval.ms
+    sticky.partitioning.linger.ms topic.blacklist topic.metadata.propagation.max.ms
+    topic.metadata.refresh.fast.cnt topic.metadata.refresh.fast.interval.ms topic.metadata.refresh.interval.ms
+    topic.metadata.refresh.sparse transaction.timeout.ms transaction.two.phase.commit.enable transactional.id
+    value.deserializer value.serializer
+"""
+"""The others that a client knows: librdkafka, and Kafka 4.4's admin, consumer and producer.
+
+With this list a misspelt property is an error, and a property without effect here is not.
+"""
+
+_MARKS: Final = {name: frozenset(marks) for name, *marks in map(str.split, _TABLE.strip().splitlines())}
+EFFECTIVE: Final = frozenset(_MARKS)
+KNOWN: Final = EFFECTIVE.union(_WITHOUT_EFFECT.split())
+
+
+def marked(*marks: str) -> frozenset[str]:
+    """Return the properties that have one of these marks."""
+    return frozenset(name for name, own in _MARKS.items() if not own.isdisjoint(marks))
+
+
 ALIASES: Final = {
     "metadata.broker.list": "bootstrap.servers",
     "sasl.mechanisms": "sasl.mechanism",
-    **OAUTH_ALIASES,
+    "sasl.oauthbearer.client.credentials.client.id": "sasl.oauthbearer.client.id",
+    "sasl.oauthbearer.client.credentials.client.secret": "sasl.oauthbearer.client.secret",
 }
 
-SECRET_PROPERTIES: Final = frozenset(
-    {
-        "sasl.jaas.config",
-        "sasl.oauthbearer.assertion.private.key.passphrase",
-        "sasl.oauthbearer.assertion.private.key.pem",
-        "sasl.oauthbearer.client.credentials.client.secret",
-        "sasl.oauthbearer.client.secret",
-        "sasl.oauthbearer.config",
-        "sasl.password",
-        "ssl.key.password",
-        "ssl.key.pem",
-        "ssl.keystore.key",
-        "ssl.keystore.password",
-        "ssl.truststore.password",
-        "ssl_key",
-    },
-)
+SECRET_PROPERTIES: Final = marked("secret") | {
+    "sasl.oauthbearer.assertion.private.key.passphrase",
+    "sasl.oauthbearer.assertion.private.key.pem",
+    "sasl.oauthbearer.client.credentials.client.secret",
+    "sasl.oauthbearer.config",
+    "ssl_key",
+}
 """Properties with a secret value: from `<property>.file` or the environment, never from a file's text or a flag."""
-
-LOGIN: Final = ("sasl.username", *OAUTH_ONLY)
-"""Properties of a login. Only some are secret."""
+TOKEN_ONLY: Final = marked("sasl") & marked("token")
+"""Properties that mean nothing for another login."""
 
 _LIKE: Final = 0.6
 """Of difflib, for one word of a name: `user` is like `username`."""
@@ -49,27 +165,12 @@ _OF_OTHERS: Final = "schema.registry."
 """Properties of a client of schema registries. Some are named like those of Kafka, but are no typo."""
 PROVIDERS: Final = "config.providers"
 """Java's clients replace `${provider:key}` by values from these."""
-EFFECTIVE: Final = {
-    "bootstrap.servers",
-    "client.id",
-    "receive.message.max.bytes",
-    "request.timeout.ms",
-    "sasl.jaas.config",
-    "sasl.mechanism",
-    "sasl.password",
-    "sasl.username",
-    "security.protocol",
-    "socket.connection.setup.timeout.ms",
-    "socket.timeout.ms",
-    *SSL_EFFECTIVE,
-}
-
-_SUGGESTED: Final = sorted({*EFFECTIVE, *ALIASES, *OAUTH_EFFECTIVE, *KERBEROS_EFFECTIVE})
+_SUGGESTED: Final = sorted({*EFFECTIVE, *ALIASES})
 _PREFIX: Final = re.compile(r"^(?=.*\.)(spring\.)?(kafka\.)?((properties|producer|consumer|admin)\.)?")
 """What other programs put before properties of Kafka."""
 _CONNECTING: Final = ("bootstrap.", "sasl.", "security.", "ssl.")
 """Starts of the properties without which their connection would be another one."""
-_SAME: Final = (
+SAME: Final = (
     ("ssl.ca.location", "ssl.truststore.location"),
     ("ssl.ca.pem", "ssl.truststore.certificates"),
     ("ssl.certificate.location", "ssl.keystore.location"),
@@ -148,7 +249,7 @@ def split(
             _add(plain, name, value)
         elif name not in secrets:
             _add(hidden, name, Secret(value))
-    for ours, javas in _SAME:
+    for ours, javas in SAME:
         for given in (plain, hidden):
             if ours in given and javas in given:
                 _refuse_two(given[ours], given.pop(javas), javas, ours)

@@ -27,48 +27,6 @@ _PEM_BLOCK: Final = re.compile(r"(-----BEGIN [A-Z0-9 ]+-----)([A-Za-z0-9+/=\s]+)
 _PEM_LINE: Final = 64
 _TYPES: Final = ("PEM", "PKCS12", "JKS")
 
-SSL_EFFECTIVE: Final = frozenset(
-    {
-        "enable.ssl.certificate.verification",
-        "ssl.ca.location",
-        "ssl.ca.pem",
-        "ssl.certificate.location",
-        "ssl.certificate.pem",
-        CIPHERS,
-        "ssl.crl.location",
-        "ssl.enabled.protocols",
-        HOST_NAMES,
-        "ssl.key.location",
-        "ssl.key.password",
-        "ssl.key.pem",
-        "ssl.keystore.certificate.chain",
-        "ssl.keystore.key",
-        "ssl.keystore.location",
-        "ssl.keystore.password",
-        "ssl.keystore.type",
-        "ssl.truststore.certificates",
-        "ssl.truststore.location",
-        "ssl.truststore.password",
-        "ssl.truststore.type",
-    },
-)
-"""The properties that have an effect here."""
-
-PATHS: Final = (
-    "https.ca.location",
-    "sasl.kerberos.keytab",
-    *sorted(name for name in SSL_EFFECTIVE if name.endswith(".location")),
-)
-"""Properties whose value is a path."""
-
-PEM_TEXTS: Final = (
-    "ssl.ca.pem",
-    "ssl.certificate.pem",
-    "ssl.keystore.certificate.chain",
-    "ssl.truststore.certificates",
-)
-"""Properties whose value is PEM text, and no secret."""
-
 
 def tls_files(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> TlsFiles:
     """Translate the `ssl.` properties.
