@@ -10,8 +10,7 @@ import pytest
 from kafka_warden.clients.agents.http import CONNECT_SECONDS
 from kafka_warden.clients.agents.session import COST, EVERY
 from kafka_warden.clients.jmx.slots import MOST_TARGETS
-from kafka_warden.clients.kafka.connection import LONGEST_PAUSE
-from kafka_warden.clients.kafka.frames import BEFORE_LOGIN, SMALL
+from kafka_warden.clients.kafka.connection import BEFORE_LOGIN, LONGEST_PAUSE, SMALL
 from kafka_warden.derive.stuck import stall_limit
 from kafka_warden.history.parquet.sink import FILE_ROWS, MOST_ROWS
 from kafka_warden.poller import PollerSettings

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from kafka.protocol.api_message import ApiMessage
 
-from kafka_warden.clients.kafka.connection import READ_ONLY, Connection
-from kafka_warden.clients.kafka.frames import Frames
+from kafka_warden.clients.kafka.connection import Connection, Frames
 from kafka_warden.clients.kafka.repeated import Repeated
+from kafka_warden.clients.kafka.requests import READ_ONLY
 from kafka_warden.errors import ForbiddenRequestError
 
 READING = {

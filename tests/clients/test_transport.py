@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.clients.kafka.connection import Connection
-from kafka_warden.clients.kafka.frames import Frames
+from kafka_warden.clients.kafka.connection import Connection, Frames
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.repeated import MOST_DECODED
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeLogDirsRequest

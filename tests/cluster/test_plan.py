@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kafka_warden.clients.kafka.connection import READ_ONLY
+from kafka_warden.clients.kafka.requests import READ_ONLY
 from sandbox import Cluster, wait_for
 from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from tests.cluster.asked import asked_while

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.clients.kafka.connection import READ_ONLY
+from kafka_warden.clients.kafka.requests import READ_ONLY
 from sandbox import Cluster
 from tests.cluster.asked import asked_while
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration

@@ -14,7 +14,6 @@ from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
 from kafka_warden.clients.kafka.connection import Connection
-from kafka_warden.clients.kafka.frames import ConnectionLostError
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.cycle import Cycle
@@ -124,7 +123,7 @@ class _Link(BrokerLink):
         return self._connection
 
     async def _open_socket(self, _: float) -> Any:
-        raise ConnectionLostError
+        raise ConnectionResetError
 
 
 class _Frames:

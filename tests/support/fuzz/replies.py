@@ -14,8 +14,7 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.sasl import SaslHandshakeResponse
 from structlog.testing import capture_logs
 
-from kafka_warden.clients.kafka.connection import Connection
-from kafka_warden.clients.kafka.frames import SMALL
+from kafka_warden.clients.kafka.connection import SMALL, Connection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.login import log_in
 from kafka_warden.clients.kafka.properties import translate

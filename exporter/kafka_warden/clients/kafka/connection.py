@@ -1,43 +1,25 @@
-"""The Kafka protocol over one connection: the one function that sends, API versions, and throttle times of replies."""
+"""The Kafka protocol over one connection: frames, the one function that sends, API versions, and throttle times."""
 
 import asyncio
 import io
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, cast
 
 from kafka.errors import IncompatibleBrokerVersion
 from kafka.protocol.api_header import RequestHeader
-from kafka.protocol.api_key import ApiKey
 from kafka.protocol.broker_version_data import BrokerVersionData
-from kafka.protocol.metadata import ApiVersionsRequest
 
 from kafka_warden.clients.kafka import bounds  # noqa: F401  # limits the decoders of all messages
 from kafka_warden.clients.kafka.faults import error_code_fault
-from kafka_warden.clients.kafka.frames import BEFORE_LOGIN, SMALL, Frames
 from kafka_warden.clients.kafka.repeated import MOST_DECODED, Repeated, Undecoded, decoding
-from kafka_warden.errors import ForbiddenRequestError, ProtocolError, UnsupportedError
+from kafka_warden.clients.kafka.requests import LISTING, LOGIN, READ_ONLY, ApiVersionsRequest
+from kafka_warden.errors import ForbiddenRequestError, ProtocolError, SourceError, TooLargeError, UnsupportedError
 
-READ_ONLY: Final = frozenset(
-    {
-        ApiKey.ApiVersions,
-        ApiKey.SaslHandshake,
-        ApiKey.SaslAuthenticate,
-        ApiKey.Metadata,
-        ApiKey.ListOffsets,
-        ApiKey.DescribeCluster,
-        ApiKey.DescribeConfigs,
-        ApiKey.DescribeLogDirs,
-        ApiKey.DescribeClientQuotas,
-        ApiKey.DescribeQuorum,
-        ApiKey.DescribeTopicPartitions,
-        ApiKey.ListPartitionReassignments,
-    },
-)
-"""Every request that this program may send. None of them changes anything."""
-
-LOGIN: Final = {ApiKey.ApiVersions, ApiKey.SaslHandshake, ApiKey.SaslAuthenticate}
-"""Requests whose replies have at most `BEFORE_LOGIN` bytes."""
-LARGE: Final = READ_ONLY - LOGIN - {ApiKey.DescribeCluster, ApiKey.DescribeQuorum}
-"""Requests whose replies list topics, logs or clients. All others have at most `SMALL` bytes."""
+LENGTH: Final = 4
+SMALL: Final = 512 * 1024
+"""Bytes that a reply may have unless it lists what grows with the cluster."""
+BEFORE_LOGIN: Final = 64 * 1024
+"""Bytes that a reply of a login may have, and one with API versions, which are some 2 kB."""
 
 UNSUPPORTED_VERSION: Final = 35
 SINCE_4_4: Final = 5
@@ -50,10 +32,94 @@ LONGEST_PAUSE: Final = 60.0
 _CORRELATIONS: Final = 1 << 31
 
 
+class Frames(asyncio.Protocol):
+    """Sends one frame at a time over TCP or TLS, and returns the one that comes back.
+
+    A frame is a length of four bytes and as many bytes of message.
+
+    The buffer grows with the bytes that arrive, never with the length that a frame claims to have. A reply that arrives
+    together with the end of the stream is returned: a broker that refuses a password sends the reason and closes.
+    """
+
+    def __init__(self, lost: Callable[[], None] = lambda: None) -> None:
+        self.limit = BEFORE_LOGIN
+        """Bytes that a frame may have."""
+        self._buffer = bytearray()
+        self._reply: asyncio.Future[bytes] | None = None
+        self._transport: asyncio.Transport | None = None
+        self._lost = lost
+        self._aborted = False
+
+    @property
+    def connected(self) -> bool:
+        """Whether the connection is still there."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def exchange(self, frame: bytes) -> bytes:
+        """Send a message, with its length before it, and return the message that comes back.
+
+        Raises:
+            OSError: the connection failed, or the other side closed it.
+            SourceError: what came is no frame, or one that is too large.
+        """
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionResetError
+        self._reply = asyncio.get_running_loop().create_future()
+        self._transport.write(frame)
+        try:
+            return await self._reply
+        finally:
+            self._reply = None
+
+    def abort(self) -> None:
+        """Close the connection at once, or as soon as it is made."""
+        self._aborted = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the connection over; asyncio calls it."""
+        self._transport = cast("asyncio.Transport", transport)
+        if self._aborted:
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Fail the exchange that is under way, and call `lost`; asyncio calls it."""
+        self._transport = None
+        self._buffer = bytearray()
+        self._fail(exc or ConnectionResetError())
+        self._lost()
+
+    def data_received(self, data: bytes) -> None:
+        """Collect bytes until the frame is complete; asyncio calls it."""
+        self._buffer += data
+        if len(self._buffer) < LENGTH:
+            return
+        length = int.from_bytes(self._buffer[:LENGTH], "big", signed=True)
+        surplus = len(self._buffer) - LENGTH - length
+        if surplus > 0 or self._reply is None or self._reply.done():
+            self._reject(ProtocolError("the reply is not a Kafka reply; is this the port of a broker?"))
+        elif length > self.limit:
+            self._reject(TooLargeError(f"a reply has {length} bytes, more than the {self.limit} that are accepted"))
+        elif surplus == 0:
+            frame = bytes(memoryview(self._buffer)[LENGTH:])
+            self._buffer = bytearray()
+            self._reply.set_result(frame)
+
+    def _reject(self, fault: SourceError) -> None:
+        self._buffer = bytearray()
+        self._fail(fault)
+        self.abort()
+
+    def _fail(self, failure: Any) -> None:
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_exception(failure)
+
+
 class Connection:
     """Sends requests and decodes their replies, one at a time, over an open connection.
 
-    `address` is for messages; `timeout` is seconds for each request; `most` is the bytes of a reply in `LARGE`.
+    `address` is for messages; `timeout` is seconds for each request; `most` is the bytes of a reply that lists.
     """
 
     def __init__(
@@ -117,7 +183,7 @@ class Connection:
         undecoded = repeated is not None and repeated.undecoded
         most = self._most if undecoded else min(self._most, MOST_DECODED)
         small = BEFORE_LOGIN if request_class.API_KEY in LOGIN else SMALL
-        self._frames.limit = most if request_class.API_KEY in LARGE else small
+        self._frames.limit = most if request_class.API_KEY in LISTING else small
         async with asyncio.timeout(self._timeout):
             frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
         reply = decode_reply(frame, header, undecoded=undecoded)

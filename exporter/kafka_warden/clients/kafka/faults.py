@@ -6,7 +6,6 @@ import ssl
 
 from kafka import errors as kafka_errors
 
-from kafka_warden.clients.kafka.frames import ConnectionLostError
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -83,7 +82,7 @@ def request_fault(failure: Exception, address: str) -> SourceError:
         return TlsError(f"{address} ended the TLS session ({failure}); {fix}")
     if isinstance(failure, TimeoutError):
         return AnswerTimeoutError(f"{address} accepted the connection and did not answer in time")
-    if isinstance(failure, (ConnectionLostError, OSError)):
+    if isinstance(failure, OSError):
         return RefusedError(f"{address} closed the connection; did it restart, or is it a TLS listener?")
     return ProtocolError(f"{address}: {type(failure).__name__}: {failure}")
 

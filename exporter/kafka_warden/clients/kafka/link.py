@@ -10,9 +10,8 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.connection import Connection, Frames
 from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault, resolve_fault
-from kafka_warden.clients.kafka.frames import Frames
 from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.login import Login, log_in
 from kafka_warden.clients.kafka.network import Network

@@ -4,12 +4,11 @@ import random
 from functools import partial
 from typing import Final
 
-from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
-
 from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.kerberos import KerberosLogin
 from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.requests import SaslAuthenticateRequest, SaslHandshakeRequest
 from kafka_warden.clients.kafka.sasl import UserLogin
 from kafka_warden.clients.kafka.scram import ScramClient
 from kafka_warden.clients.kafka.tokens import Token
