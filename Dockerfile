@@ -1,5 +1,5 @@
 # Images of kafka-warden. `docker build --target sidecar .` is the one to run; it is also the default. `sidecar-slim` is
-# smaller: it has no history, and not the screen of `top`. `pipeline` has the jobs on the history.
+# smaller: it has no files of history, no login to Amazon MSK with IAM, and not the screen of `top`. `pipeline` has the jobs on the history.
 # All run as a user without rights, write only to /var/lib/kafka-warden, and hold no compiler and no pip.
 ARG PYTHON=python:3.11-slim-bookworm
 ARG JDK=eclipse-temurin:17-jdk-jammy
@@ -10,32 +10,34 @@ FROM ${JDK} AS java
 RUN jlink --output /opt/jre --strip-java-debug-attributes --no-man-pages --no-header-files --compress=2 \
       --add-modules java.management.rmi,jdk.crypto.ec
 
-# The command in a virtual environment of exactly the files whose hashes are in requirements.txt.
+# The command in a virtual environment of exactly the files whose hashes are in the requirements.
 FROM ${PYTHON} AS packages
 WORKDIR /src
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
-COPY pyproject.toml constraints.txt requirements.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt requirements.txt requirements-extras.txt README.md LICENSE ./
 RUN python -m venv /opt/kafka-warden \
  && /opt/kafka-warden/bin/pip install --require-hashes --requirement requirements.txt
 COPY exporter exporter
 COPY alerts/runbooks alerts/runbooks
 RUN /opt/kafka-warden/bin/pip install --no-deps --no-build-isolation .
-# What nothing here uses: tests, headers, and Arrow's protocol between machines. 70 MB.
-RUN cd /opt/kafka-warden/lib/python3.*/site-packages \
- && rm -rf numpy/tests numpy/*/tests pyarrow/tests pyarrow/include pyarrow/*flight*
+# Nothing here uses the tests.
+RUN cd /opt/kafka-warden/lib/python3.*/site-packages && rm -rf numpy/tests numpy/*/tests
 
 # Nothing installs at run time.
-FROM packages AS build
+FROM packages AS build-slim
 RUN /opt/kafka-warden/bin/pip uninstall --yes setuptools pip
 
-FROM packages AS build-slim
-RUN /opt/kafka-warden/bin/pip uninstall --yes confluent-kafka pyarrow textual rich pygments setuptools pip
+# The extras, without Arrow's tests, headers and protocol between machines: 70 MB.
+FROM packages AS build
+RUN /opt/kafka-warden/bin/pip install --require-hashes --requirement requirements-extras.txt \
+ && cd /opt/kafka-warden/lib/python3.*/site-packages && rm -rf pyarrow/tests pyarrow/include pyarrow/*flight* \
+ && /opt/kafka-warden/bin/pip uninstall --yes setuptools pip
 
 # The extra for the pipeline beside the command, in an environment of its own.
 FROM packages AS build-pipeline
 RUN python -m venv /opt/pipeline \
  && /opt/pipeline/bin/pip install --constraint constraints.txt setuptools \
- && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark,history-kafka]' \
+ && /opt/pipeline/bin/pip install --constraint constraints.txt --no-build-isolation '.[spark]' \
  && /opt/pipeline/bin/pip uninstall --yes setuptools pip
 
 # The jars of tables, topic and S3 with their licences and notices, each with the SHA-256 of pipeline/jars.txt.

@@ -23,9 +23,13 @@ $(INSTALLED): pyproject.toml constraints.txt scripts/setup
 	PYTHON='$(PYTHON)' scripts/setup
 	@touch $@
 
-run: setup ## serve the metrics of your cluster: make run BOOTSTRAP=host:port [ARGS="--jmx-port 9999"]
+.venv-run/.installed: pyproject.toml requirements.txt scripts/setup
+	PYTHON='$(PYTHON)' scripts/setup .venv-run
+	@touch $@
+
+run: .venv-run/.installed ## serve the metrics of your cluster: make run BOOTSTRAP=host:port [ARGS="--jmx-port 9999"]
 	@test -n '$(BOOTSTRAP)' || { echo 'usage: make run BOOTSTRAP=host:port [ARGS="--jmx-port 9999"]' >&2; exit 2; }
-	exec $(VENV)/kafka-warden run --bootstrap-servers '$(BOOTSTRAP)' $(ARGS)
+	exec .venv-run/bin/kafka-warden run --bootstrap-servers '$(BOOTSTRAP)' $(ARGS)
 
 lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/ruff check
@@ -60,10 +64,13 @@ $(RELEASE): pyproject.toml constraints.txt | setup
 	$(RELEASE)/pip install --quiet --disable-pip-version-check --constraint constraints.txt cyclonedx-bom pip-audit twine uv wheel
 	@touch $@
 
-lock: $(RELEASE) ## requirements.txt: the sidecar's part of constraints.txt with the hashes of its files
-	echo setuptools | $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt \
-		--extra history --extra history-kafka --extra jmx --extra msk --extra stores --extra top --output-file requirements.txt pyproject.toml -
+COMPILE = $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-annotate --custom-compile-command 'make lock' --constraint constraints.txt
+
+lock: $(RELEASE) ## requirements.txt, and what the extras need beside it: the versions of constraints.txt with the hashes of their files
+	echo setuptools | $(COMPILE) --output-file requirements.txt pyproject.toml -
+	$(COMPILE) --extra history --extra msk --extra top --output-file requirements-extras.txt \
+		$$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements.txt) pyproject.toml
 
 dist: $(RELEASE) ## wheel with its SBOM, sdist, chart and checksums in dist/, each installed with Python 3.11, 3.12 and 3.13
 	scripts/make-dist
@@ -193,7 +200,7 @@ tools:
 	@scripts/need-java
 
 clean: ## remove .venv, what was built and the last demo, but not .cache
-	rm -rf .venv .venv-release .venv-site build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
+	rm -rf .venv .venv-run .venv-release .venv-site build dist demo .demo-* fleet-week pipeline-demo *.egg-info .pytest_cache .ruff_cache .mypy_cache .mutants .hypothesis .flaky
 	find . -path ./.cache -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## remove the jars and programs in .cache, too

@@ -26,8 +26,6 @@ def check_installed(option: str, library: str, extra: str) -> None:
 
 
 def check_history(config: Config) -> None:
-    """Check that the libraries of the sinks of the history are installed. Raises as `check_installed` does."""
+    """Check that the library of Parquet files is installed. Raises as `check_installed` does."""
     if config.history.parquet.path is not None:
         check_installed("history.parquet.path", "pyarrow", "history")
-    if config.history.kafka.topic is not None:
-        check_installed("history.kafka.topic", "confluent_kafka", "history-kafka")

@@ -1,10 +1,8 @@
 """Stores of Java, PKCS12 and JKS, made by keytool: their content as PEM, in TLS and for librdkafka."""
 
-import builtins
-import importlib.util
 import shutil
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -209,24 +207,6 @@ def _outcome(store: KeyStore) -> str:
         return store.identity()[1].reveal().splitlines()[0]
     except ConfigError as failure:
         return str(failure)
-
-
-def test_a_store_without_cryptography_asks_for_it(stores: Stores, monkeypatch: pytest.MonkeyPatch) -> None:
-    """PKCS12 only: JKS does not need it."""
-    find: Callable[..., Any] = importlib.util.find_spec
-    monkeypatch.setattr(
-        "kafka_warden.clients.kafka.key_stores.find_spec", lambda name: None if name == "cryptography" else find(name)
-    )
-    imported = builtins.__import__
-
-    def refuse(name: str, *arguments: Any, **options: Any) -> Any:
-        if name.startswith("cryptography"):
-            raise ImportError(name)
-        return imported(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    assert "in a checkout pip install '.[stores]'" in problem(stores.trust["PKCS12"])
-    assert settings(stores.trust["JKS"], stores.keys["JKS"]).ssl_context()
 
 
 def test_a_replaced_store_makes_a_new_context(stores: Stores, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""requirements.txt, the lock that README, install page and image install from."""
+"""The locks that README, install page and image install from."""
 
 import re
 from typing import Final
@@ -6,9 +6,10 @@ from typing import Final
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_image import PROJECT
 
-LOCK: Final = (ROOT / "requirements.txt").read_text()
+PLAIN: Final = (ROOT / "requirements.txt").read_text()
+LOCK: Final = PLAIN + (ROOT / "requirements-extras.txt").read_text()
 PIN: Final = re.compile(r"^([\w.-]+)==([^\s;]+)", re.MULTILINE)
-EXTRAS: Final = ("history", "history-kafka", "jmx", "top")
+EXTRAS: Final = ("history", "msk", "top")
 
 
 def normal(name: str) -> str:
@@ -31,6 +32,11 @@ def test_every_package_is_locked() -> None:
     """Dependencies, those of the extras, and the build tool are locked."""
     wanted = [*PROJECT["dependencies"], *(each for extra in EXTRAS for each in PROJECT["optional-dependencies"][extra])]
     assert {normal(re.split(r"[<>=]", each)[0]) for each in wanted} | {"setuptools"} <= pins(LOCK).keys()
+
+
+def test_the_extras_are_not_in_a_plain_install() -> None:
+    """What is heavy is only in the second lock."""
+    assert not {"pyarrow", "botocore", "textual"} & pins(PLAIN).keys()
 
 
 def test_every_file_is_known_by_its_hash() -> None:

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Container, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from subprocess import CalledProcessError
 from typing import Final
 
@@ -33,7 +32,7 @@ REPORTER: Final = ("kafka.server:type=kafka-metrics-count", "count")
 def compares(config: Config) -> bool:
     """Return whether jmxquery can be asked: it has no TLS, and shows a password to `ps`."""
     jmx = config.jmx
-    return find_spec("jmxquery") is not None and jmx.source == RMI and jmx.user is None and jmx.tls.ca_file is None
+    return jmx.source == RMI and jmx.user is None and jmx.tls.ca_file is None
 
 
 def check_jmx(config: Config, snapshot: Snapshot | None, unreachable: Container[str], report: Report) -> None:
@@ -122,7 +121,7 @@ def _compare(target: JmxTarget, ours: RawBeans, subject: str, report: Report) ->
 
 def _read_by_jmxquery(target: JmxTarget, attributes: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
     """Return those of the attributes, each with its bean, that jmxquery can read; none after a failure."""
-    import jmxquery  # noqa: PLC0415  # an optional library
+    import jmxquery  # noqa: PLC0415  # for this check only
 
     logging.getLogger(jmxquery.__name__).setLevel(logging.CRITICAL)
     host = f"[{target.host}]" if ":" in target.host else target.host

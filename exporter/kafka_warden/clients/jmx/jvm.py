@@ -92,12 +92,8 @@ def options(hello: Hello) -> tuple[str, ...]:
 def start(hello: Hello) -> str:
     """Start the JVM and return its version; raise :class:`JvmError` if that fails."""
     sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # makes `import numpy` fail
-    try:
-        import jpype  # noqa: PLC0415  an optional extra; numpy must be blocked first
-    except ImportError:
-        raise JvmError(
-            "JMX needs the extra [jmx]: in a checkout pip install '.[jmx]', or remove jmx from the configuration"
-        ) from None
+    import jpype  # noqa: PLC0415  numpy must be blocked first
+
     try:
         jpype.startJVM(*options(hello), classpath=[str(CLASSES)], convertStrings=False)
     except jpype.JVMNotFoundException:

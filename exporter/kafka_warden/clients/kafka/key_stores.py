@@ -13,7 +13,6 @@ import ssl
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -219,8 +218,6 @@ def is_pem(content: bytes) -> bool:
 
 
 def _read_pkcs12(content: bytes, name: str, password: str | None) -> Entries:
-    if find_spec("cryptography") is None:
-        raise KeyStoreError("PKCS12 needs cryptography, which is not installed: in a checkout pip install '.[stores]'")
     # Here, since only this format needs it.
     from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from json import dumps
 from pathlib import Path
 from typing import Final, Self
@@ -40,15 +39,11 @@ class Topic:
         """Read an address, `kafka://HOST:PORT,.../TOPIC`, and a file of client properties.
 
         Raises:
-            ConfigError: an unusable address or file, or confluent-kafka is missing.
+            ConfigError: an unusable address or file.
         """
         found = _ADDRESS.fullmatch(place)
         if found is None:
             raise ConfigError(f"--input: expected kafka://HOST:PORT,HOST:PORT/TOPIC, got {place!r}")
-        if find_spec("confluent_kafka") is None:
-            raise ConfigError(
-                "--input: a topic needs confluent-kafka: in a checkout pip install '.[spark,history-kafka]'"
-            )
         return cls(found[1], found[2], _read(properties) if properties else {})
 
     @property
