@@ -15,10 +15,8 @@ from sandbox.endpoints import Endpoints
 from sandbox.errors import SandboxError
 from sandbox.load import Load
 from sandbox.node import Node
-from sandbox.passwords import new_password
 from sandbox.ports import Ports
 from sandbox.protection import ADMIN, MONITOR
-from sandbox.sasl import ScramProtection
 from sandbox.security import make_protection
 from sandbox.settings import ClusterSettings
 from sandbox.storage import kafka_uuid
@@ -112,19 +110,6 @@ class Cluster(Endpoints):
     def load(self) -> Load:
         """Producers and consumers of the super user."""
         return Load(self.bootstrap, self.client_properties(ADMIN))
-
-    def change_password(self, user: str, password: str | None = None) -> str:
-        """Give a user another password, a new one by default, in the cluster and then in the secret file.
-
-        Raises:
-            SandboxError: This cluster has no SCRAM users.
-        """
-        if not isinstance(self.protection, ScramProtection):
-            raise SandboxError(f"the password of {user} cannot change: only SCRAM keeps passwords in the cluster")
-        password = password or new_password()
-        self.admin.set_password(user, password)
-        self.protection.set_password(user, password)
-        return password
 
     def pause(self, node: int) -> None:
         """SIGSTOP: the node still accepts connections, but does not answer."""

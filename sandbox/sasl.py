@@ -119,11 +119,5 @@ class ScramProtection(SaslProtection):
             for argument in ("--add-scram", credential.format_argument(user))
         )
 
-    def set_password(self, user: str, password: str) -> None:
-        """Use another password from now on, in `client_properties` and in the secret file."""
-        require_known(user)
-        self._passwords[user] = password
-        self._write_secret(user)
-
     def _plain_users(self) -> Sequence[str]:
         return (BROKER,)

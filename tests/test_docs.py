@@ -7,15 +7,13 @@ from typing import Any, Final
 import pytest
 
 from docs import versions
-from docs.catalogue import all_rules, read_metrics
-from docs.generate import outputs, stale
+from docs.catalogue import all_rules
+from docs.generate import outputs
 from docs.how_it_knows import pictures
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
-from sandbox.settings import release
 from scripts.words import tracked
-from tests.alerts.record_help import VERSIONS as TOOLS
 from tests.support.processes import run
 
 ROOT: Final = Path(__file__).parents[1]
@@ -32,24 +30,6 @@ KEYS: Final = {option.key for option in OPTIONS}
 OPTION: Final = re.compile(rf"`((?:{'|'.join({key.partition('.')[0] for key in KEYS})})(?:\.[a-z_]+)+)`")
 
 documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(file.relative_to(ROOT)))
-
-
-def test_document_that_is_not_current_is_named(tmp_path: Path) -> None:
-    """`make lint` finds a document that is missing or differs, and no other one."""
-    same, other, missing = (tmp_path / name for name in ("same", "other", "missing"))
-    same.write_text("a")
-    other.write_text("b")
-    assert stale({same: "a", other: "a", missing: "a"}) == [other, missing]
-
-
-def test_versions_are_named_as_tested() -> None:
-    """README and sandbox name the oldest and newest Kafka of docs/versions.md; alerts, those of the recorded tools."""
-    oldest, *_, newest = sorted((version for version, _ in versions.COLUMNS), key=release)
-    kraft = min((version for version, mode in versions.COLUMNS if mode == versions.KRAFT), key=release)
-    tools = f"{TOOLS[0].rpartition('.')[0]} to {TOOLS[-1].rpartition('.')[0]}"
-    assert f"Tested with Kafka {oldest} to {newest}" in (ROOT / "README.md").read_text()
-    assert f"{kraft} to {newest} are tested" in (ROOT / "sandbox" / "__main__.py").read_text()
-    assert f"Commands work on Kafka {tools}." in (ROOT / "alerts" / "README.md").read_text()
 
 
 def test_versions_of_python_are_those_of_the_lock() -> None:
@@ -77,13 +57,6 @@ def test_every_metric_that_a_version_lacks_is_of_a_feature() -> None:
         versions.FEATURES[2].seen(
             {"log_dir_total_bytes": ["2.8.2 ZooKeeper"], "log_dir_usable_bytes": []}, ("2.8.2", "ZooKeeper")
         )
-
-
-def test_recording_rules_are_followed_to_the_metrics() -> None:
-    """A metric that an alert reads through two rules is one of its metrics; text and unknown names are none."""
-    records = {"a:b": 'c:d{broker="1"} > 0', "c:d": "max(kafka_warden_up) or c:d or other"}
-    assert read_metrics("a:b == 1", records) == {"kafka_warden_up"}
-    assert read_metrics("a:b == 1", {}) == set()
 
 
 def test_every_metric_and_every_alert_is_documented() -> None:
@@ -157,9 +130,3 @@ def test_shell_blocks_parse(document: Path) -> None:
     """Every block of commands is valid shell."""
     for block in re.findall(r"^ *```sh\n(.*?)^ *```$", document.read_text(), re.DOTALL | re.MULTILINE):
         assert run("bash", "-n", given=block).stderr == ""
-
-
-def test_make_help_names_every_target_for_people() -> None:
-    """`make help` lists what the README and the contributors' guide use."""
-    listed = set(re.findall(r"^  make ([a-z-]+)", run("make", "help", cwd=ROOT).stdout, re.MULTILINE))
-    assert {"setup", "run", "lint", "unit", "test", "full-kafka", "demo", "sandbox", "bench", "docs", "clean"} <= listed

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 from _pytest.mark.expression import Expression
 
-from tests.support.suite import LEFT_BEHIND, LONGEST, MOST_FLAKY, QUICK, SHARDS
+from tests.support.suite import LONGEST, MOST_FLAKY, QUICK, SHARDS
 
 ROOT: Final = Path(__file__).parents[1]
 PROCESSES: Final = re.findall(
@@ -100,28 +100,6 @@ def test_flaky_tests_are_printed_and_few(run: pytest.Pytester, tests: int, proce
     again.stdout.fnmatch_lines([f"{2 * tests} retries; at most *"])
 
 
-def test_tests_of_a_file_run_in_one_process(run: pytest.Pytester) -> None:
-    """They share fixtures, and clusters behind them; two files run in two processes."""
-    for name in ("one", "two"):
-        run.makepyfile(
-            **{
-                f"test_{name}": f"""
-            import os
-            import pytest
-
-            @pytest.mark.parametrize("number", range(8))
-            def test_writes(number):
-                with open("{name}", "a") as file:
-                    print(os.environ["PYTEST_XDIST_WORKER"], file=file)
-        """
-            }
-        )
-    assert run.runpytest_subprocess(*PROCESSES).ret == pytest.ExitCode.OK
-    workers = [(run.path / name).read_text().split() for name in ("one", "two")]
-    assert [len(each) for each in workers] == [8, 8]
-    assert sorted(set(workers[0])) + sorted(set(workers[1])) in (["gw0", "gw1"], ["gw1", "gw0"])
-
-
 def test_the_longest_files_start_first(run: pytest.Pytester) -> None:
     """Whatever their place in the alphabet, and all of them exist."""
     assert [file for file in LONGEST if not (ROOT / "tests" / file).is_file()] == []
@@ -160,66 +138,6 @@ def test_the_quick_tier_starts_no_process(run: pytest.Pytester) -> None:
     result = run.runpytest_subprocess("--quick")
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*subprocess.Popen in a test of `make quick`*", "*socket.connect in a test of*"])
-
-
-def test_other_tests_are_not_retried(run: pytest.Pytester) -> None:
-    """Without the marker the first failure counts, and with it the second."""
-    run.makepyfile("""
-        import pytest
-
-        def test_once():
-            assert False
-
-        @pytest.mark.realtime
-        def test_twice():
-            assert False
-    """)
-    result = run.runpytest_subprocess()
-    assert result.parseoutcomes() == {"failed": 2, "rerun": 1}
-    result.stdout.fnmatch_lines(["FLAKY *test_twice"])
-
-
-def test_a_process_that_is_left_is_an_error(run: pytest.Pytester) -> None:
-    """It is reported after the last test, which is not retried for it."""
-    run.makeconftest(f"""
-        import pytest
-
-        @pytest.fixture(scope="session", autouse=True)
-        def no_process_left():
-            yield
-            pytest.fail("{LEFT_BEHIND}: sleep")
-    """)
-    run.makepyfile("""
-        import pytest
-
-        @pytest.mark.realtime
-        def test_passes():
-            pass
-    """)
-    result = run.runpytest_subprocess()
-    assert result.parseoutcomes() == {"passed": 1, "errors": 1}
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-
-
-def test_time_limits(run: pytest.Pytester) -> None:
-    """A test that takes too long fails with the stacks of its threads; a limit of its own wins over its marker's."""
-    run.makepyfile("""
-        import time
-
-        import pytest
-
-        @pytest.mark.timeout(0.2)
-        @pytest.mark.cluster
-        def test_hangs():
-            time.sleep(30)
-
-        @pytest.mark.cluster
-        def test_is_on_a_cluster(request):
-            assert request.node.get_closest_marker("timeout").args == (900,)
-    """)
-    result = run.runpytest_subprocess()
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*Timeout*0.2*"])
 
 
 def test_property_tests_repeat_in_make_test_only(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:

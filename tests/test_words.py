@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from scripts.words import EXCEPTIONS, PATTERNS, Exceptions, Word, check, read_exceptions, read_words
+from scripts.words import PATTERNS, Exceptions, Word, check, read_words
 
 WORDS = read_words(PATTERNS.read_text())
 TOLD = Word("told", "reported", "it was told")
@@ -36,13 +36,6 @@ def test_words_are_whole_and_may_be_wrapped(text: str, found: str) -> None:
     assert re.findall(r": ('[^']*'):", "\n".join(problems)) == ([found] if found else [])
 
 
-def test_rooms_that_are_not_clean_are_let_through() -> None:
-    """A directory or a file of the list excuses what is below it, and no path that only begins alike."""
-    texts = [("docs/a.md", "told"), ("docs2/a.md", "told"), ("b.py", "told")]
-    problems = check(texts, [TOLD], Exceptions(unclean=("docs", "b.py")))
-    assert [problem.partition(":")[0] for problem in problems] == ["docs2/a.md"]
-
-
 def test_a_room_that_is_clean_leaves_the_list() -> None:
     """A room, an unchecked file or a frozen text that is no longer needed is a problem: the list gets shorter."""
     exceptions = Exceptions(("docs",), ("c.txt",), (("b.py", '"told"'),))
@@ -56,10 +49,3 @@ def test_a_frozen_text_excuses_itself_only() -> None:
     exceptions = Exceptions(frozen=(("a.py", r'"told"'),))
     problems = check([("a.py", 'x = "told"\n# told\n'), ("b.py", '"told"')], [TOLD], exceptions)
     assert [problem.rpartition(": '")[0] for problem in problems] == ["a.py:2", "b.py:1"]
-
-
-def test_exceptions_are_read() -> None:
-    """The three sections of the file are read; a frozen line has a path and a regular expression."""
-    text = '# why\n[not clean yet]\ndocs\n\n[never checked]\nLICENSE\n[frozen]\na.py | "x|y"\n'
-    assert read_exceptions(text) == Exceptions(("docs",), ("LICENSE",), (("a.py", '"x|y"'),))
-    assert read_exceptions(EXCEPTIONS.read_text()).frozen

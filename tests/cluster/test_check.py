@@ -1,9 +1,6 @@
 """`kafka-warden check` on real brokers: nothing in healthy set-ups, and the one thing in broken ones."""
 
-import shutil
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +10,8 @@ from sandbox import Cluster, ClusterSettings, Security
 from sandbox.admin_principals import MONITORING, Acl
 from sandbox.certificates import Authority
 from sandbox.protection import EXPIRED_LISTENER, MISNAMED_LISTENER, MONITOR, WRONG
-from tests.check.test_broken import fill_queue, free_port
 from tests.cluster.sidecar import configuration
 from tests.support.doctor import Doctor
-from tests.support.small_disks import small_disk
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka, pytest.mark.usefixtures("logging_as_before")]
 
@@ -84,59 +79,6 @@ def test_a_plain_cluster_that_is_broken(cluster: Cluster, tmp_path: Path, capsys
         cluster.resume(2)
 
 
-def test_a_plain_cluster_and_a_broken_configuration(
-    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A wrong port and host name, folders that cannot be written, a topic that is missing, a port that is in use."""
-    (tmp_path / "file").touch()
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        in_use = f"127.0.0.1:{taken.getsockname()[1]}"
-        sections: list[tuple[str, str, dict[str, Any]]] = [
-            ("KW-TCP", "error", {"kafka": {"bootstrap.servers": f"127.0.0.1:{free_port()}"}}),
-            ("KW-DNS", "error", {"kafka": {"bootstrap.servers": "no-such-host.invalid:9092"}}),
-            ("KW-STATE", "error", {"state": {"path": str(tmp_path / "file" / "state")}}),
-            ("KW-HISTORY-FOLDER", "error", {"history": {"parquet": {"path": str(tmp_path / "file")}}}),
-            ("KW-HISTORY-TOPIC", "error", {"history": {"kafka": {"topic": "no-such-topic"}}}),
-            ("KW-WEB-LISTEN", "warning", {"web": {"listen": in_use}}),
-        ]
-        for code, result, section in sections:
-            doctor = look(cluster, tmp_path, capsys)
-            doctor.config |= section
-            doctor.one(code, result=result)
-
-
-def test_full_disks(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the state file, then of the history: a real file system of 1 MiB on which nothing fits any more."""
-    with small_disk(tmp_path / "disk", 1024) as disk:
-        (disk / "filler").write_bytes(bytes(shutil.disk_usage(disk).free))
-        doctor = look(cluster, tmp_path, capsys)
-        doctor.config["state"]["path"] = str(disk / "state")
-        doctor.one("KW-STATE", "No space left on device", "free some space")
-        doctor = look(cluster, tmp_path, capsys)
-        doctor.config["history"] = {"parquet": {"path": str(disk)}}
-        doctor.one("KW-HISTORY-FOLDER", "free")
-        assert [file.name for file in disk.iterdir()] == ["filler"]
-
-
-def test_a_broker_that_drops_packets(
-    cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], stack: ExitStack
-) -> None:
-    """Its process is stopped and its queue of connections is full, so the kernel drops packets that open another."""
-    doctor = look(cluster, tmp_path, capsys)
-    doctor.config["jmx"] = {}
-    host, _, port = cluster.bootstrap.split(",")[1].rpartition(":")
-    cluster.pause(2)
-    try:
-        fill_queue((host, int(port)), stack)
-        found = doctor.wrong()
-        assert found.keys() == {"KW-TCP"}
-        assert f"{host}:{port} did not accept a connection in time" in found["KW-TCP"]
-        assert "firewall" in found["KW-TCP"]
-    finally:
-        stack.close()
-        cluster.resume(2)
-
-
 def test_second_opinions(
     cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,34 +123,6 @@ def test_each_missing_acl(secured: Cluster, tmp_path: Path, capsys: pytest.Captu
     finally:
         secured.admin.grant(MONITOR, [acl])
     assert doctor.wrong() == {}
-
-
-def test_two_things_at_once(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Both are named, in six pairs of rights, folders, JMX password and web file."""
-    (tmp_path / "file").touch()
-    (tmp_path / "web.yml").write_text("rate_limit: {interval: soon}\n")
-    state = {"state": {"path": str(tmp_path / "file" / "state")}}
-    web = {"web": {"listen": "127.0.0.1:0", "config_file": str(tmp_path / "web.yml")}}
-    history = {"history": {"parquet": {"path": str(tmp_path / "file")}}}
-    of_cluster, of_configs, of_topics, of_topic_configs = MONITORING
-    pairs: list[tuple[set[str], list[Acl], dict[str, Any], bool]] = [
-        ({CODES[of_cluster], CODES[of_topics]}, [of_cluster, of_topics], {}, False),
-        ({CODES[of_configs], "KW-STATE"}, [of_configs], state, False),
-        ({CODES[of_topic_configs], "KW-HISTORY-FOLDER"}, [of_topic_configs], history, False),
-        ({CODES[of_topics], "KW-JMX"}, [of_topics], {}, True),
-        ({"KW-JMX", "KW-WEB-FILE"}, [], web, True),
-        ({"KW-STATE", "KW-WEB-FILE"}, [], state | web, False),
-    ]
-    for codes, revoked, sections, wrong_jmx in pairs:
-        doctor = look(secured, tmp_path, capsys, MONITOR)
-        doctor.config |= sections
-        if wrong_jmx:
-            doctor.config["jmx"]["password_file"] = str(secured.secret_file(WRONG))
-        secured.admin.revoke(MONITOR, revoked)
-        try:
-            assert doctor.wrong().keys() == codes
-        finally:
-            secured.admin.grant(MONITOR, revoked)
 
 
 def test_a_principal_without_rights(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,6 @@ from typing import Any, Final
 import yaml
 
 from grafana.boards import BOARDS
-from grafana.kit.links import DEFAULT_BASE
 
 ROOT: Final = Path(__file__).parents[2]
 PROVISIONING: Final = ROOT / "grafana" / "provisioning"
@@ -46,13 +45,6 @@ def test_readme_has_every_dashboard() -> None:
     """The README lists each dashboard with the question that it answers."""
     listed = re.findall(r"^\| ([A-Z][\w ]+) \| ([^|]+\?) \|", README, re.MULTILINE)
     assert listed == [(board.title, board.question) for board in BOARDS]
-
-
-def test_readme_names_the_addresses() -> None:
-    """The README has the address of each data source, and the one of the runbooks."""
-    urls = [source["url"] for source in loaded("datasources")["datasources"]]
-    assert [url for url in urls if f"`{url}`" not in README] == []
-    assert f"`{DEFAULT_BASE}alerts/runbooks/`" in README
 
 
 def test_data_sources() -> None:

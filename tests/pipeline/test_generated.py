@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,18 +79,3 @@ def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
     assert messages["false_alarms"] > 0
     out = made.rules["KafkaReplicasOutOfSync", 300.0]
     assert (out["false_alarms"], out["recall"]) == (0, 1.0), "the rolling restart is nothing to it"
-
-
-def test_the_example_of_hands_free_replication(spark: SparkSession, tmp_path: Path) -> None:
-    """Four messages take every batch for a fault, and miss a quiet topic; time finds every fault, and nothing else."""
-    assert generate(["--preset", "blog", "--out", str(tmp_path)]) == 0
-    place = stored(spark, tmp_path / "store", tmp_path / "history")
-    backtest.JOB.run(
-        request(spark, place, backtest.Options(read_what_if(f"{BY_MESSAGES}=4"), Truth(str(tmp_path / "truth"))))
-    )
-    rules = {(row["rule"], row["threshold"]): row for row in mart(spark, place, RULES).collect()}
-    time, messages = rules[BY_TIME, None], rules[BY_MESSAGES, 4.0]
-    assert (time["events"], time["true_alarms"], time["false_alarms"], time["missed"]) == (13, 13, 0, 0)
-    assert (messages["true_alarms"], messages["false_alarms"], messages["missed"]) == (12, 24, 1)
-    assert (time["precision"], time["recall"]) == (1, 1)
-    assert (messages["precision"], messages["recall"]) == (pytest.approx(1 / 3), pytest.approx(12 / 13))

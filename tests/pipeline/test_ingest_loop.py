@@ -1,5 +1,6 @@
 """`ingest,rollup --every` on a real topic as a real process, killed with SIGKILL between commits, ended by SIGTERM."""
 
+import os
 import random
 import signal
 import subprocess
@@ -15,11 +16,12 @@ from tests.pipeline.arrivals import history_polls
 from tests.pipeline.commands import ROOT, SMALL, TIME_LIMIT
 from tests.pipeline.stored import landed, marts, rolled, rows
 from tests.pipeline.test_ingest_topic import TOPIC, send
-from tests.pipeline.test_store_kills import MOST_COMMITS, commits, killed
 
 pytestmark = [pytest.mark.cluster, pytest.mark.spark, pytest.mark.full_pipeline, pytest.mark.timeout(3600)]
 
 KILLS = 5
+MOST_COMMITS = 25
+"""Of one call, with the creation of its tables."""
 
 
 def command(cluster: Cluster, store: Path, jars: Path) -> list[str]:
@@ -27,6 +29,21 @@ def command(cluster: Cluster, store: Path, jars: Path) -> list[str]:
     made = [sys.executable, "-m", "kafka_warden.cli", "pipeline", "ingest,rollup", "--every", "1s"]
     made += ["--input", f"kafka://{cluster.bootstrap}/{TOPIC}", "--store", str(store), "--jars", str(jars)]
     return [*made, "--keep-raw", "100000", "--keep-minutes", "100000", *SMALL]
+
+
+def commits(store: Path) -> int:
+    """Count the commits of all tables."""
+    return len(list(store.rglob("_delta_log/*.json")))
+
+
+def killed(command: list[str], store: Path, wanted: int) -> bool:
+    """Run a command until the store has some number of commits, and kill it there; return whether it was running."""
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
+        wait_for(lambda: process.poll() is not None or commits(store) >= wanted, TIME_LIMIT, "it has committed")
+        if process.poll() is not None:
+            return False
+        os.killpg(process.pid, signal.SIGKILL)
+    return True
 
 
 def test_loop_that_is_killed_continues(spark: SparkSession, cluster: Cluster, jars: Path, tmp_path: Path) -> None:

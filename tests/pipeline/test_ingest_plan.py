@@ -140,8 +140,11 @@ RUNS = [("a", "one", 0), ("a", "one", 1), ("b", "one", 2), ("a", "one", 3), ("a"
 
 
 def test_spans_of_hours_are_joined() -> None:
-    """What overlaps or touches is one span of a condition."""
+    """What overlaps, touches, or is at most so far apart, is one span."""
     assert joined([(5, 6), (1, 2), (2, 3), (8, 9), (5, 7)]) == [(1, 3), (5, 7), (8, 9)]
+    assert joined([(5, 6), (1, 3), (8, 9)], 2) == [(1, 9)]
+    assert joined([(5, 6), (1, 3), (8, 9)], 1) == [(1, 3), (5, 6), (8, 9)]
+    assert joined([]) == []
 
 
 def test_condition_names_clusters_days_and_hours() -> None:

@@ -10,8 +10,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from confluent_kafka import OFFSET_END, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ClockError, HistoryFileError, HistoryTopicError
@@ -83,14 +82,6 @@ def put(cluster: Cluster, *values: bytes | None) -> None:
     for value in values:
         producer.produce(TOPIC, value, key="any", partition=0)
     assert producer.flush(SECONDS) == 0
-
-
-def delete_all(cluster: Cluster) -> None:
-    """Delete all messages, as retention does."""
-    ends = [TopicPartition(TOPIC, partition, OFFSET_END) for partition in (0, 1)]
-    client = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    for each in client.delete_records(ends).values():
-        each.result(SECONDS)
 
 
 def sent(poll: Poll) -> list[bytes]:
@@ -224,51 +215,6 @@ def test_batch_of_files_is_left_by_a_call_on_the_topic(
     taken()
     assert "NOT TAKEN: file:///" in capsys.readouterr().err
     take(spark, tmp_path / "store", tmp_path / "landing")
-    assert rows(tmp_path / "store") == landed(tmp_path / "landing")
-
-
-@full
-@pytest.mark.cluster
-def test_what_a_topic_loses_is_reported(
-    spark: SparkSession,
-    kept: Cluster,
-    taken: Callable[[], None],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """Once: what expired before it was taken or while it was, the polls of it, and a topic that was created again."""
-    history = history_polls(8)
-    send(kept, history[:1])
-    taken()
-    send(kept, history[1:2])
-    delete_all(kept)
-    send(kept, history[2:3])
-    capsys.readouterr()
-    taken()
-    said = capsys.readouterr().err
-    assert "were deleted before they were taken" in said
-    assert "MISSING: polls 1 to 1 of run run" in said
-    taken()
-    assert "LOST" not in capsys.readouterr().err
-
-    send(kept, history[3:4])
-    with killed_at(2):
-        taken()
-    delete_all(kept)
-    send(kept, history[4:5])
-    capsys.readouterr()
-    taken()
-    said = capsys.readouterr().err
-    assert "were deleted while they were taken" in said
-
-    kept.admin.delete_topic(TOPIC)
-    kept.admin.create_topic(TOPIC, assignment={0: [1], 1: [2]})
-    send(kept, history[5:6])
-    taken()
-    assert "CREATED AGAIN: topic kafka-warden-history has the id" in capsys.readouterr().err
-    taken()
-    assert "CREATED AGAIN" not in capsys.readouterr().err
-    write(tmp_path / "landing", [history[number] for number in (0, 2, 4, 5)])
     assert rows(tmp_path / "store") == landed(tmp_path / "landing")
 
 

@@ -17,7 +17,6 @@ from kafka_warden.pipeline.jobs.ingest import delete_old
 from kafka_warden.pipeline.marks import MARGIN, Unended, unended, working
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.spans import joined
 from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, day_of, of_mart, raw
 
 FIRST = datetime(2026, 11, 20, 6, tzinfo=UTC)
@@ -41,13 +40,6 @@ def test_what_ended_before_stays(spark: SparkSession) -> None:
     assert frame.where(AGAIN.rows(MOVES, "what = 'before'")).count() == 4
     read = {table: frame.where(AGAIN.raw(table)).count() for table in ("polls", "replicas")}
     assert read == {"polls": 4, "replicas": 3}
-
-
-def test_spans_that_touch_are_one() -> None:
-    """In any order; one inside another adds nothing."""
-    assert joined([(5, 6), (1, 3), (3, 4), (1, 2)]) == [(1, 4), (5, 6)]
-    assert joined([(5, 6), (1, 3), (8, 9)], 2) == [(1, 9)]
-    assert joined([(5, 6), (1, 3), (8, 9)], 1) == [(1, 3), (5, 6), (8, 9)]
 
 
 def test_plans_of_batches_before_all_marks_are_not_read(spark: SparkSession, tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.jobs import backtest, moves
 from kafka_warden.pipeline.marts.backtest import RULES
 from kafka_warden.pipeline.marts.moves import MOVES
-from kafka_warden.pipeline.replay import gathered, replayed
+from kafka_warden.pipeline.replay import CONFIDENCE, gathered
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import Store
 from tests.fleet.test_recorded import HISTORY, truth, younger
 from tests.history.replay import differences, in_order_of, written
 from tests.pipeline.stored import mart, request, stored
-from tests.pipeline.test_recorded_move import by_poll, key
+from tests.pipeline.test_replay import replayed_by_poll
 
 POLL_SECONDS = 2.0
 
@@ -41,15 +41,17 @@ def rows(spark: SparkSession, place: Path) -> Iterator[DataFrame]:
 @pytest.mark.parametrize("name", ["brokers", "moves", "polls", "replicas"])
 def test_it_is_replayed_alike(rows: DataFrame, name: str) -> None:
     """State, cause, since when, tokens and every number, poll by poll, of both processes."""
-    again = by_poll(replayed(rows, name).toArrow().to_pylist())
+    again = replayed_by_poll(rows, name)
+    assert {each for columns in again.values() for each in columns[CONFIDENCE]} == {"exact"}
     since = younger()
     for tables in polls(HISTORY):
         was = {name: written(tables)[name]}
-        found = again.get(key(tables), {column.name: [] for column in columns_of(BY_NAME[name])})
+        key = tables["polls"]["run"][0], tables["polls"]["sequence"][0]
+        found = again.get(key, {column.name: [] for column in columns_of(BY_NAME[name])})
         now = written({name: {column: found[column] for column in was[name]}})
         assert [
             each for each in differences(was, in_order_of(was, now), but=("schema_version",)) if each not in since
-        ] == [], key(tables)
+        ] == [], key
 
 
 def test_moves_are_those_of_the_truth(spark: SparkSession, place: Path) -> None:

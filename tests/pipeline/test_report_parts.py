@@ -15,7 +15,6 @@ from kafka_warden.pipeline.report.page import file_of
 from kafka_warden.pipeline.report.parts import AT_ONCE, Column, Table
 from kafka_warden.pipeline.report.saving import save
 from kafka_warden.pipeline.report.svg import inline
-from kafka_warden.pipeline.spans import joined
 
 EVIL = '<script>"$x$" & \'</script>'
 
@@ -129,9 +128,3 @@ def test_durations_are_numbered_by_the_clock(low: float, high: float) -> None:
 def test_colours_differ() -> None:
     """A colour of the day means one variable."""
     assert len({colour.light for colour in ALL}) == len(ALL)
-
-
-def test_alarms_at_one_time_are_one_strip() -> None:
-    """Of hundreds of replicas at once no more than one is drawn; what lies apart stays apart."""
-    assert joined([(5.0, 6.0), (0.0, 2.0), (1.0, 3.0), (1.5, 2.0), (3.0, 4.0)]) == [(0.0, 4.0), (5.0, 6.0)]
-    assert joined([]) == []

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -296,13 +295,3 @@ def test_other_forms_are_parsed(dialect: str) -> None:
         statement = sqlglot.parse_one(stored, read=dialect)
         assert not isinstance(statement, sqlglot.exp.Command), name
         assert statement.sql("trino") == sqlglot.parse_one(pipeline_sql.translated(text), read="trino").sql("trino")
-
-
-def test_questions_are_ten_in_order() -> None:
-    """Each with a question as its comment."""
-    texts = pipeline_sql.sources("[0-9]*.sql")
-    numbers = [int(name[:2]) for name in texts]
-    assert numbers[0] == 1
-    assert len(numbers) == 10
-    assert all(after - before == 1 for before, after in pairwise(numbers))
-    assert all("?" in pipeline_sql.split(text)[0] for text in texts.values())

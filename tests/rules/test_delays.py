@@ -8,7 +8,7 @@ import pytest
 
 from kafka_warden.rules.delays import CASES, Case, Intervals, delays, worst_cases
 from kafka_warden.rules.render import TEMPLATES, alerts, rules, templates
-from kafka_warden.rules.thresholds import thresholds
+from kafka_warden.rules.thresholds import seconds, thresholds
 from tests.alerts.scenarios.changes import broker_down, cluster_down, mutations, stopped, stuck, throttle_problem
 from tests.alerts.scenarios.scenario import firing, silent
 from tests.support.exporter_pages import Exporter
@@ -97,6 +97,12 @@ def test_shares_are_multiplied() -> None:
 def test_a_sidecar_that_ends_needs_no_poll() -> None:
     """Its last sample counts for `answered`."""
     assert of("KafkaWardenDown", "does not answer") == 2 * 15 + math.ceil(200 / 15) * 15 + 660
+
+
+@pytest.mark.parametrize(("duration", "expected"), [("5m", 300.0), ("1h30m", 5400.0), ("250ms", 0.25), ("1d", 86400.0)])
+def test_durations_are_read_as_prometheus_writes_them(duration: str, expected: float) -> None:
+    """A duration may have several units."""
+    assert seconds(duration) == expected
 
 
 FAULTS: dict[str, tuple[tuple[str, str], Callable[[Exporter], None]]] = {

@@ -96,21 +96,3 @@ def test_an_owner_that_is_gone_already_starts_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-IS", os.fspath(GUARD), "1", os.fspath(tmp_path / "none"), "touch", os.fspath(mark)]
     assert subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == 128 + signal.SIGKILL
     assert not mark.exists()
-
-
-def test_the_life_of_a_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pause, resume, stop, kill and start do what they say, and the state says so."""
-    node = sleeper(tmp_path / "root", monkeypatch)
-    first = node.pid
-    node.pause()
-    assert (True, True, {"T"}) == (node.running, node.paused, node.thread_states())
-    node.resume()
-    wait_for(lambda: "T" not in node.thread_states(), 20, "it runs on")
-    node.pause()
-    node.stop(timeout=20)
-    assert (node.running, node.paused, node.pid) == (False, False, None)
-    node.start()
-    assert node.pid != first
-    node.kill()
-    node.kill()
-    assert not node.running

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.rules.thresholds import seconds
 from sandbox import SandboxError, wait_for
 from sandbox.jars import CACHE_VARIABLE
 from sandbox.monitoring import ALERTS, Alert, Alertmanager, Prometheus
@@ -93,9 +92,3 @@ def test_programs_on_the_path_are_used(tmp_path: Path, monkeypatch: pytest.Monke
     (directory / "promtool").chmod(0o755)
     with pytest.raises(SandboxError, match=r"2\.42 or newer"):
         tools()
-
-
-@pytest.mark.parametrize(("duration", "expected"), [("5m", 300.0), ("1h30m", 5400.0), ("250ms", 0.25), ("1d", 86400.0)])
-def test_seconds_of_a_duration(duration: str, expected: float) -> None:
-    """Durations are read as Prometheus writes them."""
-    assert seconds(duration) == expected
