@@ -113,7 +113,6 @@ ROOMS: dict[str, set[str]] = {
             "column_types",
             "tables.moves",
             "parquet.arrow",
-            "parquet.footers",
             "parquet.reader",
         )
     },

@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow.fs as pafs
 import pytest
 
-from kafka_warden.history.parquet.footers import inventory
+from kafka_warden.history.parquet.reader import inventory
 from kafka_warden.pipeline.addresses import address
 
 FILE = "/one/polls/date=2026-11-20/hour=06/kafka-warden-1.parquet"
@@ -47,7 +47,7 @@ def test_files_have_the_address_of_their_folder(given: str, monkeypatch: pytest.
         # That of HDFS needs Hadoop's library. Without a region, that of S3 asks for the one of the bucket.
         uri = f"{given.replace('s3a:', 's3:')}?region=us-east-1" if given.startswith("s3a:") else given
         assert pafs.FileSystem.from_uri(uri)[1].rstrip("/") == path
-    monkeypatch.setattr("kafka_warden.history.parquet.footers._from_uri", lambda _: (Listing(path), path))
+    monkeypatch.setattr("kafka_warden.history.parquet.reader._from_uri", lambda _: (Listing(path), path))
     (file,) = inventory(given).files
     assert (file.place, file.path, file.table, file.size) == (f"{folder}{FILE}", f"{path}{FILE}", "polls", 7)
     assert address(given) == folder

@@ -9,8 +9,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.history.column import Table
-from kafka_warden.history.parquet.footers import inventory
-from kafka_warden.history.parquet.reader import read
+from kafka_warden.history.parquet.reader import inventory, read
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.claims import holding

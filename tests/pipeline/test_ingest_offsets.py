@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.history.parquet.footers import Found, Range
+from kafka_warden.history.parquet.reader import Found
 from kafka_warden.pipeline.compaction import FILES, crowded
 from kafka_warden.pipeline.ingest.offsets import Ends, Span, expired, lost, remaining, spans, truncated
 from kafka_warden.pipeline.ingest.plan import How, planned, whole_runs
+from kafka_warden.pipeline.ingest.ranges import Range
 from kafka_warden.pipeline.ingest.topic import Topic
 from tests.history.places import NOON
 

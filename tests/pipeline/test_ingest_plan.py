@@ -11,12 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from kafka_warden.history.parquet.arrow import metadata_of, schema_of
-from kafka_warden.history.parquet.footers import Found, Range, inventory
+from kafka_warden.history.parquet.reader import Found, inventory
 from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.ingest import ingest
 from kafka_warden.pipeline.ingest.batch import LARGE, MOST_LARGE, large_folders
 from kafka_warden.pipeline.ingest.plan import Gap, How, Planned, gaps, planned
+from kafka_warden.pipeline.ingest.ranges import Range, read_ranges
 from kafka_warden.pipeline.marks import Work
 from kafka_warden.pipeline.spans import joined
 from kafka_warden.pipeline.store import LARGEST_FILE
@@ -105,7 +106,7 @@ def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:
     for size in (1, 2, 100):
         pq.write_table(made, place, row_group_size=size)
         listed = inventory(tmp_path)
-        ((_, ranges),) = listed.ranges(listed.files)
+        ((_, ranges),) = read_ranges(listed, listed.files)
         assert isinstance(ranges, list)
         found[size] = sorted((each.cluster_id, each.run, each.first, each.last, each.rows) for each in ranges)
     assert found[1] == found[2] == found[100] == [("one", "a", 0, 3, 3), ("one", "b", 2, 2, 1), ("two", "a", 7, 7, 1)]

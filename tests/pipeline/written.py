@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kafka_warden.history.parquet.footers import inventory
-from kafka_warden.history.parquet.reader import read
+from kafka_warden.history.parquet.reader import inventory, read
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.ingest.batch import landing_rows
 from kafka_warden.pipeline.ingest.plan import How, planned
+from kafka_warden.pipeline.ingest.ranges import read_ranges
 from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, PROPERTIES, PROPERTY, VERSION, Store, StoredTable, raw
 from kafka_warden.pipeline.timeline import DAY
 
@@ -30,7 +30,7 @@ PROTOCOL: Final = {"minReaderVersion": 1, "minWriterVersion": 2}
 def write_store(store: Store, landing: Path) -> None:
     """Write the rows of a landing zone, whose files do not overlap, as a first batch."""
     found = inventory(landing)
-    files = [(file, cast("Any", ranges)) for file, ranges in found.ranges(found.files)]
+    files = [(file, cast("Any", ranges)) for file, ranges in read_ranges(found, found.files)]
     decided = planned([(file, ranges) for file, ranges in files if ranges], {})
     assert {each.how for each in decided} == {How.NEW}, "rows that are there twice need ingest"
     plan = [*landing_rows(store, BATCH, decided), (BATCH, DONE, *[None] * 10, store.writer, DONE_DAY)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.history.parquet.footers import hours_of
+from kafka_warden.history.parquet.reader import hours_of
 from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import Store, raw

@@ -20,12 +20,12 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.history.parquet.footers import Range
 from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.compaction import compact
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, Gap, How, Known, Planned
+from kafka_warden.pipeline.ingest.ranges import Range
 from kafka_warden.pipeline.ingest.topic import PLACE
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import (

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import HistoryFileError
-from kafka_warden.history.parquet.footers import Found, Inventory, Range
+from kafka_warden.history.parquet.reader import Found, Inventory
 from kafka_warden.history.schema import BY_NAME, ddl
 from kafka_warden.pipeline.addresses import literal
 from kafka_warden.pipeline.claims import Claim
@@ -25,6 +25,7 @@ from kafka_warden.pipeline.ingest.batch import (
     write,
 )
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned
+from kafka_warden.pipeline.ingest.ranges import Range, read_ranges
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import LANDING, Store
@@ -96,11 +97,11 @@ def _opened(landing: Inventory, files: Sequence[Found]) -> tuple[list[tuple[Foun
     problems = []
     latest = time.time() + AHEAD
     ahead: Counter[str] = Counter()
-    for file, ranges in landing.ranges(files):
-        if isinstance(ranges, HistoryFileError):
-            problems.append(str(ranges))
-        elif early := {part.cluster_id for part in ranges if part.since > latest}:
+    for file, parts in read_ranges(landing, files):
+        if isinstance(parts, HistoryFileError):
+            problems.append(str(parts))
+        elif early := {part.cluster_id for part in parts if part.since > latest}:
             ahead.update(early)
-        elif ranges:
-            found.append((file, ranges))
+        elif parts:
+            found.append((file, parts))
     return found, [*problems, *(f"files of cluster {cluster}: {count} are {CLOCK}" for cluster, count in ahead.items())]

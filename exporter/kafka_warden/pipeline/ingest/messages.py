@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history import messages
-from kafka_warden.history.parquet.footers import LATEST
 from kafka_warden.history.schema import BY_NAME, COMMON
+from kafka_warden.pipeline.ingest.ranges import LATEST
 from kafka_warden.pipeline.rollup.samples import POLL
 
 HEAD: Final = tuple(column.name for column in COMMON)

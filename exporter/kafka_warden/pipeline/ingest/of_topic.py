@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ClockError, HistoryFileError
-from kafka_warden.history.parquet.footers import Found, Range
+from kafka_warden.history.parquet.reader import Found
 from kafka_warden.history.schema import VERSION
 from kafka_warden.pipeline.claims import Claim
 from kafka_warden.pipeline.ingest import messages
@@ -28,6 +28,7 @@ from kafka_warden.pipeline.ingest.batch import (
 from kafka_warden.pipeline.ingest.brokers import Described, describe
 from kafka_warden.pipeline.ingest.offsets import Ends, Span, expired, lost, remaining, spans, truncated
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned, whole_runs
+from kafka_warden.pipeline.ingest.ranges import Range
 from kafka_warden.pipeline.ingest.topic import Topic
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.rollup.windows import HOUR

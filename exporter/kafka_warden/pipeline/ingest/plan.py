@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from kafka_warden.history.parquet.footers import Found, Range
+from kafka_warden.history.parquet.reader import Found
+from kafka_warden.pipeline.ingest.ranges import Range
 
 
 class How(StrEnum):

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.config import values
 from kafka_warden.config.options import read_values
 from kafka_warden.errors import ConfigError
-from kafka_warden.history.parquet.footers import inventory
+from kafka_warden.history.parquet.reader import inventory
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline.claims import Claim, holding
 from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact_touched, fenced

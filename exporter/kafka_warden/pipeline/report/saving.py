@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from kafka_warden.errors import StoreError
-from kafka_warden.history.parquet.footers import file_system
+from kafka_warden.history.parquet.reader import file_system
 
 
 def save(text: str, folder: Path | str, name: str) -> str:
