@@ -33,7 +33,6 @@ documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(
 
 
 def test_versions_of_python_are_those_of_the_lock() -> None:
-    """Each document has the range of the classifiers, and `make dist` installs with each of them."""
     found = re.findall(r"Language :: Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
     text = f"Python {found[0]} to {found[-1]}"
     for name in ("README.md", "docs/install.md", "docs/reliability.md"):
@@ -42,7 +41,6 @@ def test_versions_of_python_are_those_of_the_lock() -> None:
 
 
 def test_versions_showed_what_their_requests_allow() -> None:
-    """Where a feature needs a version of a request, the run showed its metrics where brokers know it, only there."""
     record, columns = versions.read(), versions.COLUMNS
     asked = [feature for feature in versions.FEATURES if feature.request is not None]
     shown = {feature.what: [feature.seen(record, column) for column in columns] for feature in asked}
@@ -50,7 +48,6 @@ def test_versions_showed_what_their_requests_allow() -> None:
 
 
 def test_every_metric_that_a_version_lacks_is_of_a_feature() -> None:
-    """The table has every metric that some version did not show, and no column knows only a part of a feature."""
     partly = {metric for metric, columns in versions.read().items() if len(columns) < len(versions.COLUMNS)}
     assert partly <= {metric for feature in versions.FEATURES for metric in feature.metrics}
     with pytest.raises(ValueError, match="only"):
@@ -60,7 +57,6 @@ def test_every_metric_that_a_version_lacks_is_of_a_feature() -> None:
 
 
 def test_every_metric_and_every_alert_is_documented() -> None:
-    """Each metric with a sample, and a row in the catalogue; each alert with its runbook, metrics and a panel."""
     samples, catalogue = (outputs()[ROOT / "docs" / f"{name}.md"] for name in ("metrics", "catalogue"))
     assert sorted(NAMES) == sorted(re.findall(r"^# TYPE (\S+)", samples, re.MULTILINE))
     assert sorted(NAMES) == sorted(re.findall(r"^\| `(kafka_warden_\w+)` ", catalogue, re.MULTILINE))
@@ -70,7 +66,6 @@ def test_every_metric_and_every_alert_is_documented() -> None:
 
 @pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "pictures").glob("how-*.svg")), ids=lambda file: file.stem)
 def test_picture_is_read_aloud_and_has_the_colours_of_both_modes(picture: Path) -> None:
-    """A picture has a title, a description, and no colour outside the palette that changes with the mode."""
     text = picture.read_text()
     assert all(re.search(rf"<{part} [^>]*>[^<]+</{part}>", text) for part in ("title", "desc"))
     style, drawn = re.findall(r"<style>.*?</style>", text), re.sub(r"<style>.*?</style>", "", text)
@@ -81,7 +76,6 @@ def test_picture_is_read_aloud_and_has_the_colours_of_both_modes(picture: Path) 
 
 
 def test_every_picture_is_shown_with_a_text() -> None:
-    """Each drawn picture is in docs/how-it-knows.md, and no image of any document lacks its text."""
     page = (ROOT / "docs" / "how-it-knows.md").read_text()
     assert set(re.findall(r"!\[.+\]\((\S+)\)", page)) == {f"pictures/{file.name}" for file in pictures()}
     images = [image for file in DOCUMENTS for image in re.findall(r"!\[(.*?)\]\(", file.read_text())]
@@ -90,20 +84,17 @@ def test_every_picture_is_shown_with_a_text() -> None:
 
 @documents
 def test_files_that_are_named_exist(document: Path) -> None:
-    """Every file of the repository that a document names exists."""
     named = [ROOT / name for name in FILE.findall(document.read_text()) if not re.search(r"NAME|SUBJECT", name)]
     assert [str(path) for path in named if not path.exists()] == []
 
 
 @documents
 def test_metrics_that_are_named_are_served(document: Path) -> None:
-    """Every `kafka_warden_...` that a document names in full is in `/metrics`."""
     named = set(re.findall(r"(?<![:\w])kafka_warden_[a-z_]*[a-z](?![a-z_]|\.{3})", document.read_text()))
     assert named - NAMES == set()
 
 
 def test_alerts_that_are_named_exist() -> None:
-    """No file besides the tests names an alert that is gone: each one has a runbook."""
     named = {name: path for path, text in tracked() if not path.startswith("tests/") for name in ALERT.findall(text)}
     known = {page.stem for page in (ROOT / "alerts" / "runbooks").glob("*.md")} | NO_RUNBOOK | NO_ALERTS
     assert {name: path for name, path in named.items() if name not in known} == {}
@@ -111,7 +102,6 @@ def test_alerts_that_are_named_exist() -> None:
 
 @documents
 def test_commands_that_are_named_exist(document: Path) -> None:
-    """Every `make` target, and every flag and option of `kafka-warden` that a document names exists."""
     text = document.read_text()
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert (
@@ -127,6 +117,5 @@ def test_commands_that_are_named_exist(document: Path) -> None:
 
 @documents
 def test_shell_blocks_parse(document: Path) -> None:
-    """Every block of commands is valid shell."""
     for block in re.findall(r"^ *```sh\n(.*?)^ *```$", document.read_text(), re.DOTALL | re.MULTILINE):
         assert run("bash", "-n", given=block).stderr == ""

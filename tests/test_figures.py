@@ -66,12 +66,10 @@ def memory() -> str:
     ],
 )
 def test_a_number_is_that_of_the_code(document: str, stated: str) -> None:
-    """The document says so, word for word."""
     assert stated in " ".join((ROOT / document).read_text().split())
 
 
 def test_sample_of_check_counts_its_lines() -> None:
-    """The output that docs/check.md shows, and the JSON document of the same run."""
     text = (ROOT / "docs" / "check.md").read_text()
     lines = str(len(re.findall(r"^ok +KW-", text, re.MULTILINE)))
     assert re.findall(r"^(\d+) ok, ", text, re.MULTILINE) == re.findall(r'"ok": (\d+)', text) == [lines]

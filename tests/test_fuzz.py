@@ -19,7 +19,6 @@ pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_nothing_is_found(name: str) -> None:
-    """In the first cases of each target."""
     with contextlib.closing(TARGETS[name]()) as target:
         assert [str(finding) for finding in findings(target, range(CASES[name]))] == []
 
@@ -41,11 +40,9 @@ class Broken:
     name = "broken"
 
     def make(self, chance: random.Random) -> bytes:
-        """Make one byte."""
         return chance.randbytes(1)
 
     def check(self, data: bytes) -> None:
-        """Fail."""
         while data[0] % 2:
             pass
         raise ValueError("as it must")
@@ -55,7 +52,6 @@ class Broken:
 
 
 def test_a_finding_has_what_is_needed_to_run_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its seed and its bytes; also where a case does not end."""
     monkeypatch.setattr(runner, "ABANDONED_AFTER", 0.05)
     found = list(findings(Broken(), range(20)))
     assert [each.seed for each in found] == list(range(20))
@@ -68,7 +64,6 @@ def test_a_finding_has_what_is_needed_to_run_it_again(monkeypatch: pytest.Monkey
 
 
 def test_a_case_that_takes_long_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More CPU time than its limit."""
     monkeypatch.setattr(runner, "MOST_CPU", -1.0)
     with contextlib.closing(Replies()) as target:
         (found,) = findings(target, [0])

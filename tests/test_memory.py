@@ -10,7 +10,6 @@ from kafka_warden import lifecycle
 
 
 def test_free_memory_is_returned_after_each_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it: nothing is kept at the top of the heap."""
     returned: list[int] = []
     monkeypatch.setattr(lifecycle, "_libc", SimpleNamespace(malloc_trim=returned.append))
     free = lifecycle.FreeMemory(0.0)
@@ -20,7 +19,6 @@ def test_free_memory_is_returned_after_each_poll(monkeypatch: pytest.MonkeyPatch
 
 
 def test_another_libc_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has neither function."""
     monkeypatch.setattr(lifecycle, "_libc", SimpleNamespace())
     lifecycle.use_one_arena()
     lifecycle.FreeMemory(0.0).release(0.0)
@@ -34,7 +32,6 @@ class Circle:
 
 
 def test_what_refers_to_itself_is_freed_once_a_minute() -> None:
-    """Without the garbage collector's own threshold."""
     free = lifecycle.FreeMemory(100.0)
     gc.disable()
     try:

@@ -21,7 +21,6 @@ def copied(folder: Path) -> set[str]:
 
 
 def test_pages_and_what_they_link_to_keep_their_places(tmp_path: Path) -> None:
-    """A linked file outside docs/ is copied to where the link expects it; what no page links to is not copied."""
     root, folder = tmp_path / "repository", tmp_path / "pages"
     page = "[rules](../alerts/moves.yml#a) [here](#b) [there](https://kafka.apache.org/) ![plot](pictures/a.svg)"
     files = {
@@ -36,7 +35,6 @@ def test_pages_and_what_they_link_to_keep_their_places(tmp_path: Path) -> None:
 
 
 def test_page_that_went_leaves_the_site(tmp_path: Path) -> None:
-    """A second run does not keep pages of the first one."""
     root, folder = tmp_path / "repository", tmp_path / "pages"
     write(root, {"docs/a.md": "", "docs/b.md": ""})
     stage(root, folder)
@@ -54,7 +52,6 @@ def test_link_to_no_file_of_the_repository_is_refused(tmp_path: Path, link: str)
 
 
 def test_every_page_is_in_the_navigation_once(tmp_path: Path) -> None:
-    """All pages of this repository, runbooks included, have one place; MkDocs finds no other one."""
     places: list[str] = []
     left = [yaml.safe_load(configuration(ROOT, tmp_path))["nav"]]
     while left:
@@ -85,13 +82,11 @@ def test_search_works_in_pages_that_are_opened_as_files(tmp_path: Path) -> None:
     ],
 )
 def test_what_another_host_serves_is_found(tmp_path: Path, text: str) -> None:
-    """Scripts, styles, fonts and pictures of other hosts are reported."""
     write(tmp_path, {"a.html": text})
     assert len(foreign([tmp_path / "a.html"])) == 1
 
 
 def test_links_to_other_hosts_are_allowed(tmp_path: Path) -> None:
-    """A browser loads nothing for a link before a reader follows it."""
     write(tmp_path, {"a.html": '<a href="https://a.example/">a</a><link rel="canonical" href="https://b.example/">'})
     assert foreign([tmp_path / "a.html"]) == []
 
@@ -107,6 +102,5 @@ def test_links_to_other_hosts_are_allowed(tmp_path: Path) -> None:
     ],
 )
 def test_markdown_that_stays_text_is_found(tmp_path: Path, text: str, shown: int) -> None:
-    """A list, table or block that MkDocs did not recognize is reported; one inside preformatted text is right."""
     write(tmp_path, {"a.html": text})
     assert len(raw(tmp_path / "a.html")) == shown

@@ -51,7 +51,6 @@ def targets(name: str) -> list[str]:
 
 
 def test_every_test_is_in_one_place() -> None:
-    """Whatever its markers, `make test` or exactly one shard selects a test, once."""
     places = {name: targets(name) for name in ("test", *(shard.replace("_", "-") for shard in SHARDS))}
     again = [e for e in itertools.chain(*places.values()) if "hypothesis" in e]
     assert len(again) == 1, "property tests run once more in a shard"
@@ -72,7 +71,6 @@ def _among(marks: set[str]) -> Callable[..., bool]:
 
 
 def test_no_test_is_in_two_shards(run: pytest.Pytester) -> None:
-    """A second shard is an error that names the test."""
     run.makepyfile("""
         import pytest
 
@@ -101,7 +99,6 @@ def test_flaky_tests_are_printed_and_few(run: pytest.Pytester, tests: int, proce
 
 
 def test_the_longest_files_start_first(run: pytest.Pytester) -> None:
-    """Whatever their place in the alphabet, and all of them exist."""
     assert [file for file in LONGEST if not (ROOT / "tests" / file).is_file()] == []
     for file in ("a/test_other.py", *LONGEST[-1:]):
         run.mkpydir(file.partition("/")[0]).joinpath(Path(file).name).write_text("def test_passes(): pass")
@@ -141,7 +138,6 @@ def test_the_quick_tier_starts_no_process(run: pytest.Pytester) -> None:
 
 
 def test_property_tests_repeat_in_make_test_only(run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two runs draw the same examples, unless the profile is `fresh`."""
     run.makeconftest(re.sub("^pytest_plugins = .*", "", (ROOT / "conftest.py").read_text(), flags=re.MULTILINE))
     run.makepyfile("""
         from hypothesis import given, strategies

@@ -12,7 +12,6 @@ TOLD = Word("told", "reported", "it was told")
 
 @pytest.mark.parametrize("word", WORDS, ids=lambda word: word.pattern)
 def test_every_pattern_finds_its_example(word: Word) -> None:
-    """The sentence beside the pattern is a problem, which names the path, the line and what to write."""
     (problem,) = check([("docs/a.md", f"\n{word.example}\n")], [word], Exceptions())
     assert problem.startswith("docs/a.md:2: ")
     assert problem.endswith(f": write {word.instead}")
@@ -31,13 +30,11 @@ def test_every_pattern_finds_its_example(word: Word) -> None:
     ],
 )
 def test_words_are_whole_and_may_be_wrapped(text: str, found: str) -> None:
-    """Case, names with underscores and the end of a line do not matter; a part of a longer word is no match."""
     problems = check([("a.py", text)], [*WORDS, TOLD], Exceptions())
     assert re.findall(r": ('[^']*'):", "\n".join(problems)) == ([found] if found else [])
 
 
 def test_a_room_that_is_clean_leaves_the_list() -> None:
-    """A room, an unchecked file or a frozen text that is no longer needed is a problem: the list gets shorter."""
     exceptions = Exceptions(("docs",), ("c.txt",), (("b.py", '"told"'),))
     problems = check([("docs/a.md", "shown"), ("b.py", "shown"), ("c.txt", "shown")], [TOLD], exceptions)
     assert len(problems) == 3
@@ -45,7 +42,6 @@ def test_a_room_that_is_clean_leaves_the_list() -> None:
 
 
 def test_a_frozen_text_excuses_itself_only() -> None:
-    """The frozen text is let through in its file, and the same word beside it or in another file is a problem."""
     exceptions = Exceptions(frozen=(("a.py", r'"told"'),))
     problems = check([("a.py", 'x = "told"\n# told\n'), ("b.py", '"told"')], [TOLD], exceptions)
     assert [problem.rpartition(": '")[0] for problem in problems] == ["a.py:2", "b.py:1"]

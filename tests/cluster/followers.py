@@ -123,7 +123,6 @@ class Limits:
 
     @classmethod
     def of(cls, cluster: Cluster) -> "Limits":
-        """Ask a broker."""
         window = ("replication.quota.window.num", "replication.quota.window.size.seconds")
         keys = ("replica.lag.time.max.ms", "replica.fetch.wait.max.ms", *window)
         found = {key: float(value or math.nan) for key, value in cluster.admin.broker_config(1, keys).items()}

@@ -32,7 +32,6 @@ class Forwarder:
 
     @property
     def address(self) -> str:
-        """host:port."""
         host, port = self._listener.getsockname()
         return f"{host}:{port}"
 

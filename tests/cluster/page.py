@@ -69,7 +69,6 @@ class Page:
         return {key: value for (key,), value in found.items()}
 
     def brokers(self, name: str, **labels: object) -> dict[int, float]:
-        """Values by broker."""
         return {int(broker): value for broker, value in self.by("broker", name, **labels).items()}
 
     def fenced(self, broker: int) -> bool:
@@ -83,7 +82,6 @@ class Page:
         return {key for key in gone if dict(key[1]).get("broker") in nodes and not key[0].startswith(lazy)}
 
     def names(self) -> set[str]:
-        """Every metric name."""
         return {name for name, _ in self.samples}
 
     def up(self) -> dict[tuple[str, str], bool]:

@@ -68,11 +68,6 @@ def producing(cluster: Cluster) -> Iterator[None]:
 
 
 def test_the_rates_of_a_brokers_partitions_add_up_to_its_own_count(cluster: Cluster, tmp_path: Path) -> None:
-    """Within 5 %, log dirs asked once a minute, in every poll, or now and then, and while retention deletes.
-
-    Between two answers of log dirs that are 4 s apart a log grows by more than what is deleted from it: it is then that
-    its growth looks like what was written, and is not.
-    """
     with producing(cluster), ExitStack() as stack:
         sidecars = {
             every: stack.enter_context(Sidecar(configuration(cluster, poll={"log_dirs": every}), tmp_path / every))
@@ -96,7 +91,6 @@ def test_the_rates_of_a_brokers_partitions_add_up_to_its_own_count(cluster: Clus
 
 
 def test_a_topic_made_meanwhile_has_its_rate_at_once(cluster: Cluster, tmp_path: Path) -> None:
-    """Although log dirs are asked once a minute: within 15 % from the third page on, of an empty topic that fills."""
     rate = 200e3
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
         sidecar.whole_page()

@@ -46,7 +46,6 @@ def test_a_plain_cluster_is_healthy(cluster: Cluster, tmp_path: Path, capsys: py
 def test_brokers_without_the_reporter_of_jmx(
     make_cluster: Callable[..., Cluster], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They have no beans of Kafka's own metrics, such as throttled rates, and the controller has."""
     cluster = make_cluster(brokers=2, broker_properties={"metric.reporters": ""})
     cluster.admin.create_topic("checked", partitions=2, replication_factor=2)
     found = [each for each in look(cluster, tmp_path, capsys).checks() if each["code"] == "KW-JMX"]
@@ -115,7 +114,6 @@ def test_least_rights_are_enough(secured: Cluster, tmp_path: Path, capsys: pytes
 
 @pytest.mark.parametrize("acl", MONITORING, ids="-".join)
 def test_each_missing_acl(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], acl: Acl) -> None:
-    """It is named, with the command that adds it, and nothing else is wrong."""
     doctor = look(secured, tmp_path, capsys, MONITOR)
     secured.admin.revoke(MONITOR, [acl])
     try:
@@ -126,7 +124,6 @@ def test_each_missing_acl(secured: Cluster, tmp_path: Path, capsys: pytest.Captu
 
 
 def test_a_principal_without_rights(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All four are named."""
     assert look(secured, tmp_path, capsys, "stranger").wrong().keys() == set(CODES.values())
 
 

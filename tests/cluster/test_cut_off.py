@@ -55,7 +55,6 @@ class Watching(threading.Thread):
         self.stopped = threading.Event()
 
     def run(self) -> None:
-        """Poll."""
         while not self.stopped.wait(0.5):
             snapshot = self.poller.poll()
             if snapshot is not None:

@@ -70,7 +70,6 @@ def new_token(cluster: Cluster, folder: Path) -> tuple[str, str]:
 
 
 def test_a_delegation_token_logs_in(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the rights of its owner; as a password of SCRAM it is refused. A topic of history is refused."""
     token, hmac = new_token(cluster, tmp_path)
     file = tmp_path / "client.properties"
     config = configuration(cluster, "monitor")

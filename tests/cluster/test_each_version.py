@@ -54,7 +54,6 @@ class NotingSidecar(Sidecar):
         self.shown: set[str] = set()
 
     def scrape(self) -> Page:
-        """Scrape."""
         page = super().scrape()
         self.shown |= page.names() & FAMILIES
         return page

@@ -19,7 +19,6 @@ CONTROLLER = 101
 
 
 def test_its_controller_is_believed_after_some_polls(make_cluster: Callable[..., Cluster]) -> None:
-    """While no broker knows a newer one."""
     cluster = make_cluster(brokers=2, tiered=False, jmx=False)
     for _ in range(3):
         cluster.restart(CONTROLLER)

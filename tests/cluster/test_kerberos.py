@@ -103,7 +103,6 @@ def test_tickets_log_in_and_sessions_are_renewed(kdc: Kdc, cluster: Cluster, tmp
 
 
 def test_a_kdc_that_is_down_is_no_reason_to_end(kdc: Kdc, cluster: Cluster, tmp_path: Path) -> None:
-    """Without a ticket the reason is `token`; when the KDC is back, the numbers come without a restart."""
     keytab = kdc.write_keytab("monitor", tmp_path / "keytab")
     kdc.pause()
     try:
@@ -117,7 +116,6 @@ def test_a_kdc_that_is_down_is_no_reason_to_end(kdc: Kdc, cluster: Cluster, tmp_
 
 
 def test_check_names_what_is_wrong(kdc: Kdc, cluster: Cluster, tmp_path: Path) -> None:
-    """Nothing; a principal without a key; an old key; a service that the KDC does not know; no keytab; no KDC."""
     keytab = kdc.write_keytab("monitor", tmp_path / "keytab")
     config = with_tickets(cluster, keytab)
     assert wrong(kdc, config, tmp_path) == {}

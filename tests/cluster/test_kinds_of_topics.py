@@ -25,7 +25,6 @@ ETA_WITHIN = 12.0
 
 
 def test_a_compacted_topic_that_moves(own: Cluster, tmp_path: Path) -> None:
-    """Of 2,000 records the cleaner left 20, and 3,000 came after them: two fifths of the offsets weigh nothing."""
     own.admin.create_topic(TOPIC, assignment={0: [1]}, config=COMPACTED)
     own.load.produce(TOPIC, bytes=20 * MEGABYTE, record_size=RECORD, keys=20)
     wait_for(lambda: _size(own, 1) < 3 * MEGABYTE, LONG_ENOUGH, "the log is cleaned")

@@ -15,7 +15,6 @@ POLLS_IN_A_ROW = 3
 
 
 def test_a_quiesced_cluster_has_no_lag_and_no_lag_series(cluster: Cluster, tmp_path: Path) -> None:
-    """With data in every topic and no producer, each SumReplicaLag is 0 and there is no series of a replica."""
     cluster.admin.create_topic("pairs", partitions=4, replication_factor=2)
     cluster.admin.create_topic("triples", partitions=3, replication_factor=3)
     for topic, partitions in (("pairs", range(4)), ("triples", range(3))):

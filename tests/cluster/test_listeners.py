@@ -29,7 +29,6 @@ def ports() -> Iterator[Ports]:
 def test_a_listener_is_rolled_out(
     version: str, make_cluster: Callable[..., Cluster], ports: Ports, tmp_path: Path
 ) -> None:
-    """While broker 3 lacks it, its two partitions are led, and not offline; once it has it, all is known."""
     cluster = make_cluster(version=version, tiered=False)
     cluster.admin.create_topic("orders", assignment=LED)
     bootstrap = ",".join(_add_listener(cluster, node, ports.reserve()) for node in (1, 2))

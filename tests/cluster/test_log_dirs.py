@@ -101,7 +101,6 @@ def test_a_folder_of_no_partition_is_a_stray(own: Cluster, tmp_path: Path) -> No
 
 
 def test_a_follower_whose_directory_is_gone_is_offline(own: Cluster, tmp_path: Path) -> None:
-    """Its broker serves the other directory: replicas in the lost one are offline, and logs without it are unknown."""
     numbers = range(6)
     own.admin.create_topic("halved", assignment={number: [1, 2] for number in numbers})
     own.load.produce("halved", records=100, partitions=numbers)
@@ -130,7 +129,6 @@ def test_a_follower_whose_directory_is_gone_is_offline(own: Cluster, tmp_path: P
 
 @pytest.mark.full_kafka
 def test_a_limit_for_moves_between_directories_that_is_wrong(own: Cluster, tmp_path: Path) -> None:
-    """Of 0 it blocks what moves; when nothing moves it is idle; set right or taken away, all is well."""
     fill(own, "between", [1, 2], 10 * MEGABYTE)
     (replica,) = (replica for replica in own.admin.log_dirs(1) if replica.topic == "between")
     (other,) = {str(directory) for directory in own.log_dirs(1)} - {replica.log_dir}

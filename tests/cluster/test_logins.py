@@ -130,7 +130,6 @@ def test_a_token_file_is_read_again(cluster: Cluster, issuer: Issuer, tmp_path: 
 def test_an_issuer_that_is_down_costs_nothing_while_the_token_lives(
     cluster: Cluster, issuer: Issuer, tmp_path: Path
 ) -> None:
-    """When it has ended, the reason is `token`; when the issuer is back, the numbers are, too, without a restart."""
     secret = write_secret(tmp_path / "client.secret", issuer.clients["monitor"])
     config = with_tokens(
         cluster,

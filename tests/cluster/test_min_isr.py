@@ -41,7 +41,6 @@ def test_raising_the_replication_factor(
 
 
 def test_leaders_of_two_releases(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    """In the middle of an upgrade each leader has the rule of its own release."""
     cluster = make_cluster(version=LAST_WITHOUT_CAP, tiered=False)
     topics = {f"single-{broker}": broker for broker in cluster.broker_ids}
     for topic, broker in topics.items():

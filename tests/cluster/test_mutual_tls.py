@@ -39,14 +39,12 @@ class Files:
         write_secret(self.secret, PASSWORD)
 
     def trust_in(self, authority: Authority) -> None:
-        """Trust the brokers of this authority."""
         if self.kind == "PEM":
             write_secret(self.trust, authority.certificate.read_text())
         else:
             write_trust_store(self.trust, self.kind, PASSWORD, authority.certificate)
 
     def show(self, identity: Identity) -> None:
-        """Use this certificate."""
         if self.kind == "PEM":
             write_secret(self.keys, identity.keystore.read_text())
         else:

@@ -67,7 +67,6 @@ def test_a_move_ends_as_the_plan_says(make_cluster: Callable[..., Cluster], tmp_
 
 
 def test_nothing_is_changed_and_brokers_see_only_requests_that_read(cluster: Cluster, tmp_path: Path) -> None:
-    """While another move stands still: the plan names it, --additional is needed, and nothing changes."""
     cluster.admin.create_topic("mine", assignment={0: [1, 2]})
     cluster.admin.create_topic("other", assignment={0: [1]})
     for topic in ("mine", "other"):
@@ -91,7 +90,6 @@ def test_nothing_is_changed_and_brokers_see_only_requests_that_read(cluster: Clu
 
 
 def test_a_creation_fits_or_not(cluster: Cluster, tmp_path: Path) -> None:
-    """Under a limit that leaves room for two more on the fullest broker: two of three replicas fit, and are counted."""
     wait_for(lambda: cluster.admin.describe(REMOTE_LOG), what="the brokers have made their own topic")
     cluster.admin.wait_for_topic(REMOTE_LOG, len(cluster.admin.describe(REMOTE_LOG)))
     cluster.admin.create_topic("there", assignment={0: [1, 2], 1: [1, 3]})

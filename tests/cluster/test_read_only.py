@@ -26,7 +26,6 @@ ASKED = {
 
 
 def test_brokers_see_no_request_that_is_not_on_the_list(cluster: Cluster, tmp_path: Path) -> None:
-    """While a throttled move stands still and the sidecar is the only client, brokers get only requests that read."""
     cluster.admin.create_topic("watched", assignment={0: [1, 2]})
     cluster.load.produce("watched", bytes=3_000_000)
     cluster.admin.reassign({("watched", 0): [1, 3]}, throttle=1)

@@ -59,7 +59,6 @@ class Window:
         return self.browser.ask(expression)
 
     def open(self) -> None:
-        """Load the page."""
         self.browser.size(self.width)
         self.browser.media("screen", self.scheme)
         self.browser.visit(self.address)

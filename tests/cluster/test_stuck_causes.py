@@ -85,7 +85,6 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
 
 @pytest.mark.full_kafka
 def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_path: Path) -> None:
-    """Between the same two brokers: the one is stuck once both had five turns, the other one never is."""
     throttle = 2 * MEGABYTE
     fill(cluster, "rotten", [1], 5 * MEGABYTE)
     fill(cluster, "sound", [1], 120 * MEGABYTE)
@@ -153,7 +152,6 @@ def test_facts_are_shown_at_once(cluster: Cluster, tmp_path: Path) -> None:
 
 @pytest.mark.full_kafka
 def test_a_broker_that_hangs(own: Cluster, tmp_path: Path) -> None:
-    """Under SIGSTOP, and not fenced: a leader is unresponsive, a target is down; with SIGCONT they are not."""
     fill(own, "hanging", [1], 40 * MEGABYTE)
     with watching(own, tmp_path) as watch:
         own.admin.reassign({("hanging", 0): [2]}, throttle=MEGABYTE)
@@ -174,7 +172,6 @@ def test_a_broker_that_hangs(own: Cluster, tmp_path: Path) -> None:
 
 @pytest.mark.full_kafka
 def test_a_log_dir_that_is_gone_costs_its_own_replicas_only(own: Cluster, tmp_path: Path) -> None:
-    """What moves to the other directory of the same broker is not stuck, and comes to its end."""
     numbers = range(4)
     own.admin.create_topic("spread", assignment={number: [1] for number in numbers})
     own.load.produce("spread", bytes=4 * MEGABYTE, record_size=10_000, partitions=numbers)
@@ -232,7 +229,6 @@ def test_a_disk_without_room(own: Cluster, tmp_path: Path) -> None:
 
 @pytest.mark.full_kafka
 def test_a_hundred_partitions_at_a_low_rate_are_never_stuck(cluster: Cluster, tmp_path: Path) -> None:
-    """Each waits for its turn for longer than two quota windows, and gets it."""
     numbers = range(100)
     cluster.admin.create_topic("hundred", assignment={number: [1] for number in numbers})
     cluster.load.produce("hundred", bytes=1_300_000, record_size=10_000, partitions=numbers, acks=1)
@@ -336,7 +332,6 @@ def _is_zero(page: Page) -> bool:
 
 
 def _is_away(page: Page, broker: int) -> bool:
-    """Whether the page shows that a broker is not there."""
     return page.fenced(broker) or broker in page.silent("offsets")
 
 

@@ -30,7 +30,6 @@ GRACE = 3.0
 
 @pytest.mark.full_kafka
 def test_a_healthy_throttled_move_has_none(cluster: Cluster, tmp_path: Path) -> None:
-    """From its start to its end and beyond: one replica is done in a fifth of the time that its sibling takes."""
     cluster.admin.create_topic("grown", assignment={0: [1]})
     cluster.admin.create_topic("moved", assignment={number: [1, 2] for number in range(9)})
     cluster.load.produce("grown", bytes=7 * MEGABYTE, record_size=10_000)

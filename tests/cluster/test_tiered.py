@@ -63,7 +63,6 @@ def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: P
 
 @pytest.mark.full_kafka
 def test_remote_storage_that_takes_nothing_is_not_the_quota(cluster: Cluster, tmp_path: Path) -> None:
-    """While every copy fails the seconds grow without an end and errors are counted; no quota is blamed."""
     cluster.admin.alter_broker_config("", {COPY_QUOTA: 10 * MIB})
     _create(cluster, TOPIC, [1, 2])
     cluster.load.produce(TOPIC, bytes=3 * MIB)

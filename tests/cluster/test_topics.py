@@ -12,7 +12,6 @@ pytestmark = pytest.mark.cluster
 
 
 def test_the_end_of_a_dead_follower_ends_with_its_topic(cluster: Cluster, tmp_path: Path) -> None:
-    """In a topic that was recreated its lag is unknown: the known end is that of the other topic."""
     cluster.admin.create_topic("phoenix", assignment={0: [1, 2]})
     cluster.load.produce("phoenix", records=500)
 

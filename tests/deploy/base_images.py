@@ -35,7 +35,6 @@ OF_THIS_MACHINE: Final = {
 
 
 def name(base: str) -> str:
-    """The name of a base image."""
     return f"localhost/kafka-warden-test-{base}"
 
 

@@ -26,7 +26,6 @@ class Release:
     manifests: dict[str, dict[str, Any]]
 
     def spec(self, kind: str) -> dict[str, Any]:
-        """The spec of its manifest of that kind."""
         found: dict[str, Any] = self.manifests[kind]["spec"]
         return found
 
@@ -49,7 +48,6 @@ class Release:
 
     @property
     def container(self) -> dict[str, Any]:
-        """Its only container."""
         (found,) = self.pod["containers"]
         return dict(found)
 

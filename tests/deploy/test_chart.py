@@ -22,18 +22,15 @@ MADE_BY_HELM = {"global"}
 
 
 def values(example: str) -> dict[str, Any]:
-    """The values of an example."""
     found: dict[str, Any] = yaml.safe_load((EXAMPLES / f"{example}.yaml").read_text())
     return found
 
 
 def test_manifests_are_current() -> None:
-    """Chart and manifests are those of the last `make manifests`: neither was changed without the other."""
     assert sums() == SUMS.read_text(), "run make manifests, or git checkout what was edited by hand"
 
 
 def test_versions_are_those_of_the_program() -> None:
-    """The chart has the version of the program, also as a semantic version."""
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     version = PROJECT["version"]
     assert chart["appVersion"] == version
@@ -41,14 +38,12 @@ def test_versions_are_those_of_the_program() -> None:
 
 
 def test_schema_knows_every_value() -> None:
-    """Every value of values.yaml is in the schema, and nothing else is."""
     assert set(SCHEMA["properties"]) - MADE_BY_HELM == set(VALUES)
     jsonschema.validate(VALUES, SCHEMA)
 
 
 @pytest.mark.parametrize("example", [file.stem for file in EXAMPLES.glob("*.yaml")])
 def test_examples_follow_the_schema(example: str) -> None:
-    """Examples have values that the chart knows."""
     jsonschema.validate(_merged(VALUES, values(example)), SCHEMA)
 
 
@@ -59,7 +54,6 @@ def _merged(old: Any, new: Any) -> Any:
 
 
 def test_documented_values_follow_the_schema() -> None:
-    """The values of docs/platforms/kubernetes.md are those of the chart, with alerts and thresholds that exist."""
     jsonschema.validate(_merged(VALUES, documented("Web file")), SCHEMA)
     changes = documented("Tune the alerts")
     jsonschema.validate(_merged(VALUES, changes), SCHEMA)
@@ -104,7 +98,6 @@ def documented(section: str) -> dict[str, Any]:
     ids=str,
 )
 def test_wrong_values_are_refused(wrong: dict[str, Any]) -> None:
-    """A key that does not exist, or a value that cannot work, is an error."""
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(_merged(VALUES, wrong), SCHEMA)
 
@@ -119,7 +112,6 @@ def test_wrong_values_are_refused(wrong: dict[str, Any]) -> None:
     ],
 )
 def test_values_that_are_emptied_are_refused(emptied: str) -> None:
-    """Helm removes a section whose lines are all comments. The templates need it, so a sentence is better."""
     section, _, name = emptied.partition(".")
     others = {key: value for key, value in VALUES[section].items() if key != name}
     remaining = {key: value for key, value in VALUES.items() if key != section} | ({section: others} if name else {})
@@ -128,7 +120,6 @@ def test_values_that_are_emptied_are_refused(emptied: str) -> None:
 
 
 def test_label_of_the_cluster_is_none_of_the_rules() -> None:
-    """The schema refuses every label that rules or Prometheus use; Go's patterns have no lookahead for this."""
     taken = labels() - {CLUSTER} | {"alertname", "alertstate", "le", "quantile"}
     assert set(SCHEMA["properties"]["clusterLabel"]["not"]["enum"]) == taken
     names = SCHEMA["properties"]["rules"]["properties"]["alertLabels"]["propertyNames"]
@@ -137,7 +128,6 @@ def test_label_of_the_cluster_is_none_of_the_rules() -> None:
 
 
 def test_image_has_no_default() -> None:
-    """No default that does not exist: the registry is the user's."""
     assert VALUES["image"]["repository"] == ""
 
 
@@ -151,7 +141,6 @@ def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
 
 @pytest.mark.parametrize(("one", "other"), [*itertools.product(SIDECARS, repeat=2)])
 def test_release_selects_its_own_pods_only(one: str, other: str) -> None:
-    """Of two releases in one namespace each one's Deployment, Service, monitor and policy select its own cluster."""
     selecting, selected = recorded(one), recorded(other)
     own = one == other
     assert selects(selecting.spec("Deployment")["selector"], selected.pod_labels) == own
@@ -175,13 +164,11 @@ def scraped(selecting: Release, selected: Release) -> set[str]:
 
 
 def test_clusters_and_names_differ() -> None:
-    """The releases of the examples have different names and different values of `cluster`."""
     assert len({recorded(example).name for example in SIDECARS}) == len(SIDECARS)
     assert len({values(example)["cluster"] for example in SIDECARS}) == len(SIDECARS)
 
 
 def test_user_of_strimzi_has_the_documented_acls() -> None:
-    """The KafkaUser has exactly the ACLs of docs/security.md, and its Secret is the one that is mounted."""
     release = recorded("strimzi")
     user = release.manifests["KafkaUser"]
     granted = {
@@ -209,7 +196,6 @@ def documented_acls() -> set[tuple[str, str | None, str]]:
 
 
 def test_files_of_the_chart_are_those_of_the_repository() -> None:
-    """Dashboards, thresholds and routes exist once: the chart has links to them. Its rules are made for it."""
     links = {file.name: file.resolve() for file in (CHART / "files").iterdir()}
     assert links == {
         "dashboards": ROOT / "grafana" / "dashboards",

@@ -39,7 +39,6 @@ def endpoints(text: str) -> set[tuple[str, str]]:
 
 
 def test_fields_exist() -> None:
-    """Only fields of the compose specification, and no service without a pinned image."""
     assert {key for key in COMPOSE if not key.startswith("x-")} == TOP
     for service in SERVICES.values():
         assert service.keys() <= SERVICE
@@ -47,7 +46,6 @@ def test_fields_exist() -> None:
 
 
 def test_everything_named_is_there() -> None:
-    """Networks, volumes, dependencies and files of the repository that a service names exist, and none is left over."""
     volumes, networks = set(), set()
     for name, service in SERVICES.items():
         networks |= set(service["networks"])
@@ -62,7 +60,6 @@ def test_everything_named_is_there() -> None:
 
 
 def test_ports_are_of_this_machine_only() -> None:
-    """What is published can be reached from this machine only, and by the same number."""
     published = [port for service in SERVICES.values() for port in service.get("ports", ())]
     assert published
     for port in published:
@@ -73,7 +70,6 @@ def test_ports_are_of_this_machine_only() -> None:
 
 @pytest.mark.parametrize("name", NODES)
 def test_kafka_knows_its_settings(name: str) -> None:
-    """Every variable is one of the image, or a property of a Kafka 4.1.1 node."""
     environment = NODES[name]["environment"]
     for variable in environment.keys() - OF_THE_IMAGE:
         assert variable.removeprefix("KAFKA_").lower().replace("_", ".") in KNOWN, variable
@@ -83,7 +79,6 @@ def test_kafka_knows_its_settings(name: str) -> None:
 
 
 def test_nodes_form_one_cluster() -> None:
-    """Ids differ, all know the controller, brokers advertise the name by which others reach them."""
     ids = {name: node["environment"]["KAFKA_NODE_ID"] for name, node in NODES.items()}
     assert len(set(ids.values())) == len(ids)
     assert {node["environment"]["CLUSTER_ID"] for node in NODES.values()} == {COMPOSE["x-node"]["CLUSTER_ID"]}
@@ -97,7 +92,6 @@ def test_nodes_form_one_cluster() -> None:
 
 
 def test_sidecar_is_configured() -> None:
-    """Its configuration loads and names all nodes of the cluster; it is mounted where the image looks for it."""
     file = ROOT / "deploy" / "compose" / "warden.yml"
     config = load({}, {}, file)
     assert endpoints(config.kafka.properties["bootstrap.servers"]) == {(name, "9092") for name in BROKERS}
@@ -114,7 +108,6 @@ def test_sidecar_is_configured() -> None:
 
 
 def test_sidecar_has_no_rights() -> None:
-    """It has no capability and cannot write but to its state."""
     service = SERVICES["kafka-warden"]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
@@ -122,7 +115,6 @@ def test_sidecar_has_no_rights() -> None:
 
 
 def test_who_talks_shares_a_network() -> None:
-    """Prometheus reaches sidecar and Alertmanager by name; nothing but the sidecar reaches the brokers' open JMX."""
     config = yaml.safe_load((ROOT / "deploy" / "compose" / "prometheus.yml").read_text())
     for host, port in endpoints(yaml.safe_dump(config)):
         assert "monitoring" in SERVICES[host]["networks"], host
@@ -136,7 +128,6 @@ def test_who_talks_shares_a_network() -> None:
 
 
 def test_prometheus_loads_its_configuration(tmp_path: Path) -> None:
-    """Promtool takes the configuration, with the rules where they are mounted, and all of them match its pattern."""
     target = next(target for target, source in mounts("prometheus").items() if source == "./alerts")
     text = (ROOT / "deploy" / "compose" / "prometheus.yml").read_text()
     (pattern,) = yaml.safe_load(text)["rule_files"]
@@ -149,7 +140,6 @@ def test_prometheus_loads_its_configuration(tmp_path: Path) -> None:
 
 
 def test_programs_find_their_files() -> None:
-    """Configuration is mounted where the images of Prometheus, Alertmanager and Grafana look for it."""
     assert mounts("prometheus")["/etc/prometheus/prometheus.yml"] == "./deploy/compose/prometheus.yml"
     assert mounts("alertmanager")["/etc/alertmanager/alertmanager.yml"] == "./alerts/alertmanager.yml"
     assert mounts("grafana")["/etc/grafana/provisioning"] == "./grafana/provisioning"
@@ -157,7 +147,6 @@ def test_programs_find_their_files() -> None:
 
 
 def test_grafana_finds_its_dashboards() -> None:
-    """Wherever a provider of grafana/ looks for dashboards, compose mounts them."""
     providers = [
         provider["options"]["path"]
         for file in sorted((ROOT / "grafana" / "provisioning").glob("dashboards/*.y*ml"))

@@ -103,7 +103,6 @@ def podman(*arguments: object) -> str:
 
 
 def in_image(target: str, program: str, *arguments: str) -> str:
-    """What a program in an image prints."""
     return podman("run", "--rm", "--network", "none", "--entrypoint", program, IMAGES[target], *arguments)
 
 
@@ -146,7 +145,6 @@ class Contained(Sidecar):
 
 @pytest.mark.parametrize("target", SIDECARS)
 def test_sidecar_watches_a_cluster(target: str, make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    """It polls with JMX, is healthy, has no right, writes to its volume only, ends in time and continues after it."""
     cluster = make_cluster(brokers=1, profile="default")
     cluster.admin.create_topic("orders", assignment={0: [1]})
     history = {"parquet": {"path": f"{HOME}/history", "roll": "2s"}}
@@ -187,7 +185,6 @@ def has_no_rights(process: int) -> None:
 
 
 def test_slim_image_has_no_history(tmp_path: Path) -> None:
-    """A configuration with history is refused with a sentence, and exit code 2."""
     config = tmp_path / "warden.yml"
     config.write_text(f"kafka: {{bootstrap.servers: 'localhost:1'}}\nhistory: {{parquet: {{path: {HOME}/history}}}}\n")
     done = run(*documented("sidecar-slim", config))
@@ -196,7 +193,6 @@ def test_slim_image_has_no_history(tmp_path: Path) -> None:
 
 
 def test_pipeline_takes_history() -> None:
-    """As documented: it fills a store in its volume from the history in another one, here a recorded one."""
     assert "ingest" in podman("run", "--rm", IMAGES["pipeline"], "pipeline", "--help")
     shutil.copytree(HISTORY, volume("kafka-warden") / "history")
     checked(*documented("pipeline"), "--keep-raw", "36500", "--keep-minutes", "36500", timeout=None)
@@ -207,8 +203,6 @@ def test_pipeline_takes_history() -> None:
 
 @pytest.mark.parametrize("target", IMAGES)
 def test_size(target: str) -> None:
-    """All files together are within the limit, beyond those of the base image."""
-
     def size(image: str) -> int:
         return int(podman("image", "inspect", "--format", "{{.Size}}", image))
 
@@ -219,7 +213,6 @@ def test_size(target: str) -> None:
 
 @pytest.mark.parametrize("target", IMAGES)
 def test_sbom(target: str, tmp_path: Path) -> None:
-    """It is valid, and has the packages of Python and Debian that the image itself lists, Java and the jars."""
     file = write_sbom(target, tmp_path)
     valid = (
         "import sys; from cyclonedx.schema import SchemaVersion as V; from cyclonedx.validation.json import *;"

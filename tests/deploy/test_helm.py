@@ -41,7 +41,6 @@ def release(*settings: str, name: str = "kafka-warden-prod") -> Release:
 
 
 def test_manifests_are_what_helm_makes() -> None:
-    """The files that the tests without helm read are byte for byte what helm prints, and there is no other one."""
     files = outputs()
     assert files.keys() == made()
     assert {path.name: path.read_text() for path in files} == {path.name: text for path, text in files.items()}
@@ -50,7 +49,6 @@ def test_manifests_are_what_helm_makes() -> None:
 @versions
 @examples
 def test_example_is_linted(example: Path, version: str) -> None:
-    """`helm lint --strict` finds nothing."""
     found = helm("lint", "--strict", CHART, f"--values={example}", f"--set-json={IMAGE}", version=version)
     assert "0 chart(s) failed" in found
     assert "[WARNING]" not in found
@@ -59,7 +57,6 @@ def test_example_is_linted(example: Path, version: str) -> None:
 @versions
 @examples
 def test_example_is_valid(example: Path, version: str) -> None:
-    """Every manifest follows the schema of Kubernetes or of the operator, and no field is unknown to it."""
     found = documents(template("kafka-warden-a", example, IMAGE, version=version))
     assert found
     for document in found:
@@ -70,7 +67,6 @@ def test_example_is_valid(example: Path, version: str) -> None:
 
 
 def test_schemas_refuse_what_is_wrong() -> None:
-    """An unknown field and a bad duration of a monitor are errors."""
     monitor = release('monitor.kind="ServiceMonitor"').monitor
     validate(monitor)
     for change in ({"intervall": "15s"}, {"interval": "15"}):
@@ -82,7 +78,6 @@ def test_schemas_refuse_what_is_wrong() -> None:
 
 @versions
 def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
-    """Everything at once: each value is used, and what comes out is valid."""
     text = template("kafka-warden-a", EVERYTHING, version=version)
     for document in documents(text):
         if document["apiVersion"].startswith(OPERATOR):
@@ -100,7 +95,6 @@ def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
 
 
 def test_every_object_has_the_standard_labels() -> None:
-    """Also with labels of the user that have the names of the chart's own, which select."""
     mine = json.dumps({"app.kubernetes.io/name": "a", "release": "a", "owner": "a"})
     settings = (
         f"commonLabels={mine}",
@@ -120,7 +114,6 @@ def test_every_object_has_the_standard_labels() -> None:
 
 @pytest.mark.parametrize("kinds", [*itertools.product(("ServiceMonitor", "PodMonitor"), repeat=2)], ids="-".join)
 def test_two_releases_of_the_same_values(kinds: tuple[str, str]) -> None:
-    """Whatever monitors they have, two releases of one namespace have no object and no selector in common."""
     one, other = (
         release(f'monitor.kind="{kind}"', f'cluster="{name}"', name=name)
         for kind, name in zip(kinds, ("kafka-warden-a", "b"), strict=True)
@@ -164,7 +157,6 @@ def test_names_that_look_like_numbers_are_text() -> None:
 
 
 def test_a_properties_file_may_have_the_brokers() -> None:
-    """In place of `bootstrap.servers`."""
     assert release('config.kafka={"properties_file":"/run/secrets/kafka-warden/client.properties"}').config
 
 
@@ -188,7 +180,6 @@ def test_a_properties_file_may_have_the_brokers() -> None:
     ids=lambda each: None if isinstance(each, tuple) else each,
 )
 def test_values_that_cannot_work_are_refused(settings: tuple[str, ...], sentence: str | None) -> None:
-    """A value that is missing or wrong is an error with a sentence that says what to set."""
     if sentence is None:  # `cluster` is needed by what scrapes only
         settings, sentence = (*settings, 'monitor.kind="PodMonitor"'), "set `cluster` to the name of this Kafka cluster"
     with pytest.raises(HelmError) as refused:
@@ -197,7 +188,6 @@ def test_values_that_cannot_work_are_refused(settings: tuple[str, ...], sentence
 
 
 def test_configuration_is_passed_through(tmp_path: Path) -> None:
-    """Every option comes out as it went in, also large numbers, ids as keys and patterns."""
     config = {
         "kafka": {"bootstrap.servers": "a:9092"},
         "jmx": {"brokers": {"1": "a:9901", "2": "b:9902"}},
@@ -216,8 +206,6 @@ def test_configuration_is_passed_through(tmp_path: Path) -> None:
 
 
 def test_pod_is_replaced_for_options_that_need_it() -> None:
-    """The checksum changes with each option that the sidecar does not read again, and with no other one."""
-
     def checksum(option: str = "poll.interval", value: str = "10s") -> str:
         section, _, name = option.partition(".")
         keys = [name] if section == "kafka" else [part for part in f"{name}x".split(".") if part]
@@ -235,7 +223,6 @@ def test_pod_is_replaced_for_options_that_need_it() -> None:
 
 
 def test_rules_are_rules(tmp_path: Path) -> None:
-    """Prometheus accepts the rules of the chart, whose links have the addresses that were set."""
     links = 'links={"runbooks":"https://wiki.example/w/","grafana":"https://grafana.example"}'
     found = documents(template("o", EXAMPLES / "once.yaml", links))
     (rules,) = [document["spec"] for document in found if document["kind"] == "PrometheusRule"]
@@ -253,7 +240,6 @@ def test_rules_are_rules(tmp_path: Path) -> None:
 
 
 def test_dashboards_are_those_of_grafana() -> None:
-    """Each dashboard is a ConfigMap with the label that Grafana's sidecar looks for, and nothing in it is changed."""
     found = documents(template("o", EXAMPLES / "once.yaml"))
     boards = [document for document in found if document["kind"] == "ConfigMap"]
     texts = {name: text for board in boards for name, text in board["data"].items()}
@@ -265,7 +251,6 @@ def test_dashboards_are_those_of_grafana() -> None:
 
 
 def test_receivers_are_filled_in() -> None:
-    """The AlertmanagerConfig of the chart is that of `make rules`, with the receivers that were set."""
     hook = [{"url": "http://127.0.0.1:9099/"}]
     setting = f'alertmanagerConfig.receivers={{"kafka-pager":{{"webhookConfigs":{json.dumps(hook)}}}}}'
     found = documents(template("o", EXAMPLES / "once.yaml", setting))
@@ -277,7 +262,6 @@ def test_receivers_are_filled_in() -> None:
 
 
 def test_label_of_the_cluster_is_changed() -> None:
-    """Monitor and routes use the label that was set in place of `cluster`. Nothing else of the routes changes."""
     label = 'clusterLabel="kafka_cluster"'
     (first, *_) = release(label, 'monitor.kind="PodMonitor"').endpoint["relabelings"]
     assert first == {"action": "replace", "targetLabel": "kafka_cluster", "replacement": "prod"}
@@ -291,7 +275,6 @@ def test_label_of_the_cluster_is_changed() -> None:
 
 
 def test_web_file_changes_probes_and_monitor() -> None:
-    """With TLS probes and Prometheus use HTTPS; with a login the probes need no password."""
     web = ('config.web.config_file="/run/secrets/kafka-warden/web.yml"', 'monitor.kind="ServiceMonitor"')
     tls = release(*web, "webFile.tls=true")
     assert tls.endpoint["scheme"] == "https"
@@ -303,7 +286,6 @@ def test_web_file_changes_probes_and_monitor() -> None:
 
 
 def test_two_sidecars_are_not_lost_together() -> None:
-    """They prefer two nodes, and a drain waits for one of them; one sidecar never holds a drain up."""
     one, two = release(), release("replicas=2")
     assert "PodDisruptionBudget" not in one.manifests
     assert "topologySpreadConstraints" not in one.pod
@@ -321,8 +303,6 @@ def test_two_sidecars_are_not_lost_together() -> None:
 
 
 def test_openshift_gives_the_ids() -> None:
-    """Its "restricted-v2" refuses ids of others; all else that it demands is there, and ids of the user stay."""
-
     def pod(*settings: str) -> dict[str, Any]:
         arguments = [f"--set-json={setting}" for setting in (*MINIMAL, *settings)]
         text = helm("template", "a", CHART, "--api-versions=security.openshift.io/v1", *arguments)
@@ -346,7 +326,6 @@ def test_openshift_gives_the_ids() -> None:
 
 
 def test_digest_wins_over_the_tag() -> None:
-    """An image by its digest, whatever the tag."""
     digest = f"sha256:{'0a' * 32}"
     assert release('image.tag="1"').container["image"] == "kafka-warden:1"
     assert release('image.tag="1"', f'image.digest="{digest}"').container["image"] == f"kafka-warden@{digest}"
@@ -363,13 +342,11 @@ def test_digest_wins_over_the_tag() -> None:
     ids=str,
 )
 def test_prometheus_takes_as_many_series_as_the_sidecar_shows(settings: tuple[str, ...], limit: int) -> None:
-    """The limit of the monitor follows the option, whose default is that of the program."""
     assert release('monitor.kind="PodMonitor"', *settings).monitor["spec"]["sampleLimit"] == limit
     assert load({"--bootstrap-servers": "127.0.0.1:9092"}, {}).limits.series == 20000
 
 
 def test_state_on_a_claim_has_one_writer() -> None:
-    """With a volume claim the old pod stops before the new one starts."""
     made = release('stateClaim="state"')
     assert made.spec("Deployment")["strategy"] == {"type": "Recreate"}
     volumes = {volume["name"]: volume for volume in made.pod["volumes"]}
@@ -388,7 +365,6 @@ def test_history_topic_gets_its_acls() -> None:
 
 @pytest.mark.parametrize("name", ["a", "kafka-warden-a"])
 def test_notes_have_commands_for_objects_that_exist(name: str) -> None:
-    """The commands of the notes name the namespace, the Deployment and the Service of the release."""
     settings = [f"--set-json={setting}" for setting in MINIMAL]
     printed = helm("install", name, CHART, "--namespace=kafka", "--dry-run=client", *settings)
     notes = printed.partition("NOTES:")[2]
@@ -402,7 +378,6 @@ def test_notes_have_commands_for_objects_that_exist(name: str) -> None:
 
 
 def test_package_has_rules_and_dashboards(tmp_path: Path) -> None:
-    """The packed chart gives the same manifests as the folder: its links are followed."""
     helm("package", CHART, "--destination", tmp_path)
     (packed,) = tmp_path.glob("*.tgz")
     assert helm("template", "o", packed, f"--values={EXAMPLES / 'once.yaml'}") == helm(

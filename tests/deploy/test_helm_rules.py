@@ -57,8 +57,6 @@ def _installed(release: str, namespace: str = "kafka", job: str = NAME) -> dict[
     ids=["its own", "other rules", "another release", "another namespace", "kubectl"],
 )
 def test_a_second_copy_of_the_rules_is_refused(installed: dict[str, Any], allowed: bool, version: str) -> None:
-    """In any namespace, unless `rules.once` is false: then the cluster is not asked."""
-
     def template(*more: str) -> str:
         server = ("--dry-run=server", f"--kube-apiserver={address}", "--kubeconfig=/dev/null")
         always = (*ONLY_RULES, "--disable-openapi-validation", *server)
@@ -122,7 +120,6 @@ def _groups(chart: Path, *settings: str, version: str = NEWEST) -> list[dict[str
 
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
 def test_thresholds_are_filled_in(chart: Path, version: str) -> None:
-    """In expressions, durations and annotations, as Prometheus writes them; 0 is a number, too."""
     plain, _ = _groups(chart, version=version)
     assert [rule["expr"] for rule in plain["rules"]] == [
         "last_over_time(a[6h])",
@@ -138,7 +135,6 @@ def test_thresholds_are_filled_in(chart: Path, version: str) -> None:
 
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
 def test_alerts_are_changed(chart: Path, version: str) -> None:
-    """One alert or one severity of it is left out; severities, labels and intervals are the user's. Records stay."""
     settings = ('severity={"Down":"info"}', 'alertLabels={"team":"kafka","exporter":"x"}', 'interval="30s"')
     one, other = _groups(chart, 'disabled=["Filling/critical"]', *settings, version=version)
     assert one["interval"] == other["interval"] == "30s"
@@ -168,7 +164,6 @@ def test_alerts_are_changed(chart: Path, version: str) -> None:
     ],
 )
 def test_changes_that_have_no_effect_are_refused(chart: Path, setting: str, sentence: str) -> None:
-    """An alert or a threshold that does not exist, and a number in place of a duration."""
     with pytest.raises(HelmError) as refused:
         _groups(chart, setting)
     assert sentence in str(refused.value)
@@ -176,7 +171,6 @@ def test_changes_that_have_no_effect_are_refused(chart: Path, setting: str, sent
 
 @pytest.mark.parametrize("version", [OLDEST, NEWEST])
 def test_label_of_the_cluster_is_changed(version: str) -> None:
-    """The rules are those of `kafka-warden rules` with this label. No threshold has the name of its place."""
     label = "--set=clusterLabel=kafka_cluster"
     (document,) = documents(helm("template", "a", CHART, *ONLY_RULES, label, version=version))
     validate(document)
@@ -186,5 +180,4 @@ def test_label_of_the_cluster_is_changed(version: str) -> None:
 
 
 def test_rules_without_changes_are_those_of_the_manifest() -> None:
-    """Nothing is lost or left open on the way through helm."""
     assert _groups(CHART) == yaml.safe_load((DEPLOY / "prometheusrule.yaml").read_text())["spec"]["groups"]

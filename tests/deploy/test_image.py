@@ -40,14 +40,12 @@ def ignored(path: Path) -> bool:
 
 
 def test_the_default_is_the_sidecar() -> None:
-    """The targets exist, and the sidecar comes last."""
     assert [name for name in stages() if name in FINAL] == list(FINAL)
     assert list(stages())[-1] == "sidecar"
 
 
 @pytest.mark.parametrize("stage", stages().values(), ids=lambda stage: stage.name)
 def test_sources_of_copies_exist(stage: Stage) -> None:
-    """What is copied is in the repository and let through, or was made by an earlier stage."""
     earlier = list(stages())[: list(stages()).index(stage.name)]
     assert stage.base in earlier or re.fullmatch(r"[\w/-]+:[\w.-]+", stage.base)  # from no host in particular
     assert not stage.base.endswith(":latest")
@@ -63,7 +61,6 @@ def test_sources_of_copies_exist(stage: Stage) -> None:
 
 
 def test_nothing_else_reaches_the_build() -> None:
-    """Secrets, caches, tests and the repository's history stay outside."""
     copied = {
         source
         for stage in stages().values()
@@ -80,7 +77,6 @@ def test_nothing_else_reaches_the_build() -> None:
 
 @pytest.mark.parametrize("name", FINAL)
 def test_image_has_no_rights(name: str) -> None:
-    """An image starts the console script directly, as a user with a number, and installs nothing."""
     stage = whole(name)
     assert stage.one("USER") == "10073:10073"
     (home,) = [made for made in stage.all("RUN") if "chown 10073:10073" in made]
@@ -96,7 +92,6 @@ def test_image_has_no_rights(name: str) -> None:
 
 
 def test_pipeline_has_its_jars() -> None:
-    """All sets, where the command looks for them, made by a command that the parser accepts."""
     (made,) = stages()["jars"].all("RUN")
     arguments = made.partition("/bin/kafka-warden pipeline ")[2]
     parsed = pipeline_parser([]).parse_args(shlex.split(arguments))
@@ -117,14 +112,12 @@ def test_user_of_the_pipeline_has_a_name_and_a_home() -> None:
 
 
 def test_sidecar_gets_options_of_the_command() -> None:
-    """The default command is one that the parser accepts, with the path that the manifests mount."""
     parsed = cli._parser().parse_args(whole("sidecar").words("CMD"))
     assert parsed.command == "run"
     assert parsed.config == Path("/etc/kafka-warden/warden.yml")
 
 
 def test_port_is_the_default_one() -> None:
-    """The port that is exposed and asked for health is that of web.listen."""
     stage = whole("sidecar")
     port = str(load(KAFKA, {}).web.listen.port)
     assert stage.one("EXPOSE") == port
@@ -132,7 +125,6 @@ def test_port_is_the_default_one() -> None:
 
 
 def test_versions_are_new_enough() -> None:
-    """Python and Java are those that the project asks for."""
     python = re.search(r"python:(\d+)\.(\d+)", whole("sidecar").base)
     java = re.search(r"temurin:(\d+)", stages()["java"].base)
     assert python
@@ -142,7 +134,6 @@ def test_versions_are_new_enough() -> None:
 
 
 def test_java_home_is_what_jlink_makes() -> None:
-    """JPype finds the runtime by JAVA_HOME, which is where it was copied to."""
     made = re.search(r"jlink --output (\S+)", stages()["java"].one("RUN"))
     assert made
     assert ("java", [made[1]], made[1]) in whole("sidecar").copies()
@@ -162,7 +153,6 @@ class Lonely(Program):
 
 
 def test_health_check_works(tmp_path: Path) -> None:
-    """The health check ends with 0 while the sidecar is healthy, whatever the brokers do, else with another code."""
     check = re.search(r'"-c", "(.*)"\]', whole("sidecar").one("HEALTHCHECK"))
     assert check
     with Lonely("kafka-warden", tmp_path) as sidecar:
@@ -203,7 +193,6 @@ def copy(words: list[str], source: Path) -> None:
 
 @pytest.mark.full_kafka
 def test_steps_build_the_command(built: Path) -> None:
-    """In a clean directory the steps leave the command, at the versions of constraints.txt, and no pip."""
     command = built / "kafka-warden" / "bin" / "kafka-warden"
     clean = {"PATH": "/usr/bin:/bin", "HOME": str(built)}
     assert PROJECT["version"] in checked(command, "--version", env=clean)
@@ -218,7 +207,6 @@ def test_steps_build_the_command(built: Path) -> None:
 
 @pytest.mark.full_kafka
 def test_java_runtime_is_enough(built: Path) -> None:
-    """The JMX child, with TLS and passwords too, works on the modules that jlink puts together."""
     java = built / "jre"
     tests = [ROOT / "tests" / "clients" / f"test_jmx_{name}.py" for name in ("security", "session")]
     pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider")

@@ -14,7 +14,6 @@ TEXT = (ROOT / "docs" / "install.md").read_text()
 
 
 def test_files_exist() -> None:
-    """Every link within the page and every path of the repository leads somewhere."""
     anchors, headings = re.findall(r"\]\(#([^)]*)\)", TEXT), re.findall(r"^#+ (.*)$", TEXT, re.MULTILINE)
     assert set(anchors) <= {re.sub(r"[^\w -]", "", line.lower()).replace(" ", "-") for line in headings}
     for path in re.findall(r"(?<![\w/])((?:deploy|docs|alerts|grafana|tests)/[\w./-]*)", TEXT):
@@ -22,7 +21,6 @@ def test_files_exist() -> None:
 
 
 def test_commands_exist() -> None:
-    """Flags are the command's, targets the Dockerfile's."""
     for given in re.findall(r"kafka-warden run ([^\n`]*)", TEXT):
         cli._parser().parse_args(["run", *given.split()])
     assert set(re.findall(r"--target ([\w-]+)", TEXT)) == {"sidecar", "sidecar-slim", "pipeline"} <= stages().keys()
@@ -36,7 +34,6 @@ def test_nothing_is_installed_by_its_name() -> None:
 
 
 def test_image_is_started_in_one_way() -> None:
-    """README, page for Docker and this page build and run it with the same options."""
     command = re.compile(r"^(?:\$ )?docker (build|run) ((?:[^\\\n]|\\\n)*)", re.MULTILINE)
     pages = ("README.md", "docs/platforms/docker.md", "docs/install.md")
     (same,) = {tuple(command.findall((ROOT / page).read_text())[:2]) for page in pages}
@@ -44,7 +41,6 @@ def test_image_is_started_in_one_way() -> None:
 
 
 def test_steps_are_those_of_the_image() -> None:
-    """The virtual environment is made as the image makes its own."""
     made = " ".join(whole("build").all("RUN"))
     commands = re.findall(r"^(/opt/kafka-warden/bin/pip .*)$", TEXT, re.MULTILINE)
     assert commands
@@ -53,7 +49,6 @@ def test_steps_are_those_of_the_image() -> None:
 
 @pytest.mark.parametrize("page", RUNBOOKS, ids=lambda page: page.stem)
 def test_runbooks_speak_of_what_is_installed(page: Path) -> None:
-    """Services, labels, and paths of web server and configuration in the runbooks are those that are installed."""
     text = page.read_text()
     compose = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
     deployment = yaml.safe_load((ROOT / "deploy" / "deployment.yaml").read_text())

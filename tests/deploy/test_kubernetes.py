@@ -52,7 +52,6 @@ def config(release: Release, tmp_path: Path) -> Config:
 
 @pytest.mark.parametrize("version", SCHEMAS)
 def test_manifests_are_valid(release: Release, version: str) -> None:
-    """Every manifest has only fields that this version of Kubernetes knows, with values of their types."""
     for kind, data in release.manifests.items():
         if kind not in OPERATORS:
             kubernetes_validate.validate(data, version, strict=True)
@@ -62,7 +61,6 @@ def test_manifests_are_valid(release: Release, version: str) -> None:
 
 
 def test_kustomization_lists_every_manifest() -> None:
-    """All manifests are applied together, the rules made elsewhere among them."""
     listed = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"]
     assert set(listed) == {file.name for file in DEPLOY.glob("*.yaml")} - {"kustomization.yaml"}
     assert {*OTHERS} - {*listed} == {"kustomization.yaml"}
@@ -70,7 +68,6 @@ def test_kustomization_lists_every_manifest() -> None:
 
 
 def test_config_map_is_a_configuration(release: Release, config: Config) -> None:
-    """The configuration loads, with every secret that it names mounted from a Secret, and does what is promised."""
     named = set(re.findall(rf"{release.mounts.get('secrets', 'none')}/(\S+)", release.config))
     assert named == set(release.secret_files)
     assert not config.not_in_effect()
@@ -81,7 +78,6 @@ def test_config_map_is_a_configuration(release: Release, config: Config) -> None
 
 
 def test_ports_agree(release: Release, config: Config) -> None:
-    """The container, the service and the configuration name one port, the default."""
     (port,) = release.container["ports"]
     (served,) = release.spec("Service")["ports"]
     default = load({"--bootstrap-servers": "127.0.0.1:9092"}, {}).web.listen.port
@@ -92,7 +88,6 @@ def test_ports_agree(release: Release, config: Config) -> None:
 
 
 def test_arguments_are_the_commands(release: Release) -> None:
-    """The arguments parse, and the file is where the ConfigMap is mounted, under the key that it has."""
     parsed = cli._parser().parse_args(release.container["args"])
     assert str(parsed.config.parent) == release.mounts["config"]
     assert parsed.config.name in release.manifests["ConfigMap"]["data"]
@@ -100,7 +95,6 @@ def test_arguments_are_the_commands(release: Release) -> None:
 
 
 def test_volumes_are_mounted(release: Release) -> None:
-    """Every volume is mounted, every mount has a volume, and only the state can be written."""
     mounts = release.container["volumeMounts"]
     assert {mount["name"] for mount in mounts} == {volume["name"] for volume in release.pod["volumes"]}
     assert {mount["name"] for mount in mounts if not mount.get("readOnly")} == {"state"}
@@ -108,7 +102,6 @@ def test_volumes_are_mounted(release: Release) -> None:
 
 
 def test_pod_has_no_rights(release: Release) -> None:
-    """Not root, no token, no capability, no writable root, no host: Kubernetes' profile "restricted" and more."""
     pod, account = release.pod, release.manifests["ServiceAccount"]
     user = whole("sidecar").one("USER")
     security = pod["securityContext"]
@@ -129,7 +122,6 @@ def test_pod_has_no_rights(release: Release) -> None:
 
 
 def test_secret_is_readable_by_its_owner_only(release: Release) -> None:
-    """The secret's files can be read by their owner only; the values are in no manifest."""
     projected = [volume["projected"] for volume in release.pod["volumes"] if "projected" in volume]
     assert [volume["defaultMode"] for volume in projected] == [0o400] * bool(release.secret_files)
     assert "Secret" not in release.manifests
@@ -146,7 +138,6 @@ def test_probes_ask_what_is_served(release: Release) -> None:
 
 
 def test_prometheus_has_the_job_of_the_rules(release: Release) -> None:
-    """The label that names the job is on what the monitor selects, and has the value that the rules know."""
     selected = release.manifests["Service"]["metadata"]["labels"]
     labels = release.pod_labels if release.monitor["kind"] == "PodMonitor" else selected
     assert release.monitor["spec"]["jobLabel"] == JOB
@@ -154,7 +145,6 @@ def test_prometheus_has_the_job_of_the_rules(release: Release) -> None:
 
 
 def test_monitor_has_known_fields(release: Release) -> None:
-    """Only fields of the operator's API; the label `cluster`, by which the rules keep clusters apart, is set."""
     assert release.monitor["apiVersion"] == "monitoring.coreos.com/v1"
     assert release.monitor["spec"].keys() <= MONITOR["spec"]
     assert release.endpoint.keys() <= MONITOR["endpoint"]
@@ -163,7 +153,6 @@ def test_monitor_has_known_fields(release: Release) -> None:
 
 
 def test_image_is_of_this_version(release: Release) -> None:
-    """Manifests, compose and the documentation speak of the image of this version, from no registry."""
     image = f"kafka-warden:{PROJECT['version']}"
     compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
     assert release.container["image"] == compose["services"]["kafka-warden"]["image"] == image
@@ -172,7 +161,6 @@ def test_image_is_of_this_version(release: Release) -> None:
 
 
 def test_documentation_makes_the_secret() -> None:
-    """The Secret that docs/platforms/kubernetes.md makes has the keys that the Deployment takes."""
     made = re.search(r"kubectl create secret generic (\S+) (.*)", PAGE)
     assert made
     keys = set(re.findall(r"--from-file=(\S+)", made[2]))

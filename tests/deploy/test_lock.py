@@ -23,24 +23,20 @@ def pins(text: str) -> dict[str, str]:
 
 
 def test_versions_are_those_of_the_constraints() -> None:
-    """The lock has no version that the tests do not run with."""
     constrained = pins((ROOT / "constraints.txt").read_text())
     assert pins(LOCK).items() <= constrained.items()
 
 
 def test_every_package_is_locked() -> None:
-    """Dependencies, those of the extras, and the build tool are locked."""
     wanted = [*PROJECT["dependencies"], *(each for extra in EXTRAS for each in PROJECT["optional-dependencies"][extra])]
     assert {normal(re.split(r"[<>=]", each)[0]) for each in wanted} | {"setuptools"} <= pins(LOCK).keys()
 
 
 def test_the_extras_are_not_in_a_plain_install() -> None:
-    """What is heavy is only in the second lock."""
     assert not {"pyarrow", "botocore", "textual"} & pins(PLAIN).keys()
 
 
 def test_every_file_is_known_by_its_hash() -> None:
-    """Each package has a hash, and no line is anything else: no address, no option."""
     entries = re.split(r"^(?=[\w.-]+==)", re.sub(r"^ *#.*\n", "", LOCK, flags=re.MULTILINE), flags=re.MULTILINE)[1:]
     assert len(entries) == len(pins(LOCK))
     for entry in entries:

@@ -20,7 +20,6 @@ CONFIGURATIONS = [
 
 
 def test_pages_have_a_place() -> None:
-    """The table of platforms links to all, and each begins with commands."""
     table = (ROOT / "docs" / "platforms" / "README.md").read_text(encoding="utf-8")
     for page in PAGES:
         if page.name == "README.md":

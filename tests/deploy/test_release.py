@@ -24,7 +24,6 @@ EMPTY = "## [Unreleased]\n\n## [1.0.0] - 2026-01-02\n- All.\n"
 
 @pytest.mark.parametrize("version", ["1.1.0", "1.1.0rc1", "2.0.0"])
 def test_a_later_version_can_be_released(version: str) -> None:
-    """With something to report."""
     check(version, "1.1.0.dev0", TEXT)
 
 
@@ -46,13 +45,11 @@ def test_a_later_version_can_be_released(version: str) -> None:
     ],
 )
 def test_what_is_refused(version: str, changelog: str, why: str) -> None:
-    """Before anything changes."""
     with pytest.raises(ReleaseError, match=why):
         check(version, "1.1.0.dev0", changelog)
 
 
 def test_the_changelog_gets_a_section() -> None:
-    """What was not released is under the version, and a new section is empty."""
     closed = close(TEXT, "1.1.0", dt.date(2026, 3, 4))
     assert "## [Unreleased]\n\n## [1.1.0] - 2026-03-04\n\n### Added\n- A page.\n" in closed
     with pytest.raises(ReleaseError, match="nothing under"):
@@ -62,14 +59,12 @@ def test_the_changelog_gets_a_section() -> None:
 
 
 def test_versions_that_follow() -> None:
-    """The next minor one, or the release of a candidate."""
     assert next_version("1.1.3") == "1.2.0.dev0"
     assert next_version("1.1.0rc1") == "1.1.0rc1.dev0"
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_each_file_with_the_version_gets_the_new_one(name: str) -> None:
-    """And nothing else in it changes; a chart has semantic versions only."""
     old, text = PROJECT["version"], (ROOT / name).read_text()
     new = rename(rename(text, old, "77.8.9"), "77.8.9", "77.9.0.dev0")
     assert old not in new
@@ -77,7 +72,6 @@ def test_each_file_with_the_version_gets_the_new_one(name: str) -> None:
 
 
 def test_versions_of_others_stay() -> None:
-    """Also where they have the same numbers."""
     others = "a==1.2.0 b>=1.2.0 11.2.0 1.2.0.1"
     assert rename(others, "1.2.0", "1.3.0") == others
     assert rename("kafka-warden:1.2.0-slim .", "1.2.0", "1.3.0") == "kafka-warden:1.3.0-slim ."

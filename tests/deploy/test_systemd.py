@@ -45,7 +45,6 @@ def settings() -> dict[str, list[str]]:
 
 
 def test_it_starts_the_command() -> None:
-    """The console script, with arguments that it takes, from the environment that docs/install.md makes."""
     (start,) = settings()["ExecStart"]
     program, *arguments = start.split()
     (script,) = PROJECT["scripts"]
@@ -57,7 +56,6 @@ def test_it_starts_the_command() -> None:
 
 
 def test_a_bad_configuration_is_not_tried_again() -> None:
-    """The exit code of a configuration that cannot be used ends it; anything else restarts it."""
     assert settings()["RestartPreventExitStatus"] == [str(cli.BAD_CONFIGURATION)]
     assert settings()["Restart"] == ["always"]
 
@@ -69,7 +67,6 @@ def test_it_has_time_to_stop() -> None:
 
 
 def test_it_reports_to_systemd() -> None:
-    """Readiness, reloads, and its health; SIGTERM, on which the state is saved, ends it when it does not."""
     assert (settings()["Type"], settings()["WatchdogSignal"]) == (["notify"], ["SIGTERM"])
     assert settings()["ExecReload"] == ["/bin/kill -HUP $MAINPID"]
     (watchdog,) = settings()["WatchdogSec"]
@@ -77,20 +74,17 @@ def test_it_reports_to_systemd() -> None:
 
 
 def test_its_state_is_where_it_may_write() -> None:
-    """The state file goes to the working directory, which is its state directory and the only place to write."""
     assert settings()["WorkingDirectory"] == [f"%S/{settings()['StateDirectory'][0]}"]
     assert "ReadWritePaths" not in settings()
 
 
 def test_it_has_no_rights() -> None:
-    """A user of its own, no capability, a read-only system."""
     assert {key: settings()[key] for key in CLOSED} == {key: [value] for key, value in CLOSED.items()}
     assert settings()["User"] == ["kafka-warden"]
     assert "useradd --system" in (ROOT / "docs" / "install.md").read_text()
 
 
 def test_systemd_accepts_it(tmp_path: Path) -> None:
-    """The keys and values are known to systemd, and it rates the exposure as small; without it, the others do."""
     program = shutil.which("systemd-analyze")
     if program is None:
         return

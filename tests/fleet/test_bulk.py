@@ -24,7 +24,6 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_poll_has_its_rows_once(history: Path) -> None:
-    """Rows are as many as the polls count, each key is there once, and clusters are marked."""
     polls = read(history, "polls").to_pylist()
 
     assert len(polls) == 2 * SETTINGS.polls
@@ -37,7 +36,6 @@ def test_every_poll_has_its_rows_once(history: Path) -> None:
 
 
 def test_numbers_agree_with_each_other(history: Path) -> None:
-    """Followers are never ahead, ends never fall, who is late is out, and brokers add up what they host."""
     rows = sorted(read(history, "replicas").to_pylist(), key=lambda row: row["time"])
     leaders = {_at(row): row["end"] for row in rows if not row["following"]}
     before: dict[object, int] = {}
@@ -56,7 +54,6 @@ def test_numbers_agree_with_each_other(history: Path) -> None:
 
 
 def test_files_are_by_hour(history: Path) -> None:
-    """A file has rows of the hour that its folder names, and nothing else lies there."""
     found = list(history.rglob("*"))
 
     assert not [path for path in found if path.is_file() and path.suffix != ".parquet"]
@@ -66,7 +63,6 @@ def test_files_are_by_hour(history: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, history: Path) -> None:
-    """Bulk rows of a seed are alike, too."""
     generate_bulk(SETTINGS, tmp_path, silent)
 
     for file in history.rglob("*.parquet"):

@@ -13,7 +13,6 @@ QUICK = ["--brokers", "3", "--partitions", "4", "--days", "0.01", "--workers", "
 
 
 def test_it_writes_history_and_truth_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """There are history and truth, nothing else, progress on the error output and one line at the end."""
     code = main(["--out", str(tmp_path), *QUICK, "--clusters", "2", "--bursts", "1000"])
     printed = capsys.readouterr()
 
@@ -31,7 +30,6 @@ def test_it_writes_history_and_truth_beside_it(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_folder_that_has_history_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two histories are never mixed."""
     (tmp_path / "history").mkdir()
     (tmp_path / "history" / "something").touch()
 
@@ -54,7 +52,6 @@ def test_a_folder_that_has_history_is_left_alone(tmp_path: Path, capsys: pytest.
 def test_wrong_options_say_what_to_give(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], says: str
 ) -> None:
-    """What no cluster can be is refused with a line that says what can."""
     with pytest.raises(SystemExit) as ended:
         main(["--out", str(tmp_path), *QUICK, *options])
 
@@ -63,7 +60,6 @@ def test_wrong_options_say_what_to_give(
 
 
 def test_a_disk_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder that is none ends the command with 1."""
     (tmp_path / "file").touch()
 
     assert main(["--out", str(tmp_path / "file"), *QUICK]) == 1
@@ -71,7 +67,6 @@ def test_a_disk_that_cannot_be_written_is_an_error(tmp_path: Path, capsys: pytes
 
 
 def test_times_are_read_in_units() -> None:
-    """Intervals and moments are read as people write them."""
     assert [seconds_of(text) for text in ("10s", "1m", "6h", "1d", "0.5")] == [10, 60, 21_600, 86_400, 0.5]
     assert [moment_of(text) for text in ("2026-01-05", "2026-01-05T00:01", "1767571200")] == [
         MONDAY, MONDAY + 60, MONDAY,

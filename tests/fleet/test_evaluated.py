@@ -17,7 +17,6 @@ from tests.history.replay import differences, in_order_of, replay, rows, written
 
 
 def test_polls_are_whole_and_begin_with_nothing(fleet: Fleet) -> None:
-    """Every poll has the rows that it counts; a run begins with nothing remembered and misses no sequence."""
     counts = {table.name: Counter(row["sequence"] for row in fleet.rows(table.name)) for table in TABLES}
     seen = fleet.rows("polls")
 
@@ -31,7 +30,6 @@ def test_polls_are_whole_and_begin_with_nothing(fleet: Fleet) -> None:
 
 
 def test_polls_judged_again_give_the_same(fleet: Fleet) -> None:
-    """The rows of a run, evaluated again from its first poll, give exactly the verdicts that were written."""
     kept = [written(tables) for tables in polls(fleet.history, end=SETTINGS.start + 2 * 3600)]
 
     again = [rows(poll) for poll in replay(kept)]
@@ -42,7 +40,6 @@ def test_polls_judged_again_give_the_same(fleet: Fleet) -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Files of the same seed are alike byte by byte, however many workers there are; those of another seed are not."""
     options = ["--days", "0.01", "--partitions", "6", "--sidecar-restarts", "1400", "--faults", "800"]
     for name, others in {"one": ["--workers", "1"], "two": ["--workers", "2"], "other": ["--seed", "6"]}.items():
         command = [sys.executable, "-m", "fleet", "--out", str(tmp_path / name), *options, *others]
@@ -62,7 +59,6 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_burst_is_many_messages_and_no_fault(fleet: Fleet) -> None:
-    """While a burst comes in followers lack more than any threshold by messages, and are neither late nor out."""
     truth = fleet.written.truths[0]
     quiet = [each for each in truth.calm if each.kind == "burst" and not _disturbed(fleet, each.began, each.ended)]
     followers = [row for row in fleet.rows("replicas") if row["following"] and row["in_isr"]]
@@ -100,7 +96,6 @@ def test_followers_that_are_held_up_fall_out(fleet: Fleet) -> None:
 
 @pytest.mark.parametrize("kind", sorted(set(MOVES) - {"plain", "unthrottled"}))
 def test_moves_end_as_the_truth_says(fleet: Fleet, kind: str) -> None:
-    """Moves that get stuck show the cause, and those that are given up vanish before they are done."""
     truth, seen = fleet.written.truths[0], fleet.rows("moves")
     moves = [move for move in truth.moves if kind in {move.cause, move.outcome}]
 
@@ -119,7 +114,6 @@ def test_moves_end_as_the_truth_says(fleet: Fleet, kind: str) -> None:
 
 
 def test_moves_run_as_the_sidecar_predicts(fleet: Fleet) -> None:
-    """The ETA that it shows soon after the start of a plain throttled move is when the truth says that it ended."""
     truth, seen, errors = fleet.written.truths[0], fleet.rows("moves"), []
     for move in truth.moves:
         key = (move.topic, move.partition, move.broker)

@@ -26,7 +26,6 @@ def grown() -> Grown:
 
 
 def test_every_limit_has_its_day(grown: Grown) -> None:
-    """The truth names the day on which a curve reaches its limit; the first limits are reached within the horizon."""
     simulation, _, drawn = grown
     curves = drawn.curves
     reached = {(each.subject, each.what): each for each in simulation.world.truth.growth}
@@ -45,7 +44,6 @@ def test_every_limit_has_its_day(grown: Grown) -> None:
 
 
 def test_partitions_are_made_as_the_curve_says(grown: Grown) -> None:
-    """Partitions and replicas are those of the curve in every poll, but `__consumer_offsets`."""
     simulation, seen, drawn = grown
     curves = drawn.curves
     left_out = sum(topic.compacted * topic.partitions for topic in simulation.world.topics)
@@ -58,7 +56,6 @@ def test_partitions_are_made_as_the_curve_says(grown: Grown) -> None:
 
 
 def test_bytes_are_those_of_the_curve(grown: Grown) -> None:
-    """What brokers take in and hold in the last week is what the hours and the curves say, except noise."""
     _, seen, drawn = grown
     curves, hours = drawn.curves, drawn.hours
     assert hours is not None

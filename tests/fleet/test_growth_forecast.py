@@ -32,7 +32,6 @@ def tried(request: pytest.FixtureRequest) -> list[Tried]:
 
 
 def test_the_true_day_lies_in_the_interval(tried: list[Tried]) -> None:
-    """In nearly nine of ten, with intervals that leave most of the horizon out; nearer than a straight line."""
     figures = Figures.of(tried)
     print(f"{len(tried)} fleets, {figures}")
     assert len(tried) >= 0.8 * SEEDS

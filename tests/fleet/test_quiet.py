@@ -13,7 +13,6 @@ QUIET = Settings(seed=2, partitions=30, days=0.1, faults=0, bursts=0, restarts=0
 
 
 def test_a_healthy_cluster_is_judged_healthy() -> None:
-    """No follower is late or out of sync, none lacks more than what is on its way, nothing moves."""
     memory: Memory | None = None
     simulation = Simulation(QUIET, 0)
     for sight in simulation.sights():
@@ -27,7 +26,6 @@ def test_a_healthy_cluster_is_judged_healthy() -> None:
 
 
 def test_logs_only_grow_and_replicas_lie_apart() -> None:
-    """Ends never fall, starts follow retention, and the replicas of a partition are on brokers of several racks."""
     seen = [sight.snapshot for sight in Simulation(QUIET, 0).sights()]
     racks = {broker.id: broker.rack for broker in seen[0].brokers.values()}
 
@@ -41,7 +39,6 @@ def test_logs_only_grow_and_replicas_lie_apart() -> None:
 
 
 def test_days_and_weekends_are_in_what_is_produced() -> None:
-    """More is produced by day than by night, and less on a weekend; the first topic gets several times the mean."""
     settings = Settings(seed=2, partitions=30, days=7, interval=HOUR, faults=0, bursts=0, restarts=0, moves=0)
     seen = [sight.snapshot for sight in Simulation(settings, 0).sights()]
     produced = np.array([_produced(after) - _produced(before) for before, after in pairwise(seen)])

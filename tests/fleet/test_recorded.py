@@ -51,7 +51,6 @@ def younger() -> set[tuple[str, str]]:
 
 
 def test_it_is_small_and_names_no_machine() -> None:
-    """Half a megabyte at most; no path but of the cluster's own folder, no address but loopback."""
     files = [file for file in RECORDED.rglob("*") if file.is_file()]
     text = " ".join(str(read(HISTORY, table.name).to_pylist()) for table in TABLES)
 
@@ -62,7 +61,6 @@ def test_it_is_small_and_names_no_machine() -> None:
 
 
 def test_polls_judged_again_give_the_same() -> None:
-    """Both processes of the sidecar: the second one starts with the state file of the first."""
     before = [written(tables) for tables in polls(HISTORY)]
     after = [rows(poll) for poll in replay(before)]
     since = younger()
@@ -74,7 +72,6 @@ def test_polls_judged_again_give_the_same() -> None:
 
 
 def test_no_poll_was_late() -> None:
-    """A poll every two seconds, except at the restart of the sidecar, each with moves and throttle lists."""
     found = kept("polls")
     times = [row["time"] for row in found]
     gaps = sorted(later - earlier for earlier, later in itertools.pairwise(times))
@@ -87,7 +84,6 @@ def test_no_poll_was_late() -> None:
 
 @pytest.mark.parametrize("name", ["orders", "audit", "payments"])
 def test_moves_are_those_of_the_truth(name: str) -> None:
-    """Each is in every poll from its begin to its end, and ended as the truth says."""
     seen, times = kept("moves"), [row["time"] for row in kept("polls")]
     for move in (move for move in truth("moves") if move["topic"] == name):
         mine = [
@@ -103,7 +99,6 @@ def test_moves_are_those_of_the_truth(name: str) -> None:
 
 
 def test_faults_and_what_looks_like_one_are_in_it() -> None:
-    """Followers of the paused broker are late by few records; a burst brings many, and no follower is late."""
     down = next(fault for fault in truth("faults") if fault["kind"] == "broker_down")
     burst = next(calm for calm in truth("calm") if calm["kind"] == "burst")
     late = [row for row in kept("replicas") if row["late"] and not row["adding"]]

@@ -34,14 +34,12 @@ def only(expr: str, minutes: int, marks: dict[int, int]) -> list[dict[str, Any]]
     ],
 )
 def test_moves_are_marked_once(values: str, started: dict[int, int], ended: dict[int, int], tmp_path: Path) -> None:
-    """A start is marked where nothing moved before, an end a step after the last sample with a move."""
     minutes = len(values.split())
     series = {f'{MOVING}{{instance="{instance}"}}': values for instance in "ab"}
     check_results(series, only(STARTED, minutes, started) + only(ENDED, minutes, ended), tmp_path)
 
 
 def test_restarts_are_marked_once(tmp_path: Path) -> None:
-    """A process that starts later than the others, with another address or the same; no start of another program."""
     series = {
         'process_start_time_seconds{instance="a"}': "1 1 1 _ _ 300 300 300 300 300 300",
         'process_start_time_seconds{instance="b"}': "_ _ _ _ _ _ _ _ 500 500 500",

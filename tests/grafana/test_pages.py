@@ -64,18 +64,15 @@ INFINITE_TARGETS: Final = [
 
 
 def test_dashboards_are_current() -> None:
-    """What is committed is what `make dashboards` writes, and nothing else lies there."""
     assert {file.name: file.read_text() for file in FILES} == render(), "run make dashboards"
 
 
 def test_runbooks_may_be_elsewhere() -> None:
-    """With another address the dashboards differ in it alone."""
     for name, elsewhere in render("https://wiki.example/").items():
         assert elsewhere.replace("https://wiki.example/", "/public/") == render()[name]
 
 
 def test_identities_are_unique() -> None:
-    """No two dashboards have the same uid or title, and each file is named after its uid."""
     assert [f"{page['uid']}.json" for page in PAGES.values()] == list(PAGES)
     assert max(Counter([*UIDS, *(page["title"] for page in PAGES.values())]).values()) == 1
     assert all(page["uid"].startswith("kafka-warden-") and len(page["uid"]) <= 40 for page in PAGES.values())
@@ -83,7 +80,6 @@ def test_identities_are_unique() -> None:
 
 @each_page
 def test_dashboard_says_what_it_answers(page: dict[str, Any]) -> None:
-    """Each answers one question, which is its description, and lists the others."""
     assert re.fullmatch(r"[A-Z][^?]+\?", page["description"])
     assert page["tags"][0] == TAG
     (link,) = page["links"]
@@ -93,7 +89,6 @@ def test_dashboard_says_what_it_answers(page: dict[str, Any]) -> None:
 
 @each_page
 def test_panels_have_identities(page: dict[str, Any]) -> None:
-    """Ids and titles of panels are unique on their dashboard."""
     ids = [panel["id"] for panel in opened(page)]
     titles = [panel["title"] for panel in opened(page)]
     assert len(set(ids)) == len(ids)
@@ -102,7 +97,6 @@ def test_panels_have_identities(page: dict[str, Any]) -> None:
 
 @each_page
 def test_layout(page: dict[str, Any]) -> None:
-    """Nothing overlaps or leaves the grid, no panel is too narrow or too low to read, and lines are full."""
     taken: Counter[tuple[int, int]] = Counter()
     for panel in opened(page):
         at = panel["gridPos"]
@@ -116,13 +110,11 @@ def test_layout(page: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("name", "most"), [("cluster", 12), ("capacity", 12), ("sidecar", 8)])
 def test_overviews_stay_short(name: str, most: int) -> None:
-    """They are read during an incident: a panel has to lead to an action."""
     assert len(panels(PAGES[f"kafka-warden-{name}.json"])) <= most
 
 
 @each_page
 def test_only_the_first_heading_is_open(page: dict[str, Any]) -> None:
-    """Grafana sends the queries of what is open only. Closed headings are below each other, as Grafana saves them."""
     first, *others = [panel for panel in page["panels"] if panel["type"] == "row"]
     assert not first.get("panels")
     assert all(row["collapsed"] and row["panels"] for row in others)
@@ -135,7 +127,6 @@ def test_only_the_first_heading_is_open(page: dict[str, Any]) -> None:
 
 @each_panel
 def test_panel_is_complete(panel: dict[str, Any]) -> None:
-    """Each has a title, a description, a unit, something to show without data, and its queries a source."""
     assert panel["title"]
     assert panel["description"].endswith(".")
     assert panel["fieldConfig"]["defaults"]["unit"]
@@ -149,7 +140,6 @@ def test_panel_is_complete(panel: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("panel", TABLES.values(), ids=TABLES)
 def test_table_is_narrow(panel: dict[str, Any]) -> None:
-    """A table has a title for every column, each value a unit, and few enough columns for its width."""
     titles = list(organized(panel)["renameByName"].values())
     overridden = [override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"]]
     assert len(set(titles)) == len(titles)
@@ -161,7 +151,6 @@ def test_table_is_narrow(panel: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("panel", TABLES.values(), ids=TABLES)
 def test_table_has_pages(panel: dict[str, Any]) -> None:
-    """A table never grows beyond its place on the dashboard."""
     assert panel["options"]["footer"]["enablePagination"]
 
 
@@ -173,7 +162,6 @@ def organized(panel: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("panel", "target", "metric"), INFINITE_TARGETS)
 def test_infinity_is_shown_sensibly(panel: dict[str, Any], target: dict[str, Any], metric: str) -> None:
-    """+Inf is left out, or shown as a word where numbers are shown."""
     if not re.search(rf"{metric}\{{[^}}]*\}}\) < Inf", target["expr"]):
         assert panel["type"] != "timeseries"
         assert "Infinity" in mapped(panel, target["refId"])
@@ -192,7 +180,6 @@ def mapped(panel: dict[str, Any], ref_id: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("panel", LINKED.values(), ids=LINKED)
 def test_links_lead_somewhere(panel: dict[str, Any]) -> None:
-    """A link leads to a runbook, or to one of these dashboards with the same time and cluster."""
     for link in panel["links"]:
         to_runbook = re.fullmatch(r"\$\{base\}alerts/runbooks/(\w+)\.md", link["url"])
         to_board = re.fullmatch(r"/d/([\w-]+)\?(.*)", link["url"])
@@ -217,7 +204,6 @@ CELL_LINKS: Final = [
 
 @pytest.mark.parametrize(("url", "titles"), CELL_LINKS)
 def test_cells_lead_to_what_their_row_names(url: str, titles: dict[str, str]) -> None:
-    """A link opens the runbook of an alert, or one of these dashboards for the time and the cluster of its row."""
     runbook = re.fullmatch(r"\$\{base\}alerts/runbooks/\$\{__data\.fields\.(\w+)\}\.md", url)
     if runbook:
         assert titles["alertname"] == runbook[1]
@@ -231,7 +217,6 @@ def test_cells_lead_to_what_their_row_names(url: str, titles: dict[str, str]) ->
 
 
 def test_every_cell_of_the_fleet_leads_on() -> None:
-    """Every column of a table with a row for each cluster has a link."""
     for panel in TABLES.values():
         titles = set(organized(panel)["renameByName"].values())
         if "Cluster" in titles:
@@ -241,13 +226,11 @@ def test_every_cell_of_the_fleet_leads_on() -> None:
 
 
 def test_every_alert_is_linked() -> None:
-    """Each runbook can be reached from a panel that shows what its alert is about."""
     linked = set(re.findall(r"alerts/runbooks/(\w+)\.md", json.dumps(list(PAGES.values()))))
     assert linked == RUNBOOKS
 
 
 def test_what_alerts_read_is_shown() -> None:
-    """Each metric that the condition of an alert reads is on a dashboard, or another number shows the same."""
     shown = frozenset[str]().union(*(panel.metrics for panel in all_panels()))
     read = frozenset[str]().union(*(rule.metrics for rule in all_rules()))
     assert {name.removeprefix("kafka_warden_") for name in read - shown} == SHOWN_OTHERWISE
@@ -255,7 +238,6 @@ def test_what_alerts_read_is_shown() -> None:
 
 @each_page
 def test_variables_are_those_that_are_used(page: dict[str, Any]) -> None:
-    """Data source and cluster can be chosen on each, broker, topic and sidecar where a query uses them."""
     names = [variable["name"] for variable in page["templating"]["list"]]
     used = set(re.findall(r"\$\{?([a-z]+)\b", json.dumps([page["panels"], page["annotations"]])))
     assert names[:3] == ["datasource", "base", "cluster"]
@@ -267,7 +249,6 @@ def test_variables_are_those_that_are_used(page: dict[str, Any]) -> None:
 
 @each_page
 def test_alerts_and_moves_are_annotated(page: dict[str, Any]) -> None:
-    """Each marks critical alerts, restarts and moves in words; that of the fleet has too many clusters for moves."""
     expected = {
         "Critical alerts": "{{alertname}} {{cluster}}",
         "Exporter restarted": "Exporter restarted {{cluster}}",
@@ -281,7 +262,6 @@ def test_alerts_and_moves_are_annotated(page: dict[str, Any]) -> None:
 
 
 def test_what_is_zero_by_nature_exists() -> None:
-    """Each entry of the list names a panel, or a query of one, that is there, and says why."""
     queries = {target.key for target in targets()}
     shown = {(board, panel) for board, panel, _ in queries}
     for quiet in ZERO_BY_NATURE:

@@ -27,7 +27,6 @@ def mounts() -> dict[str, str]:
 
 
 def test_grafana_loads_the_dashboards() -> None:
-    """The provider reads the path at which the README puts the folder of dashboards."""
     (provider,) = loaded("dashboards")["providers"]
     folder = ROOT / mounts()[provider["options"]["path"]]
     assert provider["type"] == "file"
@@ -36,19 +35,16 @@ def test_grafana_loads_the_dashboards() -> None:
 
 
 def test_every_folder_to_mount_exists() -> None:
-    """Every directory that the README mounts is in the repository."""
     assert len(mounts()) == 3
     assert [here for here in mounts().values() if not (ROOT / here).is_dir()] == []
 
 
 def test_readme_has_every_dashboard() -> None:
-    """The README lists each dashboard with the question that it answers."""
     listed = re.findall(r"^\| ([A-Z][\w ]+) \| ([^|]+\?) \|", README, re.MULTILINE)
     assert listed == [(board.title, board.question) for board in BOARDS]
 
 
 def test_data_sources() -> None:
-    """One of each kind, by proxy; Prometheus knows its Alertmanager; neither takes the place of a default."""
     prometheus, alertmanager = loaded("datasources")["datasources"]
     assert (prometheus["type"], alertmanager["type"]) == ("prometheus", "alertmanager")
     assert prometheus["jsonData"]["alertmanagerUid"] == alertmanager["uid"]

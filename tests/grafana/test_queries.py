@@ -65,14 +65,12 @@ LEGENDS: Final = [target for target in TARGETS if target.kind in {"timeseries", 
 
 
 def test_queries_parse(tmp_path: Path) -> None:
-    """Prometheus takes every query once its variables are filled in."""
     assert len(TARGETS) > 100
     check_queries([target.filled() for target in TARGETS], tmp_path)
 
 
 @every
 def test_query_names_only_what_is_served(target: Target) -> None:
-    """Every metric is in the catalogue, has these labels, and they have such values. No rule has to be loaded."""
     found = metrics(target.expr)
     assert found or "ALERTS{" in target.expr
     for name, matchers in found:
@@ -86,7 +84,6 @@ def test_query_names_only_what_is_served(target: Target) -> None:
 
 @every
 def test_query_asks_one_cluster(target: Target) -> None:
-    """Every selector is of the chosen cluster, and of the chosen broker and topic; of all on overviews."""
     for others in re.findall(r"\b(?:ALERTS\w*|process_\w+)\{([^}]*)\}", target.expr):
         assert others.startswith('cluster=~"$cluster"' if target.board == "fleet" else 'cluster="$cluster"')
     for name, matchers in metrics(target.expr):
@@ -113,7 +110,6 @@ def test_alerts_are_those_of_this_project() -> None:
 
 @pytest.mark.parametrize("target", GROUPED, ids=str)
 def test_labels_are_of_the_metrics(target: Target) -> None:
-    """Labels that are aggregated or joined by are labels of a metric of the query; nothing goes by exclusion."""
     known = FROM_PROMETHEUS.union(*(SERVED[name] for name, _ in metrics(target.expr)))
     known |= OF_ALERTS if "ALERTS" in target.expr else set()
     for word, labels in label_lists(target.expr):
@@ -133,12 +129,10 @@ def test_every_selector_is_aggregated(target: Target) -> None:
 
 @pytest.mark.parametrize("target", LEGENDS, ids=str)
 def test_legend_has_every_label(target: Target) -> None:
-    """A legend has each label of the result, and no other."""
     assert sorted(re.findall(r"{{(\w+)}}", target.legend)) == sorted(outermost(target.expr))
 
 
 def test_no_query_has_thousands_of_series() -> None:
-    """What has a label with thousands of values is bounded."""
     many = [target for target in TARGETS if THOUSANDS & set(outermost(target.expr))]
     assert len(many) > 20
     assert [str(target) for target in many if not CHOICE.search(target.expr)] == []
@@ -163,7 +157,6 @@ MOST_ROWS: Final = 500
 
 @pytest.mark.parametrize("target", TABLES, ids=str)
 def test_rows_are_bounded(target: Target) -> None:
-    """A table has at most 500 rows, unless brokers, clusters or sidecars are its rows."""
     if set(outermost(target.expr)) not in BY_NATURE:
         bound = BOUND.fullmatch(target.expr)
         assert bound

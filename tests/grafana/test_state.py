@@ -26,7 +26,6 @@ CLUSTERS: Final = {
 
 
 def test_the_worst_counts(tmp_path: Path) -> None:
-    """Each cluster has one state, also one without a sidecar; only our own alerts that fire are a warning."""
     names = [option.text for _, option in sorted(STATE.options.items(), key=lambda item: int(item[0]))]
     series = {
         f'kafka_warden_{name}{{cluster="{cluster}"}}': " ".join([value] * 5) if " " not in value else value

@@ -107,12 +107,10 @@ def complaints(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_second_sidecar_changes_no_number(complaints: str) -> None:
-    """Each query gives the same series with the same values for one sidecar and for two, and works for two unlike."""
     assert complaints == ""
 
 
 def test_stuck_moves_without_a_name_count_with_the_others(tmp_path: Path) -> None:
-    """One has a name; three and two, for two causes, have none. A second sidecar changes no number."""
     series = (
         'kafka_warden_reassignment_stuck{{cluster="{}",instance="{}",topic="{}",partition="{}",broker="1",cause="{}"}}'
     )
@@ -146,7 +144,6 @@ def test_stuck_moves_without_a_name_count_with_the_others(tmp_path: Path) -> Non
 def test_errors_are_the_sum_of_those_that_are_known(
     known: dict[str, int], samples: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    """A kind of request whose bean is not there does not hide the errors of the others; without any, none is known."""
     (errors,) = (target for target in TARGETS if target.panel == "Errors")
     series = f'kafka_warden_remote_{{}}_errors_total{{{{cluster="{ONE}",instance="a",broker="1"}}}}'
     served = {series.format(kind): f"0+{each}x60" for kind, each in known.items()}

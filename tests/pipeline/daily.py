@@ -47,7 +47,6 @@ def partition(hour: int, number: int, leader: int, bytes_in: float | None) -> di
 
 
 def write_table(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write one file of one table."""
     table = BY_NAME[name]
     made = pa.Table.from_pylist(list(rows), schema_of(table)).replace_schema_metadata(metadata_of(table))
     place = folder / name / "date=2023-11-14" / "hour=00"

@@ -71,7 +71,6 @@ class At:
         self._lock = threading.Lock()
 
     def __call__(self, method: str, path: str) -> None:
-        """Count, and act."""
         if method == "PUT" and ENTRY.search(path) and self.matches(path):
             with self._lock:
                 self._left -= 1
@@ -88,7 +87,6 @@ def system(bucket: Bucket) -> pafs.S3FileSystem:
 
 
 def make(bucket: Bucket) -> None:
-    """Make the bucket."""
     pafs.S3FileSystem(
         access_key="tests",
         secret_key="tests",

@@ -78,7 +78,6 @@ def rule(found: dict[str, list[Any]], name: str, threshold: float | None, second
 
 
 def test_by_messages_a_batch_is_a_false_alarm(example: dict[str, list[Any]]) -> None:
-    """At four messages both batches of four are out of sync; the dead follower alone is."""
     four = rule(example, BY_MESSAGES, 4.0)
     assert (four["alarms"], four["true_alarms"], four["false_alarms"]) == (2, 1, 1)
     assert (four["precision"], four["what_if"], four["unit"]) == (0.5, True, "messages")
@@ -87,7 +86,6 @@ def test_by_messages_a_batch_is_a_false_alarm(example: dict[str, list[Any]]) -> 
 
 
 def test_by_time_only_the_dead_follower_is_out_of_sync(example: dict[str, list[Any]]) -> None:
-    """As brokers have it, 500 ms, and at 200 ms just the same."""
     for threshold, seconds in ((None, 0.2), (0.2, 0.5)):
         found = rule(example, BY_TIME, threshold)
         assert (found["alarms"], found["true_alarms"], found["false_alarms"]) == (1, 1, 0)
@@ -101,7 +99,6 @@ def test_by_time_only_the_dead_follower_is_out_of_sync(example: dict[str, list[A
 
 
 def test_longer_duration_costs_time(example: dict[str, list[Any]]) -> None:
-    """The fault begins at 900 ms; its replica is out of sync from 1.4 s to 1.6 s."""
     assert rule(example, BY_TIME, None)["delay_seconds"] == pytest.approx(0.5, abs=0.11)
     longer = rule(example, BY_TIME, None, 0.5)
     assert (longer["alarms"], longer["short"], longer["missed"], longer["delay_seconds"]) == (0, 1, 1, None)
@@ -110,7 +107,6 @@ def test_longer_duration_costs_time(example: dict[str, list[Any]]) -> None:
 
 
 def test_every_rule_has_a_row(example: dict[str, list[Any]]) -> None:
-    """Whether it fired or not."""
     assert {row["rule"] for row in example["rules"]} == BY_NAME.keys()
     assert {row["cluster_id"] for row in example["rules"]} == {"cluster"}
     assert rule(example, "KafkaPartitionOffline", None, 75.0)["true_alarms"] is None, "no kind of fault is its own"
@@ -152,12 +148,10 @@ def unlabelled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def without_name(row: dict[str, Any]) -> dict[str, Any]:
-    """A row without its cluster."""
     return {name: value for name, value in row.items() if name != "cluster_id"}
 
 
 def test_a_second_sidecar_does_not_break_an_alarm(unlabelled: dict[str, list[Any]]) -> None:
-    """Alarms and scores are those of the first sidecar alone."""
     alone, both = (
         {
             mart: [without_name(row) for row in rows if (row["cluster_id"], row["rule"]) == (name, BY_TIME)]
@@ -170,7 +164,6 @@ def test_a_second_sidecar_does_not_break_an_alarm(unlabelled: dict[str, list[Any
 
 
 def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) -> None:
-    """Of the scene every condition is seen that holds in it, of what it should be."""
     alarms, rules = ([row for row in rows if row["cluster_id"] == "trouble"] for rows in unlabelled.values())
     subjects = ((row["rule"], row["subject"]) for row in alarms)
     held = {(name, ",".join(subject[part] for part in SUBJECT if part in subject)) for name, subject in subjects}
@@ -190,7 +183,6 @@ def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) ->
 
 
 def test_stored_alarms_are_those_of_the_trial_that_made_them(spark: SparkSession) -> None:
-    """Those of another duration do not count."""
     rule = BY_NAME["KafkaReplicasOutOfSync"]
     tried = trials(read_what_if(f"{rule.name}=60@1m"))
     usual, longer = rule.for_seconds + rule.lookback, 60.0 + rule.lookback
@@ -219,7 +211,6 @@ def test_stored_alarms_are_those_of_the_trial_that_made_them(spark: SparkSession
 
 
 def test_alerts_are_truth(spark: SparkSession, tmp_path: Path) -> None:
-    """Of other tools, by Alertmanager's API."""
     times = {"startsAt": "2026-05-04T12:00:00Z", "endsAt": "2026-05-04T12:10:00Z"}
     alert = {"labels": {"alertname": "NodeDown", "cluster": "prod", "broker": "3"}, **times}
     place = tmp_path / "alerts.json"
@@ -232,7 +223,6 @@ def test_alerts_are_truth(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_truth_that_cannot_be_read_says_so(spark: SparkSession, tmp_path: Path) -> None:
-    """A file that is not there, and one that is of another form."""
     with pytest.raises(TruthError, match=r"faults\.json: no such file; give --truth"):
         faults(spark, Truth(str(tmp_path)))
     (tmp_path / "faults.json").write_text('{"cluster_id": "c", "kind": "x", "began": 1}\n{"cluster_id": 3\n')

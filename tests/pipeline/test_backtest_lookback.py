@@ -22,12 +22,10 @@ def at(spark: SparkSession, *seconds: float) -> DataFrame:
 
 
 def values(made: DataFrame, *names: str) -> list[Any]:
-    """Values by poll."""
     return [tuple(row[name] for name in names) for row in made.orderBy("sequence").collect()]
 
 
 def test_a_client_is_refused_for_a_share_of_half_an_hour(spark: SparkSession) -> None:
-    """Without tokens in the first poll of three; 1801 s after it, that no longer counts. Other quotas have no row."""
     form = "kind string, user string, client_id string, tokens double"
     rows = [
         (0, "mutation", None, "app", -1.0),
@@ -43,10 +41,6 @@ def test_a_client_is_refused_for_a_share_of_half_an_hour(spark: SparkSession) ->
 
 
 def test_what_is_overdue_grows(spark: SparkSession) -> None:
-    """By a quarter in half an hour, or twice in six hours, compared with what was known then.
-
-    A topic that nothing was ever overdue of has no row, and an answer that is missing is null.
-    """
     form = "topic string, overdue_bytes double, copy_stalled_seconds double"
     amounts = [100.0, 126.0, 130.0, 130.0, None, 190.0, 201.0, 205.0]
     rows = [
@@ -69,7 +63,6 @@ def test_what_is_overdue_grows(spark: SparkSession) -> None:
 
 
 def test_failures_are_those_of_late(spark: SparkSession) -> None:
-    """Of ten minutes, per second. A reset counter counts from 0; without beans it is null."""
     form = "broker int, beans struct<values: map<string, double>>"
 
     def beans(**values: float) -> tuple[dict[str, float]]:
@@ -96,7 +89,6 @@ def test_failures_are_those_of_late(spark: SparkSession) -> None:
 
 
 def test_a_lost_directory_is_remembered(spark: SparkSession) -> None:
-    """Null without the directories; a directory that is missing from an answer no longer exists."""
     form = "broker int, log_dirs array<struct<path: string, online: boolean>>"
     rows = [
         (0, 1, [("/a", True), ("/b", True)]),

@@ -28,20 +28,17 @@ def alerts() -> dict[str, dict[str, Any]]:
 
 
 def test_rules_are_of_alerts_and_have_a_signal() -> None:
-    """Besides the two of replicas out of sync."""
     assert BY_NAME.keys() - alerts().keys() == {BY_TIME, BY_MESSAGES}
     assert BY_NAME.keys() == ASKED
 
 
 @pytest.mark.parametrize("name", sorted(BY_NAME.keys() - {BY_TIME, BY_MESSAGES}))
 def test_it_waits_as_long_as_the_alert(name: str) -> None:
-    """`for` and `keep_firing_for` are the same."""
     rule, alert = BY_NAME[name], alerts()[name]
     assert (rule.for_seconds, rule.keep_seconds) == (seconds(alert["for"]), seconds(alert["keep_firing_for"]))
 
 
 def test_a_what_if_stands_beside_the_usual() -> None:
-    """The rule as it is stays, and is tried beside its what-ifs; the same what-if twice is one."""
     tried = trials([*read_what_if(f"{BY_MESSAGES}=10"), *read_what_if(f"{BY_MESSAGES}=10.0,20")])
     assert [each.threshold for each in tried if each.what_if] == [10.0, 4000.0, 20.0]
     assert {each.rule.name for each in tried if each.what_if} == {BY_MESSAGES}
@@ -58,13 +55,11 @@ def test_a_what_if_stands_beside_the_usual() -> None:
     ],
 )
 def test_what_ifs_of_a_rule(text: str, expected: list[tuple[float | None, float]]) -> None:
-    """Every threshold with every duration; of what is left out, the rule's own."""
     assert [(each.threshold, each.for_seconds) for each in read_what_if(text)] == expected
     assert all(each.what_if for each in read_what_if(text))
 
 
 def test_look_back_comes_on_top_of_a_duration() -> None:
-    """As in the rule itself."""
     (tried,) = read_what_if("KafkaBrokerUnreachable=@10m")
     assert tried.wanted == 600.0 + BY_NAME["KafkaBrokerUnreachable"].lookback > 600.0
 

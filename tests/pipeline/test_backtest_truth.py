@@ -43,7 +43,6 @@ def alert(ends: str = "2026-05-04T12:10:00.000Z", **labels: str) -> dict[str, An
 
 
 def test_alert_is_a_fault() -> None:
-    """With its labels, the kind of its name, and the id of its cluster."""
     (found,) = faults(json.dumps([alert(broker="3", topic="orders", partition="7")]), KINDS, CLUSTERS)
     cluster, kind, began, ended, *about = found
     assert (cluster, kind, about) == ("id-of-prod", "broker_down", ["orders", 7, 3])
@@ -52,13 +51,11 @@ def test_alert_is_a_fault() -> None:
 
 
 def test_label_with_the_id_comes_first() -> None:
-    """And an alert need not name a broker."""
     (found,) = faults(json.dumps([alert(cluster_id="other")]), KINDS, {})
     assert (found[0], found[4:]) == ("other", (None, None, None))
 
 
 def test_alerts_that_overlap_are_one_fault() -> None:
-    """Of many exports, or of two servers. It ended when the last of them says; other subjects and times stay apart."""
     exports = [
         [alert("2026-05-04T12:20:00Z", broker="1"), alert(alertname="DiskFull")],
         [],
@@ -93,7 +90,6 @@ def test_alerts_that_overlap_are_one_fault() -> None:
     ],
 )
 def test_other_forms_say_what_to_do(text: str, message: str) -> None:
-    """Nothing is left out quietly."""
     with pytest.raises(TruthError) as failure:
         faults(text, KINDS, CLUSTERS)
     assert message in str(failure.value)

@@ -52,7 +52,6 @@ def numbers(store: Store) -> list[int]:
 
 
 def put(claim: Claim, number: int) -> None:
-    """Add a row."""
     claim.append(TABLE, claim.store.spark.createDataFrame([(number,)], TABLE.ddl))
 
 
@@ -73,7 +72,6 @@ def held(store: Store) -> Claim:
 
 
 def test_second_writer_ends_with_the_name_of_the_holder(store: Store, held: Claim) -> None:
-    """While the lease lasts; and what it says of the time is when the lease ends."""
     until = read(store, "job").until
     assert until is not None
     assert until == pytest.approx(time.time() + claims.LEASE, abs=300)
@@ -87,7 +85,6 @@ def test_second_writer_ends_with_the_name_of_the_holder(store: Store, held: Clai
 
 
 def test_holder_past_its_lease_commits_nothing(store: Store, held: Claim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither to a table that the new holder has not written yet, nor its marks; it ends with the name of the other."""
     first = held
     first.batches["cluster"] = 1
     until = read(store, "job").until
@@ -116,7 +113,6 @@ def test_clock_that_was_ahead_stops_nothing() -> None:
 
 
 def test_process_of_this_machine_that_is_gone_is_known() -> None:
-    """An id that no process has, and that of this one, which had it before; of another machine nothing is known."""
     host, _, own = writers.name().rsplit(":", 2)
     assert writers.is_gone(writers.name())
     assert writers.is_gone(f"{host}:{NO_PROCESS}:{own}")
@@ -138,7 +134,6 @@ def test_machine_or_container_with_the_same_host_name_is_another_one(
 
 
 def test_process_of_this_machine_that_is_gone_holds_nothing(store: Store) -> None:
-    """The next run need not wait for the lease."""
     host, _, own = writers.name().rsplit(":", 2)
     another(store, f"{host}:{NO_PROCESS}:{own}")
     with holding(store, "job", fenced) as claim:
@@ -198,7 +193,6 @@ def test_deleted_marks_do_not_stop_a_job(store: Store, tmp_path: Path, monkeypat
 
 
 def test_rows_of_marks_may_be_deleted(store: Store) -> None:
-    """The log of the marks has numbers, too."""
     with holding(store, "job", fenced):
         pass
     store.spark.sql(f"DELETE FROM delta.`{store.place}/marks/job`").collect()  # noqa: S608  # a folder of the test
@@ -252,7 +246,6 @@ class Nights:
             self.rest(1)
 
     def rest(self, days: int) -> None:
-        """Let days pass."""
         self.today += timedelta(days=days)
         for path in self.place.rglob("*.*"):
             os.utime(path, (path.stat().st_mtime - days * DAY,) * 2)
@@ -277,7 +270,6 @@ def nights(store: Store, monkeypatch: pytest.MonkeyPatch) -> Nights:
 
 
 def test_nights_go_on_when_delta_has_deleted_entries_of_the_log_of_marks(nights: Nights) -> None:
-    """They are deleted after a day, as are files that no version has."""
     files = [nights.lose(table) for table in ("marks/job", "numbers")]
     nights.rest(1)
     nights.run(2)
@@ -298,7 +290,6 @@ def test_nights_do_not_list_tables(nights: Nights) -> None:
 
 @pytest.mark.full_pipeline
 def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nights) -> None:
-    """No entry is left from before the rest; files that no version has are then found by a listing, but only once."""
     file = nights.lose("numbers")
     nights.rest(40)
     nights.run(2)
@@ -317,7 +308,6 @@ def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nig
 
 @pytest.mark.usefixtures("unchecked")
 def test_files_that_no_version_has_are_deleted(store: Store) -> None:
-    """By the log alone."""
     with holding(store, "job", fenced) as claim:
         for _ in range(3):
             claim.replace(TABLE, store.spark.createDataFrame([(1,)], TABLE.ddl), "true")
@@ -327,7 +317,6 @@ def test_files_that_no_version_has_are_deleted(store: Store) -> None:
 
 
 def test_failure_of_upkeep_loses_nothing_that_was_computed(store: Store) -> None:
-    """It is raised when the marks are stored."""
     with pytest.raises(PySparkException), holding(store, "job", fenced) as claim:  # noqa: PT012  # as a job does
         put(claim, 1)
         claim.batches["cluster"] = 7
@@ -338,7 +327,6 @@ def test_failure_of_upkeep_loses_nothing_that_was_computed(store: Store) -> None
 
 
 def test_lease_is_renewed_when_the_clock_was_set_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Delta ignores a commit whose number is not above the last one."""
     until = time.time() + 2 * claims.LEASE
     with holding(store, "job", fenced) as claim:
         for hours in range(2):
@@ -348,7 +336,6 @@ def test_lease_is_renewed_when_the_clock_was_set_back(store: Store, monkeypatch:
 
 
 def test_lease_is_renewed_while_the_block_runs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long job keeps its tables."""
     monkeypatch.setattr(claims, "LEASE", 3.0)
     with holding(store, "job", fenced):
         first: Any = read(store, "job").until

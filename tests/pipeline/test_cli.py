@@ -31,7 +31,6 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("name", JOBS)
 def test_job_has_its_name_and_help(name: str) -> None:
-    """Each module of `jobs` is a job of that name, and the help of all names it."""
     assert load(name).name == name
     assert f"\n    {name}" in parser([]).format_help()
 
@@ -59,7 +58,6 @@ def test_job_has_its_name_and_help(name: str) -> None:
 def test_what_cannot_be_used_together_is_reported(
     jobs: str, given: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line and exit code 2, before any JVM is started."""
     code = cli.main(["pipeline", jobs, "--store", str(tmp_path), *given])
     assert code == cli.BAD_CONFIGURATION
     assert message in capsys.readouterr().err
@@ -70,7 +68,6 @@ def test_what_cannot_be_used_together_is_reported(
     ("given", "path"), [(["--master", "nonsense"], None), (["--memory", "nonsense"], None), ([], "/nowhere")]
 )
 def test_spark_that_does_not_start_is_reported(given: list[str], path: str | None, tmp_path: Path) -> None:
-    """An unknown master, a memory that is none, no Java: what to do in one line of ours, and exit code 4."""
     (tmp_path / "bin").mkdir()
     for name in ("bash", "dirname", "ps", "readlink"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or "")
@@ -86,7 +83,6 @@ def test_spark_that_does_not_start_is_reported(given: list[str], path: str | Non
 
 @pytest.mark.parametrize("jobs", ["rollup,nonsense", "rollup,", ",", "rollup, moves"])
 def test_job_that_does_not_exist_is_reported(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As a single one is: with the names of those that there are."""
     with pytest.raises(SystemExit) as end:
         cli.main(["pipeline", jobs, "--store", "store"])
     assert end.value.code == cli.BAD_CONFIGURATION
@@ -97,7 +93,6 @@ def test_job_that_does_not_exist_is_reported(jobs: str, capsys: pytest.CaptureFi
 def test_several_jobs_share_a_session(
     monkeypatch: pytest.MonkeyPatch, codes: tuple[int | None, ...], ran: list[str]
 ) -> None:
-    """In the order in which they are named, with the flags of each, up to one that does not end well."""
     seen: list[str] = []
     sessions: list[Mock] = []
     jobs = {name: load(name) for name in ("moves", "report")}
@@ -132,8 +127,6 @@ def test_several_jobs_share_a_session(
 def test_what_cannot_be_used_is_reported_in_a_line(
     failure: type[KafkaWardenError], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No traceback: what the job says, and exit code 2."""
-
     def refuse(arguments: Sequence[str]) -> int:
         raise failure("truth/faults.json: no such file")
 
@@ -143,7 +136,6 @@ def test_what_cannot_be_used_is_reported_in_a_line(
 
 
 def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) -> None:
-    """`--conf spark.sql.shuffle.partitions` wins over what the rows of history ask for; in a session without it not."""
     set_shuffle_partitions(spark, 100 * ROWS)
     assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
     other = spark.newSession()
@@ -166,7 +158,6 @@ def test_partitions_of_shuffles_that_were_asked_for_stay(spark: SparkSession) ->
     ],
 )
 def test_garbage_collector_that_was_chosen_stays(given: Mapping[str, str], collector: str | None) -> None:
-    """A JVM with two does not start."""
     flags = list(java_options(given, given))
     assert flags[1:] == ([] if collector is None else [collector])
     command = ["java", *flags, *given.get("SPARK_SUBMIT_OPTS", "").split(), "-version"]
@@ -174,7 +165,6 @@ def test_garbage_collector_that_was_chosen_stays(given: Mapping[str, str], colle
 
 
 def test_without_spark_the_extra_is_named() -> None:
-    """Where pyspark is not installed everything else works, and `pipeline` says what to install."""
     hidden = "import sys; sys.modules['pyspark'] = None; import importlib.util as u; f = u.find_spec"
     hidden += "; u.find_spec = lambda name, *rest: None if name == 'pyspark' else f(name, *rest)"
     code = f"{hidden}; from kafka_warden.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -188,7 +178,6 @@ def test_without_spark_the_extra_is_named() -> None:
 
 @pytest.mark.spark
 def test_command_runs_jobs(jars: Path, tmp_path: Path) -> None:
-    """Several in one session: they report their steps on stderr, and end with 0."""
     write(tmp_path / "history", scene_polls())
     flags = ["--master", "local[1]", "--memory", "1g", "--jars", str(jars), "--keep-raw", "100000", *PLAIN]
     flags += ["--conf", f"spark.local.dir={tmp_path}", "--store", str(tmp_path / "store")]
@@ -201,7 +190,6 @@ def test_command_runs_jobs(jars: Path, tmp_path: Path) -> None:
 
 
 def test_steps_are_reported() -> None:
-    """When they begin and end; a failed step is reported, too."""
     stream = io.StringIO()
     progress = Progress(stream)
     with progress.step("counting"):
@@ -220,7 +208,6 @@ def test_steps_are_reported() -> None:
 @pytest.mark.spark
 @pytest.mark.full_pipeline
 def test_delta_prints_nothing(jars: Path, tmp_path: Path) -> None:
-    """By default it prints a line for each table of which it deletes old files, each night."""
     program = """
 import sys
 from kafka_warden.pipeline import session

@@ -64,7 +64,6 @@ UNKNOWN: tuple[Row, ...] = (
 
 @pytest.mark.parametrize("rows", [CLOCKS, HOLDING, MOVES, UNKNOWN], ids=("clocks", "holding", "moves", "unknown"))
 def test_columns(spark: SparkSession, rows: tuple[Row, ...]) -> None:
-    """Each formula has the result of its row; a result that is not known is null, and never an error."""
     columns = [formula(*(F.lit(value).cast("double") for value in values)) for formula, values, _ in rows]
 
     (found,) = spark.range(1).select(*(column.alias(str(place)) for place, column in enumerate(columns))).collect()

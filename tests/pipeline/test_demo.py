@@ -34,7 +34,6 @@ def run(*arguments: object, venv: Path | None = None, **environment: str) -> "su
 
 
 def test_commands_are_valid() -> None:
-    """Every job is run; the parsers take all the flags, and what is read is there."""
     (given,) = commands("pipeline")
     arguments = [*given, "--store", "store"]
     parsed = parser(arguments).parse_args(arguments)
@@ -47,21 +46,18 @@ def test_commands_are_valid() -> None:
 
 @pytest.mark.parametrize("given", [("--nonsense",), ("-x",), ("one", "two")])
 def test_nonsense_is_reported(given: tuple[str, ...]) -> None:
-    """How it is used, and exit code 2; nothing is made."""
     done = run(*given)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("usage: scripts/pipeline-demo [FOLDER]")
 
 
 def test_help_is_reported() -> None:
-    """On standard output, with exit code 0."""
     done = run("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("usage: scripts/pipeline-demo [FOLDER]")
 
 
 def test_a_folder_of_another_program_stays(tmp_path: Path) -> None:
-    """What the demo did not make, it does not remove."""
     (tmp_path / "mine").write_text("mine")
     done = run(tmp_path)
     assert done.returncode == 1
@@ -70,7 +66,6 @@ def test_a_folder_of_another_program_stays(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
-    """One line that says what to do."""
     (tmp_path / "file").write_text("")
     done = run(tmp_path / "file" / "demo")
     assert done.returncode == 1
@@ -80,7 +75,6 @@ def test_a_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
 
 
 def test_what_is_missing_is_reported(tmp_path: Path) -> None:
-    """Without an environment, and with a Java that is too old."""
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
     java.chmod(0o755)
@@ -95,7 +89,6 @@ def test_what_is_missing_is_reported(tmp_path: Path) -> None:
 @pytest.mark.full_pipeline
 @pytest.mark.timeout(1800)
 def test_it_leaves_what_it_promises(tmp_path: Path) -> None:
-    """In place of an older run: pages with every section, a plan that is possible, and no mart missing."""
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / ".made-by-pipeline-demo").touch()
     (tmp_path / "demo" / "left").touch()

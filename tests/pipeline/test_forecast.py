@@ -83,7 +83,6 @@ def rows(spark: SparkSession, output: Path) -> dict[tuple[str, str], Row]:
 
 
 def test_everything_that_grows_has_a_row(rows: dict[tuple[str, str], Row]) -> None:
-    """Of the cluster, of each broker, of each disk."""
     assert set(rows) == {
         ("cluster", "partitions"),
         ("cluster", "bytes_in"),
@@ -99,7 +98,6 @@ def test_everything_that_grows_has_a_row(rows: dict[tuple[str, str], Row]) -> No
 
 
 def test_a_line_reaches_its_limit_on_its_day(rows: dict[tuple[str, str], Row]) -> None:
-    """1000 partitions and 10 more a day are 1500 on day 50; the last day has five hours and does not count."""
     found = rows["cluster", "partitions"]
 
     assert (found.outcome, found.limit, found.now, found.history_days) == ("within", 1500.0, 1290.0, DAYS)
@@ -114,7 +112,6 @@ def test_a_line_reaches_its_limit_on_its_day(rows: dict[tuple[str, str], Row]) -
 
 
 def test_a_rate_is_that_of_the_busiest_hour(rows: dict[tuple[str, str], Row]) -> None:
-    """Hour 23 has 2400 bytes a second of each partition, two of which each broker leads; nothing grows."""
     found = rows["1", "bytes_in"]
 
     assert (found.outcome, found.now, found.limit) == ("beyond", 4800.0, 1e6)
@@ -124,7 +121,6 @@ def test_a_rate_is_that_of_the_busiest_hour(rows: dict[tuple[str, str], Row]) ->
 
 
 def test_what_cannot_be_said_is_null(rows: dict[tuple[str, str], Row]) -> None:
-    """Without a limit, without the size of a disk, with three days."""
     unlimited, old = rows["1", "replicas"], rows["2:/old", "disk_bytes"]
 
     assert (unlimited.outcome, unlimited.limit, unlimited.day) == ("unlimited", math.inf, None)
@@ -133,7 +129,6 @@ def test_what_cannot_be_said_is_null(rows: dict[tuple[str, str], Row]) -> None:
 
 
 def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> None:
-    """30 days that were seen, 90 with a band around the median."""
     where = "what = 'partitions'"
     path = one(spark, output, FORECAST_PATHS).where(where).orderBy("day").collect()
 
@@ -143,7 +138,6 @@ def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> No
 
 
 def test_given_limits_win(spark: SparkSession, output: Path, tmp_path: Path) -> None:
-    """Those of the flags, over those that the history has. The store is a copy: the other tests read the first."""
     own = shutil.copytree(output, tmp_path / "store")
     options = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
     JOB.run(request(spark, own, options))
@@ -179,13 +173,11 @@ def lossy(folder: Path) -> None:
 
 
 def test_days_count_by_how_often_polls_are_kept(spark: SparkSession, output: Path) -> None:
-    """One poll in six hours is a whole day with four; the last day has two of them and does not count."""
     found = days(spark, output, "sampled").orderBy("day").collect()
     assert [row.value for row in found] == [1000.0 + 10 * day for day in range(20)] + [None]
 
 
 def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, output: Path) -> None:
-    """200 bytes a second, of the one poll that knows all."""
     found = days(spark, output, "lossy").where("what = 'bytes_in'").collect()
     assert sorted((row.subject, row.value) for row in found) == [("1", 200.0), ("cluster", 200.0)]
 
@@ -199,7 +191,6 @@ def test_days_to_come_are_not_believed(spark: SparkSession, output: Path, monkey
 
 
 def test_days_before_new_hours_are_not_written_again(spark: SparkSession, output: Path) -> None:
-    """A loop has new hours every few minutes, and a store keeps its days for ever."""
     store, table = Store(spark, output), of_mart(SERIES_DAYS)
     since = DAYS * 24 + int(FIRST) // HOUR
 
@@ -225,7 +216,6 @@ def flags(*given: str) -> Any:
 
 
 def test_flags_are_read_as_the_configuration_is() -> None:
-    """By the same parsers, and a wrong one is named."""
     assert flags() == Options()
     assert flags("--network", "125MB/s", "--level", "80%", "--disk-share", "0.85") == Options(
         network=125e6, level=0.8, disk_share=0.85

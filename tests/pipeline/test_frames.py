@@ -19,7 +19,6 @@ ROWS = [
 def test_rows_are_in_the_plan(
     spark: SparkSession, rows: list[tuple[Any, ...]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Values stay, a whole number becomes one of its column, and no worker in Python reads a row."""
     frame = of_rows(spark, rows, DDL)
     times = frame.selectExpr("name", "day", "date_format(at, 'yyyy-MM-dd HH:mm:ss.SSSSSS')", "number", "count", "names")
     written = [(*row[:2], row[2] and row[2].strftime("%Y-%m-%d %H:%M:%S.%f"), *row[3:]) for row in rows]

@@ -70,7 +70,6 @@ def test_every_move_is_found_with_its_end(made: Made) -> None:
 
 
 def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
-    """A message count takes bursts for faults, time does not; the alert does not take restarts for faults, either."""
     time, messages = made.rules[BY_TIME, None], made.rules[BY_MESSAGES, 4000.0]
     for row in (time, messages, made.rules[BY_MESSAGES, 100_000.0]):
         print({name: row[name] for name in ("rule", "threshold", "true_alarms", "false_alarms", "precision", "recall")})

@@ -40,7 +40,6 @@ def landing(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def store(spark: SparkSession, landing: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of them."""
     return ingested(spark, tmp_path_factory.mktemp("store [1] {a,b}*"), landing)
 
 
@@ -54,7 +53,6 @@ def by_spark(spark: SparkSession, store: Path) -> dict[str, Any]:
 
 
 def test_rows_are_those_of_the_files(spark: SparkSession, landing: Path, store: Path) -> None:
-    """Spark and another reader of the store read what pyarrow reads, column by column, of every table."""
     assert rows(store) == landed(landing) == by_spark(spark, store)
     read = History(Store(spark, store))
     assert {name: read.table(name).columns for name in BY_NAME} == {
@@ -65,7 +63,6 @@ def test_rows_are_those_of_the_files(spark: SparkSession, landing: Path, store: 
 def test_store_that_tests_write_is_that_of_ingest(
     spark: SparkSession, landing: Path, store: Path, tmp_path: Path
 ) -> None:
-    """Plans, rows, types, partitions and properties: what jobs compute does not depend on who made the store."""
     written = stored(spark, tmp_path / "store", landing)
     assert by_spark(spark, written) == landed(landing)
 
@@ -94,6 +91,5 @@ def test_older_file_has_no_younger_columns(spark: SparkSession, store: Path) -> 
 
 @pytest.mark.parametrize("hours", [1, 2])
 def test_time_is_by_the_hour(spark: SparkSession, store: Path, hours: int) -> None:
-    """A part of history has the hours that begin in it."""
     part = History(Store(spark, store), (NOON + 3600, NOON + 3600 * (1 + hours)))
     assert part.table("polls").count() == hours * 3600 / EVERY

@@ -24,7 +24,6 @@ class Quiet:
 
     @contextmanager
     def step(self, _: str) -> Iterator[None]:
-        """Do nothing."""
         yield
 
 
@@ -42,11 +41,9 @@ class Scene:
     """Batches, and the places of them that are here."""
 
     def describe(self, _: Topic) -> Described:
-        """Answer."""
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
     def take(self, _claim: Any, _topic: Topic, now: Described, wanted: list[Span], batch: int, *_: Any) -> Summary:
-        """Take a batch."""
         self.batches.append(wanted)
         self.taken |= {f"{now.place}{each.partition}": each.after - 1 for each in wanted}
         return Summary(batch, 0, "messages")
@@ -56,7 +53,6 @@ class Scene:
         return {at: last for at, last in self.taken.items() if at.startswith(place)}
 
     def complete(self, _: Any, batch: int, rows: list[Any], is_here: Callable[[Any], bool], *_more: Any) -> list[str]:
-        """Complete a batch."""
         self.completed.append((batch, [row["place"] for row in rows if is_here(row)]))
         return [row["place"] for row in rows if not is_here(row)]
 
@@ -99,7 +95,6 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 
 def test_calls_continue_where_the_last_one_ended(scene: Scene) -> None:
-    """What expired between them is reported once, whether or not there are new messages; a quiet call takes nothing."""
     assert scene.call() == []
     assert scene.call() == []
     assert scene.batches == [[Span(0, 5, 9), Span(1, 0, 0)]]
@@ -114,7 +109,6 @@ def test_calls_continue_where_the_last_one_ended(scene: Scene) -> None:
 
 
 def test_call_ends_at_the_offsets_of_its_start(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In several batches, while messages go on to arrive, and to expire."""
     monkeypatch.setattr(of_topic, "spans", lambda logs, marks: offsets.spans(logs, marks, 10))
     scene.answers = [described(p0=(0, 25)), described(p0=(0, 90)), described(p0=(15, 95)), described(p0=(15, 99))]
     assert [line.partition(";")[0] for line in scene.call()] == [
@@ -124,7 +118,6 @@ def test_call_ends_at_the_offsets_of_its_start(scene: Scene, monkeypatch: pytest
 
 
 def test_what_expires_between_two_batches_is_reported(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not in the next batch."""
     monkeypatch.setattr(of_topic, "spans", lambda logs, marks: offsets.spans(logs, marks, 10))
     scene.answers = [described(p0=(0, 25)), described(p0=(13, 25))]
     said = [line.partition(";")[0] for line in scene.call()]
@@ -136,7 +129,6 @@ def test_what_expires_between_two_batches_is_reported(scene: Scene, monkeypatch:
 
 
 def test_topic_that_was_created_again(scene: Scene) -> None:
-    """It is read from its beginning, and reported once; one of the same name at another cluster is another topic."""
     scene.call()
     scene.answers = [described("two", p0=(0, 3))]
     (line,) = scene.call()
@@ -158,7 +150,6 @@ def test_topic_that_is_created_again_during_a_call(scene: Scene) -> None:
 
 
 def test_partition_that_was_truncated(scene: Scene) -> None:
-    """It is reported until it has grown past what was taken."""
     scene.call()
     scene.answers = [described(p0=(5, 7), p1=(0, 0))]
     (line,) = scene.call()
@@ -183,7 +174,6 @@ def planned(place: str) -> list[dict[str, Any]]:
     ],
 )
 def test_interrupted_batch_is_completed_first(scene: Scene, now: Described, read: list[Span], said: list[str]) -> None:
-    """With its own offsets, as far as the topic still has them; the next batch has a number of its own."""
     scene.interrupted = planned("kafka:cluster/history/one")
     scene.taken = {"kafka:cluster/history/one/0": 8}
     scene.answers = [now]
@@ -193,7 +183,6 @@ def test_interrupted_batch_is_completed_first(scene: Scene, now: Described, read
 
 
 def test_interrupted_batch_of_another_topic_is_left_to_it(scene: Scene) -> None:
-    """Nothing of it is here, which is reported."""
     scene.interrupted = planned("kafka:other/history/one")
     (line,) = scene.call()
     assert line.startswith("NOT TAKEN: kafka:other/history/one/0: batch 7 was interrupted, and this is not in")

@@ -24,7 +24,6 @@ def test_first_batch_takes_all_and_sets_all_marks() -> None:
 
 
 def test_next_batch_continues() -> None:
-    """From the marks, and from the first offset that is left; nothing new is no batch."""
     marks = {0: 100, 1: 0, 2: 50}
     assert spans(LOGS, marks) == []
     later = {0: Ends(120, 130), 1: Ends(0, 3), 2: Ends(60, 60), 3: Ends(2, 4)}
@@ -38,7 +37,6 @@ def test_next_batch_continues() -> None:
 
 
 def test_large_topic_is_taken_in_parts() -> None:
-    """Each partition by what it has left; every offset is in one part, and no part is empty."""
     logs, marks, parts = {0: Ends(0, 1000), 1: Ends(0, 10), 2: Ends(0, 0)}, dict[int, int](), []
     while wanted := spans(logs, marks, 100):
         marks |= {each.partition: each.after for each in wanted}
@@ -53,7 +51,6 @@ def test_large_topic_is_taken_in_parts() -> None:
 
 
 def test_what_expires_while_a_batch_is_taken_is_known() -> None:
-    """Of a range that has begun to expire the rest is taken; of a partition that is gone nothing."""
     wanted = [Span(0, 10, 20), Span(1, 0, 5), Span(2, 3, 3), Span(3, 0, 4), Span(4, 5, 9)]
     logs = {0: Ends(14, 30), 1: Ends(0, 5), 2: Ends(9, 9), 4: Ends(90, 95)}
     assert remaining(wanted, logs) == [Span(0, 14, 20), Span(1, 0, 5), Span(2, 3, 3), Span(4, 9, 9)]
@@ -61,12 +58,10 @@ def test_what_expires_while_a_batch_is_taken_is_known() -> None:
 
 
 def test_partition_that_ends_earlier_than_before_is_reported() -> None:
-    """As after an unclean election."""
     assert list(truncated({0: Ends(0, 80), 1: Ends(0, 9)}, {0: 100, 1: 9})) == [Span(0, 80, 100)]
 
 
 def part(first: int, last: int, rows: int, *, whole: bool = False, run: str = "run") -> Range:
-    """Rows of a run."""
     return Range("cluster", run, first, last, NOON + first, NOON + last, rows, whole)
 
 
@@ -80,7 +75,6 @@ def test_halves_of_a_poll_are_no_duplicates() -> None:
 
 
 def test_rows_of_a_run_are_compared_together() -> None:
-    """Spark reads them by run: where one hour of it overlaps, or a message came twice, all hours are compared."""
     place = Found("kafka:c/t/i/0", "", "polls", 0)
     ranges = [part(0, 9, 10), part(10, 19, 10), part(0, 9, 10, run="other"), part(0, 9, 10, run="twice")]
     decided = planned([(place, [each]) for each in ranges], {("polls", "cluster", "run"): [part(19, 20, 2)]})
@@ -89,7 +83,6 @@ def test_rows_of_a_run_are_compared_together() -> None:
 
 
 def test_days_with_many_files_are_compacted() -> None:
-    """A day that has ended down to one file for each cluster, today and a table without days not before many."""
     folder = "file:///store/raw/polls/cluster_id={}/date={}"
     files = [f"{folder.format('a', '2026-11-20')}/{number}.parquet" for number in range(2)]
     files += [f"{folder.format(cluster, '2026-11-21')}/0.parquet" for cluster in "ab"]
@@ -102,7 +95,6 @@ def test_days_with_many_files_are_compacted() -> None:
 
 
 def test_properties_are_those_of_a_java_client(tmp_path: Path) -> None:
-    """Comments are left out, and lines continued; one word is named by its line, and nothing prints a secret."""
     file = tmp_path / "client.properties"
     file.write_text('# mine\n\nsecurity.protocol = SASL_SSL\nsasl.jaas.config: x \\\n  password="hidden";\n')
     topic = Topic.at("kafka://one:9092,two:9092/history", file)

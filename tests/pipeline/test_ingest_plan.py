@@ -62,19 +62,16 @@ def decide(*ranges: Range | tuple[Range, ...], known: tuple[Range, ...] = ()) ->
 def test_only_overlaps_are_compared_row_by_row(
     ranges: tuple[Range, ...], known: tuple[Range, ...], expected: list[How]
 ) -> None:
-    """Equal ranges with as many rows are duplicates; other overlaps are merged, on both sides within a batch."""
     assert decide(*ranges, known=known) == expected
 
 
 def test_tables_and_clusters_do_not_overlap() -> None:
-    """The same run and sequences in another table, or of another cluster, are other rows."""
     other = Range("other", "run", 0, 9, NOON, NOON, 10)
     files = [(file("a"), [part(0, 9)]), (file("b", "brokers"), [part(0, 9)]), (file("c"), [other])]
     assert [each.how for each in planned(files, {})] == [NEW, NEW, NEW]
 
 
 def test_missing_polls_are_found_once() -> None:
-    """In a run of a known cluster; not before its first file, not again, and not in tables without all polls."""
     known = {("polls", "cluster", "run"): [part(0, 9), part(15, 19)]}
 
     def taken(*ranges: Range, how: How = NEW, table: str = "polls") -> list[Planned]:
@@ -96,7 +93,6 @@ def test_missing_polls_are_found_once() -> None:
 
 
 def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:
-    """By cluster and run, also of row groups with several runs, whose statistics have several."""
     rows = [{**common(hour, cluster), "run": run} for run, cluster, hour in RUNS]
     table = BY_NAME["polls"]
     made = pa.Table.from_pylist(rows, schema_of(table)).replace_schema_metadata(metadata_of(table))
@@ -124,7 +120,6 @@ def test_ranges_of_a_file_are_in_its_footer(tmp_path: Path) -> None:
     ],
 )
 def test_file_that_jobs_could_not_use_is_not_taken(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    """Both rows of it have the time; the second one has no cluster or no run."""
     table = BY_NAME["polls"]
     both = [common(0, "one") | {name: value for name, value in row.items() if name == "time"}, common(1, "one") | row]
     made = pa.Table.from_pylist(both, schema_of(table)).replace_schema_metadata(metadata_of(table))
@@ -141,7 +136,6 @@ RUNS = [("a", "one", 0), ("a", "one", 1), ("b", "one", 2), ("a", "one", 3), ("a"
 
 
 def test_spans_of_hours_are_joined() -> None:
-    """What overlaps, touches, or is at most so far apart, is one span."""
     assert joined([(5, 6), (1, 2), (2, 3), (8, 9), (5, 7)]) == [(1, 3), (5, 7), (8, 9)]
     assert joined([(5, 6), (1, 3), (8, 9)], 2) == [(1, 9)]
     assert joined([(5, 6), (1, 3), (8, 9)], 1) == [(1, 3), (5, 6), (8, 9)]
@@ -149,7 +143,6 @@ def test_spans_of_hours_are_joined() -> None:
 
 
 def test_condition_names_clusters_days_and_hours() -> None:
-    """A quote in a cluster's id ends no text, and a span until midnight has one day."""
     store: Any = None
     work = Work(Claim(store, "rollup", 1), 7, {"a'b\\": [(24, 48)]}, moves_marks=True, rows=0)
     assert work.count() == 24
@@ -172,14 +165,11 @@ def test_condition_names_clusters_days_and_hours() -> None:
     ],
 )
 def test_hours_of_one_cluster_and_day_are_one_partition(hours: dict[str, list[tuple[int, int]]], one: bool) -> None:
-    """Their rows need not be brought together."""
     store: Any = None
     assert Work(Claim(store, "rollup", 1), 7, hours, moves_marks=True, rows=0).is_one_day() == one
 
 
 def test_files_that_make_a_large_folder_by_themselves_are_not_shuffled() -> None:
-    """All else is: files over midnight, of two clusters, of folders with less, messages, and more than 64 folders."""
-
     def rows(place: str, size: int, *parts: tuple[str, float, float]) -> list[dict[str, Any]]:
         return [
             {"place": place, "size": size, "cluster_id": cluster, "since": since, "until": until}

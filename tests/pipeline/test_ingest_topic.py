@@ -99,7 +99,6 @@ def test_rows_are_those_of_files(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Of two clusters, in batches that end within a poll, in any order, with messages twice and foreign ones."""
     history = history_polls(6)
     others = of_cluster(history_polls(4), "other")
     for name, polls in (("one", history), ("other", others)):
@@ -129,7 +128,6 @@ def test_rows_are_those_of_files(
 
 
 def test_message_of_another_program_is_known(spark: SparkSession) -> None:
-    """What is not of this program's form has no table; a list without rows has nothing that could be lost."""
     head = b'"schema_version": 1, "cluster_id": "c", "run": "r", "sequence": 1, "clock": 1.5'
     bad = (
         b"not json",
@@ -151,7 +149,6 @@ def test_message_of_another_program_is_known(spark: SparkSession) -> None:
 
 @pytest.mark.cluster
 def test_topic_that_cannot_be_read(kept: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No broker, or no such topic: one line says so, and no topic is created by the question."""
     with pytest.raises(HistoryTopicError, match="there is no such topic; create it as in"):
         brokers.describe(Topic(kept.bootstrap, "no-such-topic"))
     with pytest.raises(HistoryTopicError, match="there is no such topic"):
@@ -163,7 +160,6 @@ def test_topic_that_cannot_be_read(kept: Cluster, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.cluster
 def test_topic_is_described(kept: Cluster) -> None:
-    """With its id as Kafka's tools write it, which has no slash in a place, and the ends of its partitions."""
     send(kept, history_polls(1))
     now = brokers.describe(Topic(kept.bootstrap, TOPIC))
     assert re.fullmatch(r"[\w-]{22}", now.topic_id)
@@ -182,7 +178,6 @@ def test_kill_between_two_commits_loses_and_repeats_nothing(
     tmp_path: Path,
     number: int,
 ) -> None:
-    """Messages that arrive after the kill are of the next batch. A call on files between the two changes nothing."""
     history = history_polls(4)
     write(tmp_path / "landing", history)
     send(kept, history[:2])
@@ -223,7 +218,6 @@ def test_batch_of_files_is_left_by_a_call_on_the_topic(
 def test_newer_message_is_not_taken(
     spark: SparkSession, kept: Cluster, taken: Callable[[], None], tmp_path: Path
 ) -> None:
-    """Nothing of its batch is: a call after an update takes all of it. Numbers in foreign messages do not matter."""
     history = history_polls(2)
     put(kept, b'{"table": "orders", "schema_version": 99}')
     send(kept, history[:1])

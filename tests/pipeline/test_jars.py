@@ -42,7 +42,6 @@ def jar(name: str, content: str = "right") -> Jar:
 
 
 def test_list_is_complete() -> None:
-    """Each jar once with a sum; Delta and the connector of the pinned Spark; S3 apart."""
     found = listed()
     assert len({each.file for each in found}) == len(found)
     assert all(len(each.sha256) == 64 for each in found)
@@ -67,7 +66,6 @@ def test_only_missing_jars_are_fetched(calls: Path, tmp_path: Path, monkeypatch:
 
 
 def test_wrong_jar_is_not_kept(calls: Path, tmp_path: Path) -> None:
-    """Neither it nor one that was fetched with it."""
     with pytest.raises(ConfigError, match=r"^b-1\.jar: not the file with the SHA-256"):
         fetch([jar("a"), jar("b", "other")], tmp_path / "jars")
     assert list((tmp_path / "jars").iterdir()) == []
@@ -76,7 +74,6 @@ def test_wrong_jar_is_not_kept(calls: Path, tmp_path: Path) -> None:
 def test_failure_of_maven_is_reported(
     calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its first error in one line with exit code 2, or that it is missing."""
     monkeypatch.setattr(jars, "listed", lambda: [jar("a")])
     monkeypatch.setenv("FAILS", "1")
     command = ["pipeline", "jars", "--to", str(tmp_path / "jars")]
@@ -90,7 +87,6 @@ def test_failure_of_maven_is_reported(
 def test_compiler_that_does_not_end_is_reported(
     calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one line with exit code 2."""
     (calls.parent / "bin" / "java").write_text("#!/bin/sh\nexec sleep 60\n")
     (calls.parent / "bin" / "java").chmod(0o755)
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -102,7 +98,6 @@ def test_compiler_that_does_not_end_is_reported(
 
 
 def test_notices_are_passed_on(tmp_path: Path) -> None:
-    """Each jar with its coordinates and licence, and what it says itself."""
     with ZipFile(tmp_path / jar("a").file, "w") as made:
         made.writestr("META-INF/NOTICE", "Made by someone")
         made.writestr("a/license.class", "no notice")
@@ -112,7 +107,6 @@ def test_notices_are_passed_on(tmp_path: Path) -> None:
 
 
 def test_session_gets_all_jars_of_a_folder(tmp_path: Path) -> None:
-    """Or the command to fetch them."""
     (tmp_path / "a.jar").touch()
     (tmp_path / "b.jar").touch()
     assert session.jar_list(tmp_path) == f"{tmp_path / 'a.jar'},{tmp_path / 'b.jar'}"

@@ -18,7 +18,6 @@ class Clock:
         self.now = 0.0
 
     def monotonic(self) -> float:
-        """Return the time."""
         return self.now
 
     def sleep(self, seconds: float) -> None:
@@ -55,7 +54,6 @@ def rounds(
 
 @pytest.mark.parametrize(("takes", "period"), [(0.0, 60.0), (45.0, 60.0), (90.0, 90.0)])
 def test_rounds_go_on_until_one_fails(clock: Clock, takes: float, period: float) -> None:
-    """One each period; a landing zone without a file is said and tried again; the exit code is that of the failure."""
     run, began = rounds(clock, 0, EmptyHistoryError("nothing here"), ClockError("all ahead"), 3, takes=takes)
     said: list[str] = []
     assert repeat(run, 60.0, said.append) == 3
@@ -65,7 +63,6 @@ def test_rounds_go_on_until_one_fails(clock: Clock, takes: float, period: float)
 
 @pytest.mark.parametrize("every", [0.0, 3600.0])
 def test_sigterm_ends_it_after_the_round(clock: Clock, every: float) -> None:
-    """With exit code 0, and without the pause; the handler before is back."""
     before = signal.getsignal(signal.SIGTERM)
     run, began = rounds(clock, None)
     assert repeat(run, every, print) == 0

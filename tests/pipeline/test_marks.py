@@ -25,7 +25,6 @@ AGAIN = Unended({"it's": (int(FIRST.timestamp()) // 3600, date(2026, 11, 18)), "
 
 
 def test_what_ended_before_stays(spark: SparkSession) -> None:
-    """Rows that end at that hour or later, or go on, are replaced; with dates, those of days that are read."""
     rows = [
         ("it's", "before", datetime(2026, 11, 20, 5, 59, tzinfo=UTC), date(2026, 11, 20)),
         ("it's", "at", FIRST, date(2026, 11, 18)),
@@ -72,7 +71,6 @@ def test_hours_between_are_read_only_if_no_row_of_them_is_known(spark: SparkSess
 
 
 def test_what_began_before_the_first_raw_row_stays(spark: SparkSession, tmp_path: Path) -> None:
-    """If it ended up to 30 hours after it: it cannot be computed again. Each cluster has a first row of its own."""
     store = Store(spark, tmp_path)
     store.create()
     midnight = datetime.combine(FIRST, datetime.min.time(), UTC)
@@ -154,7 +152,6 @@ def test_raw_rows_stay_for_jobs_that_have_found_their_day(
 
 @pytest.mark.parametrize("cluster", ["one", None])
 def test_batch_that_is_not_complete_is_left(spark: SparkSession, tmp_path: Path, cluster: str | None) -> None:
-    """Its rows are not there yet, of whatever cluster it is."""
     store = Store(spark, tmp_path)
     store.create()
     plan(store, 1, "one")

@@ -146,7 +146,6 @@ def at(row: Any, name: str) -> float | None:
 
 
 def test_every_move_has_one_life(found: dict[str, Any]) -> None:
-    """A restart of the sidecar, and a minute without polls, end none."""
     assert [(row["topic"], row["kind"]) for row in found["lives"]] == [
         ("done", "reassignment"),
         ("gone", "reassignment"),
@@ -157,7 +156,6 @@ def test_every_move_has_one_life(found: dict[str, Any]) -> None:
 
 
 def test_the_end_decides_the_outcome(found: dict[str, Any]) -> None:
-    """The partition's replicas, or the log's directory, in the first poll without the move."""
     outcomes = {(row["topic"], row["kind"]): (row["outcome"], at(row, "ended")) for row in found["lives"]}
     assert outcomes == {
         ("done", "reassignment"): ("completed", 160),
@@ -169,7 +167,6 @@ def test_the_end_decides_the_outcome(found: dict[str, Any]) -> None:
 
 
 def test_a_life_over_a_restart(found: dict[str, Any]) -> None:
-    """Its times, and what is not known of them."""
     row = life(found, "done")
     assert (at(row, "began"), at(row, "last_seen"), row["seconds"]) == (30, 150, 130)
     assert (row["polls"], row["runs"], row["leader"]) == (8, 2, 1)
@@ -178,7 +175,6 @@ def test_a_life_over_a_restart(found: dict[str, Any]) -> None:
 
 
 def test_bytes_rate_and_limit(found: dict[str, Any]) -> None:
-    """All that was copied, between the poll before the first and that after the last; the lower of two limits."""
     row = life(found, "done")
     assert (row["bytes_at_start"], row["bytes_copied"]) == (BYTES, BYTES)
     assert row["rate_mean"] == pytest.approx(BYTES / 130)
@@ -191,7 +187,6 @@ def test_bytes_rate_and_limit(found: dict[str, Any]) -> None:
 
 
 def test_predictions_stand_beside_what_came(found: dict[str, Any]) -> None:
-    """By which share they were off, of what was completed."""
     row = life(found, "done")
     assert row["predicted_seconds"] > 0
     assert row["prediction_error"] == pytest.approx(row["predicted_seconds"] / 130 - 1)
@@ -201,7 +196,6 @@ def test_predictions_stand_beside_what_came(found: dict[str, Any]) -> None:
 
 
 def test_a_move_that_gains_nothing(found: dict[str, Any]) -> None:
-    """Stands still from its second poll on, and is stuck once the sidecar says so."""
     row = life(found, "late")
     assert (at(row, "began"), row["stalled_seconds"]) == (180, 40)
     assert row["stuck_seconds"] == sum(row["causes"].values())
@@ -213,20 +207,17 @@ def test_a_move_that_gains_nothing(found: dict[str, Any]) -> None:
 
 
 def test_a_move_between_directories_has_a_rate(found: dict[str, Any]) -> None:
-    """Brokers report no rate; the growth of the log gives it."""
     samples = [each for each in found["samples"] if each["kind"] == "log_dir"]
     assert [each["rate"] for each in samples] == [None, 1000, 1000]
     assert life(found, "late", "log_dir")["rate_max"] == 1000
 
 
 def test_a_clock_that_jumps_moves_nothing(clusters: dict[str, dict[str, Any]]) -> None:
-    """A wall clock that is an hour off for two polls neither ends a life nor changes its length."""
     row = life(clusters["jumped"], "undone")
     assert (at(row, "began"), at(row, "ended"), row["polls"], row["outcome"]) == (30, 70, 4, "cancelled")
 
 
 def test_polls_that_do_not_know_end_nothing(clusters: dict[str, dict[str, Any]]) -> None:
-    """A move continues while reassignments are unknown; a later one is another move."""
     undone = [row for row in clusters["blind"]["lives"] if row["topic"] == "undone"]
     assert [(at(row, "began"), at(row, "ended"), row["polls"]) for row in undone] == [(30, 70, 3), (110, None, 2)]
 
@@ -237,7 +228,6 @@ def _shifted(clock: int) -> Snapshot:
 
 
 def test_a_history_without_moves_has_no_rows(clusters: dict[str, dict[str, Any]]) -> None:
-    """In neither mart."""
     assert clusters["without"] == {"lives": [], "samples": []}
 
 
@@ -249,7 +239,6 @@ OF_MOVE = (
 
 
 def test_moves_that_overlap_are_one_reassignment(spark: SparkSession) -> None:
-    """In waves. What is unknown in part is null, and moves between directories are not part of one."""
     rows = [
         ("reassignment", 1, 4, 0, 10, 9, 1e9, None, "c"),
         ("reassignment", 1, 5, 0, 12, 11, 3e9, 500.0, "c"),

@@ -47,7 +47,6 @@ def seen(number: int, cluster_id: str = "cluster") -> Snapshot:
 
 
 def history(folder: Path, cluster_id: str = "cluster", run: str = "run") -> list[Poll]:
-    """Write a history."""
     made = polls((seen(number, cluster_id) for number in range(POLLS)), PARAMETERS, run)
     write(folder, made)
     return made
@@ -98,7 +97,6 @@ def planned(spark: SparkSession, place: Path, options: Options, code: int = 0) -
 
 
 def test_percentiles_are_those_of_each_partition(spark: SparkSession, place: Path) -> None:
-    """The rates that the sidecar judged, sorted by numpy; the cluster is that of the last poll."""
     reader = History(Store(spark, place))
     found = latest(reader, None)
     judged = np.array([each.derived.bytes_in for each in polls((seen(n) for n in range(POLLS)), PARAMETERS)][1:])
@@ -115,7 +113,6 @@ def test_percentiles_are_those_of_each_partition(spark: SparkSession, place: Pat
 def test_the_throttle_grows_with_the_percentile(
     spark: SparkSession, place: Path, move: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Three rows, one printed in full, without commands: its rates are in a file for the live command."""
     file = tmp_path / "inbound.json"
     rows = planned(spark, place, Options(move, inbound=file))
     printed = capsys.readouterr().out
@@ -140,7 +137,6 @@ def test_the_throttle_grows_with_the_percentile(
 
 
 def test_options_win_over_what_was_set(spark: SparkSession, place: Path, move: Path) -> None:
-    """A deadline that no share allows is impossible, says why, and ends as the live command does."""
     options = Options(
         move,
         deadline=60.0,
@@ -157,13 +153,11 @@ def test_options_win_over_what_was_set(spark: SparkSession, place: Path, move: P
 
 
 def test_a_share_needs_a_network(spark: SparkSession, fleet: Path, move: Path) -> None:
-    """The history of a sidecar that was without one."""
     with pytest.raises(ConfigError, match=r"--max-network-share: give --network too"):
         planned(spark, fleet, Options(move, max_network_share=0.3, cluster="bare"))
 
 
 def test_several_clusters_need_a_choice(spark: SparkSession, fleet: Path) -> None:
-    """Their names are in the message."""
     rows = History(Store(spark, fleet))
     with pytest.raises(ConfigError, match="name one with --cluster; the history has ahead, bare, most, none, north"):
         latest(rows, None)
@@ -173,7 +167,6 @@ def test_several_clusters_need_a_choice(spark: SparkSession, fleet: Path) -> Non
 
 
 def test_the_last_whole_poll_is_taken(spark: SparkSession, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the monotonic clock; one that lost its replicas is passed by; where none is whole there is no plan."""
     rows = History(Store(spark, fleet))
     assert latest(rows, "ahead").snapshot.clock == 10.0 * (POLLS - 1)
     assert latest(rows, "most").snapshot.clock == 10.0 * (POLLS - 2)
@@ -184,7 +177,6 @@ def test_the_last_whole_poll_is_taken(spark: SparkSession, fleet: Path, monkeypa
 
 
 def test_what_cannot_be_planned_names_the_file(spark: SparkSession, place: Path, move: Path) -> None:
-    """As the live command does."""
     move.write_text(json.dumps(MOVE).replace('"t"', '"gone"'))
     with pytest.raises(PlanError, match=r"move\.json: .*no such topic"):
         planned(spark, place, Options(move))
@@ -197,7 +189,6 @@ def flags(*given: str) -> Any:
 
 
 def test_flags_are_read_as_those_of_the_live_plan() -> None:
-    """By the same parsers, and a wrong one is named."""
     assert flags() == Options(Path("move.json"))
     assert flags("--deadline", "2h", "--max-network-share", "30%", "--percentile", "99%", "--inbound", "in.json") == (
         Options(Path("move.json"), 7200.0, max_network_share=0.3, percentile=0.99, inbound=Path("in.json"))
@@ -207,7 +198,6 @@ def test_flags_are_read_as_those_of_the_live_plan() -> None:
 
 
 def test_exit_code_is_that_of_the_plan_in_full(spark: SparkSession, place: Path, move: Path) -> None:
-    """Possible at the median and impossible at the 99th percentile: the percentile that was asked for decides."""
     half, _, most = planned(spark, place, Options(move))
     between = (half.needed + most.needed) / 2
     for share, code in ((0.5, 0), (0.99, IMPOSSIBLE)):
@@ -229,8 +219,6 @@ def test_moves_between_directories_are_no_plan(spark: SparkSession, place: Path,
 def test_code_of_a_job_is_that_of_the_command(
     monkeypatch: pytest.MonkeyPatch, move: Path, code: int, failure: JobError | None
 ) -> None:
-    """What a job returns comes out of the command, and a failure of Spark has another code than an impossible plan."""
-
     def job(_: object) -> int:
         if failure is not None:
             raise failure

@@ -33,7 +33,6 @@ def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession, place: Path) -> Iterator[DataFrame]:
-    """Its rows."""
     with persisted(gathered(History(Store(spark, place)))) as found:
         yield found
 
@@ -55,7 +54,6 @@ def test_it_is_replayed_alike(rows: DataFrame, name: str) -> None:
 
 
 def test_moves_are_those_of_the_truth(spark: SparkSession, place: Path) -> None:
-    """Through the restart of the sidecar: begin, end and outcome, and what one was stuck by."""
     moves.JOB.run(request(spark, place))
     found = {(row.topic, row.partition): row for row in mart(spark, place, MOVES).collect()}
     assert len(found) == len(truth("moves"))
@@ -68,7 +66,6 @@ def test_moves_are_those_of_the_truth(spark: SparkSession, place: Path) -> None:
 
 
 def test_alarms_by_time_are_right_where_those_by_messages_are_not(spark: SparkSession, place: Path) -> None:
-    """The rule by messages takes the burst for a fault and misses the paused broker; the rule by time does neither."""
     # The faults become known after a run without them.
     backtest.JOB.run(request(spark, place, backtest.Options()))
     backtest.JOB.run(request(spark, place, backtest.Options(truth=Truth(str(HISTORY.parent / "truth")))))

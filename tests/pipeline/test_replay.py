@@ -79,7 +79,6 @@ def test_what_is_missing_is_reported(spark: SparkSession, tmp_path: Path) -> Non
 
 
 def test_batches_may_end_anywhere(spark: SparkSession, restarted: DataFrame) -> None:
-    """Rows of a poll come in as many pieces as Spark likes, and a piece has rows of two polls: each poll has 15."""
     spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
     try:
         assert differing(restarted, "replicas", [*scene_polls(), *restarted_polls()]) == []

@@ -44,7 +44,6 @@ def _pages(found: Callable[[str], DataFrame | None]) -> Mapping[str, str]:
 
 
 def test_index_has_a_row_and_a_link_for_each_cluster(pages: Mapping[str, str]) -> None:
-    """With its time, its size and the answers of its page; a page has the rows of its cluster only."""
     assert list(pages) == [*map(file_of, CLUSTERS), INDEX]
     index = pages[INDEX]
     for cluster in CLUSTERS:
@@ -60,7 +59,6 @@ def test_index_has_a_row_and_a_link_for_each_cluster(pages: Mapping[str, str]) -
 
 
 def test_a_cluster_of_one_mart_has_a_page(made: Made) -> None:
-    """Without the marts of rollup its time is unknown; the other clusters lose nothing."""
     pages = _pages({"forecasts": made["forecasts"]}.get)
     assert list(pages) == [*map(file_of, CLUSTERS), INDEX]
     assert pages[INDEX].count("<td>unknown</td>") == 2
@@ -68,7 +66,6 @@ def test_a_cluster_of_one_mart_has_a_page(made: Made) -> None:
 
 
 def test_report_answers_its_questions(pages: Mapping[str, str]) -> None:
-    """A page says what is in the marts, at its top and in each section, with what it is made from."""
     page = pages[file_of(EVIL)]
     assert "20 moves: " in page
     assert "raised 131 alarms, 122 of them false, and missed 2; the rule by time raised 11 alarms, 0 of them" in page
@@ -81,7 +78,6 @@ def test_report_answers_its_questions(pages: Mapping[str, str]) -> None:
 
 
 def test_names_do_no_harm(pages: Mapping[str, str]) -> None:
-    """A cluster, a topic, a title or a folder that looks like markup is plain text in the report."""
     for page in pages.values():
         assert page.count("<script") == 1
         assert "<img" not in page
@@ -90,12 +86,10 @@ def test_names_do_no_harm(pages: Mapping[str, str]) -> None:
 
 
 def test_same_marts_make_the_same_page(pages: Mapping[str, str], made: Made) -> None:
-    """Without a time of making the page has nothing of the moment or of chance in it."""
     assert _pages(made.get) == pages
 
 
 def test_missing_marts_are_named_with_what_makes_them() -> None:
-    """An output folder with nothing in it still makes a page: which mart each section lacks, and what to run."""
     [page] = _pages(lambda _: None).values()
     for mart, job in (("moves", "moves"), ("cluster_hour", "rollup"), ("rules", "backtest"), ("forecasts", "forecast")):
         assert f"There is no mart {mart} in this folder." in page
@@ -112,7 +106,6 @@ SECTIONS: Mapping[str, Callable[[Marts], Section]] = {
 
 @pytest.mark.parametrize("lacking", SECTIONS)
 def test_one_missing_mart_takes_nothing_else_away(made: Made, lacking: str) -> None:
-    """The other marts are still shown."""
     written = SECTIONS[lacking](_marts(lambda name: None if name == lacking else made.get(name))).html()
     assert f"There is no mart {lacking} in this folder." in written
     assert written.count('class="missing"') == 1
@@ -120,7 +113,6 @@ def test_one_missing_mart_takes_nothing_else_away(made: Made, lacking: str) -> N
 
 
 def test_empty_marts_are_answers(spark: SparkSession) -> None:
-    """A mart without rows means that nothing happened or was tried; no job has to run again."""
     [page] = _pages(lambda name: spark.createDataFrame([], SCHEMAS[name.replace("_minute", "_hour")])).values()
     assert "Nothing was moved in this history." in page
     assert "This history has no poll." in page
@@ -130,21 +122,18 @@ def test_empty_marts_are_answers(spark: SparkSession) -> None:
 
 
 def test_a_thousand_moves_stay_small(spark: SparkSession) -> None:
-    """A thousand moves are all in plots and tables, and the whole page stays below 5 MB."""
     written = moves_section.section(_marts(marts(spark, 1000).get), 12).html()
     assert "1,000 moves" in written
     assert 400_000 < len(written.encode()) < 3_000_000
 
 
 def test_moves_beyond_the_most_are_counted(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left out of plots and tables is said."""
     monkeypatch.setattr(moves, "MOST", 30)
     written = moves_section.section(_marts(made.get), 0).html()
     assert "10 shorter moves are left out of plots and tables." in written
 
 
 def test_replica_time_is_counted_by_polls(spark: SparkSession) -> None:
-    """Two replicas, one slow in half of an hour's polls and one stuck in all: half a replica hour and a whole one."""
     start = BEGIN
     cluster = spark.createDataFrame([("c", start, 100, 3, 10, 2)], SCHEMAS["cluster_hour"])
     rows = [
@@ -162,7 +151,6 @@ def test_replica_time_is_counted_by_polls(spark: SparkSession) -> None:
 
 
 def test_unknown_counts_outside_the_isr_only(spark: SparkSession) -> None:
-    """After a start of the sidecar all states are unknown; replicas in the ISR do not count."""
     cluster = spark.createDataFrame([("c", BEGIN, 100, 3, 10, 2)], SCHEMAS["cluster_hour"])
     rows = [
         ("c", BEGIN, "t", "id", 0, 1, 100, {"unknown": 30, "in_sync": 70}, 0),
@@ -176,8 +164,6 @@ def test_unknown_counts_outside_the_isr_only(spark: SparkSession) -> None:
 
 
 def test_alarm_by_messages_meets_one_by_time(spark: SparkSession) -> None:
-    """An alarm by messages counts as missed by time unless one by time of the same replica overlaps with it."""
-
     def alarm(rule: str, partition: str, begin: int, end: int | None, what_if: bool = False) -> tuple[object, ...]:
         ended = None if end is None else BEGIN + dt.timedelta(seconds=end)
         began = BEGIN + dt.timedelta(seconds=begin)
@@ -196,7 +182,6 @@ def test_alarm_by_messages_meets_one_by_time(spark: SparkSession) -> None:
 
 
 def test_alarm_that_still_fires_lasted_until_the_last_poll(spark: SparkSession) -> None:
-    """And not until the end of another."""
     rows: list[tuple[Any, ...]] = [
         ("c", "stuck", None, False, {}, BEGIN, None, 7200.0, True, None),
         ("c", "late", None, False, {}, BEGIN, BEGIN + dt.timedelta(seconds=300), 300.0, True, None),
@@ -206,7 +191,6 @@ def test_alarm_that_still_fires_lasted_until_the_last_poll(spark: SparkSession) 
 
 
 def test_rules_of_all_clusters_are_summed(spark: SparkSession) -> None:
-    """Precision and recall are those of all clusters; with a cluster whose faults are unknown they are unknown."""
     columns = ("out_of_sync_by_time", None, False, "s", 0.0)
     rows = [("a", *columns, 4, 1, 8.0, 3, 1, 5, 2, 7.0), ("b", *columns, 6, 2, 9.0, 6, 0, 5, 0, 3.0)]
     [rule] = alarms.rules_of(spark.createDataFrame(rows, SCHEMAS["rules"]))

@@ -50,7 +50,6 @@ def file(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    """A browser."""
     with opened(tmp_path_factory.mktemp("browser")) as page:
         yield page
 
@@ -76,13 +75,11 @@ def _colours(page: Page, plot: dict[str, Any], file: Path) -> int:
 
 
 def test_page_sends_no_request_and_logs_nothing(page: Page, file: Path) -> None:
-    """It asks for itself only, and the browser has no error, no warning and no violation of its policy."""
     assert page.asked() == [file.as_uri()]
     assert page.said() == []
 
 
 def test_sections_are_there(page: Page) -> None:
-    """Every question has its section, with a heading and an answer, and the top leads to each."""
     assert page.ask('[...document.querySelectorAll("main > section")].map(s => s.id)') == list(SECTIONS)
     assert page.ask('[...document.querySelectorAll("nav a")].map(a => a.getAttribute("href"))') == [
         f"#{name}" for name in SECTIONS
@@ -93,7 +90,6 @@ def test_sections_are_there(page: Page) -> None:
 
 
 def test_each_plot_is_drawn(page: Page, tmp_path: Path) -> None:
-    """Each plot has a size, marks, text within its borders, words for those who cannot see it, and colours."""
     plots = _plots(page)
     names = {plot["name"] for plot in plots}
     moves = {f"move-{place}" for place in range(DRAWN)}
@@ -110,7 +106,6 @@ def test_each_plot_is_drawn(page: Page, tmp_path: Path) -> None:
 
 
 def test_each_plot_has_its_table(page: Page) -> None:
-    """Every plot says with a table beside it, or one in its section, what it shows."""
     beside = 'part => !!part.querySelector("svg") && !!part.querySelector("td")'
     assert page.ask(f'[...document.querySelectorAll(".shown")].every({beside})')
     after = 'part => !!part.closest("section").querySelector(":scope > .filtered td, :scope > .scrolls td")'
@@ -118,7 +113,6 @@ def test_each_plot_has_its_table(page: Page) -> None:
 
 
 def test_names_do_no_harm(page: Page) -> None:
-    """A name that looks like a script or an image is read as text, and nothing of it has run."""
     assert page.ask("document.scripts.length - 1 + document.images.length") == 0
     assert page.ask("window.harmed") is None
     assert EVIL in page.ask("document.querySelector('header').textContent")
@@ -126,7 +120,6 @@ def test_names_do_no_harm(page: Page) -> None:
 
 
 def test_dots_have_tips(page: Page) -> None:
-    """Each dot of a plot of moves names its move."""
     tips = page.ask('[...document.querySelectorAll("#moves use > title")].map(t => t.textContent)')
     assert len(tips) > 40
     assert all(" → " in tip for tip in tips)
@@ -135,7 +128,6 @@ def test_dots_have_tips(page: Page) -> None:
 @pytest.mark.parametrize("width", [360, 800, 1280, 1920])
 @pytest.mark.parametrize("name", [INDEX, file_of(EVIL)])
 def test_page_fits_its_screen(page: Page, file: Path, name: str, width: int) -> None:
-    """No width of a screen makes a page scroll sideways; tables do that by themselves."""
     page.open(file.with_name(name))
     page.size(width)
     assert page.ask("document.documentElement.scrollWidth") <= width
@@ -169,7 +161,6 @@ FILTER = """
 
 
 def test_filters_hide_the_other_rows(page: Page) -> None:
-    """Rows with all words, and of the chosen outcome; also those behind a click. Empty filters show all."""
     rows, said, number = page.ask(f'({FILTER})("ORDERS reassign", "completed")')
     assert 0 < len(rows) < number
     assert all("orders" in row and "completed" in row for row in rows)
@@ -179,7 +170,6 @@ def test_filters_hide_the_other_rows(page: Page) -> None:
 
 
 def test_index_filters_clusters(page: Page, file: Path) -> None:
-    """By a part of a name."""
     page.open(file.with_name(INDEX))
     page.ask('{const i = document.querySelector("input"); i.value = "q3vb"; i.dispatchEvent(new Event("input"))}')
     assert page.ask(
@@ -190,7 +180,6 @@ def test_index_filters_clusters(page: Page, file: Path) -> None:
 @pytest.mark.parametrize("width", [1280, 1920])
 @pytest.mark.parametrize("name", [INDEX, file_of(EVIL)])
 def test_no_table_is_cut(page: Page, file: Path, name: str, width: int) -> None:
-    """On a usual screen every table is seen whole, also what is behind a click."""
     page.open(file.with_name(name))
     page.size(width)
     page.ask('document.querySelectorAll("details").forEach(part => part.open = true)')
@@ -199,7 +188,6 @@ def test_no_table_is_cut(page: Page, file: Path, name: str, width: int) -> None:
 
 
 def test_night_is_dark_and_paper_is_light(page: Page, tmp_path: Path) -> None:
-    """The page and its plots follow the system's colours on a screen, and are light on paper."""
     seen = {}
     for medium, scheme in (("screen", "light"), ("screen", "dark"), ("print", "dark")):
         page.media(medium, scheme)
@@ -214,7 +202,6 @@ def test_night_is_dark_and_paper_is_light(page: Page, tmp_path: Path) -> None:
 
 
 def test_text_can_be_read(page: Page) -> None:
-    """Text and its ground differ as WCAG wants it, by day and by night: 4.5 to 1."""
     for scheme in ("light", "dark"):
         page.media("screen", scheme)
         colours = page.ask(
@@ -235,7 +222,6 @@ def _luminance(colour: str) -> float:
 
 
 def test_page_can_be_printed(page: Page) -> None:
-    """It prints to some pages, not to none and not to hundreds, without what is behind a click."""
     page.media("print", "light")
     paper = page.paper()
     assert paper.startswith(b"%PDF-")

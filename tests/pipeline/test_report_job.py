@@ -42,7 +42,6 @@ def output(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_page_is_made_beside_the_marts(spark: SparkSession, output: Path) -> None:
-    """A page names its store, has every section and no missing mart, and nothing else is left behind."""
     JOB.run(_request(spark, output, made="2026-03-05"))
     page = (output / file_of(CLUSTERS[1])).read_text()
     assert str(output) in page
@@ -54,7 +53,6 @@ def test_page_is_made_beside_the_marts(spark: SparkSession, output: Path) -> Non
 
 
 def test_store_without_marts_names_the_commands(spark: SparkSession, tmp_path: Path) -> None:
-    """A missing mart is reported with a complete command; a missing store, too."""
     folder = tmp_path / "no marts"
     with pytest.raises(StoreError, match="no store; first run kafka-warden pipeline ingest"):
         JOB.run(_request(spark, folder))
@@ -65,7 +63,6 @@ def test_store_without_marts_names_the_commands(spark: SparkSession, tmp_path: P
 
 
 def test_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
-    """The message names the place and what to look at."""
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"file/report\.html: cannot be written: .*check the folder"):
         save("page", tmp_path / "file", INDEX)
@@ -73,7 +70,6 @@ def test_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_page_is_replaced_as_a_whole(tmp_path: Path, scheme: str) -> None:
-    """A folder is a path or an address, made if need be; the second page takes the place of the first."""
     for text in ("first, which is longer", "second ü"):
         assert save(text, f"{scheme}{tmp_path}/new folder", INDEX) == str(tmp_path / "new folder" / INDEX)
     assert [place.name for place in (tmp_path / "new folder").iterdir()] == ["report.html"]
@@ -81,7 +77,6 @@ def test_page_is_replaced_as_a_whole(tmp_path: Path, scheme: str) -> None:
 
 
 def test_page_in_a_bucket_has_the_type_of_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A browser shows it."""
     with serving() as bucket:
         make(bucket)
         for name, value in bucket.environment().items():
@@ -92,7 +87,6 @@ def test_page_in_a_bucket_has_the_type_of_a_page(monkeypatch: pytest.MonkeyPatch
 
 
 def test_flags_become_options() -> None:
-    """Flags are the options' names; a number that cannot be drawn is refused with what can be."""
     parser = argparse.ArgumentParser()
     JOB.add_flags(parser)
     assert JOB.read_flags(parser.parse_args([])) == Options()

@@ -20,7 +20,6 @@ EVIL = '<script>"$x$" & \'</script>'
 
 
 def test_text_never_becomes_markup() -> None:
-    """Children and attributes are escaped unless they are markup already."""
     assert tag("p", EVIL, tag("b", "x"), class_="a", aria_label=EVIL) == (
         '<p class="a" aria-label="&lt;script&gt;&quot;$x$&quot; &amp; &#x27;&lt;/script&gt;">'
         "&lt;script&gt;&quot;$x$&quot; &amp; &#x27;&lt;/script&gt;<b>x</b></p>"
@@ -44,13 +43,11 @@ def test_text_never_becomes_markup() -> None:
     ],
 )
 def test_numbers_have_units(written: str, expected: str) -> None:
-    """Unknown is said, and never 0."""
     assert written == expected
 
 
 @pytest.mark.parametrize("cluster", ["x" * 300, "ж" * 50, "%" * 86, "../../a b", "q3Vb5hX2Tz6nYw0fKpLmRg"])
 def test_page_of_every_cluster_id_can_be_written(tmp_path: Path, cluster: str) -> None:
-    """A long id is cut. Ids with the same beginning, and an id that looks like a cut one, have pages of their own."""
     others = {cluster, f"{cluster}y", f"{cluster}z", file_of(cluster).removeprefix("report-").removesuffix(".html")}
     for each in others:
         save(each, tmp_path, file_of(each))
@@ -59,7 +56,6 @@ def test_page_of_every_cluster_id_can_be_written(tmp_path: Path, cluster: str) -
 
 
 def test_long_table_folds_what_is_too_much() -> None:
-    """The first rows are seen at once, the others behind a click, and each stands there once."""
     rows = [(f"row {number}",) for number in range(AT_ONCE + 3)]
     written = Table("Rows", (Column("Row"),), rows).html()
     open_part, _, folded = written.partition("<details>")
@@ -79,7 +75,6 @@ def _plot(name: str) -> Html:
 
 
 def test_plot_follows_the_page() -> None:
-    """A plot in a page has the page's colours, no rule for the rest of the page, and tips on its dots."""
     written = _plot("one")
     assert "var(--blue)" in written
     assert not re.findall(r"#[0-9a-f]{6}\b", written)
@@ -90,7 +85,6 @@ def test_plot_follows_the_page() -> None:
 
 
 def test_ids_of_two_plots_never_meet() -> None:
-    """Each id of a page is there once, and each reference finds its own plot's."""
     one, two = (set(re.findall(r' id="([^"]*)"', _plot(name))) for name in ("one", "two"))
     assert not one & two
     written = _plot("one")
@@ -100,7 +94,6 @@ def test_ids_of_two_plots_never_meet() -> None:
 
 
 def test_same_figure_is_the_same_text() -> None:
-    """Nothing in a plot is by chance or by the clock."""
     assert _plot("one") == _plot("one")
 
 
@@ -114,7 +107,6 @@ def test_tips_have_to_be_as_many_as_marks() -> None:
 
 @pytest.mark.parametrize(("low", "high"), [(20.0, 20_000.0), (1.0, 1e7), (50.0, 70.0)])
 def test_durations_are_numbered_by_the_clock(low: float, high: float) -> None:
-    """A logarithmic axis of times has up to a handful of ticks at whole seconds, minutes, hours or days."""
     with canvas(2.0) as (figure, [axes]):
         axes.set_xscale("log")
         axes.set_xlim(low, high)
@@ -126,5 +118,4 @@ def test_durations_are_numbered_by_the_clock(low: float, high: float) -> None:
 
 
 def test_colours_differ() -> None:
-    """A colour of the day means one variable."""
     assert len({colour.light for colour in ALL}) == len(ALL)

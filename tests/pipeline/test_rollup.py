@@ -35,7 +35,6 @@ def window(found: dict[str, Any], mart: str, hour: int, *key: Any) -> dict[str, 
 
 
 def test_cluster_has_every_poll_once(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
-    """Hours have all of their polls, minutes one, and both what the snapshot counts."""
     for hour in range(HOURS):
         row = window(rolled_up, "cluster_hour", hour)
         assert row["polls"] == len(in_hour(judged, hour))
@@ -45,7 +44,6 @@ def test_cluster_has_every_poll_once(rolled_up: dict[str, Any], judged: list[Pol
 
 
 def test_cluster_has_the_limits_of_its_last_poll(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
-    """Those of the sidecar's settings; forecasts read them."""
     for hour in range(HOURS):
         row, last = window(rolled_up, "cluster_hour", hour), in_hour(judged, hour)[-1].parameters
         found = (row["partitions_limit_last"], row["broker_limit_last"], row["network_last"])
@@ -53,7 +51,6 @@ def test_cluster_has_the_limits_of_its_last_poll(rolled_up: dict[str, Any], judg
 
 
 def test_log_directory_has_the_use_of_its_volume(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
-    """Its size less what is usable, or else its logs; directories that are offline are left out."""
     found: dict[Any, Any] = {}
     for poll in judged:
         hour = poll.snapshot.time // 3600
@@ -73,14 +70,12 @@ def test_log_directory_has_the_use_of_its_volume(rolled_up: dict[str, Any], judg
 
 
 def test_sum_is_unknown_where_a_part_is(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
-    """A partition without a leader has no rate: neither its topic nor the cluster has one, and other topics do."""
     assert window(rolled_up, "cluster_hour", 1)["bytes_in_max"] is None
     assert window(rolled_up, "topic_hour", 1, "quiet", topic_id(judged[0], "quiet"))["bytes_in_max"] is None
     assert window(rolled_up, "topic_hour", 1, "orders", topic_id(judged[0], "orders"))["bytes_in_max"] is not None
 
 
 def test_topic_windows_are_sums_over_partitions(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
-    """Bytes in, stored, lacking and the counts of a topic are those of its partitions in the polls of the hour."""
     for hour in range(HOURS):
         row = window(rolled_up, "topic_hour", hour, "orders", topic_id(judged[0], "orders"))
         mine = in_hour(judged, hour)
@@ -109,7 +104,6 @@ def follower_rows(poll: Poll, topic: str) -> np.ndarray:
 
 
 def test_replica_windows_count_states(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
-    """A replica's states are counted poll by poll, in hours as in minutes."""
     key = ("payments", 0, 1)
     of_hours, of_minutes = Counter[str](), Counter[str]()
     for counted, mart in ((of_hours, "replica_hour"), (of_minutes, "replica_minute")):
@@ -123,7 +117,6 @@ def test_replica_windows_count_states(rolled_up: dict[str, Any], judged: list[Po
 
 
 def test_replica_mean_of_an_hour_is_that_of_its_polls(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
-    """Hours are made of minutes, and their mean is still that of the samples."""
     for hour in range(HOURS):
         row = window(rolled_up, "replica_hour", hour, "orders", topic_id(judged[0], "orders"), 1, 3)
         lags = [poll.derived.lag.bytes[replica(poll)] for poll in in_hour(judged, hour)]
@@ -132,7 +125,6 @@ def test_replica_mean_of_an_hour_is_that_of_its_polls(rolled_up: dict[str, Any],
 
 
 def topic_id(poll: Poll, topic: str) -> str:
-    """The id of a topic as history has it."""
     return topic_id_text(poll.snapshot.topic_ids[poll.snapshot.topics.index(topic)])
 
 
@@ -144,7 +136,6 @@ def replica(poll: Poll) -> int:
 
 
 def test_broker_windows_have_throttles(rolled_up: dict[str, Any]) -> None:
-    """Limit, rate, use and headroom of both sides; an unlimited side has a use of 0."""
     row = window(rolled_up, "broker_hour", 1, 2)
     assert row["leader_limit_last"] == 2e5
     assert row["leader_use_max"] == pytest.approx(row["leader_rate_max"] / 2e5)
@@ -196,14 +187,12 @@ def of(found: dict[str, Any], mart: str, cluster: str) -> list[dict[str, Any]]:
 
 
 def test_duplicates_and_order_change_nothing(odd: dict[str, Any], rolled_up: dict[str, Any]) -> None:
-    """Files that are there twice, under another name or in another sidecar's folder, count once."""
     for mart in MARTS:
         expected = [{**row, "cluster_id": "twice"} for row in of(rolled_up, mart.name, "cluster")]
         assert of(odd, mart.name, "twice") == expected, mart.name
 
 
 def test_sum_is_unknown_where_rows_of_a_poll_are_missing(odd: dict[str, Any]) -> None:
-    """A poll whose rows of `partitions` are lost has no sums over them, and all else of it is there."""
     lost = [row for row in of(odd, "topic_hour", "lost") if row["topic"] == "orders" and row["hour"] != 23]
     assert lost
     assert {row["bytes_in_max"] for row in lost} == {None}
@@ -211,7 +200,6 @@ def test_sum_is_unknown_where_rows_of_a_poll_are_missing(odd: dict[str, Any]) ->
 
 
 def test_count_is_unknown_where_a_poll_does_not_know(odd: dict[str, Any]) -> None:
-    """Under-replication needs the reassignments, the minimum ISR needs the configs."""
     mine = [row for row in of(odd, "topic_hour", "blind") if row["topic"] == "orders"]
     for name in ("under_replicated_max", "under_min_isr_max"):
         assert {row[name] for row in mine if row["hour"] != 23} == {None}
@@ -220,7 +208,6 @@ def test_count_is_unknown_where_a_poll_does_not_know(odd: dict[str, Any]) -> Non
 
 
 def test_topic_that_was_created_again_is_another(odd: dict[str, Any]) -> None:
-    """In the hour of its new id it has two rows, each with the partitions of one topic."""
     mine = [row for row in of(odd, "topic_hour", "again") if row["topic"] == "orders"]
     hours = Counter(row["hour"] for row in mine)
     assert {hour: count for hour, count in hours.items() if count > 1} == {23: 2}
@@ -229,7 +216,6 @@ def test_topic_that_was_created_again_is_another(odd: dict[str, Any]) -> None:
 
 
 def test_clock_that_jumps_loses_nothing(odd: dict[str, Any], judged: list[Poll]) -> None:
-    """Polls after a jump of the wall clock are counted in the windows of their own time."""
     polls_by_hour = [row["polls"] for row in of(odd, "cluster_hour", "jumped")]
     assert sum(polls_by_hour) == len(judged) + 6
 

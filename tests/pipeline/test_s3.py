@@ -43,7 +43,6 @@ LEAST_COMMITS, MOST_COMMITS = 6, 80
 
 @pytest.fixture(scope="module")
 def s3_jars() -> Path:
-    """The folder with the jars of S3."""
     folder = cache_directory() / "spark-jars-s3"
     fetch([jar for jar in listed() if jar.of in {"delta", S3}], folder)
     put_if_absent.build(folder)
@@ -52,7 +51,6 @@ def s3_jars() -> Path:
 
 @pytest.fixture
 def bucket() -> Iterator[Bucket]:
-    """An empty bucket."""
     with serving() as made:
         make(made)
         yield made
@@ -92,7 +90,6 @@ def check_batches(store: Path) -> None:
 def test_stopped_holder_commits_nothing(
     spark: SparkSession, s3_jars: Path, bucket: Bucket, source: Path, tmp_path: Path
 ) -> None:
-    """It is stopped at the put of an entry of a raw table, past its lease; another run takes over; it goes on."""
     upload(bucket, stored(spark, tmp_path / "before", source / "earlier"), "store")
     upload(bucket, source / "later", "landing")
     stopped, go_on = Event(), Event()
@@ -122,7 +119,6 @@ def test_stopped_holder_commits_nothing(
 
 
 def test_second_run_ends_with_the_name_of_the_first(s3_jars: Path, bucket: Bucket, source: Path) -> None:
-    """While the first one goes on, and ends well."""
     upload(bucket, source, "landing")
     at_plan, go_on = Event(), Event()
     with running(nightly(s3_jars), bucket) as first:
@@ -146,7 +142,6 @@ def test_second_run_ends_with_the_name_of_the_first(s3_jars: Path, bucket: Bucke
 def test_log_is_listed_from_its_last_checkpoint_on(
     spark: SparkSession, s3_jars: Path, source: Path, tmp_path: Path
 ) -> None:
-    """A run reads a table many times, and never lists the entries that the checkpoint has."""
     place = stored(spark, tmp_path / "before", source / "earlier")
     table = place / raw("polls").name
     for version in range(1, ENTRIES):

@@ -160,7 +160,6 @@ def topic_hours() -> list[dict[str, Any]]:
 
 
 def forecasts() -> list[dict[str, Any]]:
-    """Three limits."""
     return [
         {"cluster_id": "c", "subject": str(broker), "what": "disk_bytes", "outcome": outcome, "day": day}
         for broker, outcome, day in [(1, "within", after(9000)), (2, "reached", after(0)), (3, "beyond", None)]
@@ -175,14 +174,12 @@ def ask(store: Any, name: str) -> list[dict[str, Any]]:
 
 
 def test_reassignments_and_their_plans(store: Any) -> None:
-    """The newest first; those without a plan, or with one of the first wave only, are not compared."""
     found = ask(store, "01")
     assert [row["began"] for row in found] == [after(99), after(90), after(60), after(0)]
     assert [row["later_than_planned"] for row in found] == [None, None, None, pytest.approx(0.2)]
 
 
 def test_throttles_of_past_moves(store: Any) -> None:
-    """One row per throttle; of moves that completed."""
     limited, unlimited = (row for row in ask(store, "02") if row["cluster_id"] == "c")
     assert (limited["limit_megabytes"], limited["moves"], limited["too_low"]) == (4.0, 3, 1)
     assert limited["median_use"] == pytest.approx(0.5)
@@ -190,20 +187,17 @@ def test_throttles_of_past_moves(store: Any) -> None:
 
 
 def test_causes_are_rows(store: Any) -> None:
-    """And a move without one has none."""
     found = [(row["cause"], row["moves"], row["seconds"]) for row in ask(store, "03")]
     assert found == [("target_down", 1, 45.0), ("throttled", 1, 15.0)]
 
 
 def test_first_etas(store: Any) -> None:
-    """One that said never is counted, and has no error; one without an ETA is left out."""
     mine, _ = ask(store, "04")
     assert (mine["moves"], mine["never"]) == (5, 1)
     assert mine["median_error"] == pytest.approx(0.5)
 
 
 def test_rack_crossings(store: Any) -> None:
-    """By the last known rack. Moves of unknown size are counted apart, and within a rack not at all."""
     mine, other = ask(store, "05")
     assert (mine["cluster_id"], mine["day"], mine["replicas"]) == ("c", date(2026, 5, 4), 2)
     assert (mine["unknown_bytes"], mine["unknown_rack"]) == (0, 0)
@@ -212,7 +206,6 @@ def test_rack_crossings(store: Any) -> None:
 
 
 def test_noise(store: Any) -> None:
-    """The rule that fired often, for a short time, is first; what-ifs are left out."""
     noisy, quiet = ask(store, "06")
     assert (noisy["rule"], noisy["alarms"], noisy["shorter_than_10_minutes"], noisy["did_not_fire"]) == (
         *("Noisy", 2, 2, 1),
@@ -222,36 +215,30 @@ def test_noise(store: Any) -> None:
 
 
 def test_subjects_are_columns(store: Any) -> None:
-    """Null for labels that an alarm does not have."""
     found = {(row["broker"], row["topic"], row["partition"]) for row in ask(store, "alarm_subjects")}
     assert found == {("4", None, None), (None, "x", "3")}
 
 
 def test_states_are_rows(store: Any) -> None:
-    """Replicas in sync are left out."""
     found = [(row["state"], row["samples"], row["brokers"]) for row in ask(store, "07")]
     assert found == [("stuck", 55, 1), ("slow", 15, 2)]
 
 
 def test_throttles_left_behind(store: Any) -> None:
-    """Neither where the use or the limit is unknown for an hour, nor where there is no throttle."""
     (found,) = ask(store, "08")
     assert (found["broker"], found["follower_limit"], found["leader_limit"]) == (1, 1e6, NEVER)
 
 
 def test_limits(store: Any) -> None:
-    """The first is first; those beyond the horizon are left out."""
     assert [row["subject"] for row in ask(store, "09")] == ["2", "1"]
 
 
 def test_growth(store: Any) -> None:
-    """Of the last seven days of the cluster."""
     found = [(row["topic"], row["grown_bytes"], row["bytes_stored"]) for row in ask(store, "10")]
     assert found == [("grows", 200.0, 300.0), ("shrinks", -30.0, 20.0)]
 
 
 def test_finite_moves_have_no_infinity(store: Any) -> None:
-    """And the flags say which it was."""
     rows = ask(store, "finite_moves")
     assert not any(value == NEVER for row in rows for value in row.values() if isinstance(value, float))
     assert sum(row["eta_never"] or False for row in rows) == 1
@@ -259,7 +246,6 @@ def test_finite_moves_have_no_infinity(store: Any) -> None:
 
 
 def test_store_without_tables_has_those_views_that_it_can(tmp_path: Path) -> None:
-    """A store after its first roll-up has no moves yet."""
     write(tmp_path, rollup.REPLICAS["hour"], states())
     with pytest.warns(UserWarning, match="the store does not have all that it needs") as warned:
         store = open_store(str(tmp_path))
@@ -268,27 +254,23 @@ def test_store_without_tables_has_those_views_that_it_can(tmp_path: Path) -> Non
 
 
 def test_older_table_leaves_out_a_view(tmp_path: Path) -> None:
-    """One whose rows are of an earlier version, which had fewer columns."""
     write_deltalake(tmp_path / "alarms", pa.table({"cluster_id": ["c"], "rule": ["Noisy"]}))
     with pytest.warns(UserWarning, match="the store does not have all that it needs"):
         assert open_store(str(tmp_path)).sql("FROM alarms").fetchall() == [("c", "Noisy")]
 
 
 def test_place_without_a_store_is_an_error(tmp_path: Path) -> None:
-    """Rather than a database without tables."""
     with pytest.raises(FileNotFoundError, match="no table of a store is there"):
         open_store(str(tmp_path / "stroe"))
 
 
 def test_every_table_is_opened() -> None:
-    """All marts, and all raw tables."""
     marts = {mart.name for mine in pipeline_marts.modules().values() for mart in mine}
     assert set(TABLES) == marts | {f"raw/{table.name}" for table in SCHEMA}
 
 
 @pytest.mark.parametrize("dialect", ["trino", "athena"])
 def test_other_forms_are_parsed(dialect: str) -> None:
-    """The same for both, and complete: no statement is left as text."""
     for name, text in pipeline_sql.sources("*.sql").items():
         stored = (pipeline_sql.SQL / "trino" / f"{name}.sql").read_text()
         assert "Not tried" in stored

@@ -53,7 +53,6 @@ def expected(spark: SparkSession, fleet: Path, tmp_path_factory: pytest.TempPath
 def test_order_of_clusters_and_repeats_change_nothing(
     spark: SparkSession, fleet: Path, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    """One cluster after the other, hour by hour, again, and with a start and an end: the marts of one run over all."""
     store, landing = tmp_path / "store [1] {a,b}*", tmp_path / "landing"
     files = sorted(fleet.rglob("kafka-warden-*.parquet"))
     late = [file for file in files if "one" in file.parts and "hour=23" in file.parts]
@@ -110,7 +109,6 @@ def killed(*_: Any) -> None:
 def test_kill_between_two_commits_of_ingest_loses_and_repeats_nothing(
     spark: SparkSession, fleet: Path, tmp_path: Path, number: int
 ) -> None:
-    """They are the claim, the plan, seven tables, the batch and the end of the claim."""
     with killed_at(number):
         ingested(spark, tmp_path, fleet)
     ingested(spark, tmp_path, fleet)
@@ -123,7 +121,6 @@ def test_kill_between_two_commits_of_ingest_loses_and_repeats_nothing(
 def test_kill_between_two_commits_of_a_roll_up_changes_nothing(
     spark: SparkSession, fleet: Path, expected: dict[str, Any], tmp_path: Path, number: int
 ) -> None:
-    """They are the claim, ten marts and the marks."""
     stored(spark, tmp_path, fleet)
     with killed_at(number):
         roll_up(spark, tmp_path)
@@ -133,7 +130,6 @@ def test_kill_between_two_commits_of_a_roll_up_changes_nothing(
 
 @full
 def test_overlapping_files_are_compared_by_row(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
-    """A file that had lost rows, was taken, and comes again whole: its other rows are added, to all tables."""
     store, landing, cut = tmp_path / "store", tmp_path / "landing", tmp_path / "cut"
     write(landing, judged[:6])
     write(cut, judged[:6])
@@ -207,7 +203,6 @@ def test_files_of_an_interrupted_batch_that_are_not_there_are_taken_later(
 def test_second_writer_commits_nothing(
     spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process whose claim comes second stops with the name of the first, of ingest as of a roll-up."""
     append = Store.append
 
     def overtake(job: Callable[[], None]) -> None:
@@ -272,7 +267,6 @@ def test_days_that_are_too_old_are_deleted(
 def test_settings_that_would_damage_a_store_on_s3_are_refused(
     call: Callable[[Store], None], settings: dict[str, str], message: str
 ) -> None:
-    """Before the store is read."""
     spark: Any = SimpleNamespace(conf=settings)
     with pytest.raises(StoreError, match=message):
         call(Store(spark, "s3a://bucket/store"))
@@ -282,7 +276,6 @@ def test_settings_that_would_damage_a_store_on_s3_are_refused(
 def test_store_of_another_version(
     spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is refused, newer or older; a missing one says what to run."""
     with pytest.raises(StoreError, match="no store; first run kafka-warden pipeline ingest"):
         roll_up(spark, tmp_path)
     stored(spark, tmp_path, fleet)
@@ -294,7 +287,6 @@ def test_store_of_another_version(
 
 @full
 def test_tables_are_compacted_by_cluster_and_day(spark: SparkSession, fleet: Path, tmp_path: Path) -> None:
-    """One file for each, however many batches brought its rows, and no deletion vectors."""
     for hour in range(22, 24):
         for file in fleet.rglob(f"hour={hour}/*.parquet"):
             arrive(file, fleet, tmp_path / "landing")

@@ -32,7 +32,6 @@ NIGHTS: Final = (range(85), range(85, 230))
 
 
 def of_night(night: range) -> list[list[Poll]]:
-    """The polls of a night, by run."""
     found = []
     for run, clocks in (("one", FIRST), ("two", SECOND)):
         slow = [replace(seen(clock), clock=clock * SLOWER, time=EPOCH + clock * SLOWER) for clock in clocks]
@@ -75,7 +74,6 @@ def test_nights_equal_one_call(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_plan_and_report_are_of_the_store(spark: SparkSession, tmp_path: Path) -> None:
-    """A plan is a table, replaced by the next one of its cluster; the report names the command for what is missing."""
     place, move = tmp_path / "store", tmp_path / "move.json"
     move.write_text(json.dumps(MOVE))
     history(tmp_path / "landing")

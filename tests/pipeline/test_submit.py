@@ -66,7 +66,6 @@ def submit(jars: Path, environment: Mapping[str, str], folder: Path, master: str
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few polls."""
     folder = tmp_path_factory.mktemp("submitted") / "history"
     files_of(folder, history_polls(3))
     return folder
@@ -99,7 +98,6 @@ def test_submitted_jobs(
     where: str,
     request: pytest.FixtureRequest,
 ) -> None:
-    """Jobs give what they give here, also where their Python runs in executors."""
     master = request.getfixturevalue("master") if where == "standalone" else where
     shutil.rmtree(history.parent / "store", ignore_errors=True)
     submit(jars, environment, history.parent, master)
@@ -109,7 +107,6 @@ def test_submitted_jobs(
 def test_jobs_through_connect(
     environment: Mapping[str, str], history: Path, expected: dict[str, list[str]], jars: Path
 ) -> None:
-    """A client without a JVM gives the same, and writes the report."""
     store = history.parent / "connected"
     settings = {**session.AT_START, "spark.jars": session.jar_list(jars)}
     settings["spark.sql.warehouse.dir"] = str(history.parent / "warehouse")

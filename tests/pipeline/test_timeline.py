@@ -20,7 +20,6 @@ CLOCKS = (
 @pytest.mark.parametrize("ahead", [2, -2, 20])
 @pytest.mark.parametrize("set_right", [8, 18, 30])
 def test_polls_of_a_run_stay_in_order(spark: SparkSession, ahead: int, set_right: int) -> None:
-    """The clock is wrong by hours, until it is set right: before or after it was wrong for most of a day."""
     hours = range(72)
     rows = [("one", "run", n, 3600.0 * (n + 1e5 + (ahead if n < set_right else 0)), 3600.0 * n, (10.0,)) for n in hours]
     found = timeline(spark.createDataFrame(rows, CLOCKS)).orderBy("at", "sequence").collect()
@@ -47,7 +46,6 @@ def used(spark: SparkSession, runs: dict[str, Sequence[float]]) -> list[tuple[st
 
 
 def test_the_elder_speaks_until_it_is_silent(spark: SparkSession) -> None:
-    """The newer run is used while the older one is silent; names do not matter."""
     elder, younger = [0.0, 10.0, 20.0, 70.0, 80.0], [5.0, 15.0, 25.0, 35.0, 45.0, 55.0, 65.0, 75.0, 85.0]
     for first, second in (("a", "b"), ("b", "a")):
         assert used(spark, {first: elder, second: younger}) == [
@@ -79,7 +77,6 @@ def test_oldest_run_is_known_when_its_first_polls_were_deleted(
 
 
 def test_younger_run_stays_younger_when_its_interval_becomes_longer(spark: SparkSession) -> None:
-    """Its numbers are not compared with the clock if its first poll is there."""
     young = [*YOUNG, *(60.0 * n + 1000 for n in range(1, 20))]
     old = [10.0 * n + 3 for n in range(220)]
     used = prefer_oldest_run(polls(spark, {"old": old, "young": young}, silent=300.0))
@@ -87,20 +84,17 @@ def test_younger_run_stays_younger_when_its_interval_becomes_longer(spark: Spark
 
 
 def test_values_hold_until_the_next_poll_that_is_used(spark: SparkSession) -> None:
-    """Each second counts once."""
     found = informative_polls(polls(spark, {"a": [0.0, 10.0, 20.0], "b": [5.0, 15.0, 25.0]})).orderBy("n").collect()
     assert [(row["held"], row["next_run"]) for row in found] == [(10.0, "a"), (10.0, "a"), (5.0, "b"), (0.0, None)]
 
 
 def test_runs_that_follow_each_other_are_all_used(spark: SparkSession) -> None:
-    """A sidecar that is restarted, and one of another cluster."""
     one = polls(spark, {"a": [0.0, 10.0], "b": [20.0, 30.0]})
     other = polls(spark, {"c": [5.0, 15.0]}, "other")
     assert prefer_oldest_run(one.unionByName(other)).count() == 6
 
 
 def test_of_three_the_next_elder_takes_over(spark: SparkSession) -> None:
-    """With a restart of the first: what comes back is the youngest."""
     runs: dict[str, Sequence[float]] = {
         "a": [0.0, 10.0],
         "b": [1.0, 11.0, 21.0, 31.0],
@@ -116,7 +110,6 @@ def test_of_three_the_next_elder_takes_over(spark: SparkSession) -> None:
 
 
 def test_a_run_that_does_not_know_does_not_hide_the_other(spark: SparkSession) -> None:
-    """The elder does not know reassignments for a while: then the younger one is asked."""
     both = polls(spark, {"a": [0.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0], "b": [5.0, 15.0, 25.0, 35.0, 45.0, 55.0]})
     knows = both.where("run = 'b' or at <= 10 or at >= 50")
     found = [(row["run"], row["at"]) for row in informative_polls(knows).orderBy("n").collect()]

@@ -15,7 +15,6 @@ TIMES = "Longest time from a fault to its alert, with scrapes every"
 
 @pytest.mark.process
 def test_the_rules_are_printed_as_one_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Prometheus loads standard output; the times are on standard error."""
     assert cli.main(["rules"]) == 0
     out, err = capsys.readouterr()
     assert (out, err) == (one_file(DEFAULTS), table(DEFAULTS))
@@ -41,7 +40,6 @@ def test_the_rules_are_written_as_files(capsys: pytest.CaptureFixture[str], tmp_
 
 
 def test_only_the_times_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """With --delays on standard output."""
     (tmp_path / "values.yml").write_text("interval: 30s\nscrapeInterval: 1m\n")
     assert cli.main(["rules", "--delays", "--values", str(tmp_path / "values.yml")]) == 0
     out, err = capsys.readouterr()
@@ -53,7 +51,6 @@ def test_only_the_times_are_printed(capsys: pytest.CaptureFixture[str], tmp_path
 
 
 def test_times_are_those_of_the_values() -> None:
-    """Changed thresholds and intervals count, and a disabled alert has no time."""
     lines = table(Values(thresholds={"outage_for": "45s"}, disabled=frozenset({"KafkaPartitionAtMinIsr/critical"})))
     assert "  1 min 45 s  KafkaClusterUnreachable\n" in lines
     assert ("KafkaPartitionAtMinIsr            warning" in lines, "critical" in lines) == (True, False)
@@ -75,7 +72,6 @@ def test_what_cannot_be_used_ends_with_2(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One line on standard error, and no rules."""
     monkeypatch.chdir(tmp_path)
     Path("values.yml").write_text("disable: []\n")
     assert cli.main(["rules", *arguments]) == 2

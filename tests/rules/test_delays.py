@@ -28,7 +28,6 @@ def of(alert: str, fault: str = "", intervals: Intervals = DEFAULTS, **changed: 
 
 
 def test_every_alert_has_its_cases() -> None:
-    """Each alert of the rules, with each `for` that it has; and no other alert."""
     values = {threshold.name: threshold.value for threshold in thresholds()}
     assert {(case.alert, values[case.wait]) for case in CASES} == {(alert["alert"], alert["for"]) for alert in ALERTS}
     assert worst_cases({}, DEFAULTS).keys() == {alert["alert"] for alert in ALERTS}
@@ -37,7 +36,6 @@ def test_every_alert_has_its_cases() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.alert} {case.fault}")
 def test_what_adds_up_is_in_the_rule(case: Case) -> None:
-    """The alert waits for `wait`, and what passes before is a threshold of its file."""
     template = next(each for each in templates() if f"- alert: {case.alert}\n" in each.read_text())
     text = template.read_text() + (template.parent / "macros.jinja").read_text()
     # The state of sidecars is in a file that all others read.
@@ -57,26 +55,22 @@ def test_what_adds_up_is_in_the_rule(case: Case) -> None:
     ],
 )
 def test_two_samples_have_to_agree(intervals: Intervals, expected: float) -> None:
-    """An outage needs two scrapes."""
     assert of("KafkaClusterUnreachable", "", intervals) == expected
 
 
 def test_look_backs_and_records_add_up() -> None:
-    """A broker that was shut down in order: a record in the group of the state, then a look-back, then `for`."""
     assert of("KafkaBrokerUnreachable", "shut down in order", broker_restart="2m", broker_for="20s") == (
         10 + 5 + 15 + 2 * 15 + 120 + 30
     )
 
 
 def test_rare_polls_find_a_dead_broker_fenced() -> None:
-    """Then nothing shows that it died, and the alert waits for a restart."""
     rare = Intervals(30, 30, 30)
     assert of("KafkaBrokerUnreachable", "killed or hangs", rare) == 30 + 5 + 30 + 2 * 30 + 180 + 60
     assert of("KafkaBrokerUnreachable", "killed or hangs", rare, seldom="31") == 30 + 5 + 30 + 2 * 30 + 60
 
 
 def test_ages_are_those_of_polls() -> None:
-    """The sidecar measures an age from poll to poll, and decides after three polls at least."""
     blocked = ("KafkaThrottleTooLow", "blocked")
     rest = 60 + 5 + 15 + 15 + 15
     assert of(*blocked, throttle_blocked_age="300") == rest + 300
@@ -85,7 +79,6 @@ def test_ages_are_those_of_polls() -> None:
 
 
 def test_shares_are_multiplied() -> None:
-    """A share of a window is a part of its time, and what a share leaves is the rest."""
     assert of("KafkaControllerMutationThrottled", "refused without a pause") == (
         10 + 5 + 15 + 15 + 0.25 * 1800 + 30 + 60
     )
@@ -95,7 +88,6 @@ def test_shares_are_multiplied() -> None:
 
 
 def test_a_sidecar_that_ends_needs_no_poll() -> None:
-    """Its last sample counts for `answered`."""
     assert of("KafkaWardenDown", "does not answer") == 2 * 15 + math.ceil(200 / 15) * 15 + 660
 
 

@@ -46,13 +46,11 @@ def changed(values: Values) -> list[tuple[dict[str, Any] | None, dict[str, Any] 
 
 
 def test_a_threshold_changes_its_rules() -> None:
-    """It replaces its value in every rule that has it, and in no other one."""
     rules = [rule for _, rule in changed(Values(thresholds={"offline_for": "7m"})) if rule]
     assert [(rule["alert"], rule["for"]) for rule in rules] == [("KafkaPartitionOffline", "7m")]
 
 
 def test_a_severity_changes_its_alert() -> None:
-    """It replaces the label of that alert only."""
     (before, _), (_, now) = changed(Values(severity={"KafkaReplicasOutOfSync": "info"}))
     assert before is not None
     assert now == before | {"labels": before["labels"] | {"severity": "info"}}
@@ -63,7 +61,6 @@ def test_a_severity_changes_its_alert() -> None:
     "alert", [*severities(), *(f"{alert}/{each}" for alert, own in severities().items() for each in own)]
 )
 def test_a_disabled_alert_is_left_out(alert: str) -> None:
-    """Of the alert, or of one of its severities, nothing is left; all other rules stay as they are."""
     name, _, severity = alert.partition("/")
     gone = changed(Values(disabled=frozenset({alert})))
     assert gone
@@ -82,13 +79,11 @@ def test_labels_are_added_to_every_alert() -> None:
 
 
 def test_an_interval_is_that_of_every_group() -> None:
-    """By default groups have none, so Prometheus' own counts."""
     assert {group.get("interval") for group in groups(DEFAULTS).values()} == {None}
     assert {group["interval"] for group in groups(Values(interval="30s", watchdog=True)).values()} == {"30s"}
 
 
 def test_links_begin_with_the_addresses() -> None:
-    """Runbooks and dashboards."""
     values = Values(links=Links("https://wiki.example/", "https://grafana.example"))
     found = [rule["annotations"] for rule in all_rules(values) if "alert" in rule]
     assert all(each["runbook_url"].startswith("https://wiki.example/alerts/runbooks/Kafka") for each in found)
@@ -96,7 +91,6 @@ def test_links_begin_with_the_addresses() -> None:
 
 
 def test_the_watchdog_is_added_where_it_is_wanted() -> None:
-    """With the labels of all alerts."""
     assert groups(Values(watchdog=True)).keys() - groups(DEFAULTS).keys() == {"kafka-warden-watchdog"}
     (rule,) = rules_in(rules(WATCHDOG, Values(alert_labels={"team": "kafka"})))
     assert rule["labels"] == {"severity": "none", "exporter": "kafka-warden", "team": "kafka"}
@@ -104,7 +98,6 @@ def test_the_watchdog_is_added_where_it_is_wanted() -> None:
 
 @each_template
 def test_the_label_of_the_cluster_is_renamed(template: Path) -> None:
-    """Everywhere in expressions and templates, but not in names of records. Nothing else changes."""
     plain, renamed = (rules_in(rules(template, values)) for values in (DEFAULTS, Values(cluster_label=LABEL)))
     assert any(CLUSTER.search(text) for rule in plain for text in code(rule))
     assert [text for rule in renamed for text in code(rule) if CLUSTER.search(text)] == []
@@ -114,7 +107,6 @@ def test_the_label_of_the_cluster_is_renamed(template: Path) -> None:
 
 @pytest.mark.process
 def test_alerts_fire_with_another_label_of_the_cluster(tmp_path: Path) -> None:
-    """Two Kafka clusters in one Kubernetes cluster, whose name is in `cluster`: one of them has an alert."""
     exporters = [
         Exporter(10, cluster="eks", instance=f"{name}:10073", labels={LABEL: name}) for name in ("prod", "test")
     ]
@@ -130,7 +122,6 @@ def test_alerts_fire_with_another_label_of_the_cluster(tmp_path: Path) -> None:
 
 
 def test_one_file_has_the_groups_of_all() -> None:
-    """Standard output is one rule file."""
     values = Values(watchdog=True)
     text = one_file(values)
     assert text.startswith(HEADER.partition("{}")[0])

@@ -18,7 +18,6 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_every_key_is_read(file: Path) -> None:
-    """Each key sets its field; text stays as it is written."""
     file.write_text(
         """
         interval: 30s
@@ -49,7 +48,6 @@ def test_every_key_is_read(file: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", *(f"{key}:\n" for key in KEYS)])
 def test_what_is_not_set_stays(file: Path, text: str) -> None:
-    """An empty file, and a key without a value, change nothing."""
     file.write_text(text)
     assert read(file) == DEFAULTS
 
@@ -123,7 +121,6 @@ def test_what_is_not_set_stays(file: Path, text: str) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(file: Path, text: str, message: str) -> None:
-    """The message has the file, the key and what to write."""
     file.write_text(text)
     with pytest.raises(ConfigError) as refused:
         read(file)
@@ -135,6 +132,5 @@ def test_what_cannot_be_used_is_refused(file: Path, text: str, message: str) -> 
     [{"disk_recent": "1h", "disk_recent_seconds": "3600"}, {"disk_full": "0.98", "disk_critical": "0.99"}],
 )
 def test_related_thresholds_change_together(file: Path, thresholds: dict[str, Any]) -> None:
-    """Thresholds that depend on each other are accepted with each other."""
     file.write_text(f"thresholds: {thresholds}")
     assert read(file).thresholds == thresholds

@@ -10,7 +10,6 @@ pytestmark = pytest.mark.cluster
 
 
 def test_it_is_ready_when_the_block_begins(cluster: Cluster) -> None:
-    """All brokers are unfenced, and every address is known."""
     assert {1, 2, 3} == set(cluster.admin.brokers())
     assert cluster.bootstrap.split(",") == list(cluster.admin.brokers().values())
     assert ({1, 2, 3}, {101}) == (set(cluster.jmx_brokers), set(cluster.jmx_controllers))
@@ -20,7 +19,6 @@ def test_it_is_ready_when_the_block_begins(cluster: Cluster) -> None:
 
 
 def test_reset_brings_everything_back(cluster: Cluster) -> None:
-    """What a test leaves behind, the next does not find: nodes, moves, topics, quotas, configs."""
     cluster.admin.create_topic("left", assignment={0: [1]}, config={"retention.ms": 1000000})
     cluster.load.produce("left", bytes=3_000_000)
     cluster.admin.reassign({("left", 0): [2]}, throttle=1000)
@@ -41,6 +39,5 @@ def test_reset_brings_everything_back(cluster: Cluster) -> None:
 
 @pytest.mark.full_kafka
 def test_a_broker_that_cannot_start_says_why(make_cluster: Callable[..., Cluster]) -> None:
-    """A node that ends while starting is an error with the end of its log."""
     with pytest.raises(SandboxError, match=r"exit code 1(.|\n)*num.io.threads"):
         make_cluster(brokers=1, tiered=False, broker_properties={"num.io.threads": 0})

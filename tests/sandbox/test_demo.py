@@ -40,12 +40,10 @@ FIRED = 'ALERTS{alertname="KafkaReassignmentStuck",alertstate="firing"}'
     ],
 )
 def test_state_of_a_row(row: Row, state: str, until: str) -> None:
-    """The state of a move, and its ETA in words."""
     assert (row.state, row.until) == (state, until)
 
 
 def test_table_on_a_terminal() -> None:
-    """A terminal of 80 columns shows the whole cause."""
     out = io.StringIO()
     row = Row(MOVE, remaining=30e6, progress=0.25, rate=0.2e6, eta=math.inf, cause="throttle_below_inbound")
     with Screen(Console(file=out, width=80, force_terminal=True)) as screen:
@@ -55,7 +53,6 @@ def test_table_on_a_terminal() -> None:
 
 
 def test_limit_of_the_runbook() -> None:
-    """The demo computes the example of the runbook: 0.6 MB/s inbound, 300 MB to copy in 300 s, over 0.8."""
     assert limit_for(600_000, 300e6, 300) == 2_000_000
 
 
@@ -83,7 +80,6 @@ def require_nothing_left(directory: Path) -> None:
 @pytest.mark.cluster
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_everything(number: signal.Signals, tmp_path: Path) -> None:
-    """Ctrl-C or SIGTERM while the cluster starts: exit code 128 + signal, no process and no file left."""
     with start_demo(tmp_path) as demo:
         wait_for(
             lambda: sum(line.startswith("java ") for line in processes_with(MARK).values()) == 4,

@@ -46,7 +46,6 @@ def stand_in(directory: Path, program: str) -> Path:
 
 
 def test_dashboards_open_at_the_time_of_the_run(looking: Looking, kept: tuple[Path, Run]) -> None:
-    """Each dashboard has a link over the whole run, and the moves one that ends just after the alert."""
     run = kept[1]
     found = looking.links("/d/")
     whole = {path.removeprefix("/d/") for path, query in found if float(query["to"]) == run.ended * 1000}
@@ -103,7 +102,6 @@ def test_commands_can_be_typed() -> None:
 
 
 def test_grafana_is_started_and_ended(kept: tuple[Path, Run], tmp_path: Path) -> None:
-    """A Grafana on the PATH, behind a link, starts with the settings of the run and ends with its files removed."""
     home = stand_in(tmp_path / "grafana", STAND_IN)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "grafana").symlink_to(home / "bin" / "grafana")
@@ -122,7 +120,6 @@ def test_grafana_is_started_and_ended(kept: tuple[Path, Run], tmp_path: Path) ->
 
 
 def test_a_grafana_that_fails_leaves_prometheus(kept: tuple[Path, Run], tmp_path: Path) -> None:
-    """When Grafana does not start the end of its log and the commands are printed, and Prometheus is served."""
     home = stand_in(tmp_path / "grafana", "#!/bin/sh\necho no database >&2\nexit 1\n")
     with Looking(kept[0], tmp_path / "scratch", *FREE, path=str(home / "bin")) as looking:
         looking.until(LAST_LINE)

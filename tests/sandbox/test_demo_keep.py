@@ -86,7 +86,6 @@ def test_every_end_leaves_the_run(tmp_path: Path, raised: BaseException | None, 
 
 
 def test_a_run_replaces_the_one_before(tmp_path: Path, first: Path) -> None:
-    """The next run takes the folder's place, unless Prometheus has scraped nothing."""
     with Recorder(first, prometheus_with(tmp_path / "empty", "nothing"), "demo", 2.0, print):
         pass
     require_alone(first, "first")
@@ -99,7 +98,6 @@ def test_a_run_replaces_the_one_before(tmp_path: Path, first: Path) -> None:
 def test_a_run_that_cannot_be_kept_leaves_the_one_before(
     tmp_path: Path, first: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A failed copy, with an error that says what to do, or a signal between the two renames: the last run stays."""
     second, rename = prometheus_with(tmp_path / "second", "second"), Path.rename
 
     def interrupted(path: Path, target: Path) -> Path:
@@ -119,7 +117,6 @@ def test_a_run_that_cannot_be_kept_leaves_the_one_before(
 
 
 def test_a_folder_without_a_run_is_not_replaced(tmp_path: Path) -> None:
-    """A folder with anything else in it is refused, before a run and after it, and stays as it is."""
     folder, prometheus = tmp_path / "mine", prometheus_with(tmp_path / "prometheus", "seen")
     folder.mkdir()
     (folder / "thesis.tex").write_text("years of work")
@@ -134,7 +131,6 @@ def test_a_folder_without_a_run_is_not_replaced(tmp_path: Path) -> None:
     ["", "{", "[]", "{}", json.dumps({"began": 2, "ended": 1}), '{"began": "then", "ended": 1, "alerted": null}'],
 )
 def test_a_broken_description_says_what_to_do(first: Path, text: str) -> None:
-    """A description that cannot be read is an error that names the file and what to run."""
     (first / DESCRIPTION).write_text(text)
     with pytest.raises(FolderError, match=r"run\.json cannot be used .*remove .*make demo"):
         read(first)
@@ -142,7 +138,6 @@ def test_a_broken_description_says_what_to_do(first: Path, text: str) -> None:
 
 @pytest.mark.parametrize("part", [DATA, RULES])
 def test_a_missing_part_says_what_to_do(tmp_path: Path, first: Path, part: Path) -> None:
-    """A run without its data or its rules is an error that names them and what to run."""
     (first / part).rename(tmp_path / "taken")
     with pytest.raises(FolderError, match=rf"{part} is missing or empty: remove .*make demo"):
         read(first)

@@ -29,7 +29,6 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def test_old_data_answers_the_dashboards(looking: Looking, kept: tuple[Path, Run]) -> None:
-    """Every query of the dashboard Moves has an answer at the time of the run, and the ETAs are the recorded ones."""
     at = kept[1].ended
     of_moves = [target for target in targets() if target.board == "moves"]
     answered = {str(target): looking.ask("query", query=target.filled(cluster="demo"), time=at) for target in of_moves}
@@ -40,7 +39,6 @@ def test_old_data_answers_the_dashboards(looking: Looking, kept: tuple[Path, Run
 
 
 def test_nothing_is_added(looking: Looking) -> None:
-    """Prometheus has the rules of the run but evaluates none, scrapes nothing and deletes nothing."""
     groups = looking.ask("rules")["groups"]
     assert {rule["lastEvaluation"] for group in groups for rule in group["rules"]} == {"0001-01-01T00:00:00Z"}
     # Prometheus evaluates at multiples of the interval since 1970, shifted by less than one: not in the first of them.
@@ -51,7 +49,6 @@ def test_nothing_is_added(looking: Looking) -> None:
 
 
 def test_queries_are_drawn_over_the_run(looking: Looking, kept: tuple[Path, Run]) -> None:
-    """Each link of Prometheus covers the run, less than a minute more, and its query has data there."""
     run, drawn = kept[1], 0
     assert len(looking.links("/graph")) == len(QUERIES)
     for path, query in looking.links("/graph"):
@@ -67,7 +64,6 @@ def test_queries_are_drawn_over_the_run(looking: Looking, kept: tuple[Path, Run]
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it(number: signal.Signals, kept: tuple[Path, Run], tmp_path: Path) -> None:
-    """Ctrl-C and SIGTERM end it with exit code 0, no process and no file left, and the run unchanged."""
     before = contents(kept[0])
     with Looking(kept[0], tmp_path / "scratch", "--port", "0", "--no-grafana") as looking:
         looking.until(LAST_LINE)
@@ -87,7 +83,6 @@ def failing(folder: Path, scratch: Path, port: int = 0) -> str:
 
 
 def test_what_cannot_be_served_says_what_to_do(kept: tuple[Path, Run], tmp_path: Path) -> None:
-    """No folder, data that Prometheus cannot open, data of another time, a port in use: the message says what to do."""
     scratch, broken, other = (tmp_path / name for name in ("scratch", "broken", "other"))
     for folder in (broken, other):
         run_program("cp", "-r", kept[0], folder)

@@ -19,14 +19,12 @@ def dashboard(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_picture_has_every_panel(name: str) -> None:
-    """Each heading and title of the dashboard is in its picture, which says what it was drawn from."""
     text = unescape((PICTURES / f"{name}.svg").read_text())
     assert [panel["title"] for panel in opened(dashboard(name)) if f">{panel['title']}<" not in text] == []
     assert "Drawn by `make pictures` from the queries of the dashboard" in text
 
 
 def test_no_picture_is_older_than_what_it_shows() -> None:
-    """Dashboards, status page and alert are those that were drawn; else run `make demo pictures`, and look at them."""
     assert json.loads(demo_pictures.SOURCES.read_text()) == demo_pictures.sources()
 
 
@@ -35,13 +33,11 @@ def test_no_picture_is_older_than_what_it_shows() -> None:
     [(math.inf, "never", "red"), (0.5, "50%", "green"), (1.0, "100%", "orange")],
 )
 def test_values_have_the_text_and_colour_of_the_panel(value: float, text: str, colour: str) -> None:
-    """Mappings come first, then unit and thresholds."""
     (panel,) = (panel for panel in opened(dashboard("moves")) if panel["title"] == "Deadline used")
     assert shown(value, panel["fieldConfig"]["defaults"]) == (text, demo_pictures.PALETTE[colour])
 
 
 def test_rows_are_merged() -> None:
-    """A row without a cause completes the row of the same replica with one; another replica's is a row of its own."""
     cell = ("1", "#000")
     rows: dict[tuple[str, ...], dict[str, tuple[str, str]]] = {
         ("a", "1", "throttle"): {"cause": ("throttle", ""), "Value #B": cell},

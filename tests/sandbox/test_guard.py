@@ -45,7 +45,6 @@ def sleeper(root: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 @pytest.mark.parametrize("held", [False, True], ids=["running", "stopped"])
 def test_the_program_dies_with_its_owner(tmp_path: Path, held: bool) -> None:
-    """SIGKILL to the owner ends the program, even one under SIGSTOP, and removes the files."""
     root = tmp_path / "root"
     root.mkdir()
     with subprocess.Popen(
@@ -63,7 +62,6 @@ def test_the_program_dies_with_its_owner(tmp_path: Path, held: bool) -> None:
 
 
 def test_the_program_dies_with_its_guard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SIGKILL to the guard ends the program, too."""
     node = sleeper(tmp_path / "root", monkeypatch)
     program, guard = node.pid, node._guard
     assert program is not None
@@ -75,7 +73,6 @@ def test_the_program_dies_with_its_guard(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_program_outlives_the_thread_that_started_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A node that was started on a thread lives on when the thread ends."""
     started: list[Node] = []
     thread = threading.Thread(target=lambda: started.append(sleeper(tmp_path / "root", monkeypatch)))
     thread.start()
@@ -91,7 +88,6 @@ def test_the_program_outlives_the_thread_that_started_it(tmp_path: Path, monkeyp
 
 
 def test_an_owner_that_is_gone_already_starts_nothing(tmp_path: Path) -> None:
-    """A guard whose owner is not its parent starts nothing."""
     mark = tmp_path / "mark"
     command = [sys.executable, "-IS", os.fspath(GUARD), "1", os.fspath(tmp_path / "none"), "touch", os.fspath(mark)]
     assert subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == 128 + signal.SIGKILL

@@ -13,13 +13,11 @@ VERSION = ClusterSettings().version
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
     monkeypatch.setenv(jars.CACHE_VARIABLE, str(tmp_path))
     return tmp_path
 
 
 def test_maven_resolves_a_complete_directory_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first use asks Maven, the second needs neither Maven nor a network; nothing half made is left."""
     first = jars.jars(VERSION)
     assert (first / f"kafka_2.13-{VERSION}.jar").exists()
     assert (first / f"kafka-storage-{VERSION}-test.jar").exists()
@@ -32,14 +30,12 @@ def test_maven_resolves_a_complete_directory_once(cache: Path, monkeypatch: pyte
 
 @pytest.mark.full_versions
 def test_tiered_storage_of_a_release_without_its_test_jar(cache: Path) -> None:
-    """Kafka 4.4.0 gets the test jar of 4.3.1 alone, and the class that this jar knows by its old name."""
     names = {jar.name for jar in jars.jars("4.4.0").iterdir()}
     assert {"kafka-storage-4.3.1-test.jar", "kafka-storage-4.4.0.jar", "LogContext.jar"} <= names
     assert {name for name in names if "4.3.1" in name} == {"kafka-storage-4.3.1-test.jar"}
 
 
 def test_what_is_missing_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No Maven, a version that is none, and one that does not exist are each one clear message."""
     with pytest.raises(SandboxError, match="is not a version"):
         jars.jars("4.1")
     with pytest.raises(SandboxError, match=r"could not resolve Kafka 0\.0\.1"):
@@ -51,7 +47,6 @@ def test_what_is_missing_is_said(cache: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_tools_have_their_jars(cache: Path) -> None:
-    """The class path of the tools has those of both modules, and one binding of slf4j."""
     names = {re.sub(r"-[\d.]+\.jar$", "", jar.name) for jar in jars.tools(VERSION).iterdir()}
     assert {"kafka_2.13", "kafka-tools", "slf4j-simple"} <= names
     assert "slf4j-reload4j" not in names

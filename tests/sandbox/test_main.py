@@ -30,7 +30,6 @@ REPOSITORY = Path(__file__).resolve().parents[2]
     ],
 )
 def test_nonsense_is_one_line_and_exit_code_2(arguments: list[str], named: str) -> None:
-    """Arguments that make no sense are refused by name before anything starts."""
     done = run(*COMMAND, *arguments, cwd=REPOSITORY)
 
     assert done.returncode == 2
@@ -40,7 +39,6 @@ def test_nonsense_is_one_line_and_exit_code_2(arguments: list[str], named: str) 
 
 
 def test_a_version_that_does_not_exist_is_one_line(tmp_path: Path) -> None:
-    """A version that is none fails with a message, not with a stack."""
     done = run(*COMMAND, "--kafka", "four", cwd=REPOSITORY, env=os.environ | {"SANDBOX_CACHE": str(tmp_path)})
 
     assert done.returncode == 1
@@ -76,7 +74,6 @@ def read_output(program: subprocess.Popen[str]) -> tuple[dict[str, str], str]:
 @pytest.mark.cluster
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
 def test_it_leaves_nothing_behind(started: subprocess.Popen[str], ending: signal.Signals) -> None:
-    """Whatever ends it, no process and no file is left; a configuration for kafka-warden was printed."""
     facts, text = read_output(started)
     config = yaml.safe_load(text)
     assert config["kafka"] == {"bootstrap.servers": facts["bootstrap"]}

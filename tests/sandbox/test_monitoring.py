@@ -51,7 +51,6 @@ def test_an_alert_reaches_alertmanager_and_resolves(page: Page, tmp_path: Path) 
 
 
 def test_programs_end_with_their_block(tmp_path: Path) -> None:
-    """Neither program is left, and no port stays taken, when the block ends by an error."""
     prometheus = Prometheus(tmp_path, [])
     with suppress(KeyError), prometheus:
         pid = prometheus.pid
@@ -62,7 +61,6 @@ def test_programs_end_with_their_block(tmp_path: Path) -> None:
 
 
 def test_rules_that_do_not_load_are_said_so(tmp_path: Path) -> None:
-    """Prometheus that ends by itself raises an error with the end of its log."""
     broken = tmp_path / "broken.rules.yml"
     broken.write_text("groups: [{name: x, rules: [{alert: X, expr: 'sum('}]}]")
     with pytest.raises(SandboxError, match=r"prometheus ended by itself:(.|\n)*broken\.rules\.yml"):
@@ -70,7 +68,6 @@ def test_rules_that_do_not_load_are_said_so(tmp_path: Path) -> None:
 
 
 def test_missing_apt_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the programs and without apt the error names the programs to put on the PATH."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SandboxError, match=r"apt-get is missing.*promtool.*amtool on the PATH"):
@@ -78,7 +75,6 @@ def test_missing_apt_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_programs_on_the_path_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs on the PATH are taken as they are when Prometheus is new enough for the rules, else not at all."""
     real = tools()
     directory = tmp_path / "bin"
     directory.mkdir()

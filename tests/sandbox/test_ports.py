@@ -22,7 +22,6 @@ def one_port(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_a_reserved_port_is_given_once(one_port: int) -> None:
-    """A port is given once, until it is given back."""
     mine, other = Ports(), Ports()
 
     assert one_port == mine.reserve()
@@ -34,7 +33,6 @@ def test_a_reserved_port_is_given_once(one_port: int) -> None:
 
 
 def test_a_dead_process_holds_no_port(one_port: int) -> None:
-    """The reservation of a process that was killed is free at once, and holds while it lives."""
     script = f"from sandbox import ports; ports.LOWEST={one_port}; ports._ephemeral_start=lambda: {one_port + 1}; "
     script += "p = ports.Ports(); print(p.reserve(), flush=True); input()"
     with subprocess.Popen(
@@ -51,7 +49,6 @@ def test_a_dead_process_holds_no_port(one_port: int) -> None:
 
 
 def test_ports_lie_below_the_outgoing_ones() -> None:
-    """No outgoing connection of the machine can take the port of a broker that is down."""
     mine = Ports()
     assert ports.LOWEST <= mine.reserve() < ports._ephemeral_start()
     mine.close()

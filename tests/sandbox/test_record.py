@@ -46,7 +46,6 @@ def test_what_is_done_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_has_the_form_of_a_fleet(tmp_path: Path) -> None:
-    """The files that a generated history has beside it, with the same fields."""
     diary = Diary("cluster")
     diary.begin(COMPLETES, dict.fromkeys(range(COMPLETES.partitions), 7))
     truth.write(tmp_path, [diary.truth(IDS)])
@@ -61,7 +60,6 @@ def test_it_has_the_form_of_a_fleet(tmp_path: Path) -> None:
 
 
 def test_a_move_that_history_has_not_is_an_error() -> None:
-    """A move that history lacks has no truth."""
     diary = Diary("cluster")
     diary.begin(STUCK, {0: 5})
     with pytest.raises(SandboxError, match=f"history has no move of {STUCK.topic}"):
@@ -69,7 +67,6 @@ def test_a_move_that_history_has_not_is_an_error() -> None:
 
 
 def test_a_history_that_names_a_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It contains the name of the host or of the user; the message names the table."""
     write(tmp_path, scene_polls()[:1])
     host = read(tmp_path, "brokers")["host"].to_pylist()[0]
     monkeypatch.setattr("socket.gethostname", lambda: "elsewhere.example")
@@ -82,7 +79,6 @@ def test_a_history_that_names_a_machine_is_refused(tmp_path: Path, monkeypatch: 
 
 
 def test_another_recording_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing is started, and the message says what to do."""
     (tmp_path / "truth").mkdir()
     with pytest.raises(SystemExit) as end:
         main(["--out", str(tmp_path)])
@@ -93,7 +89,6 @@ def test_another_recording_is_not_overwritten(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.cluster
 @pytest.mark.full_pipeline
 def test_a_whole_recording(tmp_path: Path) -> None:
-    """The scene happens on a real cluster, and what is left is a history and its truth, and nothing else."""
     printed = checked(sys.executable, "-m", "sandbox.record", "--out", tmp_path / "out", cwd=ROOT, timeout=None)
     assert {folder.name for folder in (tmp_path / "out").iterdir()} == {"history", "truth"}
     faults = [json.loads(line)["kind"] for line in (tmp_path / "out/truth/faults.json").read_text().splitlines()]

@@ -65,7 +65,6 @@ class Answers:
 
 
 def read(get: Callable[[str], bytes], before: Mapping[float, bytes]) -> Answers:
-    """Ask for everything."""
     document = json.loads(get("/api/v1/openapi.json"))
     metrics = Metrics(series_of(get("/metrics")))
     bodies = {

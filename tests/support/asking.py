@@ -37,7 +37,6 @@ def getter(page: Callable[[], Page]) -> Get:
 
 
 def shown_of(get: Get, most: int = 10_000) -> Shown:
-    """Read all tables."""
     return asyncio.run(read(get, dict.fromkeys(BY_NAME, most)))
 
 

@@ -28,7 +28,6 @@ class Found:
 
 @cache
 def source() -> str:
-    """Return the script."""
     (file,) = (each for each in importlib.metadata.files(PACKAGE) or () if each.name == "axe.min.js")
     return file.read_text(encoding="utf-8")
 

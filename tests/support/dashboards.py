@@ -71,7 +71,6 @@ def fill(expr: str, values: Mapping[str, str]) -> str:
 
 
 def load(file: Path) -> dict[str, Any]:
-    """A dashboard."""
     decoded: dict[str, Any] = json.loads(file.read_text())
     return decoded
 

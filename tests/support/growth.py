@@ -104,7 +104,6 @@ class Figures:
 
     @classmethod
     def of(cls, tried: Sequence[Tried]) -> Self:
-        """Compute them."""
         return cls(
             float(np.mean([one.covered for one in tried])),
             float(np.median([one.width for one in tried])),
@@ -114,7 +113,6 @@ class Figures:
 
 
 def try_each(make: Callable[[int], Grown], seeds: Iterable[int]) -> Iterator[Tried]:
-    """Forecast what `make` makes of each seed."""
     for made in map(make, seeds):
         said = forecast(made.days, made.values, made.limit, made.kind, horizon=HORIZON, level=LEVEL)
         yield Tried(made.kind, made.reached, int(made.days[-1]), said)

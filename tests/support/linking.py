@@ -55,8 +55,6 @@ class Client:
             self.ask(link, **asked)
 
     def close(self) -> None:
-        """Close all connections."""
-
         async def close() -> None:
             for link in self.links:
                 link.close()

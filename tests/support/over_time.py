@@ -13,7 +13,6 @@ Value = float | Function | None
 
 
 def constant(value: Value) -> Function:
-    """Return the value as a function."""
     return value if callable(value) else lambda _: value
 
 

@@ -65,7 +65,6 @@ class PageNumbers(HTMLParser):
             self.found[self._place()].append(datetime.fromisoformat(values["datetime"]).timestamp())
 
     def handle_endtag(self, tag: str) -> None:
-        """Close an element."""
         assert self._open.pop()[0] == tag
 
     def handle_data(self, data: str) -> None:

@@ -62,7 +62,6 @@ def plan(
     network: float | None = None,
     most_partitions: float = math.inf,
 ) -> MovePlan:
-    """Plan a reassignment on a snapshot."""
     goal = Goal(deadline, share, network)
     return plan_move(seen, targets, rates(seen, bytes_in), goal, most_partitions)
 

@@ -41,7 +41,6 @@ class Bucket:
         self._lock = threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
-        """Answer a request."""
         method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
         with self._lock:
             self.requests["LIST" if method == "GET" and path.strip("/") == BUCKET else method] += 1

@@ -66,7 +66,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--quick`."""
     parser.addoption("--quick", action="store_true", help="only tests of pure functions, which start no process")
 
 
@@ -135,7 +134,6 @@ class Retries:
         return (yield)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the tests."""
         for test in self.tests:
             terminalreporter.write_line(f"FLAKY {test}", yellow=True)
         if len(self.tests) > MOST_FLAKY:

@@ -105,19 +105,16 @@ class _Context:
         return None
 
     def unwrap(self, message: bytes) -> Any:
-        """Remove the protection."""
         if not message.startswith(b"wrapped:"):
             raise GssError(TABLE + 31)
         return SimpleNamespace(message=message.removeprefix(b"wrapped:"))
 
     def wrap(self, message: bytes, *, encrypt: bool) -> Any:
-        """Add protection."""
         assert not encrypt
         return SimpleNamespace(message=b"wrapped:" + message)
 
 
 def write_keytab(file: Path, principal: str, key: str) -> Path:
-    """Replace a keytab."""
     made = file.with_name(f"{file.name}.new")
     made.touch(0o600)
     made.write_bytes(f"\5\2{principal}={key}".encode())

@@ -24,7 +24,6 @@ LINE: Floats = 100.0 + 2.0 * DAYS.astype(np.float64)
 
 
 def noise(seed: int = 0, deviation: float = 1.0, count: int = 42) -> Floats:
-    """Independent noise."""
     return np.random.default_rng(seed).normal(0, deviation, count)
 
 
@@ -40,7 +39,6 @@ def days_of(found: Forecast) -> tuple[int | None, int | None, int | None]:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_a_line_without_noise_is_followed(kind: Kind) -> None:
-    """100 and 2 a day are 200 on day 50; nothing suggests anything else."""
     found = said(LINE, 200.0, kind)
     assert found.outcome is Outcome.WITHIN
     assert 49 <= known(found.day_low) <= 50 <= known(found.day_high) <= 51
@@ -57,34 +55,29 @@ def test_more_noise_is_a_wider_interval_around_the_same_day() -> None:
 
 
 def test_a_higher_level_is_a_wider_interval() -> None:
-    """Of the same paths."""
     values = 100.0 + 2 * DAYS + noise(deviation=3)
     assert _width(said(values, 224.0, level=0.5)) < _width(said(values, 224.0, level=0.9))
 
 
 def test_without_growth_no_day_is_named() -> None:
-    """A limit of twice what is there is not within three months of a series that stays."""
     found = said(100.0 + noise(), 200.0)
     assert (found.outcome, days_of(found)) == (Outcome.BEYOND, (None, None, None))
     assert said(np.full(42, 100.0), 200.0).baseline_day is None
 
 
 def test_decline_never_reaches_anything() -> None:
-    """Nor does a straight line."""
     found = said(100.0 - DAYS + noise(), 150.0)
     assert (found.outcome, found.day, found.day_high, found.baseline_day) == (Outcome.BEYOND, None, None, None)
     assert known(found.growth_per_day) < 0
 
 
 def test_an_interval_may_end_after_the_horizon() -> None:
-    """Some paths reach the limit, most do not: the early end is a day, the late one is not."""
     found = said(100.0 + DAYS + noise(deviation=8), 100.0 + 41 + 80)
     assert found.day_low is not None
     assert found.day_high is None
 
 
 def test_what_is_past_is_past() -> None:
-    """On the last day, and for a flow on any day of the last week: at weekends it rests."""
     assert days_of(said(LINE, 182.0)) == (41, 41, 41)
     assert said(LINE, 182.0).outcome is Outcome.REACHED
     rested = np.where(DAYS > 38, 50.0, 100.0)
@@ -93,7 +86,6 @@ def test_what_is_past_is_past() -> None:
 
 
 def test_too_little_history_says_nothing() -> None:
-    """Thirteen days; but what is reached is reached."""
     few = DAYS[: LEAST_DAYS - 1]
     found = said(LINE[: len(few)], 200.0, days=few)
 
@@ -106,7 +98,6 @@ def test_too_little_history_says_nothing() -> None:
 
 
 def test_fourteen_days_are_enough() -> None:
-    """Too few for a cycle of the week, and the interval is the wider for it."""
     found = said(100.0 + 2 * DAYS[:14] + noise(count=14), 160.0, days=DAYS[:14])
     assert found.outcome is Outcome.WITHIN
     assert abs(known(found.day) - 30) <= 3
@@ -114,7 +105,6 @@ def test_fourteen_days_are_enough() -> None:
 
 @pytest.mark.parametrize(("limit", "outcome"), [(math.inf, Outcome.UNLIMITED), (None, Outcome.NO_LIMIT_KNOWN)])
 def test_without_a_limit_there_is_growth_and_no_day(limit: float | None, outcome: Outcome) -> None:
-    """Unlimited is not unknown."""
     found = said(LINE, limit)
     assert (found.outcome, days_of(found), found.baseline_day) == (outcome, (None, None, None), None)
     assert found.growth_per_day == pytest.approx(2, rel=0.01)
@@ -122,7 +112,6 @@ def test_without_a_limit_there_is_growth_and_no_day(limit: float | None, outcome
 
 
 def test_gaps_take_nothing_but_certainty() -> None:
-    """Two weeks are missing in the middle, and single days."""
     kept = np.delete(DAYS, [3, *range(12, 26), 30])
     found = said((100.0 + 2 * DAYS + noise())[kept], 224.0, days=kept)
     assert found.history_days == 26
@@ -130,7 +119,6 @@ def test_gaps_take_nothing_but_certainty() -> None:
 
 
 def test_old_days_are_forgotten() -> None:
-    """What grew half a year ago says nothing of a slope now."""
     days = np.arange(300)
     values = np.where(days < 200, 10.0 * days, 2000.0 + (days - 200))
     found = said(values, 2200.0, days=days)
@@ -141,7 +129,6 @@ def test_old_days_are_forgotten() -> None:
 
 
 def test_a_topic_that_was_deleted_is_a_step_and_no_slope() -> None:
-    """300 partitions go at once: the trend goes on as before, the straight line does not."""
     values = 1000.0 + 10 * DAYS + noise(deviation=2) - 300.0 * (DAYS >= 25)
     shocks, trends = find(DAYS, values, Kind.STOCK, 1.0)
     assert list(zip(shocks.at.tolist(), shocks.stays.tolist(), strict=True)) == [(25, True)]
@@ -152,20 +139,17 @@ def test_a_topic_that_was_deleted_is_a_step_and_no_slope() -> None:
 
 @pytest.mark.parametrize("day", [20, 40, 41])
 def test_a_burst_of_one_day_is_a_spike(day: int) -> None:
-    """It stands alone, and the day after knows nothing of it; on the last days a step looks the same."""
     values = 1000.0 + 10 * DAYS + noise(deviation=2) + 400.0 * (day == DAYS)
     shocks, _ = find(DAYS, values, Kind.FLOW, 1.0)
     assert list(zip(shocks.at.tolist(), shocks.stays.tolist(), strict=True)) == [(day, False)]
 
 
 def test_ordinary_noise_has_no_shocks() -> None:
-    """In 40 histories there are two, by chance."""
     found = [len(find(DAYS, 50.0 + DAYS + noise(seed), Kind.STOCK, 0.01)[0].at) for seed in range(40)]
     assert sum(found) <= 2
 
 
 def test_a_cycle_of_the_week_reaches_a_limit_before_the_trend_does() -> None:
-    """Every seventh day is 15 % above: the limit is met on one, two weeks before the trend does."""
     values = (100.0 + DAYS) * np.where(DAYS % 7 == 0, 1.15, 1.0) + noise(deviation=0.3)
     found = said(values, 175.0, Kind.FLOW)
     assert days_of(found) == (56, 56, 56)
@@ -174,7 +158,6 @@ def test_a_cycle_of_the_week_reaches_a_limit_before_the_trend_does() -> None:
 
 
 def test_the_same_seed_gives_the_same() -> None:
-    """And another one moves the ends by a day or two at most."""
     values = 100.0 + 2 * DAYS + noise(deviation=3)
     first, again, other = (said(values, 224.0, seed=seed) for seed in (1, 1, 2))
     assert days_of(first) == days_of(again)
@@ -183,7 +166,6 @@ def test_the_same_seed_gives_the_same() -> None:
 
 
 def test_the_band_follows_the_days() -> None:
-    """It begins with the day after the last one and widens."""
     found = said(100.0 + 2 * DAYS + noise(), 224.0, horizon=30)
     band = known(found.band)
 
@@ -195,7 +177,6 @@ def test_the_band_follows_the_days() -> None:
 
 
 def test_large_numbers_are_as_good_as_small_ones() -> None:
-    """A disk of a petabyte in bytes."""
     small, large = (said(scale * (100.0 + 2 * DAYS + noise()), scale * 224.0) for scale in (1.0, 1e13))
     assert days_of(small) == days_of(large)
 
@@ -212,7 +193,6 @@ def test_large_numbers_are_as_good_as_small_ones() -> None:
     ],
 )
 def test_where_a_line_crosses(level: float, slope: float, limit: float, day: int | None) -> None:
-    """On the first whole day at or above, after day 5."""
     assert crossing(level, slope, limit, 5) == day
 
 

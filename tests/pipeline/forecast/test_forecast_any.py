@@ -19,7 +19,6 @@ VALUES = st.one_of(st.sampled_from([0.0, 1.0, 1e15]), st.floats(0, 1e15), st.int
 )
 @settings(max_examples=100, deadline=None)
 def test_any_history_has_an_answer(history: dict[int, float], limit: float | None, kind: Kind) -> None:
-    """Gaps, jumps and constants: the days are in order, nothing is NaN, and a day is there where `outcome` says so."""
     days = np.array(sorted(history), np.int64)
     values = np.array([history[day] for day in days.tolist()])
     found = forecast(days, values, limit, kind, horizon=20)

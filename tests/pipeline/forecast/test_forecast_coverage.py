@@ -22,12 +22,10 @@ MOST_WIDTH_COMPOUND: Final = 40.0
 
 @pytest.fixture(scope="module", params=SEEDS)
 def tried(request: pytest.FixtureRequest) -> list[Tried]:
-    """All of them."""
     return list(try_each(grown, range(request.param)))
 
 
 def test_the_true_day_lies_in_the_interval(tried: list[Tried]) -> None:
-    """In nine of ten of all, in eight of ten of each kind; half of the intervals are below a quarter of the horizon."""
     for kind in Kind:
         of_kind = Figures.of([one for one in tried if one.kind is kind])
         print(f"{kind.name}: {of_kind}")
@@ -38,7 +36,6 @@ def test_the_true_day_lies_in_the_interval(tried: list[Tried]) -> None:
 
 
 def test_the_median_is_nearer_than_a_straight_line(tried: list[Tried]) -> None:
-    """Half of the medians are as near, which the baseline's days are not."""
     assert Figures.of(tried).off < Figures.of(tried).line_off
 
 
@@ -50,7 +47,6 @@ def test_misses_fall_on_both_sides(tried: list[Tried]) -> None:
 
 
 def test_compound_growth_is_in_the_interval_too() -> None:
-    """Where topics and rates both grow, a line is weeks late."""
     figures = Figures.of(list(try_each(compounded, range(COMPOUND))))
     print(f"compound: {figures}")
     assert figures.covered >= LEAST_COMPOUND

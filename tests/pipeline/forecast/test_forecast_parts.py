@@ -21,7 +21,6 @@ def test_a_cycle_needs_three_weeks_and_each_day_of_the_week(days: Longs, expecte
 
 
 def test_distances_are_externally_studentized_residuals() -> None:
-    """Of a straight line under independent noise, which is the first point of the grid: e sqrt((n - p - 1) / ...)."""
     values = 100.0 + 2 * DAYS + np.random.default_rng(1).normal(0, 1, 14)
     line = np.column_stack([np.ones(14), DAYS])
     hat = line @ np.linalg.pinv(line)
@@ -33,7 +32,6 @@ def test_distances_are_externally_studentized_residuals() -> None:
 
 
 def test_noise_fades_from_its_last_day_and_keeps_its_size() -> None:
-    """Correlated by 0.9 from day to day, of deviation 2, and 3 above the level on the first day."""
     point = int(np.flatnonzero((GRID == (0.9, 0.0, 0.0)).all(axis=1))[0])
     drawn = Drawn(np.full(PATHS, point), np.tile([100.0, 0.0, 3.0], (PATHS, 1)), np.full(PATHS, 2.0))
 
@@ -45,7 +43,6 @@ def test_noise_fades_from_its_last_day_and_keeps_its_size() -> None:
 
 
 def test_steps_and_spikes_come_as_often_as_before() -> None:
-    """One of each in 14 days, and half of one by its prior: steps add up, spikes do not."""
     shocks = Shocks(np.array([5, 9]), np.array([True, False]))
     drawn = Drawn(np.zeros(PATHS, np.int64), np.tile([100.0, 0.0, 0.0, 1.0, 1000.0], (PATHS, 1)), np.zeros(PATHS))
 

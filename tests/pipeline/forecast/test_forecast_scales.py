@@ -33,7 +33,6 @@ def series(values: Floats, deviation: float = 0.003) -> Floats:
     ],
 )
 def test_values_on_a_scale(power: float, value: float, expected: float) -> None:
-    """Box and Cox's, without their constant; a small change at the mean is as large on every scale."""
     scale = Scale(power, 4.0, 1e9)
     scaled = scale.of(np.array([value]))
     assert scaled == pytest.approx([expected])
@@ -43,7 +42,6 @@ def test_values_on_a_scale(power: float, value: float, expected: float) -> None:
 
 
 def test_nothing_falls_below_zero_or_leaves_the_floats() -> None:
-    """A path that goes on falling is 0; one that goes on rising is a million times the history."""
     for scale in scales(np.array([1.0, 2.0, 4.0]), 1e-5):
         low, high = scale.back(np.array([-1.0, 1e300]))
         assert low == 0
@@ -51,7 +49,6 @@ def test_nothing_falls_below_zero_or_leaves_the_floats() -> None:
 
 
 def test_zeros_are_on_their_own_scale_only() -> None:
-    """No power says how a value grows from nothing."""
     assert [scale.power for scale in scales(np.array([0.0, 1.0]), 1e-5)] == [1.0]
     assert [scale.power for scale in scales(np.array([1.0, 2.0]), 1e-5)] == list(POWERS)
 
@@ -61,7 +58,6 @@ def test_zeros_are_on_their_own_scale_only() -> None:
     [(100 + 4 * AGE, 1.0), ((10 + 0.3 * AGE) ** 2, 0.5), (100 * np.exp(0.04 * AGE), 0.02)],
 )
 def test_the_scale_on_which_growth_is_straight_is_the_likeliest(values: Floats, power: float) -> None:
-    """A line, the product of two lines, a share a day."""
     values = series(values)
     candidates = scales(values, 1e-3)
     fits = [fit(DAYS, scale.of(values), NONE.columns(60), Kind.STOCK, 1e-3) for scale in candidates]
@@ -71,7 +67,6 @@ def test_the_scale_on_which_growth_is_straight_is_the_likeliest(values: Floats, 
 
 @pytest.mark.parametrize("kind", Kind)
 def test_shares_add_up_and_follow_the_weights_where_nothing_is_known(kind: Kind) -> None:
-    """The same history on the same scale has the same likelihood, so only the weights are left."""
     values = series(100 + AGE)
     one = fit(DAYS, values, NONE.columns(60), kind, 1e-3)
     found = shares(scales(values, 1e-3), [one] * len(POWERS), kind)
@@ -79,7 +74,6 @@ def test_shares_add_up_and_follow_the_weights_where_nothing_is_known(kind: Kind)
 
 
 def test_growth_by_a_share_a_day_goes_on() -> None:
-    """3 % a day from 100: 1,000 on day 77, weeks before a straight line; and now it grows by 3 % of what is there."""
     found = forecast(DAYS, series(100 * np.exp(0.03 * AGE)), 1000.0, Kind.STOCK)
     assert found.outcome is Outcome.WITHIN
     assert abs(known(found.day) - math.ceil(math.log(10) / 0.03)) <= 1

@@ -52,7 +52,6 @@ class ConfigFile:
         self._folder = tempfile.TemporaryDirectory()
 
     def close(self) -> None:
-        """Remove the file."""
         self._folder.cleanup()
 
     def make(self, chance: random.Random) -> bytes:
@@ -76,7 +75,6 @@ class ConfigFile:
         return mutated(text, chance)[:LONGEST] if chance.random() < 0.3 else text
 
     def check(self, data: bytes) -> None:
-        """Read the file."""
         file = Path(self._folder.name, "fuzz.yml")
         file.write_bytes(data)
         try:

@@ -70,7 +70,6 @@ class Web:
         logging.getLogger("uvicorn.error").addHandler(self._uvicorn)
 
     def close(self) -> None:
-        """Stop the server."""
         self._logs.close()
         logging.getLogger("uvicorn.error").removeHandler(self._uvicorn)
         self._server.stop(WITHIN)

@@ -141,7 +141,6 @@ class _Frames:
         return _Frames(self._chance, self._encoder, broker)
 
     async def exchange(self, frame: bytes) -> bytes:
-        """Answer one request."""
         key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big")
         name, request_class, response_class = KINDS[key]
         flexible = request_class.flexible_version_q(version)

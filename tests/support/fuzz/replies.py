@@ -62,7 +62,6 @@ class Replies:
         """Questions, and those that ended in a `SourceError`."""
 
     def close(self) -> None:
-        """Close the loop."""
         self._loop.close()
 
     def make(self, chance: random.Random) -> bytes:

@@ -53,7 +53,6 @@ class Body:
         self._struct = response_class._struct
 
     def encode(self) -> bytes:
-        """Encode it."""
         return self._fields(self._struct)
 
     def _fields(self, owner: Any) -> bytes:

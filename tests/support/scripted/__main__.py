@@ -50,7 +50,6 @@ class Commands:
         return {each["id"]: known[each["id"]].port for each in changed}
 
     async def remove_brokers(self, brokers: list[int]) -> None:
-        """Take brokers away."""
         for broker in brokers:
             await self._brokers.refuse(broker)
             self._brokers.release(broker)
@@ -80,7 +79,6 @@ class Commands:
         cluster.add_topics([replace(old, name=f"churn-{number}", leaders={})])
 
     async def remove_topics(self, topics: list[str]) -> None:
-        """Take topics away."""
         for topic in topics:
             del self._brokers.cluster.topics[topic]
         self._brokers.cluster.index()
@@ -139,7 +137,6 @@ class Commands:
         self._brokers.rules.insert(0, Rule(**rule))
 
     async def clear(self) -> None:
-        """Remove all rules."""
         self._brokers.rules.clear()
 
     async def versions(self, broker: int, versions: dict[str, tuple[int, int]]) -> None:

@@ -113,7 +113,6 @@ class Brokers:
             self._listeners[broker] = await asyncio.start_server(accept, sock=listening, limit=1 << 24, ssl=node.tls())
 
     async def stop(self) -> None:
-        """Close everything."""
         for broker in list(self._listeners):
             await self.refuse(broker)
         for broker in list(self._addresses):

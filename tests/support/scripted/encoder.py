@@ -51,7 +51,6 @@ class Encoder:
         self._sides: dict[Any, str] = {}
 
     def reply(self, broker: int, request: Request, rule: Rule) -> bytes:
-        """Encode the reply of a broker as a rule changes it."""
         self._drop_old()
         if rule.changes or rule.error or rule.throttle_ms:
             return _changed(self._made(broker, request), request, rule, self._time.now())

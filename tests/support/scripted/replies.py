@@ -236,7 +236,6 @@ def _values(cluster: Description, broker: int, resource: Any) -> tuple[Mapping[s
 
 
 def quotas(cluster: Description) -> Any:
-    """All client quotas."""
     kind = DescribeClientQuotasResponse.EntryData
     entries = [
         kind(

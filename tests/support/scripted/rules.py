@@ -50,7 +50,6 @@ class Rule:
         self.chance = random.Random(self.mutate)
 
     def fits(self, broker: int, request: str, side: str) -> bool:
-        """Return whether the rule is for such a request."""
         wanted = (self.broker in (None, broker), self.request in (None, request), self.side in (None, side))
         return self.times != 0 and all(wanted)
 

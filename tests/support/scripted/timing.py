@@ -13,7 +13,6 @@ class Time:
         self._waiting: list[tuple[float, asyncio.Future[None]]] = []
 
     def now(self) -> float:
-        """Return the time."""
         return time.monotonic() - self._began if self._set is None else self._set
 
     def set(self, now: float) -> None:
@@ -29,7 +28,6 @@ class Time:
         return min((until for until, waiting in self._waiting if not waiting.done()), default=None)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
         if seconds > 0 and self._set is None:
             await asyncio.sleep(seconds)
         elif seconds > 0:

@@ -31,7 +31,6 @@ class VirtualClock:
         self.advance(0.0)
 
     def monotonic(self) -> float:
-        """Return monotonic seconds."""
         return self._monotonic
 
     def awake(self) -> float:
@@ -39,7 +38,6 @@ class VirtualClock:
         return self._monotonic - self._suspended
 
     def time(self) -> float:
-        """Return Unix time."""
         return self._wall
 
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
@@ -47,7 +45,6 @@ class VirtualClock:
         return _VirtualLoop(self)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass."""
         self._monotonic += seconds
         self._wall += seconds
         if self._brokers is not None:
