@@ -212,7 +212,7 @@ def _run(parsed: argparse.Namespace) -> int:
     values = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}
     flags = {flag: value for flag, value in values.items() if value is not None}
     if parsed.command == "plan":
-        from kafka_warden.plan import command  # noqa: PLC0415  # the same
+        from kafka_warden.planning import command  # noqa: PLC0415  # the same
 
         request = command.read(vars(parsed))
         return command.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")

@@ -20,8 +20,8 @@ from kafka_warden.pipeline.jobs.plan import JOB, Options
 from kafka_warden.pipeline.jobs.plan.latest import latest, percentiles
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.store import Store
-from kafka_warden.plan.command import IMPOSSIBLE
-from kafka_warden.plan.files import read_inbound
+from kafka_warden.planning.command import IMPOSSIBLE
+from kafka_warden.planning.files import read_inbound
 from tests.building import BYTES_PER_OFFSET, Partition
 from tests.history.places import write
 from tests.history.replay import polls

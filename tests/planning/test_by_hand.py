@@ -53,7 +53,7 @@ def test_a_move_away_from_a_broker_that_is_down() -> None:
         "broker 3: down, and --execute --throttle would wait for it and start no move (KAFKA-13392). The commands set"
         " the throttle of the others with kafka-configs"
     ) in warnings(found)
-    assert "broker 3 is down: start it first" in found.rollback_plan.why
+    assert "broker 3 is down: start it first" in found.rollback_problem
     assert lines(found, "roll_back") == []
 
 

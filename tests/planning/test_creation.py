@@ -2,19 +2,15 @@
 
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kafka_warden.errors import PlanError
 from kafka_warden.model import Broker, Snapshot
 from kafka_warden.planning.commands import Where, creation_commands
-from kafka_warden.planning.creation import Creation, place_by_rack, plan_creation, room_by_rack
+from kafka_warden.planning.creation import Creation, plan_creation
 from kafka_warden.planning.document import creation_document
 from kafka_warden.planning.text import creation_text
 from tests.building import known
@@ -238,39 +234,6 @@ def test_fewer_racks_than_replicas_do_not_count() -> None:
     none = create(racked((None, "a", "a"), 9, 8, 8), 2, 2)
     assert (found.fits, found.assignment, found.racks_apart) == (True, None, False)
     assert none.reasons == (f"{APART} 3 replicas, not for 4",)
-
-
-CLUSTERS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_size=1, max_size=5)
-
-
-@given(CLUSTERS, st.integers(1, 4), st.integers(1, 3))
-def test_a_placement_is_found_whenever_there_is_one(
-    brokers: list[tuple[int, str]], partitions: int, factor: int
-) -> None:
-    """It agrees with a search of all placements, and respects headroom and racks."""
-    headroom, racks = [float(left) for left, _ in brokers], [rack for _, rack in brokers]
-    factor = min(factor, len(set(racks)))
-    every = combinations(range(len(brokers)), factor)
-    sets = [chosen for chosen in every if len({racks[broker] for broker in chosen}) == factor]
-    fits = room_by_rack(headroom, racks, partitions) >= partitions * factor
-
-    assert fits is _any_placement(tuple(headroom), sets, partitions)
-    if fits:
-        placed = place_by_rack(headroom, racks, partitions, factor)
-        used = Counter(broker for replicas in placed for broker in replicas)
-        assert len(placed) == partitions
-        assert all(tuple(sorted(replicas)) in sets for replicas in placed)
-        assert all(used[broker] <= headroom[broker] for broker in used)
-
-
-def _any_placement(left: tuple[float, ...], sets: Sequence[tuple[int, ...]], partitions: int) -> bool:
-    if partitions == 0:
-        return True
-    return any(
-        _any_placement(tuple(n - (b in chosen) for b, n in enumerate(left)), sets[index:], partitions - 1)
-        for index, chosen in enumerate(sets)
-        if all(left[broker] >= 1 for broker in chosen)
-    )
 
 
 def test_text() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.errors import ConfigError, PlanError
-from kafka_warden.plan import files
-from kafka_warden.plan.files import read_targets, replace_file, write_rollback
+from kafka_warden.planning import files
+from kafka_warden.planning.files import read_targets, replace_file, write_rollback
 
 GOOD = json.dumps({"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]})
 

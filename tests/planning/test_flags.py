@@ -9,7 +9,7 @@ import pytest
 from kafka_warden import cli
 from kafka_warden.config import values
 from kafka_warden.errors import ConfigError
-from kafka_warden.plan.command import _OF_MOVES, _OF_TOPICS, CreationRequest, MoveRequest, read
+from kafka_warden.planning.command import _OF_MOVES, _OF_TOPICS, CreationRequest, MoveRequest, read
 
 UNUSED_PORT = "127.0.0.1:1"
 """Nothing listens there."""

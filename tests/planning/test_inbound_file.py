@@ -14,7 +14,7 @@ import pytest
 from kafka_warden import cli
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.poll import topic_id_text
-from kafka_warden.plan.files import read_inbound, write_inbound
+from kafka_warden.planning.files import read_inbound, write_inbound
 from kafka_warden.planning.inbound import OLD, Percentile, outdated
 from tests.building import Partition, snapshot
 from tests.support.planned import MB

@@ -44,14 +44,13 @@ def headroom(limit: float, count: Value) -> Value:
     return left
 
 
-def creation_fits(broker_headroom: Sequence[float], cluster_headroom: float, partitions: int, factor: int) -> bool:
-    """Whether a topic of so many partitions and replicas can be created, or so many partitions added.
+def room(headroom: Sequence[float], racks: Sequence[object], partitions: int) -> float:
+    """Return how many replicas of a topic fit, with at most one of each partition per rack.
 
-    docs/spec/limits.md#creation: sum of min(headroom, P) >= P x RF, as no broker takes two replicas of one partition,
-    and P <= cluster headroom. A broker that is over its limit has room for none. All or nothing, as KIP-578 rejects.
+    docs/spec/limits.md#creation. `headroom`, `racks`: by broker; brokers that are a rack each only host no partition
+    twice. A broker that is over its limit has room for none.
     """
-    room = sum(min(max(left, 0.0), partitions) for left in broker_headroom)
-    return room >= partitions * factor and partitions <= cluster_headroom
+    return sum(min(_left(headroom, rack), partitions) for rack in _brokers(racks))
 
 
 def reassignment_fits(broker_headroom: Mapping[int, float], adding: Mapping[int, int]) -> bool:
@@ -59,18 +58,34 @@ def reassignment_fits(broker_headroom: Mapping[int, float], adding: Mapping[int,
     return all(count <= broker_headroom.get(broker, math.inf) for broker, count in adding.items() if count > 0)
 
 
-def placement(counts: Sequence[int], partitions: int, factor: int) -> tuple[tuple[int, ...], ...]:
-    """Indices of the brokers of each partition, the emptiest first, each partition after the one before. KIP-578.
+def placement(
+    headroom: Sequence[float], racks: Sequence[object], partitions: int, factor: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return the broker indices of each partition: the racks with most room, and in each the emptiest broker. KIP-578.
 
-    `factor` is at most the number of brokers. What `creation_fits` fits so: "An illustrative (toy) example".
+    It finds a placement whenever `room` is at least `partitions` times `factor`. `headroom`: finite, by broker.
     """
-    after, placed = list(counts), []
+    left, placed = list(headroom), []
+    groups = _brokers(racks)
     for _ in range(partitions):
-        replicas = tuple(sorted(range(len(after)), key=lambda index: after[index])[:factor])
+        chosen = sorted(groups, key=lambda rack: -_left(left, rack))[:factor]
+        replicas = tuple(max(rack, key=lambda broker: left[broker]) for rack in chosen)
         placed.append(replicas)
         for broker in replicas:
-            after[broker] += 1
+            left[broker] -= 1
     return tuple(placed)
+
+
+def _brokers(racks: Sequence[object]) -> list[list[int]]:
+    """Return the broker indices of each rack."""
+    found: dict[object, list[int]] = {}
+    for broker, rack in enumerate(racks):
+        found.setdefault(rack, []).append(broker)
+    return list(found.values())
+
+
+def _left(headroom: Sequence[float], rack: Sequence[int]) -> float:
+    return sum(max(headroom[broker], 0.0) for broker in rack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ rule as `kafka_warden_replication_throttle_recommended_bytes_per_second`. Bounds
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from kafka_warden.derive import throttle, throttle_use
 from kafka_warden.planning.during_move import Bounds
+from kafka_warden.planning.json_values import NO_NETWORK, NO_UPPER_BOUND, UNKNOWN_INBOUND, Key
 from kafka_warden.planning.loads import Load
 
 LEAST_THROTTLE: Final = 1000
@@ -21,11 +22,11 @@ LEAST_THROTTLE: Final = 1000
 class Goal:
     """Deadline and share of the network that the user asks for."""
 
-    deadline: float
+    deadline: Annotated[float, Key("deadline_seconds")]
     """Seconds."""
-    share: float | None = None
+    share: Annotated[float | None, Key("max_network_share", "not asked for")] = None
     """Of one broker's network that the move may use, above 0 and up to 1."""
-    network: float | None = None
+    network: Annotated[float | None, Key("network_bytes_per_second", NO_NETWORK)] = None
     """N of KIP-73: bytes per second of one broker, if configured."""
 
     @property
@@ -40,19 +41,19 @@ class Goal:
 class Choice:
     """Bytes per second and seconds."""
 
-    needed: float
+    needed: Annotated[float, Key("needed_bytes_per_second")]
     """Lowest limit with which all brokers and sides meet the deadline."""
-    most: float
+    most: Annotated[float, Key("allowed_bytes_per_second", infinite=NO_NETWORK)]
     """Highest limit that the goal allows; `+inf` without a configured network."""
-    limit: int | None
+    limit: Annotated[int | None, Key("bytes_per_second", "deadline and share contradict")]
     """The number for the tool, above 0; `None` if deadline and share contradict."""
-    least_deadline: float
+    least_deadline: Annotated[float, Key("least_deadline_seconds")]
     """Seconds possible with `most`; `+inf` if no deadline is, 0 if `most` is `+inf`."""
-    least_share: float | None
+    least_share: Annotated[float | None, Key("least_network_share", NO_NETWORK)]
     """Share of the network that the deadline needs, above 1 if the network is too small; `None` without a network."""
-    lower_bound: float | None
+    lower_bound: Annotated[float | None, Key("lower_bound_bytes_per_second", UNKNOWN_INBOUND)]
     """The highest of the brokers that take part; `None` if one is unknown."""
-    upper_bound: float | None
+    upper_bound: Annotated[float | None, Key("upper_bound_bytes_per_second", NO_UPPER_BOUND)]
     """The lowest of them; `None` without a network, or if one is unknown."""
 
     @property

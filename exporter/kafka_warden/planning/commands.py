@@ -4,15 +4,16 @@ import json
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from kafka_warden.formatting import in_bytes, in_count, in_time
 from kafka_warden.model import SIDES, Side
 from kafka_warden.planning.creation import Creation
 from kafka_warden.planning.during_move import ByHand
 from kafka_warden.planning.findings import problems
+from kafka_warden.planning.json_values import Key
 from kafka_warden.planning.moving import electing, only_growing, only_under_way
-from kafka_warden.planning.plan import MovePlan, RollbackPlan
+from kafka_warden.planning.plan import MovePlan, Transfer
 
 REASSIGN: Final = "kafka-reassign-partitions.sh"
 TOPICS: Final = "kafka-topics.sh"
@@ -31,10 +32,18 @@ COMMAND_CONFIG_SINCE: Final = (4, 2)
 class Command:
     """One line for a shell, and its purpose."""
 
-    purpose: str
+    purpose: Annotated[str, Key("purpose")]
     """A stable name: rates, lists, begin, watch, throttle, verify, roll_back, verify_roll_back, ..."""
-    about: str
-    line: str
+    about: Annotated[str, Key("about")]
+    line: Annotated[str, Key("command")]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A query for Prometheus, and its expected result."""
+
+    query: Annotated[str, Key("query")]
+    expect: Annotated[str, Key("expect")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +77,12 @@ def move_commands(plan: MovePlan, where: Where) -> tuple[Command, ...]:
             "at the end: repeat until it reports that the throttle was removed",
             _line(where, REASSIGN, ["--verify", *file]),
         ),
-        *_rollback(plan.rollback_plan, where, back),
+        *_rollback(plan, where, back),
     )
 
 
 def _execute(
-    purpose: str, about: str, plan: MovePlan | RollbackPlan, where: Where, *, additional: bool, file: Sequence[str]
+    purpose: str, about: str, plan: Transfer, where: Where, *, additional: bool, file: Sequence[str]
 ) -> Iterable[Command]:
     """Start a move. If the tool cannot set its throttle, kafka-configs sets it first."""
     limit, hand = plan.limit, plan.by_hand
@@ -130,13 +139,14 @@ def _cancel(plan: MovePlan) -> tuple[str, list[str]]:
     return about, ["--cancel", "--preserve-throttles"]
 
 
-def _rollback(planned: RollbackPlan, where: Where, back: Sequence[str]) -> Iterable[Command]:
+def _rollback(plan: MovePlan, where: Where, back: Sequence[str]) -> Iterable[Command]:
     """No command without a planned throttle: an unthrottled rollback would use the whole network."""
-    if planned.why or planned.replicas is None or planned.bytes is None or planned.predicted is None:
+    planned = plan.rollback_plan
+    if planned is None or plan.rollback_problem:
         return
     about = "rollback to the current assignment: nothing to copy"
     if planned.limit is not None:
-        copies = f"{in_count(planned.replicas, 'replica')} to copy, {in_bytes(planned.bytes)}"
+        copies = f"{in_count(planned.copies, 'replica')} to copy, {in_bytes(planned.copied)}"
         about = f"rollback to the current assignment: {copies}, {in_time(planned.predicted)}"
     yield from _execute("roll_back", about, planned, where, additional=True, file=back)
     yield Command("verify_roll_back", "at the end of the rollback", _line(where, REASSIGN, ["--verify", *back]))
@@ -164,14 +174,14 @@ def election_json(plan: MovePlan) -> str:
     return f'{{"partitions":[\n{lines}\n]}}\n'
 
 
-def metric_checks(plan: MovePlan) -> tuple[tuple[str, str], ...]:
-    """Return queries for Prometheus, each with its expected result."""
+def metric_checks(plan: MovePlan) -> tuple[Check, ...]:
+    """Return what to ask Prometheus during and after the move."""
     if not plan.copies or problems(plan):
         return ()
     return (
-        ("kafka_warden_reassigning_partitions", "0 at the end"),
-        ("kafka_warden_reassignment_total_eta_seconds", "falls; +Inf: the throttle is too low"),
-        ('kafka_warden_replication_throttle_problem_seconds{problem="left_behind"}', "no series after --verify"),
+        Check("kafka_warden_reassigning_partitions", "0 at the end"),
+        Check("kafka_warden_reassignment_total_eta_seconds", "falls; +Inf: the throttle is too low"),
+        Check('kafka_warden_replication_throttle_problem_seconds{problem="left_behind"}', "no series after --verify"),
     )
 
 

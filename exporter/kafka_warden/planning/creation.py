@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from kafka_warden.derive import limits
 from kafka_warden.errors import PlanError
 from kafka_warden.formatting import in_count
 from kafka_warden.model import Snapshot, cordoned_brokers
+from kafka_warden.planning.json_values import Key
 from kafka_warden.planning.room import count_replicas
 
 Rack = str | None
@@ -41,44 +42,6 @@ def keeps_racks_apart(racks: Sequence[Rack], factor: int) -> bool:
     return len(set(racks)) >= max(factor, 2)
 
 
-def room_by_rack(headroom: Sequence[float], racks: Sequence[Rack], partitions: int) -> float:
-    """Return how many replicas fit, with at most one of each partition per rack. `headroom`, `racks`: by broker.
-
-    A topic fits if this is at least `partitions` times the replication factor.
-    """
-    return sum(min(_left(headroom, rack), partitions) for rack in _brokers(racks))
-
-
-def place_by_rack(
-    headroom: Sequence[float], racks: Sequence[Rack], partitions: int, factor: int
-) -> tuple[tuple[int, ...], ...]:
-    """Return the broker indices of each partition: the racks with most room, and in each the emptiest broker.
-
-    It finds a placement whenever `room_by_rack` fits. `headroom`: finite, by broker.
-    """
-    left, placed = list(headroom), []
-    groups = _brokers(racks)
-    for _ in range(partitions):
-        chosen = sorted(groups, key=lambda rack: -_left(left, rack))[:factor]
-        replicas = tuple(max(rack, key=lambda broker: left[broker]) for rack in chosen)
-        placed.append(replicas)
-        for broker in replicas:
-            left[broker] -= 1
-    return tuple(placed)
-
-
-def _brokers(racks: Sequence[Rack]) -> list[list[int]]:
-    """Return the broker indices of each rack."""
-    found: dict[Rack, list[int]] = {}
-    for broker, rack in enumerate(racks):
-        found.setdefault(rack, []).append(broker)
-    return list(found.values())
-
-
-def _left(headroom: Sequence[float], rack: Sequence[int]) -> float:
-    return sum(max(headroom[broker], 0.0) for broker in rack)
-
-
 _LONGEST_NAME: Final = 249
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 """`org.apache.kafka.common.internals.Topic`."""
@@ -88,10 +51,9 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 class Count:
     """Replicas of one broker that count against its limit."""
 
-    before: int
-    after: int | None
+    before: Annotated[int, Key("partitions_before")]
+    after: Annotated[int | None, Key("partitions_after", "it does not fit")]
     """With the assignment, or with the emptiest brokers filled first; `None` if the topic does not fit."""
-    headroom: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +120,16 @@ def plan_creation(
     counted = limits.is_counted(topic)
     limit, cluster = (broker_limit, cluster_limit) if counted else (math.inf, math.inf)
     cluster_before = int(limits.counted_rows(snapshot.topics, snapshot.partitions.topic).sum())
-    racks = [snapshot.brokers[broker].rack for broker in up]
+    racks: Sequence[Rack] = [snapshot.brokers[broker].rack for broker in up]
+    apart = keeps_racks_apart(racks, factor)
+    # Without a rule for racks only brokers count.
+    groups: Sequence[object] = racks if apart else up
     headroom = [limits.headroom(limit, float(count)) for count in before]
-    reasons = _reasons(headroom, racks, limits.headroom(cluster, float(cluster_before)), partitions, factor, cordoned)
+    reasons = _reasons(headroom, groups, limits.headroom(cluster, float(cluster_before)), partitions, factor, cordoned)
     most = most_by_kafka([broker.rack for broker in used], len(up), partitions, factor) if up else 0
-    placed = _placed(before, headroom, racks, partitions, factor) if not reasons else None
+    # Without a limit the headroom is infinite: use the highest possible count of the fullest broker as limit.
+    room = headroom if math.isfinite(limit) else [float(max(before) + partitions - count) for count in before]
+    placed = limits.placement(room, groups, partitions, factor) if not reasons else None
     added = Counter(index for replicas in placed or () for index in replicas)
     assign = placed is not None and most > min(headroom)
     return Creation(
@@ -171,7 +138,7 @@ def plan_creation(
         partitions=partitions,
         factor=factor,
         brokers={
-            broker: Count(before[index], None if placed is None else before[index] + added[index], headroom[index])
+            broker: Count(before[index], None if placed is None else before[index] + added[index])
             for index, broker in enumerate(up)
         },
         broker_limit=limit,
@@ -181,7 +148,7 @@ def plan_creation(
         reasons=reasons,
         assignment=tuple(tuple(up[index] for index in replicas) for replicas in placed or ()) if assign else None,
         most_by_kafka=most,
-        racks_apart=keeps_racks_apart(racks, factor),
+        racks_apart=apart,
     )
 
 
@@ -233,7 +200,7 @@ def _check_name(snapshot: Snapshot, topic: str) -> None:
 
 def _reasons(
     headroom: Sequence[float],
-    racks: Sequence[Rack],
+    groups: Sequence[object],
     cluster_headroom: float,
     partitions: int,
     factor: int,
@@ -245,32 +212,16 @@ def _reasons(
     reasons = []
     if partitions > cluster_headroom:
         reasons.append(f"the cluster has room for {_room(cluster_headroom)} partitions, not for {partitions}")
-    if not limits.creation_fits(headroom, math.inf, partitions, factor):
-        room = sum(min(max(left, 0.0), partitions) for left in headroom)
+    wanted = partitions * factor
+    if (room := limits.room(headroom, range(len(headroom)), partitions)) < wanted:
+        reasons.append(f"the brokers have room for {_room(room)} replicas of {partitions} partitions, not for {wanted}")
+    elif (room := limits.room(headroom, groups, partitions)) < wanted:
         reasons.append(
-            f"the brokers have room for {_room(room)} replicas of {partitions} partitions,"
-            f" not for {partitions * factor}"
-        )
-    elif keeps_racks_apart(racks, factor) and room_by_rack(headroom, racks, partitions) < partitions * factor:
-        apart = room_by_rack(headroom, racks, partitions)
-        reasons.append(
-            f"with the replicas of a partition in different racks, the racks have room for {_room(apart)} replicas,"
-            f" not for {partitions * factor}"
+            "with the replicas of a partition in different racks, the racks have room for"
+            f" {_room(room)} replicas, not for {wanted}"
         )
     return tuple(reasons)
 
 
 def _room(left: float) -> str:
     return f"{max(left, 0):.0f}"
-
-
-def _placed(
-    before: Sequence[int], headroom: Sequence[float], racks: Sequence[Rack], partitions: int, factor: int
-) -> tuple[tuple[int, ...], ...]:
-    """Place the topic, the emptiest brokers first."""
-    if not keeps_racks_apart(racks, factor):
-        return limits.placement(before, partitions, factor)
-    # Without a limit the headroom is infinite: use the highest possible count of the fullest broker as limit.
-    if any(map(math.isinf, headroom)):
-        headroom = [float(max(before) + partitions - count) for count in before]
-    return place_by_rack(headroom, racks, partitions, factor)

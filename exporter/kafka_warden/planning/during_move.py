@@ -11,13 +11,14 @@ and kafka-configs sets the throttle before `--execute`.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
 from kafka_warden.arrays import as_known
 from kafka_warden.derive import throttle
 from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, ReplicaTable, Side, Snapshot, TopicConfig
+from kafka_warden.planning.json_values import NO_UPPER_BOUND, UNKNOWN_INBOUND, Key
 from kafka_warden.planning.moving import Moving
 
 LONGEST_LIST: Final = 32_767
@@ -70,8 +71,8 @@ def _value(entries: Sequence[str]) -> str:
 class Bounds:
     """KIP-73's bounds of one broker, bytes per second; `None` if unknown, or without a configured network."""
 
-    lower: float | None
-    upper: float | None
+    lower: Annotated[float | None, Key("lower_bytes_per_second", UNKNOWN_INBOUND)]
+    upper: Annotated[float | None, Key("upper_bytes_per_second", NO_UPPER_BOUND)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from kafka_warden.derive import throttle
 from kafka_warden.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.model import SIDES, UNLIMITED, Side, Snapshot, cordoned_brokers
 from kafka_warden.planning.choice import Choice
-from kafka_warden.planning.during_move import LONGEST_LIST, ByHand
+from kafka_warden.planning.during_move import LONGEST_LIST
 from kafka_warden.planning.moving import Moving, electing, first_of, names, only_growing, only_under_way, skips
-from kafka_warden.planning.plan import MovePlan
+from kafka_warden.planning.plan import MovePlan, Transfer
 from kafka_warden.releases import completes, effective, is_capped
 
 
@@ -97,29 +97,31 @@ def _no_room(plan: MovePlan) -> Iterable[str]:
 
 
 def _about_commands(plan: MovePlan) -> Iterable[str]:
-    if plan.changed and plan.rollback_plan.why:
+    if plan.changed and plan.rollback_problem:
         yield (
-            f"the rollback has no throttle and no command: {plan.rollback_plan.why}. Keep the current assignment, and"
+            f"the rollback has no throttle and no command: {plan.rollback_problem}. Keep the current assignment, and"
             " plan it with --reassignment when you need it"
         )
-    yield from _about_hand("", plan.limit, plan.by_hand)
-    yield from _about_hand("the rollback: ", plan.rollback_plan.limit, plan.rollback_plan.by_hand)
+    yield from _about_hand("", plan)
+    yield from _about_hand("the rollback: ", plan.rollback_plan)
     growing = only_growing(plan.moving)
     if growing:
         yield (
             f"{names(growing)}: only gets more replicas. --cancel of some versions of the tool (3.9.1; not 4.1.1) skips"
             " it, but removes the throttle. Check --list after --cancel; if it still moves, use the rollback"
         )
-    if (plan.choice is not None or plan.rollback_plan.limit is not None) and plan.goal.network is None:
+    rollback_throttle = plan.rollback_plan is not None and plan.rollback_plan.limit is not None
+    if (plan.choice is not None or rollback_throttle) and plan.goal.network is None:
         yield (
             "the network capacity is not configured, so nothing limits the throttle: set network.bytes_per_second, or"
             " --network 125MB/s"
         )
 
 
-def _about_hand(what: str, limit: int | None, hand: ByHand | None) -> Iterable[str]:
-    if hand is None or limit is None:
+def _about_hand(what: str, move: Transfer | None) -> Iterable[str]:
+    if move is None or move.by_hand is None or move.limit is None:
         return
+    hand = move.by_hand
     if hand.down:
         down = first_of([f"broker {broker}" for broker in hand.down])
         yield (

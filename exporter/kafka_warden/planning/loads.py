@@ -3,12 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from kafka_warden.derive import etas, law, throttle, throttle_use
 from kafka_warden.errors import IncompleteError
 from kafka_warden.formatting import in_count
 from kafka_warden.model import BrokerConfig, Side, Snapshot
 from kafka_warden.planning.during_move import DuringMove
+from kafka_warden.planning.json_values import Key
 from kafka_warden.planning.moving import Moving
 
 SideKey = tuple[int, Side]
@@ -19,15 +21,15 @@ SideKey = tuple[int, Side]
 class Load:
     """Bytes and bytes per second through one broker and side. All values are known."""
 
-    broker: int
-    side: Side
-    floor: float
+    broker: Annotated[int, Key("broker")]
+    side: Annotated[Side, Key("side")]
+    floor: Annotated[float, Key("floor_bytes_per_second")]
     """In-sync traffic that counts against the limit and is never throttled."""
-    bytes_in: float
+    bytes_in: Annotated[float, Key("bytes_in_per_second")]
     """Inbound rate of the partitions that are copied, once per copy."""
-    remaining: float
+    remaining: Annotated[float, Key("bytes")]
     """To copy."""
-    burst: float
+    burst: Annotated[float, Key("burst_bytes")]
     """B of all flows: bytes that pass before they are counted."""
     window: law.Window
 

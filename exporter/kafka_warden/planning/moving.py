@@ -6,7 +6,7 @@ and throttle with the new ones.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from kafka_warden.derive.limits import is_counted
 from kafka_warden.derive.tiered import first_copied
 from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.model import UNKNOWN, Floats, LogDir, Longs, ReplicaTable, Snapshot, cordoned_brokers, skips_tiered
+from kafka_warden.planning.json_values import Key
 from kafka_warden.planning.reassignment import Target
 
 
@@ -63,8 +64,8 @@ MOST_NAMED: Final = 3
 class Arriving:
     """One replica that must be copied."""
 
-    broker: int
-    remaining: float
+    broker: Annotated[int, Key("broker")]
+    remaining: Annotated[float, Key("bytes")]
     """Bytes to copy."""
     log_dir: str | None
     """Path from the file; `None` if the broker chooses."""
@@ -76,26 +77,26 @@ class Arriving:
 class Moving:
     """One partition of the file, or one whose move is in progress."""
 
-    topic: str
-    number: int
+    topic: Annotated[str, Key("topic")]
+    number: Annotated[int, Key("partition")]
     row: int
     """In the `PartitionTable`."""
-    leader: int
-    sources: tuple[int, ...]
+    leader: Annotated[int, Key("leader", "it has none")]
+    sources: Annotated[tuple[int, ...], Key("replicas_before")]
     """Broker ids before the move, without the replicas that are being added."""
     in_sync: frozenset[int]
-    replicas: tuple[int, ...]
+    replicas: Annotated[tuple[int, ...], Key("replicas_after")]
     """Broker ids after the move, the preferred leader first."""
-    arriving: tuple[Arriving, ...]
+    arriving: Annotated[tuple[Arriving, ...], Key("copies")]
     leaving: Mapping[int, float]
     """Brokers that delete their replica, with its bytes; `UNKNOWN` if its size is."""
     size: float
     """Bytes of the leader's log; may be `UNKNOWN` if nothing is copied."""
     bytes_in: float
     """Inbound rate, bytes per second."""
-    asked: bool
+    asked: Annotated[bool, Key("in_file")]
     """The file names it."""
-    under_way: bool
+    under_way: Annotated[bool, Key("moves_already")]
     """A move of it is in progress."""
     names_dirs_of_staying: bool
     """The file names a log directory for a replica that stays on its broker."""

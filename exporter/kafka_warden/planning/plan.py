@@ -4,8 +4,8 @@ A rollback is a move too, and needs its own throttle.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 import numpy as np
@@ -21,59 +21,6 @@ from kafka_warden.planning.moving import Moving, resolve
 from kafka_warden.planning.reassignment import Target
 from kafka_warden.planning.room import Room, derive_room
 
-
-@dataclass(frozen=True, slots=True)
-class RollbackPlan:
-    """From the end of the move back to the current assignment. Bytes and seconds; `None` if it cannot be planned."""
-
-    replicas: int | None
-    """To copy."""
-    bytes: float | None
-    limit: int | None
-    """The throttle to set; also `None` if nothing is copied or no throttle meets the goal."""
-    predicted: float | None
-    """By the law of throttled moves; `+inf` for never."""
-    why: str = ""
-    """Why there is no throttle; empty if there is one or none is needed."""
-    by_hand: ByHand | None = None
-    """What to set with kafka-configs; `None` if the tool can set the throttle, or none is needed."""
-
-
-def plan_rollback(
-    snapshot: Snapshot, moving: Sequence[Moving], current: Sequence[Target], bytes_in: Floats, goal: Goal
-) -> RollbackPlan:
-    """Plan the move from the end of `moving` back to the `current` assignment, with the same goal.
-
-    `bytes_in`: (P,) bytes per second, NaN if unknown.
-    """
-    end = after_move(snapshot, moving)
-    named = [replace(target, place=f"{target.topic}-{target.partition}") for target in current]
-    try:
-        returning = resolve(end, named, bytes_in)
-        planned = during_move(end, returning, bytes_in)
-        loads = derive_loads(end, returning, planned)
-    except (IncompleteError, PlanError) as failure:
-        return RollbackPlan(None, None, None, None, str(failure))
-    choice = choose(loads, goal, planned.bounds({load.broker for load in loads}, goal.network))
-    last = None if choice is None else last_to_end(loads, choice.assumed_limit)
-    return RollbackPlan(
-        replicas=sum(len(p.arriving) for p in returning),
-        bytes=sum((one.remaining for p in returning for one in p.arriving), 0.0),
-        limit=None if choice is None else choice.limit,
-        predicted=0.0 if last is None else last[1],
-        why="" if choice is None or choice.limit is not None else _contradiction(choice, goal),
-        by_hand=None if choice is None else by_hand(end, returning),
-    )
-
-
-def _contradiction(choice: Choice, goal: Goal) -> str:
-    least = f"a deadline of {in_time(choice.least_deadline)} or more is possible"
-    return (
-        f"within {in_time(goal.deadline)} it needs {in_rate(choice.needed)}, and {in_rate(choice.most)} are allowed; "
-        + ("no deadline is possible" if math.isinf(choice.least_deadline) else least)
-    )
-
-
 MOST_APART: Final = 10.0
 """KIP-73's MoveTime takes all partitions as equally large, and all inbound traffic of the busiest broker as throttled.
 If it differs from the prediction, which knows both, by more than this factor, it says nothing about the move: its pole
@@ -81,29 +28,20 @@ is at a throttle equal to that inbound rate."""
 
 
 @dataclass(frozen=True, slots=True)
-class MovePlan:
-    """Bytes and seconds."""
+class Transfer:
+    """The copies of a move or of a rollback, and their throttle. Bytes and seconds."""
 
-    snapshot: Snapshot
     goal: Goal
     moving: tuple[Moving, ...]
     """The partitions of the file in its order, then those whose move is in progress."""
     loads: tuple[Load, ...]
     """Per broker and side with copies; empty if nothing is copied."""
+    bounds: Mapping[int, Bounds]
+    """Of the brokers with copies."""
     choice: Choice | None
     """`None` if nothing is copied: no throttle is needed."""
-    rooms: tuple[Room, ...]
-    bounds: dict[int, Bounds]
-    """Of the brokers with copies."""
-    ratio: float
-    """KIP-73's MoveRatio."""
-    move_time: float | None
-    """KIP-73's MoveTime; `+inf` if the limit is not above the inbound rate, `None` if unknown."""
     last: tuple[Load, float] | None
     """The bottleneck, which ends last, and its seconds by the law; `None` if nothing is copied."""
-    rollback: tuple[Target, ...]
-    """The current assignment of the partitions of the file."""
-    rollback_plan: RollbackPlan
     by_hand: ByHand | None
     """What to set with kafka-configs; `None` if the tool can set the throttle, or none is needed."""
 
@@ -126,6 +64,36 @@ class MovePlan:
     def predicted(self) -> float:
         """Predicted seconds, by the law of throttled moves; `+inf` for never."""
         return 0.0 if self.last is None else self.last[1]
+
+
+def _transfer(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats, goal: Goal) -> Transfer:
+    moving = resolve(snapshot, targets, bytes_in)
+    planned = during_move(snapshot, moving, bytes_in)
+    loads = derive_loads(snapshot, moving, planned)
+    bounds = planned.bounds({load.broker for load in loads}, goal.network)
+    choice = choose(loads, goal, bounds)
+    if choice is None:
+        return Transfer(goal, moving, loads, bounds, None, None, None)
+    last = last_to_end(loads, choice.assumed_limit)
+    return Transfer(goal, moving, loads, bounds, choice, last, by_hand(snapshot, moving))
+
+
+@dataclass(frozen=True, slots=True)
+class MovePlan(Transfer):
+    """The move, and what it needs beside its throttle."""
+
+    snapshot: Snapshot
+    rooms: tuple[Room, ...]
+    ratio: float
+    """KIP-73's MoveRatio."""
+    move_time: float | None
+    """KIP-73's MoveTime; `+inf` if the limit is not above the inbound rate, `None` if unknown."""
+    rollback: tuple[Target, ...]
+    """The current assignment of the partitions of the file."""
+    rollback_plan: Transfer | None
+    """From the end of the move back to the current assignment; `None` if it cannot be planned."""
+    rollback_problem: str
+    """Why the rollback has no throttle; empty if it has one or needs none."""
 
     @property
     def move_time_applies(self) -> bool:
@@ -154,28 +122,40 @@ def plan_move(
         PlanError: an entry names something that does not exist.
         IncompleteError: a number that the plan needs is unknown.
     """
-    moving = resolve(snapshot, targets, bytes_in)
-    planned = during_move(snapshot, moving, bytes_in)
-    loads = derive_loads(snapshot, moving, planned)
-    bounds = planned.bounds({load.broker for load in loads}, goal.network)
-    choice = choose(loads, goal, bounds)
+    move = _transfer(snapshot, targets, bytes_in, goal)
+    moving, choice = move.moving, move.choice
     current = tuple(Target(p.topic, p.number, p.sources, (None,) * len(p.sources)) for p in moving if p.asked)
-    copying = sum(bool(partition.arriving) for partition in moving)
-    ratio = move_totals.move_ratio(copying, len(snapshot.partitions))
+    back, problem = _rollback(snapshot, moving, current, bytes_in, goal)
+    ratio = move_totals.move_ratio(sum(bool(partition.arriving) for partition in moving), len(snapshot.partitions))
     return MovePlan(
+        **{field.name: getattr(move, field.name) for field in fields(move)},
         snapshot=snapshot,
-        goal=goal,
-        moving=moving,
-        loads=loads,
-        choice=choice,
-        rooms=derive_room(snapshot, moving, most_partitions),
-        bounds=bounds,
+        rooms=derive_room(snapshot, moving, most_partitions, move.bounds),
         ratio=ratio,
         move_time=None if choice is None else _move_time(snapshot, bytes_in, ratio, choice.assumed_limit),
-        last=None if choice is None else last_to_end(loads, choice.assumed_limit),
         rollback=current,
-        rollback_plan=plan_rollback(snapshot, moving, current, bytes_in, goal),
-        by_hand=None if choice is None else by_hand(snapshot, moving),
+        rollback_plan=back,
+        rollback_problem=problem,
+    )
+
+
+def _rollback(
+    snapshot: Snapshot, moving: Sequence[Moving], current: Sequence[Target], bytes_in: Floats, goal: Goal
+) -> tuple[Transfer | None, str]:
+    """Plan the move from the end of `moving` back to the `current` assignment, and return why it has no throttle."""
+    named = [replace(target, place=f"{target.topic}-{target.partition}") for target in current]
+    try:
+        back = _transfer(after_move(snapshot, moving), named, bytes_in, goal)
+    except (IncompleteError, PlanError) as failure:
+        return None, str(failure)
+    return back, "" if back.choice is None or back.limit is not None else _contradiction(back.choice, goal)
+
+
+def _contradiction(choice: Choice, goal: Goal) -> str:
+    least = f"a deadline of {in_time(choice.least_deadline)} or more is possible"
+    return (
+        f"within {in_time(goal.deadline)} it needs {in_rate(choice.needed)}, and {in_rate(choice.most)} are allowed; "
+        + ("no deadline is possible" if math.isinf(choice.least_deadline) else least)
     )
 
 

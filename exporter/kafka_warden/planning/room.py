@@ -4,39 +4,44 @@ Old replicas are deleted only after the whole partition was copied, so brokers n
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Final
 
 from kafka_warden.derive import limits
 from kafka_warden.model import LogDir, Snapshot, for_new_replicas
+from kafka_warden.planning.during_move import Bounds
+from kafka_warden.planning.json_values import UNLIMITED, Key
 from kafka_warden.planning.moving import Arriving, Moving
+
+_NOT_REPORTED: Final = "not reported by the broker"
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
     """Replicas of one broker that count against the limit."""
 
-    before: int
-    during: int
+    before: Annotated[int, Key("before")]
+    during: Annotated[int, Key("during")]
     """Highest count or bytes, with old and new replicas."""
-    after: int
-    limit: float
+    after: Annotated[int, Key("after")]
+    limit: Annotated[float, Key("limit", infinite=UNLIMITED)]
     """`+inf` if none is configured."""
-    fits: bool
+    fits: Annotated[bool, Key("fits")]
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
     """Bytes of all log directories of one broker; `None` if unknown (before Kafka 3.3, or without an answer)."""
 
-    before: float | None
-    during: float | None
+    before: Annotated[float | None, Key("bytes_before", _NOT_REPORTED)]
+    during: Annotated[float | None, Key("bytes_during", _NOT_REPORTED)]
     """Highest count or bytes, with old and new replicas."""
-    after: float | None
-    usable: float | None
+    after: Annotated[float | None, Key("bytes_after", _NOT_REPORTED)]
+    usable: Annotated[float | None, Key("usable_bytes", _NOT_REPORTED)]
     """Free at present, without cordoned log directories."""
-    capacity: float | None
-    fits: bool | None
+    capacity: Annotated[float | None, Key("capacity_bytes", _NOT_REPORTED)]
+    fits: Annotated[bool | None, Key("fits", "{0.why}")]
     """`None` if unknown, or if it depends on the directory that the broker chooses."""
     why: str = ""
     """Why it does not fit or is unknown."""
@@ -46,20 +51,28 @@ class Disk:
 class Room:
     """One broker during a plan."""
 
-    broker: int
-    sends: float
+    broker: Annotated[int, Key("broker")]
+    sends: Annotated[float, Key("sends_bytes")]
     """Bytes that it sends as a leader."""
-    receives: float
-    partitions: Partitions
-    disk: Disk
+    receives: Annotated[float, Key("receives_bytes")]
+    bounds: Annotated[Bounds | None, Key("bounds", "it has no copies")]
+    partitions: Annotated[Partitions, Key("partitions")]
+    disk: Annotated[Disk, Key("disk")]
 
 
-def derive_room(snapshot: Snapshot, moving: Sequence[Moving], most_partitions: float) -> tuple[Room, ...]:
-    """Evaluate every broker that takes part, by id. `most_partitions`: the limit of each broker, `+inf` for none."""
+def derive_room(
+    snapshot: Snapshot, moving: Sequence[Moving], most_partitions: float, bounds: Mapping[int, Bounds]
+) -> tuple[Room, ...]:
+    """Evaluate every broker that takes part, by id.
+
+    `most_partitions`: the limit of each broker, `+inf` for none. `bounds`: of brokers with copies.
+    """
     hosts = {one.broker for p in moving for one in p.arriving}
     brokers = sorted(hosts | {broker for p in moving if p.arriving or p.leaving for broker in (*p.sources, *p.leaving)})
     counts = count_replicas(snapshot)
-    return tuple(_room(snapshot, moving, broker, counts.get(broker, 0), most_partitions) for broker in brokers)
+    return tuple(
+        _room(snapshot, moving, each, counts.get(each, 0), most_partitions, bounds.get(each)) for each in brokers
+    )
 
 
 def count_replicas(snapshot: Snapshot) -> dict[int, int]:
@@ -69,7 +82,9 @@ def count_replicas(snapshot: Snapshot) -> dict[int, int]:
     return dict.fromkeys(sorted(snapshot.brokers), 0) | Counter(hosts.tolist())
 
 
-def _room(snapshot: Snapshot, moving: Sequence[Moving], broker: int, hosted: int, most: float) -> Room:
+def _room(
+    snapshot: Snapshot, moving: Sequence[Moving], broker: int, hosted: int, most: float, bounds: Bounds | None
+) -> Room:
     arriving = [(p, one) for p in moving for one in p.arriving if one.broker == broker]
     new = sum(p.counted and not one.under_way for p, one in arriving)
     deleted = sum(p.counted and broker in p.leaving for p in moving)
@@ -78,6 +93,7 @@ def _room(snapshot: Snapshot, moving: Sequence[Moving], broker: int, hosted: int
         broker=broker,
         sends=sum((one.remaining for p in moving if p.leader == broker for one in p.arriving), 0.0),
         receives=sum((one.remaining for _, one in arriving), 0.0),
+        bounds=bounds,
         partitions=Partitions(hosted, hosted + new, hosted + new - deleted, most, fits),
         disk=_disk(snapshot, moving, [one for _, one in arriving], broker),
     )

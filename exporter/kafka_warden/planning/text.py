@@ -38,14 +38,14 @@ def move_text(plan: MovePlan, inbound: InboundRates, where: Where | None, rollba
         _listed("Notes", notes(plan)),
         _sides(plan),
         _brokers(plan),
-        _assumptions(inbound) if plan.copies or plan.rollback_plan.replicas else "",
+        _assumptions(inbound) if plan.copies or (plan.rollback_plan is not None and plan.rollback_plan.copies) else "",
         *(() if where is None else _to_run(plan, where, rollback)),
     ]
     return "\n\n".join(section.rstrip("\n") for section in sections if section) + "\n"
 
 
 def _to_run(plan: MovePlan, where: Where, rollback: str) -> Iterable[str]:
-    queries = "\n".join(f"{query}   # {expect}" for query, expect in metric_checks(plan))
+    queries = "\n".join(f"{check.query}   # {check.expect}" for check in metric_checks(plan))
     yield _commands("Commands", move_commands(plan, where), where)
     yield "\n".join(part for part in (_commands("Checks at the end", move_checks(plan, where), where), queries) if part)
     yield _election(plan, where)

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -22,50 +23,17 @@ def test_internal_topics_do_not_count() -> None:
     assert limits.counted_rows((), topic[:0]).dtype == bool
 
 
-def counts_after_creation(counts: Sequence[int], limit: float, partitions: int, factor: int) -> tuple[int, ...] | None:
-    """Replicas per broker once a topic is placed, `None` where it does not fit."""
-    if not limits.creation_fits([limit - count for count in counts], INF, partitions, factor):
-        return None
-    added = Counter(broker for replicas in limits.placement(counts, partitions, factor) for broker in replicas)
-    return tuple(count + added[broker] for broker, count in enumerate(counts))
-
-
 @pytest.mark.parametrize(
-    ("why", "counts", "limit", "partitions", "factor", "expected"),
+    ("why", "brokers", "partitions", "room"),
     [
-        ("KIP-578: 1 x RF 3", (8, 6, 9), 10, 1, 3, (9, 7, 10)),
-        ("then 1 x RF 3: broker 3 is full", (9, 7, 10), 10, 1, 3, None),
-        ("then 1 x RF 2", (9, 7, 10), 10, 1, 2, (10, 8, 10)),
-        ("2 x RF 3 from the start fails whole", (8, 6, 9), 10, 2, 3, None),
-        ("30 x RF 2", (10, 20, 30), 40, 30, 2, (40, 40, 40)),
-        ("31 x RF 2", (10, 20, 30), 40, 31, 2, None),
-        ("10 x RF 3", (10, 20, 30), 40, 10, 3, (20, 30, 40)),
-        ("11 x RF 3", (10, 20, 30), 40, 11, 3, None),
+        ("no limits: each hosts a partition once", [INF, INF, INF], 10**6, 3 * 10**6),
+        ("no broker takes two replicas of a partition", [10, 20, 30], 11, 32),
+        ("a broker over its limit has room for none, and takes none from others", [-100, 5, 5], 5, 10),
     ],
 )
-def test_examples(
-    why: str, counts: tuple[int, ...], limit: int, partitions: int, factor: int, expected: tuple[int, ...] | None
-) -> None:
-    """Brokers that host so many replicas, with one limit."""
-    assert counts_after_creation(counts, limit, partitions, factor) == expected, why
-
-
-@pytest.mark.parametrize(
-    ("why", "brokers", "cluster", "partitions", "factor", "expected"),
-    [
-        ("no limits", [INF, INF, INF], INF, 10**6, 3, True),
-        ("the cluster's limit is the stricter", [INF, INF, INF], 9, 10, 1, False),
-        ("equality fits", [5, 5], 5, 5, 2, True),
-        ("a broker over its limit has room for none, and takes none from others", [-100, 5, 5], INF, 5, 2, True),
-        ("more replicas than brokers", [INF, INF], INF, 1, 3, False),
-        ("a cluster over its limit", [INF], -1, 1, 1, False),
-    ],
-)
-def test_creation_fits(
-    why: str, brokers: list[float], cluster: float, partitions: int, factor: int, expected: bool
-) -> None:
-    """Both limits hold, the stricter decides, and a creation fits whole or not at all."""
-    assert limits.creation_fits(brokers, cluster, partitions, factor) is expected, why
+def test_room(why: str, brokers: list[float], partitions: int, room: float) -> None:
+    """Each broker counts as a rack."""
+    assert limits.room(brokers, range(len(brokers)), partitions) == room, why
 
 
 @pytest.mark.parametrize(
@@ -92,18 +60,41 @@ def test_is_counted(topic: str, expected: bool) -> None:
     assert limits.is_counted(topic) is expected
 
 
-@given(st.lists(st.integers(0, 12), min_size=1, max_size=5), st.integers(0, 12), st.integers(1, 5))
-def test_whatever_fits_can_be_placed(counts: list[int], partitions: int, factor: int) -> None:
-    """The sum's verdict is right: a fitting creation puts P x RF replicas and no broker over its limit."""
-    after = counts_after_creation(counts, 10, partitions, factor)
-    if after is not None:
-        assert sum(after) == sum(counts) + partitions * factor
-        assert all(new <= max(10, old) for new, old in zip(after, counts, strict=True))
-        assert all(new - old <= partitions for new, old in zip(after, counts, strict=True))
+CLUSTERS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_size=1, max_size=5)
+
+
+@given(CLUSTERS, st.integers(1, 4), st.integers(1, 3))
+def test_a_placement_is_found_whenever_there_is_one(
+    brokers: list[tuple[int, str]], partitions: int, factor: int
+) -> None:
+    """It agrees with a search of all placements, and respects headroom and racks."""
+    headroom, racks = [float(left) for left, _ in brokers], [rack for _, rack in brokers]
+    factor = min(factor, len(set(racks)))
+    every = combinations(range(len(brokers)), factor)
+    sets = [chosen for chosen in every if len({racks[broker] for broker in chosen}) == factor]
+    fits = limits.room(headroom, racks, partitions) >= partitions * factor
+
+    assert fits is _any_placement(tuple(headroom), sets, partitions)
+    if fits:
+        placed = limits.placement(headroom, racks, partitions, factor)
+        used = Counter(broker for replicas in placed for broker in replicas)
+        assert len(placed) == partitions
+        assert all(tuple(sorted(replicas)) in sets for replicas in placed)
+        assert all(used[broker] <= headroom[broker] for broker in used)
+
+
+def _any_placement(left: tuple[float, ...], sets: Sequence[tuple[int, ...]], partitions: int) -> bool:
+    if partitions == 0:
+        return True
+    return any(
+        _any_placement(tuple(n - (b in chosen) for b, n in enumerate(left)), sets[index:], partitions - 1)
+        for index, chosen in enumerate(sets)
+        if all(left[broker] >= 1 for broker in chosen)
+    )
 
 
 def test_placement_fills_the_emptiest_first() -> None:
-    """Each partition goes to the brokers that host least by then, the first of those that host the same."""
-    assert limits.placement((9, 0, 1), 3, 2) == ((1, 2), (1, 2), (1, 2))
-    assert limits.placement((0, 0, 0), 3, 2) == ((0, 1), (2, 0), (1, 2))
-    assert limits.placement((1, 2), 0, 2) == ()
+    """Each partition goes to the brokers that have most room by then, the first of those with the same."""
+    assert limits.placement((1, 10, 9), range(3), 3, 2) == ((1, 2), (1, 2), (1, 2))
+    assert limits.placement((10, 10, 10), range(3), 3, 2) == ((0, 1), (2, 0), (1, 2))
+    assert limits.placement((2, 1), range(2), 0, 2) == ()
