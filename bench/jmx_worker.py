@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench.procfs import cpu_seconds
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import RawBeans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.settings.strict import parse_address
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bench.cluster import Target
-from kafka_warden.clients.jmx.protocol import BeanQuery, Kind, Question
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQuery, Kind, Question, RawBeans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clients.kafka.requests import READ_ONLY
 from kafka_warden.clock import monotonic
 from kafka_warden.settings.strict import parse_address

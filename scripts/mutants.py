@@ -52,7 +52,7 @@ ROOMS: Final[Mapping[str, tuple[str, ...]]] = {
 
 CHILD: Final = tuple(f"tests/clients/test_jmx_{name}.py" for name in ("child", "session", "security"))
 TESTS: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("child.py", "jvm.py", "reader.py"), CHILD),
+    **dict.fromkeys(("child.py", "worker.py"), CHILD),
     "bounds.py": ("tests/clients/test_bounds.py",),
 }
 """File to the tests of all its lines, which are not recorded in the JMX child, or run once in a process."""

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_warden.clients.agents.http import CONNECT_SECONDS
 from kafka_warden.clients.agents.session import COST, EVERY
-from kafka_warden.clients.jmx.slots import MOST_TARGETS
+from kafka_warden.clients.jmx.session import MOST_TARGETS
 from kafka_warden.clients.kafka.connection import BEFORE_LOGIN, LONGEST_PAUSE, SMALL
 from kafka_warden.derive.stuck import stall_limit
 from kafka_warden.history.parquet.sink import FILE_ROWS, MOST_ROWS

@@ -43,9 +43,9 @@ def make_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSession]:
             **options: object,
         ) -> JmxSession:
             program = (
-                "from kafka_warden.clients.jmx import child, jvm\n"
-                "flags = jvm.options\n"
-                f"jvm.options = lambda hello: (*flags(hello), *{tuple(java_options)!r})\n"
+                "from kafka_warden.clients.jmx import child\n"
+                "flags = child.options\n"
+                f"child.options = lambda hello: (*flags(hello), *{tuple(java_options)!r})\n"
                 "child.main()\n"
             )
             if java_options:

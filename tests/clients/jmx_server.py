@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question
-from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
+from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from sandbox import wait_for
 from sandbox.passwords import write_secret

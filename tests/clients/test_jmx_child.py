@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.clients.jmx import jvm, process
+from kafka_warden.clients.jmx import process
+from kafka_warden.clients.jmx.child import CLASSES
 from kafka_warden.clients.jmx.protocol import Hello, Request, encode
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
@@ -202,11 +203,11 @@ def test_the_parent_imports_no_jpype() -> None:
 
 def test_java_classes_are_what_their_sources_say(tmp_path: Path) -> None:
     """The compiled classes that the JVM gets are byte for byte what javac makes of the sources beside them."""
-    sources = sorted((jvm.CLASSES / "warden").glob("*.java"))
+    sources = sorted((CLASSES / "warden").glob("*.java"))
     options: list[str | Path] = ["--release", "11", "-g:none", "-d", tmp_path]
     subprocess.run(["javac", *options, *sources], check=True, capture_output=True)
     built = {path.name: path.read_bytes() for path in (tmp_path / "warden").iterdir()}
-    assert built == {path.name: path.read_bytes() for path in (jvm.CLASSES / "warden").glob("*.class")}
+    assert built == {path.name: path.read_bytes() for path in (CLASSES / "warden").glob("*.class")}
 
 
 def _alive(pid: int | None) -> bool:

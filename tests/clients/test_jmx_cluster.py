@@ -8,7 +8,8 @@ import jmxquery
 import pytest
 
 from bench.procfs import cpu_seconds, pss_bytes
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans, TlsFiles
+from kafka_warden.clients.jmx.protocol import RawBeans, TlsFiles
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, AuthenticationError
 from kafka_warden.model import ProcessBeans

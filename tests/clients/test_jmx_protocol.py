@@ -28,8 +28,8 @@ from kafka_warden.clients.jmx.protocol import (
     encode,
     result,
 )
-from kafka_warden.clients.jmx.slots import Slot
-from kafka_warden.errors import REASONS, ProtocolError, RefusedError
+from kafka_warden.clients.jmx.session import Slot
+from kafka_warden.errors import ProtocolError, RefusedError
 from kafka_warden.settings.secrets import Secret
 
 QUESTION = Question((BeanQuery("a:type=B", ("x", "y")),), (BeanQuery("a:*", ("z",)),))
@@ -196,14 +196,13 @@ def test_failures_have_a_reason_and_an_advice(chain: Chain, reason: str, says: s
     """Every chain of exceptions has one reason of the page, and one line that says what to look at."""
     failure = classify(chain, "h:1", "monitor")
     assert failure.reason == reason
-    assert failure.reason in REASONS
-    assert says in failure.message
-    assert "\n" not in failure.message
+    assert says in str(failure)
+    assert "\n" not in str(failure)
 
 
 def test_a_server_that_wants_a_client_certificate_is_understood() -> None:
     """TLS 1.3 says no by closing: only without a certificate of ours is that taken for a matter of TLS."""
     closed = [("java.rmi.MarshalException", "x"), ("java.net.SocketException", "Broken pipe")]
     failure = classify(closed, "h:1", tls=TlsFiles("authority"))
-    assert (failure.reason, "client certificate" in failure.message) == ("tls", True)
+    assert (failure.reason, "client certificate" in str(failure)) == ("tls", True)
     assert {classify(closed, "h:1", tls=tls).reason for tls in (None, TlsFiles("a", "own", "key"))} == {"refused"}

@@ -9,9 +9,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 
-from kafka_warden.clients.jmx import jvm
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question, TlsFiles
-from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx import child
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans, TlsFiles
+from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
 from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import HERE, Authority, Identity
@@ -124,9 +124,9 @@ def _beside_a_good_one(make_session: MakeSession, classes: Path, hostile: Questi
 
 def test_the_filter_has_no_room_for_tls_stubs_without_tls() -> None:
     """A server has a say in how sockets are made only where TLS is configured."""
-    assert "SslRMIClientSocketFactory" not in jvm.serial_filter(tls=False)
-    assert "SslRMIClientSocketFactory" in jvm.serial_filter(tls=True)
-    assert jvm.serial_filter(tls=True).endswith(";!*")
+    assert "SslRMIClientSocketFactory" not in child.serial_filter(tls=False)
+    assert "SslRMIClientSocketFactory" in child.serial_filter(tls=True)
+    assert child.serial_filter(tls=True).endswith(";!*")
 
 
 def test_a_stub_that_points_elsewhere_is_not_followed(make_session: MakeSession, classes: Path) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from bench.procfs import threads
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
-from kafka_warden.clients.jmx.slots import MOST_TARGETS
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
+from kafka_warden.clients.jmx.session import MOST_TARGETS, JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
 from sandbox import wait_for

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from jmxquery import JMXConnection, JMXQuery
 
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.settings.secrets import SecretFile
 from sandbox import Cluster

@@ -15,8 +15,8 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from kafka_warden.clients.jmx.protocol import BeanRow
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanRow, RawBeans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 from sandbox import Cluster, ClusterSettings, wait_for

@@ -8,8 +8,8 @@ from typing import Final
 
 from kafka_warden.check.results import Report
 from kafka_warden.clients.agents.session import PROMETHEUS
-from kafka_warden.clients.jmx.protocol import BeanQuery
-from kafka_warden.clients.jmx.session import JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQuery, RawBeans
+from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.config import Config
 from kafka_warden.config.types import RMI

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeVar
 
 from kafka_warden.clients.agents.session import AgentSession
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import RawBeans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, SourceError
 from kafka_warden.model import Broker, ProcessBeans, Source

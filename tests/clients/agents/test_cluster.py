@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.clients.agents.session import AgentSession
-from kafka_warden.clients.jmx.session import JmxSession, JmxTarget, RawBeans
+from kafka_warden.clients.jmx.protocol import RawBeans
+from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.model import ProcessBeans
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans

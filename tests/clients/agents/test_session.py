@@ -11,8 +11,7 @@ import pytest
 from kafka_warden.clients.agents import session as agents
 from kafka_warden.clients.agents.session import AgentSession
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
-from kafka_warden.clients.jmx.session import Answer, JmxTarget
-from kafka_warden.clients.jmx.slots import FORGET, MOST_TARGETS
+from kafka_warden.clients.jmx.session import FORGET, MOST_TARGETS, Answer, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.config.types import JmxTlsConfig
 from kafka_warden.errors import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from kafka_warden.clients.jmx.slots import JmxTarget
+from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.clients.time_limit import TimeLimit
 from kafka_warden.errors import (
     AnswerTimeoutError,

@@ -16,7 +16,7 @@ from kafka_warden.clients.agents.jolokia import read_beans
 from kafka_warden.clients.agents.names import Names
 from kafka_warden.clients.agents.prometheus import read_page
 from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
-from kafka_warden.clients.jmx.slots import (
+from kafka_warden.clients.jmx.session import (
     AUTH_HOLD,
     FORGET,
     MOST_TARGETS,

@@ -1,117 +1,119 @@
 """The program of the JMX child: `python -m kafka_warden.clients.jmx.child PARENT_PID`, started by `process` only.
 
-Reads requests from stdin, writes answers to what was stdout, and logs nothing. Each target has a worker thread, so a
-target that hangs blocks its own worker only. It ends at once on SIGTERM, at the end of stdin, and when its parent dies.
+It starts the one JVM with all its limits, reads requests from stdin, writes answers to what was stdout, and logs
+nothing. It ends at once on SIGTERM, at the end of stdin, and when its parent dies.
+
+JPype loads the JVM into this process. numpy is kept out: JPype would import it, for 45 MB, and nothing needs it.
 """
 
 import ctypes
 import os
-import queue
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.jmx import jvm
-from kafka_warden.clients.jmx.failures import Failure, classify
-from kafka_warden.clients.jmx.protocol import Hello, Reply, Request, decode_hello, decode_request, encode
+from kafka_warden.clients.jmx.protocol import Hello, decode_hello, decode_request, encode
 
-IDLE: Final = 120.0
-"""Seconds without a request after which a worker closes its connection and ends."""
+CLASSES = Path(__file__).with_name("java")
+"""Compiled classes, their sources beside them. A test compares the two."""
+
+_ACCEPTED = (
+    # values, and the collections that JMX packs them in
+    *(f"java.base/java.lang.{name}" for name in ("Object", "Number", "Byte", "Short", "Integer", "Long")),
+    *(f"java.base/java.lang.{name}" for name in ("Float", "Double", "Boolean", "String")),
+    *(f"java.base/java.util.{name}" for name in ("ArrayList", "HashSet", "HashMap", "Map$Entry")),
+    *(f"java.management/javax.management.{name}" for name in ("Attribute", "AttributeList", "ObjectName")),
+    # remote references and their leases
+    *(f"java.rmi/java.rmi.server.{name}" for name in ("RemoteObject", "RemoteStub", "UID", "ObjID")),
+    *(f"java.rmi/java.rmi.dgc.{name}" for name in ("Lease", "VMID")),
+    *(
+        f"java.management.rmi/javax.management.remote.rmi.{name}_Stub"
+        for name in ("RMIServerImpl", "RMIConnectionImpl")
+    ),
+    # exceptions of the server, which are thrown again here
+    *(f"java.base/java.lang.{name}" for name in ("Throwable", "Exception", "RuntimeException", "Error")),
+    *(f"java.base/java.lang.{name}" for name in ("SecurityException", "StackTraceElement")),
+    *(f"java.base/java.util.{name}" for name in ("CollSer", "ImmutableCollections$ListN", "Collections$EmptyList")),
+    *(f"java.base/java.util.{name}" for name in ("Collections$UnmodifiableList", "Collections$UnmodifiableCollection")),
+    *(f"java.management/javax.management.{name}Exception" for name in ("JM", "Operations", "JMRuntime")),
+    *(f"java.management/javax.management.{name}NotFoundException" for name in ("Instance", "Attribute")),
+    *(f"java.management/javax.management.{name}Exception" for name in ("MBean", "RuntimeMBean", "Reflection")),
+    "java.base/java.security.GeneralSecurityException",
+    *(f"java.base/javax.security.auth.login.{name}Exception" for name in ("Login", "FailedLogin", "Account")),
+    *(f"java.base/javax.security.auth.login.Account{name}Exception" for name in ("Expired", "Locked", "NotFound")),
+    "java.base/java.io.IOException",
+    *(f"java.rmi/java.rmi.{name}Exception" for name in ("Remote", "NotBound", "NoSuchObject", "Server", "Unmarshal")),
+)
+"""The classes that all beans of Kafka 4.1.1 and 3.9.1 need, of brokers and controllers, and the exceptions of the calls
+that are made. Not TimeUnit: its attributes are not asked for. Names include the module, so a class of the same name
+from another module is refused."""
 
 _PR_SET_PDEATHSIG: Final = 1
-_FINAL: Final = frozenset({"timeout", "connect_timeout", "auth", "authorization"})
-"""Reasons that a new connection would only repeat."""
+_TLS_STUB = "java.rmi/javax.rmi.ssl.SslRMIClientSocketFactory"
+"""Part of the stub when the port uses TLS. Without TLS a server cannot choose how sockets are made."""
 
 
-class Worker:
-    """Asks one target, one request at a time, over one connection."""
-
-    def __init__(self, hello: Hello, registry_sockets: Any) -> None:
-        self.inbox: queue.SimpleQueue[Request] = queue.SimpleQueue()
-        self._hello = hello
-        self._registry_sockets = registry_sockets
-        self._connection: Any = None
-
-    def answer(self, request: Request) -> Reply:
-        """The reply; it never raises. A connection that broke is replaced within the request."""
-        from jpype import JClass  # noqa: PLC0415  there is no JPype before the JVM has been started
-
-        JClass("warden.Dialer").enter(request.host)
-        failure = self._attempt(request) if self._connection else None
-        if failure is None or (isinstance(failure, Failure) and failure.reason not in _FINAL):
-            failure = self._attempt(request)
-        if isinstance(failure, Reply):
-            return failure
-        return Reply(id=request.id, reason=failure.reason, message=failure.message)
-
-    def end(self) -> None:
-        """Close the connection and detach the thread from the JVM."""
-        from jpype import JClass  # noqa: PLC0415  there is no JPype before the JVM has been started
-
-        if self._connection:
-            self._connection.close()
-        JClass("warden.Dialer").leave()
-        JClass("java.lang.Thread").detach()
-
-    def _attempt(self, request: Request) -> Reply | Failure:
-        from kafka_warden.clients.jmx.reader import Connection, ReadError  # noqa: PLC0415  it imports JPype
-
-        where = f"{request.host}:{request.port}"
-        connection, self._connection = self._connection, None
-        try:
-            connection = connection or Connection(request, self._hello, self._registry_sockets)
-            reply: Reply = connection.read(self._hello.questions[request.kind], request.id)
-        except ReadError as failed:
-            return classify(failed.chain, where, request.user, self._hello.tls)
-        except Exception as bug:  # noqa: BLE001  a worker that ends would never answer for its target
-            return Failure("protocol", f"the JMX child failed at {where}: {bug!r}: please report this")
-        self._connection = connection
-        return reply
+class JvmError(Exception):
+    """No JVM can be started. The message says what to install."""
 
 
-class Workers:
-    """The workers by target and address: a call that hangs at an old address does not delay the new one."""
-
-    def __init__(self, make: Callable[[], Worker], send: Callable[[Reply], None]) -> None:
-        self._make = make
-        self._send = send
-        self._lock = threading.Lock()
-        self._running: dict[tuple[str, str, int], Worker] = {}
-
-    def put(self, request: Request) -> None:
-        """Give the request to its worker."""
-        place = (request.key, request.host, request.port)
-        with self._lock:
-            worker = self._running.get(place)
-            if worker is None:
-                worker = self._running[place] = self._make()
-                threading.Thread(target=self._run, args=(place, worker), name=f"jmx {place}", daemon=True).start()
-            worker.inbox.put(request)
-
-    def _run(self, place: tuple[str, str, int], worker: Worker) -> None:
-        while True:
-            try:
-                request = worker.inbox.get(timeout=IDLE)
-            except queue.Empty:
-                with self._lock:
-                    if not worker.inbox.empty():
-                        continue
-                    del self._running[place]
-                worker.end()
-                return
-            try:
-                self._send(worker.answer(request))
-            except BaseException:  # noqa: BLE001  # of any class
-                os._exit(1)  # without its worker a target would never be answered; the parent starts another child
+def serial_filter(*, tls: bool) -> str:
+    """The value of `jdk.serialFilter`: only the accepted classes are read, and nothing large or deep."""
+    accepted = (*_ACCEPTED, _TLS_STUB) if tls else _ACCEPTED
+    return ";".join(("maxdepth=20", "maxarray=100000", "maxrefs=100000", "maxbytes=4194304", *accepted, "!*"))
 
 
-def _workers(hello: Hello, send: Callable[[Reply], None]) -> Workers:
-    from jpype import JClass  # noqa: PLC0415  there is no JPype before the JVM has been started
+def options(hello: Hello) -> tuple[str, ...]:
+    """The JVM's flags.
 
-    registry = JClass("javax.rmi.ssl.SslRMIClientSocketFactory")() if hello.tls and hello.tls.registry else None
-    return Workers(lambda: Worker(hello, registry), send)
+    RMI reads its properties in static initialisers, so they must be set before a class of RMI is loaded. `-Xrs` leaves
+    SIGTERM to Python. A crash writes no file, because it would hold the environment. A full heap ends the child, which
+    costs one poll; `serial_filter` and `LimitedSocket.java` keep one process from filling it. The heap begins small:
+    else Java touches all of it before it collects, 17 MB more. It is touched at the start: else memory grows for an
+    hour.
+    """
+    millis = round(1000 * hello.timeout)
+    return (
+        "-Xrs",
+        "-Xms8m",
+        "-XX:+AlwaysPreTouch",
+        "-Xmx64m",
+        "-Xss512k",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-XX:ReservedCodeCacheSize=16m",
+        "-XX:-UsePerfData",
+        "-XX:+DisableAttachMechanism",
+        "-XX:+ExitOnOutOfMemoryError",
+        "-XX:-CreateCoredumpOnCrash",
+        "-XX:ErrorFile=/dev/null",
+        "-Djava.awt.headless=true",
+        "-Djava.net.preferIPv6Addresses=system",
+        f"-Dsun.rmi.transport.tcp.handshakeTimeout={millis}",
+        f"-Dsun.rmi.transport.tcp.responseTimeout={millis}",
+        f"-Dsun.rmi.transport.tcp.initialConnectTimeout={millis}",
+        f"-Djdk.serialFilter={serial_filter(tls=hello.tls is not None)}",
+    )
+
+
+def start(hello: Hello) -> str:
+    """Start the JVM and return its version; raise :class:`JvmError` if that fails."""
+    sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # makes `import numpy` fail
+    import jpype  # noqa: PLC0415  numpy must be blocked first
+
+    try:
+        jpype.startJVM(*options(hello), classpath=[str(CLASSES)], convertStrings=False)
+    except jpype.JVMNotFoundException:
+        message = (
+            "JMX needs a Java runtime, 11 or later: install one (apt install default-jre-headless) or set JAVA_HOME"
+        )
+        raise JvmError(message) from None
+    except Exception as failed:
+        raise JvmError(f"the JVM for JMX does not start: {failed}: check the Java runtime (java -version)") from failed
+    jpype.JClass("java.util.logging.LogManager").getLogManager().reset()  # errors are answers here, not log lines
+    return str(jpype.JClass("java.lang.System").getProperty("java.version"))
 
 
 def _die_with(parent: int) -> None:
@@ -138,12 +140,13 @@ def main() -> None:
 
     try:
         hello = decode_hello(sys.stdin.buffer.readline())
-        version = jvm.start(hello)
-        jvm.install_sockets(hello)
-        workers = _workers(hello, send)
-    except jvm.JvmError as failed:
+        version = start(hello)
+    except JvmError as failed:
         send({"failed": str(failed)})
         return
+    from kafka_warden.clients.jmx.worker import Workers  # noqa: PLC0415  it imports JPype, after numpy is blocked
+
+    workers = Workers(hello, send)
     send({"ready": version})
     for line in sys.stdin.buffer:
         workers.put(decode_request(line))

@@ -1,11 +1,10 @@
-"""Turns a chain of Java exceptions, as names and messages, into a reason and a sentence for the user.
+"""Turns a chain of Java exceptions, as names and messages, into an error with a sentence for the user.
 
-Pure, and without JPype, so it can be tested as a table. Reasons are those of :mod:`kafka_warden.errors`. A sentence
-says what to do. It never holds a password, and neither do Java's messages.
+Pure, and without JPype, so it can be tested as a table. A sentence says what to do. It never holds a password, and
+neither do Java's messages.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.errors import (
@@ -26,29 +25,21 @@ Chain = Sequence[tuple[str, str]]
 """(class name, message) of an exception and its causes, the outermost first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A reason of :mod:`kafka_warden.errors`, and the sentence that goes with it."""
-
-    reason: str
-    message: str
-
-
-def classify(chain: Chain, where: str, user: str | None = None, tls: TlsFiles | None = None) -> Failure:
-    """The first rule of `_RULES` that one of the chain's exceptions meets; `where` is host:port.
+def classify(chain: Chain, where: str, user: str | None = None, tls: TlsFiles | None = None) -> SourceError:
+    """The error of the first rule of `_RULES` that one of the chain's exceptions meets; `where` is host:port.
 
     With TLS 1.3 a server that requires a client certificate closes a connection without one after the handshake.
     """
     if tls is not None and tls.cert_file is None and any(name in _CLOSED for name, _ in chain):
         message = f"{where} closed the JMX connection after the TLS handshake; does it require a client certificate?"
-        return Failure(TlsError.reason, message)
+        return TlsError(message)
     for kind, parts, needle, sentence in _RULES:
         for name, message in chain:
             if name in parts and needle.lower() in message.lower():
                 text = sentence.format(where=where, user=user or "no user", what=_short(message) or name)
-                return Failure(kind.reason, text)
+                return kind(text)
     name, message = chain[-1]
-    return Failure(ProtocolError.reason, f"JMX at {where} failed: {name}: {_short(message)}")
+    return ProtocolError(f"JMX at {where} failed: {name}: {_short(message)}")
 
 
 def _short(message: str) -> str:
