@@ -125,10 +125,11 @@ def lines(
     if not below_zero:
         panel.min(0)
     many = any("{{" in query.legend for query in queries)
-    panel.legend(_legend_of_many(narrow=narrow) if many else _legend()).tooltip(_tooltip())
+    panel.legend(_legend_of_many(narrow=narrow) if many else _legend().calcs(_CALCULATIONS)).tooltip(_tooltip())
     return panel
 
 
+_CALCULATIONS: Final = ["lastNotNull", "max"]
 _BROKEN_LINE: Final = [
     DynamicConfigValue("custom.lineStyle", LineStyle().fill("dash").dash([8, 6]).build()),
     DynamicConfigValue("custom.lineWidth", 1),
@@ -170,7 +171,7 @@ def _legend() -> VizLegendOptions:
 
 
 def _legend_of_many(*, narrow: bool) -> VizLegendOptions:
-    legend = VizLegendOptions().show_legend(True).calcs(["lastNotNull", "max"]).sort_by("Max").sort_desc(True)
+    legend = VizLegendOptions().show_legend(True).calcs(_CALCULATIONS).sort_by("Max").sort_desc(True)
     placement = common.LegendPlacement.BOTTOM if narrow else common.LegendPlacement.RIGHT
     return legend.display_mode(common.LegendDisplayMode.TABLE).placement(placement)
 
