@@ -122,7 +122,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.parts": ALL,
     "kafka_warden.check.results": OPEN | SETTINGS,
     "kafka_warden.check": ALL,
-    "kafka_warden.top.client": OPEN | SETTINGS | THREADS,
+    "kafka_warden.top.client": OPEN | SETTINGS | THREADS | {"kafka_warden.clients.http"},
     "kafka_warden.top.columns": TOP,
     "kafka_warden.top.reading": TOP | CLOCK | {f"kafka_warden.{room}" for room in ("strict_json", "top.client")},
     "kafka_warden.top.layout": TOP | {"kafka_warden.top.reading"},

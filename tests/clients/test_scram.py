@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from kafka_warden.clients.kafka.scram import ScramClient
+from kafka_warden.clients.kafka.login import ScramClient
 from kafka_warden.errors import AuthenticationError, ProtocolError
 from tests.support.scripted.sasl import Accounts, Login
 

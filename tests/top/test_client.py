@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import bcrypt
 import pytest
@@ -113,18 +112,6 @@ def test_a_slow_server_is_given_up(
     while any(thread.name == "top" for thread in threading.enumerate()):
         assert time.monotonic() < until, (before, threading.enumerate())
         time.sleep(0.05)
-
-
-def test_a_connection_that_closes_meanwhile_is_ended() -> None:
-    """The thread that asks closes it at any time."""
-    with socket.socket() as open_socket:
-        found = [None, open_socket]
-
-        class Closing(client._Connection):
-            sock = property(lambda _: found.pop(), lambda *_: None)
-
-        Closing(urlsplit("http://a"), None, 1.0).end()
-        assert found == [None]
 
 
 def _answering(*answer: bytes) -> Callable[[socket.socket], None]:

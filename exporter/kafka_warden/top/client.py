@@ -6,12 +6,13 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Coroutine
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from urllib.parse import SplitResult
 
+from kafka_warden.clients.http import TimeLimit, connection, parts
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.settings.secrets import SecretSource, basic_authorization
@@ -44,32 +45,6 @@ class Login:
     password: SecretSource
 
 
-class _Connection(http.client.HTTPConnection):
-    """A connection for one answer, which another thread can end at any time."""
-
-    def __init__(self, url: SplitResult, tls: ssl.SSLContext | None, seconds: float) -> None:
-        super().__init__(url.hostname or "", url.port or (443 if tls else 80), timeout=seconds)
-        self._tls = tls
-        self._ended = False
-
-    def connect(self) -> None:
-        super().connect()
-        if self._tls is not None:
-            # The handshake comes after the assignment, so that it can be ended, too.
-            self.sock = self._tls.wrap_socket(self.sock, server_hostname=self.host, do_handshake_on_connect=False)
-            self.sock.do_handshake()
-        if self._ended:
-            raise TimeoutError
-
-    def end(self) -> None:
-        """End what the other thread waits for: a server that sends a byte at a time would keep it."""
-        self._ended = True
-        # The other thread may close it meanwhile.
-        if (found := self.sock) is not None:
-            with suppress(OSError):
-                found.shutdown(socket.SHUT_RDWR)
-
-
 class Client:
     """The sidecar at one address. Redirects are not followed and no proxy is used: the password goes to this host."""
 
@@ -87,30 +62,26 @@ class Client:
             NoAnswerError: there is no answer in time, or none of a web server; the message says why.
             SecretError: the file with the password cannot be used.
         """
-        connection = _Connection(self._url, self._tls, self._seconds)
         try:
-            async with asyncio.timeout(self._seconds):
-                return await self._threads.run(lambda: self._ask(connection, path))
+            async with asyncio.timeout(self._seconds):  # also for the lookup of the name
+                return await self._threads.run(lambda: self._ask(path))
         except ssl.SSLCertVerificationError as failure:
             raise NoAnswerError(f"its certificate is not trusted: {failure.verify_message}") from None
         except (OSError, http.client.HTTPException) as failure:
             raise NoAnswerError(self._explained(failure)) from None
-        finally:
-            connection.end()
 
-    def _ask(self, connection: _Connection, path: str) -> Answer:
+    def _ask(self, path: str) -> Answer:
         headers = {"Accept": "application/json", "Connection": "close", "User-Agent": "kafka-warden-top"}
         if self._login is not None:
             # Read each time, since the file may have been replaced.
             headers["Authorization"] = basic_authorization(self._login.user, self._login.password.read()).reveal()
-        with closing(connection):
-            connection.request("GET", self._base + path, headers=headers)
-            response = connection.getresponse()
-            body = response.read(LARGEST + 1)
-            if len(body) > LARGEST:
-                raise NoAnswerError(f"its answer has more than {LARGEST >> 20} MiB: this is no sidecar")
-            if response.length:  # which `read` with a limit does not look at
-                raise http.client.IncompleteRead(body)
+        host, port = self._url.hostname or "", self._url.port or (443 if self._tls else 80)
+        limit = TimeLimit(self._seconds)
+        with limit, closing(connection(limit, host, port, timeout=self._seconds, context=self._tls)) as asked:
+            asked.request("GET", self._base + path, headers=headers)
+            response = asked.getresponse()
+            large = f"its answer has more than {LARGEST >> 20} MiB: this is no sidecar"
+            body = b"".join(parts(response, LARGEST, NoAnswerError(large)))
             return Answer(response.status, body, _clock(response.headers.get("Date")))
 
     def _explained(self, failure: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_warden.clients.agents.jolokia import MOST_NAMES, read_beans
-from kafka_warden.clients.agents.names import LONGEST_NAME
+from kafka_warden.clients.agents.prometheus import LONGEST_NAME
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, BeanRow, Question
 from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, TooLargeError
 

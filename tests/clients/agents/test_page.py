@@ -6,8 +6,7 @@ import tracemalloc
 import pytest
 
 from kafka_warden.clients.agents import prometheus
-from kafka_warden.clients.agents.names import LONGEST_NAME, Names
-from kafka_warden.clients.agents.prometheus import read_page
+from kafka_warden.clients.agents.prometheus import LONGEST_NAME, Names, read_page
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, RawBeans
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import ClientBean

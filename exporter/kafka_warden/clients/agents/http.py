@@ -1,4 +1,4 @@
-"""One HTTP request to an agent, with a time limit for the whole answer. It blocks."""
+"""One HTTP request to an agent. It blocks."""
 
 import contextlib
 import http.client
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
+from kafka_warden.clients.http import CHUNK, TimeLimit, connection, parts
 from kafka_warden.clients.jmx.session import JmxTarget
-from kafka_warden.clients.time_limit import TimeLimit
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -24,8 +24,6 @@ from kafka_warden.settings.secrets import Secret, basic_authorization
 from kafka_warden.settings.strict import reason
 
 CONNECT_SECONDS: Final = 5.0
-CHUNK: Final = 64 * 1024
-"""Bytes that are read at once."""
 
 
 @contextlib.contextmanager
@@ -47,21 +45,17 @@ def answer(
         SourceError: there is no answer, or a refusal, by the cause. The iterator raises it too.
     """
     where, limit = f"{target.host}:{target.port}", TimeLimit(seconds)
-    connection = (
-        http.client.HTTPConnection(target.host, target.port, timeout=CONNECT_SECONDS)
-        if context is None
-        else http.client.HTTPSConnection(target.host, target.port, timeout=CONNECT_SECONDS, context=context)
-    )
-    with contextlib.closing(connection), _failures(where, limit):
-        _connect(connection, where)
-        connection.sock.settimeout(seconds)
+    asked = connection(limit, target.host, target.port, timeout=CONNECT_SECONDS, context=context)
+    with contextlib.closing(asked), _failures(where):
+        _connect(asked, where)
+        asked.sock.settimeout(seconds)
         with limit:
-            limit.use(connection.sock)
-            connection.request("GET" if body is None else "POST", path, body, _headers(target, body, password))
-            with contextlib.closing(connection.getresponse()) as response:
+            asked.request("GET" if body is None else "POST", path, body, _headers(target, body, password))
+            with contextlib.closing(asked.getresponse()) as response:
                 if response.status != HTTPStatus.OK:
                     raise _refusal(response.status, where, path, target.user)
-                yield _lines(response, limit, where, most)
+                large = f"{where} answers with more than {most >> 20} MiB; write rules for its agent"
+                yield _lines(parts(response, most, TooLargeError(large)))
 
 
 def _connect(connection: http.client.HTTPConnection, where: str) -> None:
@@ -87,45 +81,34 @@ def _headers(target: JmxTarget, body: bytes | None, password: Secret | None) -> 
     return headers
 
 
-def _lines(response: http.client.HTTPResponse, limit: TimeLimit, where: str, most: int) -> Iterator[bytes]:
+def _lines(body: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the lines of an answer without their ends; one that is very long in parts."""
-    size, rest = 0, b""
-    with _failures(where, limit):
-        while part := response.read1(CHUNK):
-            size += len(part)
-            if size > most:
-                raise TooLargeError(f"{where} answers with more than {most >> 20} MiB; write rules for its agent")
-            *lines, rest = (rest + part).split(b"\n")
-            yield from lines
-            if len(rest) > CHUNK:
-                yield rest
-                rest = b""
-        if limit.late:
-            raise TimeoutError
-        if response.length:
-            raise http.client.IncompleteRead(b"", response.length)
-        yield rest
+    rest = b""
+    for part in body:
+        *lines, rest = (rest + part).split(b"\n")
+        yield from lines
+        if len(rest) > CHUNK:
+            yield rest
+            rest = b""
+    yield rest
 
 
 @contextlib.contextmanager
-def _failures(where: str, limit: TimeLimit) -> Iterator[None]:
+def _failures(where: str) -> Iterator[None]:
     """Turn what the connection raises into a `SourceError`."""
     try:
         yield
-    except (OSError, http.client.HTTPException) as failure:
-        raise _fault(failure, where, late=limit.late) from None
-
-
-def _fault(failure: Exception, where: str, *, late: bool) -> SourceError:
-    if late or isinstance(failure, TimeoutError):
-        return AnswerTimeoutError(
+    except TimeoutError:
+        raise AnswerTimeoutError(
             f"{where} did not answer in time; write rules for its agent that leave out partitions"
-        )
-    if isinstance(failure, ssl.SSLCertVerificationError):
-        return TlsError(f"the certificate of {where} is not trusted ({failure.verify_message})")
-    if isinstance(failure, ssl.SSLError):
-        return TlsError(f"no TLS with {where} ({failure.reason}); does its agent use HTTPS?")
-    return ProtocolError(f"{where} does not answer in HTTP ({type(failure).__name__}); correct jmx.port")
+        ) from None
+    except ssl.SSLCertVerificationError as failure:
+        raise TlsError(f"the certificate of {where} is not trusted ({failure.verify_message})") from None
+    except ssl.SSLError as failure:
+        raise TlsError(f"no TLS with {where} ({failure.reason}); does its agent use HTTPS?") from None
+    except (OSError, http.client.HTTPException) as failure:
+        what = type(failure).__name__
+        raise ProtocolError(f"{where} does not answer in HTTP ({what}); correct jmx.port") from None
 
 
 def _refusal(status: int, where: str, path: str, user: str | None) -> SourceError:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final, TypeVar
 
-from kafka_warden.clients.agents.names import LONGEST_NAME
+from kafka_warden.clients.agents.prometheus import LONGEST_NAME
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, Question, RawBeans, Scalar
 from kafka_warden.errors import AuthorizationError, ProtocolError, TooLargeError
 

@@ -13,8 +13,7 @@ from typing import Final
 
 from kafka_warden.clients.agents.http import CONNECT_SECONDS, answer
 from kafka_warden.clients.agents.jolokia import read_beans
-from kafka_warden.clients.agents.names import Names
-from kafka_warden.clients.agents.prometheus import read_page
+from kafka_warden.clients.agents.prometheus import Names, read_page
 from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
 from kafka_warden.clients.jmx.session import (
     AUTH_HOLD,

@@ -1,6 +1,12 @@
 """Logging in over SASL: the handshake, then PLAIN, SCRAM, OAUTHBEARER or GSSAPI, and when to log in again (KIP-368)."""
 
+import base64
+import binascii
+import hashlib
+import hmac
 import random
+import secrets
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
@@ -10,9 +16,8 @@ from kafka_warden.clients.kafka.kerberos import KerberosLogin
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.requests import SaslAuthenticateRequest, SaslHandshakeRequest
 from kafka_warden.clients.kafka.sasl import UserLogin
-from kafka_warden.clients.kafka.scram import ScramClient
 from kafka_warden.clients.kafka.tokens import Token
-from kafka_warden.errors import AuthenticationError, UnsupportedError
+from kafka_warden.errors import AuthenticationError, ProtocolError, UnsupportedError
 
 FRAMED: Final = 1
 """First version of SaslHandshake after which SASL goes in Kafka's own requests (Kafka 1.0)."""
@@ -21,11 +26,21 @@ RENEW_AT: Final = (0.85, 0.95)
 LEAST_RENEWAL: Final = 1.1
 """Seconds: brokers refuse a second login within one."""
 
-
 _KEPT_ALIVE: Final = b"\1"
 """What a client says to a server that refuses its token, to get the error (RFC 7628, section 3.2.3)."""
 
 _PASSWORD: Final = "user name or password"  # noqa: S105  # words of a message
+
+HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+LEAST_ITERATIONS: Final = 4096
+"""Kafka's own minimum. A broker that asks for fewer makes the password easy to guess from the exchange."""
+MOST_ITERATIONS: Final = 1_000_000
+"""About half a second of CPU; Kafka's own tools create at most 16,384."""
+
+_NO_BINDING: Final = "biws"
+"""`n,,` in base 64."""
+_DELEGATED: Final = ",tokenauth=true"
+"""The extension of a login with a delegation token (KIP-48)."""
 
 Login = UserLogin | Token | KerberosLogin
 """User name and password, a token, or a login that was begun with a ticket."""
@@ -85,3 +100,97 @@ async def _exchange(connection: Connection, message: bytes, login: str = _PASSWO
     if fault := error_code_fault(reply.error_code, reply.error_message, connection.address, login):
         raise fault
     return bytes(reply.auth_bytes), int(reply.session_lifetime_ms)
+
+
+class ScramClient:
+    """The client's side of one login with SCRAM (RFC 5802), without channel binding and authorization identity.
+
+    `hashed` runs the expensive hash without holding up the event loop; `nonce` is for tests.
+
+    A `delegated` login has the id of a delegation token as user name and its HMAC as password.
+    """
+
+    def __init__(
+        self,
+        mechanism: str,
+        username: str,
+        password: str,
+        hashed: Callable[[Callable[[], bytes]], Awaitable[bytes]],
+        nonce: str | None = None,
+        *,
+        delegated: bool = False,
+    ) -> None:
+        self._hash = HASHES[mechanism]
+        self._password = password.encode()
+        self._hashed = hashed
+        self._nonce = nonce or secrets.token_urlsafe(24)
+        name = username.replace("=", "=3D").replace(",", "=2C")
+        self._first = f"n={name},r={self._nonce}{_DELEGATED if delegated else ''}"
+        self._server_signature = b""
+
+    def first_message(self) -> bytes:
+        """Return the client's first message."""
+        return f"n,,{self._first}".encode()
+
+    async def final_message(self, server_first: bytes) -> bytes:
+        """Return the client's proof for the server's first message.
+
+        Raises:
+            AuthenticationError: the server's message would weaken the login.
+            ProtocolError: it cannot be decoded.
+        """
+        values = _values(server_first)
+        if "m" in values:
+            raise ProtocolError("the broker's SCRAM message needs an extension that is not supported")
+        nonce, salt, iterations = values.get("r", ""), _base64(values.get("s", "")), values.get("i", "")
+        if not nonce.startswith(self._nonce) or nonce == self._nonce:
+            raise AuthenticationError("the broker's SCRAM nonce does not continue ours; is something in between?")
+        if not (iterations.isascii() and iterations.isdigit() and len(iterations) <= len(str(MOST_ITERATIONS))):
+            raise ProtocolError("the broker's SCRAM iteration count is not a number")
+        if not salt:
+            raise AuthenticationError("the broker's SCRAM salt is empty, which makes the password easy to guess")
+        if not LEAST_ITERATIONS <= int(iterations) <= MOST_ITERATIONS:
+            raise AuthenticationError(
+                f"the broker asks for {iterations} SCRAM iterations; from {LEAST_ITERATIONS} to {MOST_ITERATIONS} are"
+                " accepted. Set the user's password again with kafka-configs and more iterations",
+            )
+        salted = await self._hashed(
+            lambda: hashlib.pbkdf2_hmac(self._hash, self._password, salt, int(iterations)),
+        )
+        without_proof = f"c={_NO_BINDING},r={nonce}"
+        exchanged = b",".join([self._first.encode(), server_first, without_proof.encode()])
+        client_key = self._hmac(salted, b"Client Key")
+        signature = self._hmac(hashlib.new(self._hash, client_key).digest(), exchanged)
+        self._server_signature = self._hmac(self._hmac(salted, b"Server Key"), exchanged)
+        proof = bytes(left ^ right for left, right in zip(client_key, signature, strict=True))
+        return f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
+
+    def check(self, server_final: bytes) -> None:
+        """Check that the server knows the password, too.
+
+        Raises:
+            AuthenticationError: it does not.
+        """
+        signature = _base64(_values(server_final).get("v", ""))
+        if not hmac.compare_digest(signature, self._server_signature):
+            raise AuthenticationError("the broker's SCRAM signature is wrong: it does not know the password")
+
+    def _hmac(self, key: bytes, message: bytes) -> bytes:
+        return hmac.digest(key, message, self._hash)
+
+
+def _values(message: bytes) -> dict[str, str]:
+    try:
+        values = [(part[:1], part[2:]) for part in message.decode().split(",") if part[1:2] == "="]
+    except UnicodeDecodeError:
+        raise ProtocolError("the broker's SCRAM message is not UTF-8") from None
+    if len(dict(values)) < len(values):
+        raise ProtocolError("the broker's SCRAM message has a value twice")
+    return dict(values)
+
+
+def _base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ProtocolError("the broker's SCRAM message has a value that is not base 64") from None

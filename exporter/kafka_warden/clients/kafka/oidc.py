@@ -4,7 +4,6 @@ import http.client
 import json
 import math
 import re
-import socket
 import ssl
 import urllib.error
 import urllib.parse
@@ -15,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from kafka_warden.clients.http import TimeLimit, connection
 from kafka_warden.clients.kafka.tokens import Token, read_token, refused, said
-from kafka_warden.clients.time_limit import TimeLimit
 from kafka_warden.errors import SourceError, TokenError
 from kafka_warden.settings.secrets import Secret, basic_authorization
 from kafka_warden.settings.strict import reason
@@ -89,16 +88,6 @@ class Oidc:
 
     def _ask(self, client: Client) -> tuple[int, bytes]:
         """Return status and body of the answer."""
-        with TimeLimit(LONGEST) as limit:
-            try:
-                answer = self._post(client, limit)
-            except (OSError, http.client.HTTPException, ValueError) as failure:
-                raise self._unreachable(TimeoutError() if limit.late else failure) from None
-            if limit.late:  # the end of the connection may be that of the answer
-                raise self._unreachable(TimeoutError())
-            return answer
-
-    def _post(self, client: Client, limit: TimeLimit) -> tuple[int, bytes]:
         body = {"grant_type": "client_credentials", **({"scope": client.scope} if client.scope else {})}
         request = urllib.request.Request(  # noqa: S310  # http or https, as the configuration was checked for
             self._url,
@@ -110,13 +99,16 @@ class Oidc:
                 "User-Agent": "kafka-warden",
             },
         )
-        handler = _LimitedHandler(limit, self._context() if self._url.startswith("https:") else None)
+        # One without further handlers follows no redirect, which would take the secret to another host.
+        opener = urllib.request.OpenerDirector()
+        opener.add_handler(urllib.request.ProxyHandler())
         try:
-            answer = urllib.request.build_opener(_NoRedirect, handler).open(request, timeout=TIMEOUT)
-        except urllib.error.HTTPError as refusal:
-            answer = refusal
-        with answer:
-            return int(answer.status or 0), bytes(answer.read(MOST))
+            with TimeLimit(LONGEST) as limit:
+                opener.add_handler(_Handler(limit, self._context))
+                with opener.open(request, timeout=TIMEOUT) as answer:
+                    return int(answer.status), bytes(answer.read(MOST))
+        except (OSError, http.client.HTTPException, ValueError) as failure:
+            raise self._unreachable(failure) from None
 
     def _authorization(self, client: Client) -> Secret:
         if not self._urlencoded:
@@ -147,51 +139,21 @@ class Oidc:
         return TokenError(f"{self.name} cannot be reached ({why}); check the URL, and that the issuer runs")
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would take the secret to another host."""
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens connections with a time limit. `tls` makes the context of https."""
 
-    def redirect_request(self, *_: Any) -> None:
-        """Follow none."""
-
-
-class _Connection(http.client.HTTPConnection):
-    """Gives each of its sockets to the limit, so that it holds for the answer of a proxy, too."""
-
-    def __init__(self, limit: TimeLimit, *args: Any, **given: Any) -> None:
-        self._limit = limit
-        super().__init__(*args, **given)
-
-    @property
-    def sock(self) -> Any:
-        """The present one."""
-        return self._sock
-
-    @sock.setter
-    def sock(self, sock: socket.socket | None) -> None:
-        self._sock = sock
-        if sock is not None:
-            self._limit.use(sock)
-
-
-class _TlsConnection(_Connection, http.client.HTTPSConnection):
-    """The same over TLS."""
-
-
-class _LimitedHandler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    """Opens such connections. `context`: of https."""
-
-    def __init__(self, limit: TimeLimit, context: ssl.SSLContext | None) -> None:
+    def __init__(self, limit: TimeLimit, tls: Callable[[], ssl.SSLContext]) -> None:
         super().__init__()
         self._limit = limit
-        self._tls = context
+        self._tls = tls
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         """Send a request."""
-        return self.do_open(partial(_Connection, self._limit), req)
+        return self.do_open(partial(connection, self._limit), req)
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
         """Send a request over TLS."""
-        return self.do_open(partial(_TlsConnection, self._limit), req, context=self._tls)
+        return self.do_open(partial(connection, self._limit, context=self._tls()), req)
 
 
 def _json(answer: bytes) -> Mapping[str, Any]:
