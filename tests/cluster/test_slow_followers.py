@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Cluster
-from tests.cluster.followers import SMALL, TO_AGREE, TO_KNOW, Follower, Limits, count_by_state, duty_cycle, left_at
+from tests.cluster.followers import SMALL, TO_AGREE, TO_KNOW, Follower, Limits, count_by_state, left_at
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, Sidecar, configuration
 
@@ -23,36 +23,6 @@ FAST, SLOW = 2_500_000, 200_000
 LOOK_BACK = 1.25
 """Quota windows that a look back spans at most: what lies longer back is kept four times a window."""
 SETTINGS = SMALL
-
-
-@pytest.mark.full_kafka
-def test_slow_while_it_advances_and_never_catches_up(own: Cluster, tmp_path: Path) -> None:
-    """A follower that runs a tenth of the time: slow, and nothing else, until it may run again; then it recovers."""
-    limits = Limits.of(own)
-    own.admin.create_topic("outrun", assignment={0: [LEADER, BROKER]})
-
-    with _produced(own, "outrun", FAST), Sidecar(configuration(own), tmp_path) as sidecar:
-        follower = Follower(sidecar, "outrun", BROKER)
-        _seen_for(follower, limits.window)
-        began = time.time()
-        leaving = _leaving(own, "outrun")
-        with duty_cycle(own, BROKER, "outrun"):
-            reached = follower.until("slow", on_the_way={"in_sync", "unknown"})
-            left = leaving()
-            pages = follower.stays("slow", 6)
-            out = [page for page in pages if follower.get(page, "out_of_sync_seconds") is not None]
-        over = follower.until("", on_the_way={"unknown", "recovering", "in_sync"})
-
-    assert reached.polls <= limits.polls(max(LOOK_BACK * limits.window, limits.lag) + limits.wait)
-    assert _grows([follower.one(page, "behind_seconds") for page in pages])
-    assert min(follower.one(page, "lag_messages") for page in pages) > 0
-    assert pages[0].time - follower.one(pages[0], "behind_seconds") >= began - limits.slack
-    assert follower.one(pages[-1], "lag_seconds") <= follower.one(pages[-1], "behind_seconds")
-    assert out
-    for page in out:
-        assert page.time - follower.one(page, "out_of_sync_seconds") == pytest.approx(left, abs=2 * INTERVAL)
-        assert count_by_state(page, BROKER)["slow"] == 1
-    assert count_by_state(over.page, BROKER) == {}
 
 
 def test_stuck_while_it_stands_still(own: Cluster, tmp_path: Path) -> None:

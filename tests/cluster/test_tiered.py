@@ -1,7 +1,6 @@
 """Tiered storage (KIP-405, KIP-956): what is overdue, since when nothing is copied, and which quota is why."""
 
 import itertools
-import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -59,34 +58,6 @@ def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: P
     complete = [page for page in low[begun:] if not page.down()]
     everything = frozenset((str(broker), problem) for broker in cluster.broker_ids for problem in PROBLEMS)
     assert {frozenset(page.all("tiered_storage_problem_seconds")) for page in complete} == {everything}
-
-
-@pytest.mark.full_kafka
-def test_remote_storage_that_takes_nothing_is_not_the_quota(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.admin.alter_broker_config("", {COPY_QUOTA: 10 * MIB})
-    _create(cluster, TOPIC, [1, 2])
-    cluster.load.produce(TOPIC, bytes=3 * MIB)
-    wait_for(lambda: cluster.admin.offsets(TOPIC, LATEST_TIERED)[0] > 0, what="a segment is copied")
-    remote, aside = cluster.root / "remote", cluster.root / "aside"
-
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        before = sidecar.wait(lambda page: page.get(OVERDUE, topic=TOPIC) == 0 and not page.down())
-        remote.rename(aside)
-        remote.touch()
-        cluster.load.produce(TOPIC, bytes=4 * MIB)
-        failing = sidecar.pages_until(lambda page: (page.get(STALLED, topic=TOPIC) or 0) >= 15 and not page.down())
-        remote.unlink()
-        aside.rename(remote)
-        after = sidecar.pages_until(lambda page: page.get(OVERDUE, topic=TOPIC) == 0)
-
-    errors = [page.one("remote_copy_errors_total", broker=1) for page in (before, failing[-1])]
-    stalled = [page.get(STALLED, topic=TOPIC) for page in failing]
-    print(f"stalled {_rounded(stalled)}, overdue {failing[-1].one(OVERDUE, topic=TOPIC)}, errors {errors}")
-    print(f"{len(after)} polls from the repair to the end")
-    assert errors[0] < errors[1]
-    assert _are_growing(stalled[stalled.index(next(filter(None, stalled))) :])
-    assert {key for page in [before, *failing, *after] for key in _problems(page)} == set()
-    assert after[-1].one(STALLED, topic=TOPIC) == 0
 
 
 @pytest.mark.full_kafka
@@ -161,39 +132,6 @@ def test_quotas_that_cannot_work_come_and_go(cluster: Cluster, tmp_path: Path) -
 
     allowed = {(broker, name) for broker in "123" for name in ("copy_quota_below_segment", "client_fetch_quota_above")}
     assert {key for page in [first, *large, *small, *pages] for key in _problems(page)} <= allowed
-
-
-@pytest.mark.full_kafka
-def test_a_low_fetch_quota_holds_consumers_back(cluster: Cluster, tmp_path: Path) -> None:
-    """A consumer that reads what is no longer local is held back; once it has read all, no client is."""
-    cluster.admin.alter_broker_config("", {FETCH_QUOTA: 150_000})
-    _create(cluster, TOPIC, [1, 2])
-    cluster.load.produce(TOPIC, bytes=8 * MIB)
-    wait_for(lambda: cluster.admin.offsets(TOPIC, EARLIEST_LOCAL)[0] > 4 * 1000, what="segments are deleted locally")
-    read: list[int] = []
-
-    with Sidecar(configuration(cluster), tmp_path) as sidecar:
-        before = sidecar.whole_page()
-        consumer = threading.Thread(target=lambda: read.append(cluster.load.consume(TOPIC)), daemon=True)
-        consumer.start()
-        held = sidecar.pages_until(lambda page: ("1", "fetch_held_back") in _problems(page))
-        pages = sidecar.pages_until(lambda _: not consumer.is_alive())
-        after = sidecar.pages_until(lambda page: ("1", "fetch_held_back") not in _problems(page))
-        consumer.join()
-
-    rates = [page.get("remote_fetch_bytes_per_second", broker=1) for page in [*held, *pages]]
-    waits = [page.get("remote_fetch_throttle_max_seconds", broker=1) for page in [*held, *pages]]
-    print(f"{len(held)} polls until it was seen, {len(pages)} to the end of reading, {len(after)} until it was gone")
-    print(f"rates {_rounded(rates)}\nlongest waits {_rounded(waits)}; {read} records read")
-    assert read == [cluster.admin.offsets(TOPIC, LATEST)[0]]
-    assert before.get("tiered_storage_problem_seconds", broker=1, problem="fetch_held_back") in {0, None}
-    assert any(waits)
-    seen = {key for page in [*held, *pages, *after] for key in _problems(page)}
-    # No client has a consumer_byte_rate, so one client may exhaust what all of them share, as it does here.
-    assert seen == {("1", "fetch_held_back"), *((str(b), "client_fetch_quota_above") for b in cluster.broker_ids)}
-    assert _are_growing(
-        [page.get("tiered_storage_problem_seconds", broker=1, problem="fetch_held_back") for page in pages]
-    )
 
 
 def _create(cluster: Cluster, topic: str, brokers: list[int], segment: int = MIB, local: int = MIB) -> None:

@@ -127,10 +127,6 @@ def test_label_of_the_cluster_is_none_of_the_rules() -> None:
     assert set(names["not"]["enum"]) == (taken | {CLUSTER}) - {"exporter"}
 
 
-def test_image_has_no_default() -> None:
-    assert VALUES["image"]["repository"] == ""
-
-
 def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
     """Whether a label selector matches; only `matchLabels` is used, and an empty one would match everything."""
     assert selector.keys() <= {"matchLabels"}
@@ -161,11 +157,6 @@ def scraped(selecting: Release, selected: Release) -> set[str]:
         assert service["spec"]["selector"].items() <= selected.pod_labels.items()
     rules = [rule for rule in selecting.endpoint["relabelings"] if rule["targetLabel"] == "cluster"]
     return {rule["replacement"] for rule in rules} if found else set()
-
-
-def test_clusters_and_names_differ() -> None:
-    assert len({recorded(example).name for example in SIDECARS}) == len(SIDECARS)
-    assert len({values(example)["cluster"] for example in SIDECARS}) == len(SIDECARS)
 
 
 def test_user_of_strimzi_has_the_documented_acls() -> None:

@@ -1,12 +1,10 @@
 """The chart by helm itself, 3 and 4: `make full-deploy`."""
 
-import itertools
 import json
 import re
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import kubernetes_validate
 import pytest
 import yaml
@@ -66,16 +64,6 @@ def test_example_is_valid(example: Path, version: str) -> None:
             kubernetes_validate.validate(document, "1.34", strict=True)
 
 
-def test_schemas_refuse_what_is_wrong() -> None:
-    monitor = release('monitor.kind="ServiceMonitor"').monitor
-    validate(monitor)
-    for change in ({"intervall": "15s"}, {"interval": "15"}):
-        wrong = json.loads(json.dumps(monitor))
-        wrong["spec"]["endpoints"][0] |= change
-        with pytest.raises(jsonschema.ValidationError):
-            validate(wrong)
-
-
 @versions
 def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
     text = template("kafka-warden-a", EVERYTHING, version=version)
@@ -110,25 +98,6 @@ def test_every_object_has_the_standard_labels() -> None:
         assert labels["helm.sh/chart"] == f"{NAME}-{CHART_FILE['version']}"
         assert labels["app.kubernetes.io/version"] == CHART_FILE["appVersion"]
         assert labels["owner"] == "a"
-
-
-@pytest.mark.parametrize("kinds", [*itertools.product(("ServiceMonitor", "PodMonitor"), repeat=2)], ids="-".join)
-def test_two_releases_of_the_same_values(kinds: tuple[str, str]) -> None:
-    one, other = (
-        release(f'monitor.kind="{kind}"', f'cluster="{name}"', name=name)
-        for kind, name in zip(kinds, ("kafka-warden-a", "b"), strict=True)
-    )
-    names = [
-        {(kind, document["metadata"]["name"]) for kind, document in each.manifests.items()} for each in (one, other)
-    ]
-    assert not names[0] & names[1]
-    for selecting, selected in ((one, other), (other, one)):
-        selector = selecting.monitor["spec"]["selector"]["matchLabels"]
-        assert selector.items() <= selecting.pod_labels.items()
-        assert selector.items() <= selecting.manifests["Service"]["metadata"]["labels"].items()
-        assert not selector.items() <= selected.pod_labels.items()
-        assert not selector.items() <= selected.manifests["Service"]["metadata"]["labels"].items()
-        assert not selecting.spec("Service")["selector"].items() <= selected.pod_labels.items()
 
 
 @pytest.mark.parametrize("name", ["123", "a.b", "kafka-warden.c"])

@@ -7,7 +7,7 @@ import pytest
 
 from fleet.bulk import generate_bulk
 from fleet.bulk_cluster import BULK, LATE
-from fleet.settings import HOUR, Settings
+from fleet.settings import Settings
 from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.schema import BY_NAME
 from tests.fleet.conftest import silent
@@ -51,22 +51,6 @@ def test_numbers_agree_with_each_other(history: Path) -> None:
     assert math.isclose(sum(row["lag_bytes"] for row in brokers), hosted)
     assert math.isclose(sum(row["led_lag_bytes"] for row in brokers), hosted)
     assert sum(sum(dict(row["out_of_sync"]).values()) for row in brokers) == sum(row["late"] for row in rows)
-
-
-def test_files_are_by_hour(history: Path) -> None:
-    found = list(history.rglob("*"))
-
-    assert not [path for path in found if path.is_file() and path.suffix != ".parquet"]
-    for start in (0, 1, 2):
-        hour = read(history, "polls", SETTINGS.start + start * HOUR, SETTINGS.start + (start + 1) * HOUR)
-        assert len(hour) == 2 * (60 if start < 2 else 24)
-
-
-def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, history: Path) -> None:
-    generate_bulk(SETTINGS, tmp_path, silent)
-
-    for file in history.rglob("*.parquet"):
-        assert file.read_bytes() == (tmp_path / "history" / file.relative_to(history)).read_bytes()
 
 
 def _at(row: dict[str, object]) -> tuple[object, ...]:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-import pytest
 
 import fleet
 from kafka_warden.history.parquet.reader import polls, read
@@ -80,30 +79,3 @@ def test_no_poll_was_late() -> None:
     assert gaps[-1] <= RESTART_SECONDS
     assert gaps[-2] <= 2 * POLL_SECONDS
     assert all(row["reassignments_known"] and row["lists_known"] for row in found)
-
-
-@pytest.mark.parametrize("name", ["orders", "audit", "payments"])
-def test_moves_are_those_of_the_truth(name: str) -> None:
-    seen, times = kept("moves"), [row["time"] for row in kept("polls")]
-    for move in (move for move in truth("moves") if move["topic"] == name):
-        mine = [
-            row for row in seen if all(row[key] == move[key] for key in ("topic", "topic_id", "partition", "broker"))
-        ]
-        after = next(time for time in times if time > move["ended"])
-        assert 0 <= mine[0]["time"] - move["began"] <= 2 * POLL_SECONDS
-        assert 0 < after - mine[-1]["time"] <= 2 * POLL_SECONDS
-        replica = tuple(move[key] for key in ("topic", "partition", "broker"))
-        there = {(row["topic"], row["partition"], row["broker"]) for row in kept("replicas") if row["time"] == after}
-        assert (replica in there) == (move["outcome"] == "completed")
-        assert {row["stuck"] for row in mine if row["stuck"]} == ({move["cause"]} if move["cause"] else set())
-
-
-def test_faults_and_what_looks_like_one_are_in_it() -> None:
-    down = next(fault for fault in truth("faults") if fault["kind"] == "broker_down")
-    burst = next(calm for calm in truth("calm") if calm["kind"] == "burst")
-    late = [row for row in kept("replicas") if row["late"] and not row["adding"]]
-    bursting = [row for row in kept("replicas") if burst["began"] <= row["time"] <= burst["ended"]]
-
-    assert {row["broker"] for row in late} == {down["broker"]}
-    assert all(down["began"] < row["time"] < down["ended"] + RESTART_SECONDS for row in late)
-    assert max(row["lag_messages"] or 0 for row in late) < 4000 <= max(row["lag_messages"] or 0 for row in bursting)

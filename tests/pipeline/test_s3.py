@@ -118,27 +118,6 @@ def test_stopped_holder_commits_nothing(
     check(spark, download(bucket, "store", tmp_path / "store"), source, tmp_path / "expected")
 
 
-def test_second_run_ends_with_the_name_of_the_first(s3_jars: Path, bucket: Bucket, source: Path) -> None:
-    upload(bucket, source, "landing")
-    at_plan, go_on = Event(), Event()
-    with running(nightly(s3_jars), bucket) as first:
-
-        def wait() -> None:
-            at_plan.set()
-            go_on.wait()
-
-        bucket.before = At(2, wait, lambda path: "/landing/_delta_log/" in path and "/store/" in path)
-        assert at_plan.wait(3000)
-        with running(nightly(s3_jars), bucket) as second:
-            _, said = second.communicate(timeout=3000)
-        assert second.returncode != 0
-        assert f":{first.pid}:" in said
-        assert "runs ingest; run one at a time" in said
-        go_on.set()
-        _, said = first.communicate(timeout=3000)
-        assert first.returncode == 0, said
-
-
 def test_log_is_listed_from_its_last_checkpoint_on(
     spark: SparkSession, s3_jars: Path, source: Path, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.errors import StoreError, StoreInUseError
+from kafka_warden.errors import StoreError
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline import store as stores
@@ -105,30 +105,6 @@ def killed(*_: Any) -> None:
 
 
 @full
-@pytest.mark.parametrize("number", [1, 2, 5, 9, 10])
-def test_kill_between_two_commits_of_ingest_loses_and_repeats_nothing(
-    spark: SparkSession, fleet: Path, tmp_path: Path, number: int
-) -> None:
-    with killed_at(number):
-        ingested(spark, tmp_path, fleet)
-    ingested(spark, tmp_path, fleet)
-    assert rows(tmp_path) == landed(fleet)
-    assert {row["batch"] for row in read_table(tmp_path, LANDING)} == {1}
-
-
-@full
-@pytest.mark.parametrize("number", [1, 2, 6, 10, 11])
-def test_kill_between_two_commits_of_a_roll_up_changes_nothing(
-    spark: SparkSession, fleet: Path, expected: dict[str, Any], tmp_path: Path, number: int
-) -> None:
-    stored(spark, tmp_path, fleet)
-    with killed_at(number):
-        roll_up(spark, tmp_path)
-    roll_up(spark, tmp_path)
-    assert marts(tmp_path) == expected
-
-
-@full
 def test_overlapping_files_are_compared_by_row(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
     store, landing, cut = tmp_path / "store", tmp_path / "landing", tmp_path / "cut"
     write(landing, judged[:6])
@@ -197,28 +173,6 @@ def test_files_of_an_interrupted_batch_that_are_not_there_are_taken_later(
     ingested(spark, store, landing)
     found, expected = rows(store), landed(landing)
     assert found == {name: {**expected[name], **rest} for name, rest in landed(other).items()}
-
-
-@full
-def test_second_writer_commits_nothing(
-    spark: SparkSession, fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append = Store.append
-
-    def overtake(job: Callable[[], None]) -> None:
-        def overtaken(self: Store, *given: Any) -> None:
-            monkeypatch.setattr(Store, "append", append)
-            job()
-            append(self, *given)
-
-        monkeypatch.setattr(Store, "append", overtaken)
-        job()
-
-    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8}-[0-9a-f]{8} runs ingest; .* run one at a time"):
-        overtake(lambda: take(spark, tmp_path, fleet))
-    with pytest.raises(StoreInUseError, match=r":[0-9]+:[0-9a-f]{8}-[0-9a-f]{8} runs rollup; .* run one at a time"):
-        overtake(lambda: roll_up(spark, tmp_path))
-    assert rows(tmp_path) == landed(fleet)
 
 
 @full

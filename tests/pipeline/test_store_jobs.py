@@ -1,6 +1,5 @@
 """Jobs on a store: nightly runs give what one run over all gives; plans and the report are of its tables."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -11,17 +10,15 @@ from pyspark.sql import SparkSession
 from docs.sql.open_store import open_store
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters
-from kafka_warden.pipeline.jobs import backtest, moves, plan, report
+from kafka_warden.pipeline.jobs import backtest, moves
 from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES, REASSIGNMENTS
-from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.building import EPOCH
 from tests.history.places import write
 from tests.history.replay import polls
 from tests.pipeline.stored import ingested, request, stored
 from tests.pipeline.test_moves import FIRST, SECOND, seen
-from tests.pipeline.test_plan import MOVE, history
 
 pytestmark = [pytest.mark.full_pipeline, pytest.mark.timeout(1800)]
 
@@ -71,21 +68,3 @@ def test_nights_equal_one_call(spark: SparkSession, tmp_path: Path) -> None:
     assert replicas == sum(row["kind"] == "reassignment" for row in once["moves"])
     ((alarms,),) = found.sql("SELECT COUNT(*) FROM alarm_subjects").fetchall()
     assert alarms == len(once["alarms"])
-
-
-def test_plan_and_report_are_of_the_store(spark: SparkSession, tmp_path: Path) -> None:
-    place, move = tmp_path / "store", tmp_path / "move.json"
-    move.write_text(json.dumps(MOVE))
-    history(tmp_path / "landing")
-    stored(spark, place, tmp_path / "landing")
-    for _ in range(2):
-        assert plan.JOB.run(request(spark, place, plan.Options(move))) == 0
-    rows = Store(spark, place).read(of_mart(PLANS)).collect()
-    assert sorted((row["cluster_id"], row["percentile"]) for row in rows) == [
-        ("cluster", each) for each in (50, 95, 99)
-    ]
-    moves.JOB.run(request(spark, place))
-    report.JOB.run(request(spark, place, report.Options()))
-    page = (place / "report.html").read_text()
-    assert f"kafka-warden pipeline rollup --store {place}" in page
-    assert "kafka-warden pipeline moves" not in page

@@ -5,15 +5,13 @@ import re
 from pathlib import Path
 from typing import Final
 
-import pytest
 import yaml
 
 from grafana.boards import BOARDS
 from grafana.kit.links import BASE, uid
-from sandbox.demo_folder import FOLDER_VARIABLE, Run, default_folder
+from sandbox.demo_folder import Run
 from sandbox.demo_grafana import SOURCE, Place, in_lines
-from sandbox.demo_keep import PROMETHEUS_PORT
-from sandbox.demo_look import GRAFANA_PORT, make_parser
+from sandbox.demo_look import GRAFANA_PORT
 from sandbox.monitoring import ALERTS
 from tests.sandbox.demo_looking import LAST_LINE, ROOT, Looking, get
 from tests.support.processes import processes_with, run
@@ -128,21 +126,3 @@ def test_a_grafana_that_fails_leaves_prometheus(kept: tuple[Path, Run], tmp_path
         assert "docker run" in looking.printed
         assert looking.ask("status/runtimeinfo")
         assert looking.end() == 0
-
-
-def test_readme_says_how(kept: tuple[Path, Run], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders, variable, ports and flags that the README names for it are those of the code."""
-    readme = (ROOT / "README.md").read_text()
-    section = readme.partition("## Try it")[2].partition("\n## ")[0]
-    monkeypatch.delenv(FOLDER_VARIABLE, raising=False)
-    assert f"`{default_folder().relative_to(ROOT)}/`" in section
-    assert f"`{FOLDER_VARIABLE}`" in section
-    assert set(re.findall(r"http://127\.0\.0\.1:(\d+)", section)) == {str(PROMETHEUS_PORT), str(GRAFANA_PORT)}
-    defaults = make_parser().parse_args([])
-    assert (defaults.port, defaults.grafana_port) == (PROMETHEUS_PORT, GRAFANA_PORT)
-    (arguments,) = re.findall(r"ARGS='([^']+)'", section)
-    given = make_parser().parse_args(arguments.split())
-    assert (given.port, given.grafana_port) == (0, 0)
-    named = re.findall(r"`demo/([\w/]+)`", readme)
-    assert named
-    assert [name for name in named if not (kept[0] / name).is_dir()] == []
