@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench import poll_worker
-from kafka_warden.health import Health
+from kafka_warden.lifecycle import Health
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.server import WebServer, WebSettings
 

@@ -20,21 +20,18 @@ from docs import (
     pipeline_sql,
     versions,
 )
-from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES
 from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
-from kafka_warden.catalogue.cluster import CLUSTER
+from kafka_warden.catalogue.cluster import CLUSTER, TOPICS, WORST
 from kafka_warden.catalogue.moves import MOVES
-from kafka_warden.catalogue.mutations import MUTATIONS
 from kafka_warden.catalogue.replicas import LONGEST, REPLICAS
-from kafka_warden.catalogue.replication import REPLICATION
+from kafka_warden.catalogue.replication import MUTATIONS, REPLICATION
 from kafka_warden.catalogue.sidecar import CLAMPED
 from kafka_warden.catalogue.tiered import TIERED
-from kafka_warden.catalogue.topics import TOPICS, WORST
-from kafka_warden.exposition import LONGEST_LABEL
+from kafka_warden.exposition import BROKER_SERIES, FIXED_SERIES, LONGEST_LABEL
 from kafka_warden.sources.bean_list import BEANS, MILLISECONDS
 from kafka_warden.sources.bean_list import MUTATIONS as CLIENT_MUTATIONS
 from kafka_warden.sources.bean_list import REQUESTS as CLIENT_REQUESTS
-from kafka_warden.web import openapi
+from kafka_warden.web.api import openapi
 
 HERE: Final = Path(__file__).parent
 GOLDEN: Final = HERE.parent / "tests" / "golden" / "metrics.txt"
@@ -158,7 +155,7 @@ def render() -> str:
 
 def api() -> str:
     """Render the OpenAPI document of `/api/v1`."""
-    return json.dumps(openapi.make(), indent=1) + "\n"
+    return json.dumps(json.loads(openapi()), indent=1) + "\n"
 
 
 def _samples(page: str) -> dict[str, str]:

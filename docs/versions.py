@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
-from kafka_warden.catalogue.mutations import MUTATIONS
+from kafka_warden.catalogue.replication import MUTATIONS
 from kafka_warden.catalogue.tiered import TIERED
 from kafka_warden.clients.kafka.requests import (
     DescribeClientQuotasRequest,

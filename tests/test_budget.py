@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 import yaml
 
-from kafka_warden.budget import BROKER_SERIES, FIXED_SERIES, Budget
 from kafka_warden.catalogue import CATALOGUE, Metric, Rank, Sidecar, View
+from kafka_warden.catalogue.cluster import WORST
 from kafka_warden.catalogue.metric import Labels
 from kafka_warden.catalogue.replicas import LONGEST
-from kafka_warden.catalogue.topics import WORST
 from kafka_warden.derive.throttle_problems import Problem
-from kafka_warden.exposition import PARTS, Exposition
+from kafka_warden.exposition import BROKER_SERIES, FIXED_SERIES, PARTS, Budget, Exposition
 from kafka_warden.model import NO_BROKER, SIDES, UNKNOWN, Broker, QuotaEntity, Source
 from tests import scene
 from tests.building import Partition, answered, brokers_of, judge, snapshot
@@ -160,7 +159,7 @@ MISSED: Final = {
 
 
 def test_what_alerts_read_comes_before_details() -> None:
-    """Every family that an expression of the rules reads. The list in `rank.py` names no other families."""
+    """Every family that an expression of the rules reads. The list of ranks names no other families."""
     groups = [yaml.safe_load(file.read_text())["groups"] for file in ALERTS.glob("*.rules.yml")]
     expressions = [rule["expr"] for group in itertools.chain(*groups) for rule in group["rules"]]
     read = {name for each in expressions for name in re.findall(r"(?<![:\w])kafka_warden_\w+", each)}

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, PREFIX, Kind, Metric, SidecarMetric
-from kafka_warden.catalogue.mutations import QUANTILES
+from kafka_warden.catalogue.replication import QUANTILES
 from kafka_warden.catalogue.sidecar import CLAMPED
 from kafka_warden.sources.bean_list import BEANS
 

@@ -16,9 +16,8 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar, View
-from kafka_warden.exposition import LONGEST_LABEL, Exposition
+from kafka_warden.exposition import LONGEST_LABEL, Exposition, Page
 from kafka_warden.model import ProcessBeans, QuotaEntity, Source, SourceStatus
-from kafka_warden.page import Page
 from sandbox.monitoring_tools import tools
 from tests import scene
 from tests.building import Partition, judge, snapshot

@@ -17,7 +17,7 @@ OPEN = {f"kafka_warden.{part}" for part in ("arrays", "errors", "formatting", "m
 SETTINGS = {"kafka_warden.settings"}
 CLOCK = {"kafka_warden.clock"}
 THREADS = {"kafka_warden.daemon_threads"}
-TOP = OPEN | {f"kafka_warden.{part}" for part in ("views", "web.api", "web.openapi")}
+TOP = OPEN | {f"kafka_warden.{part}" for part in ("views", "web.api")}
 
 ALL = {f"kafka_warden.{each.stem}" for each in (ROOT / "exporter" / "kafka_warden").glob("[a-z]*")} - {
     "kafka_warden.cli",
@@ -29,31 +29,29 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.clock": set(),
     "kafka_warden.daemon_threads": set(),
     "kafka_warden.errors": set(),
-    "kafka_warden.health": set(),
     "kafka_warden.formatting": set(),
     "kafka_warden.arrays": set(),
     "kafka_warden.model": {"kafka_warden.arrays"},
     "kafka_warden.releases": {"kafka_warden.arrays"},
     "kafka_warden.settings": OPEN,
-    "kafka_warden.standard_streams": OPEN,
-    "kafka_warden.strict_json": set(),
     "kafka_warden.clients": OPEN | CLOCK | SETTINGS | THREADS,
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
     "kafka_warden.poller": OPEN | CLOCK | SETTINGS | {"kafka_warden.clients", "kafka_warden.sources"},
     "kafka_warden.derive": OPEN,
     "kafka_warden.planning.command": ALL,
     "kafka_warden.planning.files": OPEN
-    | {f"kafka_warden.{room}" for room in ("settings.strict", "planning", "history.poll", "strict_json")},
-    "kafka_warden.planning": OPEN | {"kafka_warden.derive", "kafka_warden.strict_json"},
+    | {f"kafka_warden.{room}" for room in ("settings.strict", "planning", "history.poll")},
+    "kafka_warden.planning": OPEN | {"kafka_warden.derive", "kafka_warden.settings.strict"},
     "kafka_warden.catalogue": OPEN | {"kafka_warden.derive"},
     "kafka_warden.rules.command": ALL,
     "kafka_warden.rules": OPEN | SETTINGS | {"kafka_warden.config.values", "kafka_warden.derive"},
     "kafka_warden.views": OPEN | {"kafka_warden.derive", "kafka_warden.catalogue"},
-    "kafka_warden.page": {"kafka_warden.views"},
-    "kafka_warden.budget": OPEN | {"kafka_warden.catalogue"},
-    "kafka_warden.exposition": OPEN | {"kafka_warden.budget", "kafka_warden.catalogue", "kafka_warden.page"},
+    "kafka_warden.exposition": OPEN | {"kafka_warden.catalogue", "kafka_warden.views"},
     "kafka_warden.history": OPEN | CLOCK | {"kafka_warden.derive"},
-    "kafka_warden.web": OPEN | SETTINGS | THREADS | {f"kafka_warden.{room}" for room in ("health", "page", "views")},
+    "kafka_warden.web": OPEN
+    | SETTINGS
+    | THREADS
+    | {f"kafka_warden.{room}" for room in ("config.options", "exposition", "lifecycle", "views")},
     "kafka_warden.log": OPEN | SETTINGS,
     "kafka_warden.config": OPEN
     | SETTINGS
@@ -68,11 +66,10 @@ ROOMS: dict[str, set[str]] = {
             "kafka.ssl_properties",
         )
     },
-    "kafka_warden.state": OPEN | {"kafka_warden.settings.strict", "kafka_warden.strict_json"},
-    "kafka_warden.timer": OPEN | CLOCK | {"kafka_warden.pace", "kafka_warden.health"},
+    "kafka_warden.state": OPEN | {"kafka_warden.settings.strict"},
+    "kafka_warden.timer": OPEN | CLOCK,
     "kafka_warden.installed": OPEN | {"kafka_warden.config"},
     "kafka_warden.lifecycle": set(),
-    "kafka_warden.pace": set(),
     "kafka_warden.reload": OPEN | {"kafka_warden.config", "kafka_warden.lifecycle"},
     "kafka_warden.cycle": OPEN
     | CLOCK
@@ -86,9 +83,8 @@ ROOMS: dict[str, set[str]] = {
             "history.poll",
             "history.recorder",
             "lifecycle",
-            "pace",
             "state",
-            "page",
+            "timer",
             "views",
         )
     },
@@ -99,10 +95,10 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.config.options",
         "kafka_warden.config.values",
         "kafka_warden.derive",
+        "kafka_warden.log",
         "kafka_warden.planning",
         "kafka_warden.rules.thresholds",
         "kafka_warden.settings.java_properties",
-        "kafka_warden.standard_streams",
     }
     | {
         f"kafka_warden.history.{part}"
@@ -123,16 +119,14 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.check.results": OPEN | SETTINGS,
     "kafka_warden.check": ALL,
     "kafka_warden.top.client": OPEN | SETTINGS | THREADS | {"kafka_warden.clients.http"},
-    "kafka_warden.top.columns": TOP,
-    "kafka_warden.top.reading": TOP | CLOCK | {f"kafka_warden.{room}" for room in ("strict_json", "top.client")},
-    "kafka_warden.top.layout": TOP | {"kafka_warden.top.reading"},
-    "kafka_warden.top.output": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("columns", "layout", "reading")},
+    "kafka_warden.top.reading": TOP | CLOCK | SETTINGS | {"kafka_warden.top.client"},
+    "kafka_warden.top.output": TOP | CLOCK | {"kafka_warden.top.reading"},
     "kafka_warden.top.flags": TOP
     | SETTINGS
-    | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.columns")},
+    | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.output")},
     "kafka_warden.top.screen": TOP
     | CLOCK
-    | {f"kafka_warden.top.{part}" for part in ("client", "columns", "flags", "layout", "reading")},
+    | {f"kafka_warden.top.{part}" for part in ("client", "flags", "output", "reading")},
     "kafka_warden.top": ALL,
     "kafka_warden.cli": ALL,
 }
@@ -144,7 +138,7 @@ LIBRARIES: dict[str, set[str]] = {
     "bcrypt": {"kafka_warden.web"},
     "botocore": {"kafka_warden.clients.kafka.msk"},
     "confluent_kafka": {
-        "kafka_warden.check.steps",
+        "kafka_warden.check.connection",
         "kafka_warden.history.kafka",
         "kafka_warden.pipeline.ingest.brokers",
     },
@@ -167,7 +161,7 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"kafka_warden.top.screen"},
     "structlog": {
         f"kafka_warden.{room}"
-        for room in ("app", "cycle", "history", "log", "pace", "poller", "reload", "state", "timer", "web")
+        for room in ("app", "cycle", "history", "log", "poller", "reload", "state", "timer", "web")
     },
     "textual": {"kafka_warden.top.screen"},
     "uvicorn": {"kafka_warden.web.connections"},

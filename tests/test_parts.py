@@ -5,8 +5,8 @@ from typing import Any
 
 from kafka_warden.catalogue import SIDECAR
 from kafka_warden.clients.kafka.tls import TlsClient, TlsFiles
-from kafka_warden.health import Health
-from kafka_warden.page import PageHolder
+from kafka_warden.exposition import PageHolder
+from kafka_warden.lifecycle import Health
 from kafka_warden.parts import figures
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.server import WebServer, WebSettings

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.strict_json import parse_json
+from kafka_warden.settings.strict import parse_json
 
 DIGITS = "9" * 310
 

@@ -19,8 +19,15 @@ import structlog
 
 from kafka_warden.config import Config
 from kafka_warden.cycle import Cycle
-from kafka_warden.health import AT_START, HealthCheck
-from kafka_warden.lifecycle import STOP_WITHIN, Signals, notify, raise_descriptor_limit, use_one_arena
+from kafka_warden.lifecycle import (
+    AT_START,
+    STOP_WITHIN,
+    HealthCheck,
+    Signals,
+    notify,
+    raise_descriptor_limit,
+    use_one_arena,
+)
 from kafka_warden.log import configure
 from kafka_warden.parts import build, figures, make_history, make_jmx, poller_settings
 from kafka_warden.poller import Poller

@@ -13,8 +13,8 @@ from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.errors import IncompleteError, JobError, UnusableError
 from kafka_warden.installed import check_history, check_installed, version
 from kafka_warden.lifecycle import Signals
+from kafka_warden.log import complain, flush, write
 from kafka_warden.settings.secrets import FileWatch, scrub
-from kafka_warden.standard_streams import complain, flush, write
 
 BAD_CONFIGURATION: Final = 2
 """Exit code for bad flags (as in argparse), options, plans and history files."""

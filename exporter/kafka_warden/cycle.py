@@ -15,15 +15,14 @@ from kafka_warden.clock import Clock, SystemClock
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.errors import PollAbandonedError, StateError
-from kafka_warden.exposition import Exposition
+from kafka_warden.exposition import Exposition, OnDemand, PageHolder
 from kafka_warden.history.poll import Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.lifecycle import FreeMemory
 from kafka_warden.model import Bools, OptionalQuestion, Parameters, Snapshot
-from kafka_warden.pace import Pace, most_silent
-from kafka_warden.page import OnDemand, PageHolder
 from kafka_warden.poller import SHOWN_FOR, Poller
 from kafka_warden.state import BOOTSTRAP, StateFile, watched_cluster
+from kafka_warden.timer import Pace, most_silent
 from kafka_warden.views import Recent, make_views
 
 log = structlog.get_logger(__name__)

@@ -1,4 +1,4 @@
-"""Renders the catalogue once per poll into bytes, in both formats of Prometheus, plain and compressed.
+"""Renders the catalogue once per poll into one `Page`, in both formats of Prometheus, plain and compressed.
 
 prometheus-client renders the families of its own registry: process, garbage collection, Python. It would need 170 ms
 for 30,000 samples of the catalogue. Its parser checks the output in the tests.
@@ -7,15 +7,16 @@ for 30,000 samples of the catalogue. Its parser checks the output in the tests.
 import gzip
 import hashlib
 import math
+import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics_exposition
 
-from kafka_warden.budget import Budget
 from kafka_warden.catalogue import (
     CATALOGUE,
     Kind,
@@ -27,9 +28,133 @@ from kafka_warden.catalogue import (
     View,
     clients_left_out,
 )
-from kafka_warden.catalogue.metric import Labels
-from kafka_warden.catalogue.rank import rank_of_labels
-from kafka_warden.page import Page
+from kafka_warden.catalogue.metric import Counted, Labels, rank_of_labels
+from kafka_warden.views import Views
+
+
+class OnDemand:
+    """The rows of one snapshot, made when they are first asked for. Safe in every thread.
+
+    The snapshot is needed until then. `release` gives it up, so that two are not in memory at once.
+    """
+
+    def __init__(self, make: Callable[[], Views]) -> None:
+        self._make: Callable[[], Views] | None = make
+        self._made: Views | None = None
+        self._making = threading.Lock()
+        self.since = time.monotonic()
+        """When the page was made."""
+
+    def get(self) -> Views | None:
+        """Return the rows, and make them if needed, which may take 100 ms; `None` if the snapshot was given up."""
+        with self._making:
+            if self._made is None and (make := self._make) is not None:
+                self._made = make()
+                self._make = None
+            return self._made
+
+    def release(self) -> None:
+        """Give up the snapshot. Does not wait for a thread that makes the rows."""
+        self._make = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One snapshot in both of Prometheus' formats, each plain and compressed, and its rows."""
+
+    text: bytes
+    text_gzip: bytes
+    openmetrics: bytes
+    openmetrics_gzip: bytes
+    views: OnDemand | None = None
+
+
+@dataclass(slots=True)
+class PageHolder:
+    """The page in force. A new one replaces it by one assignment, so no request sees a mixture."""
+
+    page: Page | None = None
+    ready: bool = False
+    """Whether the page has a fresh snapshot."""
+    wanted: bool = False
+    """A client waits for rows: those of the next page are made at once, as the next poll may start soon."""
+
+
+BROKER_SERIES: Final = 2_000
+"""Series by broker that do not count against `limits.series`: all those of some 30 brokers."""
+
+FIXED_SERIES: Final = 500
+"""At most so many series are of families that do not grow with the cluster. They do not count, either."""
+
+SURE: Final = 0.75
+"""Of a family that is cut, the series in this part of its room are always shown."""
+
+KEPT: Final = 1.5
+"""The rest of the room goes first to series that were shown before, up to this multiple of the room."""
+
+GROWTH: Final = 1.1
+"""The room of a family that is cut grows when there is this much of it: a room that changes in each poll is no use."""
+
+
+class Budget:
+    """Gives each part of a page its room, in the order of the ranks."""
+
+    def __init__(self, series: int) -> None:
+        self._series = series
+        self._left = self._left_brokers = 0
+        self._cut: dict[tuple[Rank, str], frozenset[Labels]] = {}
+        """Of each part that the last page had to cut, the series that it showed."""
+
+    def begin(self) -> None:
+        """Start a page."""
+        self._left, self._left_brokers = self._series, BROKER_SERIES
+
+    def choose(
+        self, rank: Rank, metric: Metric | SidecarMetric, samples: Iterable[Sample]
+    ) -> tuple[dict[Labels, float], int]:
+        """Return the samples of this part that are shown, and the number of the others.
+
+        A label set that appears twice keeps its first value, since a page with both is refused.
+        """
+        if rank is Rank.FIXED:
+            return _first(samples, math.inf, math.inf)[0], 0
+        by_broker = "topic" not in metric.labels and "user" not in metric.labels
+        room = self._left + (self._left_brokers if by_broker else 0)
+        before = self._cut.pop((rank, metric.name), frozenset())
+        used = min(room, len(before)) if room <= GROWTH * len(before) else room
+        chosen, spare, left_out = _first(samples, SURE * used, KEPT * used)
+        if len(chosen) + len(spare) + left_out > room:
+            kept = sorted(spare, key=lambda labels: labels not in before)[: used - len(chosen)]
+            left_out += len(spare) - len(kept)
+            spare = {labels: spare[labels] for labels in kept}
+        chosen |= spare
+        if left_out:
+            self._cut[rank, metric.name] = frozenset(chosen)
+        free = min(len(chosen), self._left_brokers) if by_broker else 0
+        self._left_brokers -= free
+        self._left -= len(chosen) - free
+        return chosen, left_out
+
+
+def _first(samples: Iterable[Sample], sure: float, most: float) -> tuple[dict[Labels, float], dict[Labels, float], int]:
+    """Return the first known samples up to `sure`, those after them up to `most`, and the number of the others."""
+    chosen: dict[Labels, float] = {}
+    spare: dict[Labels, float] = {}
+    left_out = 0
+    for number, (labels, value) in enumerate(samples):
+        if math.isnan(value) or labels in chosen:
+            continue
+        if len(chosen) < sure:
+            chosen[labels] = value
+        elif labels not in spare:
+            if len(chosen) + len(spare) < most:
+                spare[labels] = value
+            elif isinstance(samples, Counted):
+                return chosen, spare, len(samples) - number
+            else:
+                left_out += 1
+    return chosen, spare, left_out
+
 
 GZIP_LEVEL: Final = 1
 """Twice the size of level 9 at a tenth of the time; it is paid once per poll."""

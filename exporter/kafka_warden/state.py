@@ -19,8 +19,7 @@ from typing import Any, Final
 import structlog
 
 from kafka_warden.errors import StateError
-from kafka_warden.settings.strict import read_file, special_file
-from kafka_warden.strict_json import parse_json
+from kafka_warden.settings.strict import parse_json, read_file, special_file
 
 log = structlog.get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""When to poll: APScheduler's interval, and a watchdog on the monotonic clock.
+"""When to poll: APScheduler's interval, less often while polls take longer, and a watchdog on the monotonic clock.
 
 APScheduler uses the wall clock: set back by an hour, it sleeps for an hour. After a suspension it sleeps what was left.
 The watchdog starts a poll when none has started for two intervals.
@@ -15,9 +15,57 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from kafka_warden.clock import Clock, SystemClock
-from kafka_warden.pace import most_silent
 
-log = structlog.get_logger(__name__)
+SETTLED: Final = 10
+"""Polls in a row that keep the configured interval, after which it counts as kept."""
+
+STUCK: Final = 3
+"""Intervals without a poll that ends, or that can be evaluated, and at least a minute, after which the process should
+be restarted."""
+
+LEAST_STUCK: Final = 60.0
+
+
+def most_silent(interval: float) -> float:
+    """Return after how many seconds polls that start so far apart are too late."""
+    return max(STUCK * interval, LEAST_STUCK)
+
+
+class Pace:
+    """The interval between the starts of two polls. A poll that takes longer than the interval delays the next one.
+
+    Attributes:
+        configured: `poll.interval`, in seconds.
+    """
+
+    def __init__(self, configured: float) -> None:
+        self.configured = configured
+        self._took = 0.0
+        self._kept = SETTLED
+        """Polls since the last one that took longer, up to `SETTLED`."""
+
+    @property
+    def interval(self) -> float:
+        """Seconds between the starts of two polls."""
+        return self.configured * max(1, math.ceil(self._took / self.configured))
+
+    def running(self, seconds: float) -> None:
+        """Note that the poll under way has taken so long already."""
+        self._took = max(self._took, seconds)
+
+    def ended(self, seconds: float) -> None:
+        """Note how long a poll took; log when the interval is no longer kept, and when it is again."""
+        self._took, before = seconds, self._kept
+        self._kept = min(before + 1, SETTLED) if seconds <= self.configured else 0
+        if before == SETTLED and not self._kept:
+            log.warning(
+                "a poll takes longer than poll.interval, so polls start less often; increase poll.interval",
+                seconds=round(seconds, 1),
+                interval=self.configured,
+            )
+        elif before == SETTLED - 1 and self._kept == SETTLED:
+            log.info("polls take less than poll.interval again", interval=self.configured)
+
 
 LATE: Final = 2
 """Intervals after the end of a poll without the start of the next one after which the watchdog starts it."""
@@ -126,3 +174,6 @@ class Timer:
 
     def _wall_time(self) -> dt.datetime:
         return dt.datetime.fromtimestamp(self._clock.time(), dt.UTC)
+
+
+log = structlog.get_logger(__name__)

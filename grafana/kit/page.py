@@ -114,7 +114,7 @@ class Board:
 
 VARIABLES: Final = {
     "broker": series("broker_state", narrowed_by=()),
-    # All topics have it, and other series are left out before it (exporter/kafka_warden/catalogue/rank.py).
+    # All topics have it, and other series are left out before it (exporter/kafka_warden/catalogue/metric.py).
     "topic": series("topic_offline_partitions", narrowed_by=()),
     "instance": series("build_info", narrowed_by=()),
 }

@@ -11,8 +11,8 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.errors import IncompleteError
+from kafka_warden.log import write
 from kafka_warden.settings.secrets import Secret
-from kafka_warden.standard_streams import write
 from tests.support.processes import run as run_program
 
 pytestmark = pytest.mark.process

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Final
 
-from kafka_warden.pace import SETTLED
+from kafka_warden.timer import SETTLED
 from sandbox.passwords import write_secret
 from sandbox.protection import MONITOR, WRONG
 from tests.alerts.stage import Fired, fired

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from kafka_warden.catalogue import CATALOGUE, PREFIX
-from kafka_warden.catalogue.mutations import QUANTILES
+from kafka_warden.catalogue.replication import QUANTILES
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from structlog.testing import capture_logs
 
-from kafka_warden.pace import SETTLED, Pace
+from kafka_warden.timer import SETTLED, Pace
 
 INTERVAL = 10.0
 

@@ -13,8 +13,7 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.cycle import Cycle
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.health import LONG_LIVED, HealthCheck
-from kafka_warden.lifecycle import STOP_WITHIN
+from kafka_warden.lifecycle import LONG_LIVED, STOP_WITHIN, HealthCheck
 from kafka_warden.model import Parameters, Source
 from kafka_warden.poller import Poller, PollerSettings
 from tests import scene

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from kafka_warden.page import Page, PageHolder
+from kafka_warden.exposition import Page, PageHolder
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.reading import Shown, read
 from kafka_warden.views import Views

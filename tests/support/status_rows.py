@@ -10,9 +10,8 @@ from prometheus_client import CollectorRegistry
 
 from kafka_warden.catalogue import Sidecar, View
 from kafka_warden.derive import derive
-from kafka_warden.exposition import Exposition
+from kafka_warden.exposition import Exposition, OnDemand, Page
 from kafka_warden.model import BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
-from kafka_warden.page import OnDemand, Page
 from kafka_warden.views import Recent, make_views
 from tests import scene
 from tests.building import Partition, snapshot

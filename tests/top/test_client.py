@@ -14,7 +14,7 @@ import bcrypt
 import pytest
 
 from kafka_warden.errors import ConfigError, NoAnswerError, SecretError
-from kafka_warden.page import PageHolder
+from kafka_warden.exposition import PageHolder
 from kafka_warden.top import client
 from kafka_warden.top.client import Client
 from kafka_warden.top.flags import read as read_flags

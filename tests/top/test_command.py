@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kafka_warden import cli
-from kafka_warden.page import Page
+from kafka_warden.exposition import Page
 from kafka_warden.top import command
 from tests import scene
 from tests.support import status_rows

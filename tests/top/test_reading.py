@@ -14,11 +14,11 @@ import yaml
 
 from kafka_warden.config import load
 from kafka_warden.errors import NoAnswerError
-from kafka_warden.page import Page
+from kafka_warden.exposition import Page
 from kafka_warden.top.client import Answer
-from kafka_warden.top.columns import text
+from kafka_warden.top.command import OwnPolls
 from kafka_warden.top.flags import read as read_flags
-from kafka_warden.top.own import OwnPolls
+from kafka_warden.top.output import cell
 from kafka_warden.top.reading import read
 from kafka_warden.views import rows
 from kafka_warden.views.specs import BY_NAME
@@ -275,6 +275,6 @@ def test_a_name_is_cut_in_the_middle() -> None:
     """The number of its partition stays, and no other text is cut."""
     row = replace(MOVE, topic="n" * 249, partition=12345, sentence="s" * 300)
     columns = BY_NAME["moves"].columns
-    assert text(columns[0], row, 60) == "n" * 13 + "…-12345"
-    assert text(columns[0], row, 1) == "nnnnn…-12345"
-    assert text(columns[-1], row, 60) == "s" * 300
+    assert cell(columns[0], row, 60) == "n" * 13 + "…-12345"
+    assert cell(columns[0], row, 1) == "nnnnn…-12345"
+    assert cell(columns[-1], row, 60) == "s" * 300

@@ -12,12 +12,12 @@ from rich.cells import cell_len
 from textual.pilot import Pilot
 
 from kafka_warden.errors import NoAnswerError
+from kafka_warden.exposition import Page
 from kafka_warden.formatting import in_size
 from kafka_warden.model import Snapshot, TopicConfig
-from kafka_warden.page import Page
 from kafka_warden.top.client import Answer, Get
-from kafka_warden.top.columns import SERVED, chosen, mark, text
 from kafka_warden.top.flags import Request
+from kafka_warden.top.output import SERVED, cell, chosen, mark
 from kafka_warden.top.screen import ROWS, Rows, Top
 from kafka_warden.views.specs import BY_NAME, TABLES
 from tests import scene
@@ -63,7 +63,7 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
             at = next(at for at, line in enumerate(lines) if f" {spec.title} {total:,} " in line)
             assert lines[at + 1].startswith(f"   {spec.columns[0].title} ")
             if rows:
-                assert lines[at + 2].startswith(f" {mark(rows[0])} {text(spec.columns[0], rows[0], size[0])} ")
+                assert lines[at + 2].startswith(f" {mark(rows[0])} {cell(spec.columns[0], rows[0], size[0])} ")
             else:
                 assert lines[at + 2].rstrip() in (spec.empty, "No fresh data.")
             await pilot.press("tab")

@@ -2,10 +2,9 @@
 
 import math
 
-from kafka_warden.top.layout import BLOCKS, LONGEST, curve_line
-from kafka_warden.views import curves
-from kafka_warden.views.curves import Curve
-from kafka_warden.views.rows import History, SideHistory
+from kafka_warden.top.output import BLOCKS, LONGEST, curve_line
+from kafka_warden.views import recent
+from kafka_warden.views.recent import Curve, History, SideHistory
 
 
 def drawn(curve: Curve, width: int = 200) -> str:
@@ -41,13 +40,13 @@ def test_a_step_has_the_largest_of_its_values() -> None:
 def test_what_a_curve_says_is_kept_in_a_narrow_terminal() -> None:
     """Then nothing is drawn."""
     history = History((0.0, 10.0), (5e6, 3e6), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0), (4.0, 2.0), ())
-    assert curve_line(curves.of_remaining(history), 40) == "Bytes left in the last hour: now 3 MB"
+    assert curve_line(recent.of_remaining(history), 40) == "Bytes left in the last hour: now 3 MB"
     assert (
-        curve_line(curves.of_out_of_sync(history), 100)
+        curve_line(recent.of_out_of_sync(history), 100)
         .rstrip()
         .endswith("  Replicas out of sync in the last hour: now 2")
     )
     side = SideHistory(1, "leader", (1e6, None), (2e6, 2e6))
-    says = curve_line(curves.of_side(history, side), 120).rstrip()
+    says = curve_line(recent.of_side(history, side), 120).rstrip()
     assert says.endswith("  Copied in the last hour: now nothing, limit 2 MB/s")
     assert len(says) <= 120

@@ -17,13 +17,13 @@ from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.stuck import Cause
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
+from kafka_warden.exposition import Page
 from kafka_warden.model import Broker, Parameters, QuotaEntity, Snapshot, TopicConfig
-from kafka_warden.page import Page
-from kafka_warden.views import Views, notes, rows
+from kafka_warden.views import Views, alerts, recent, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
-from kafka_warden.views.specs import BY_NAME
+from kafka_warden.views.specs import BY_NAME, TABLES
 from sandbox.monitoring import ALERTS
 from tests import scene
 from tests.building import Partition, known, snapshot
@@ -190,12 +190,12 @@ def test_only_the_worst_of_very_many_rows_are_kept(monkeypatch: pytest.MonkeyPat
 
 def test_every_cause_and_problem_has_a_sentence() -> None:
     """And each runbook that is named exists."""
-    assert set(notes.CAUSES) == set(Cause)
-    assert set(notes.STATES) == set(ReplicaState)
-    assert set(notes.THROTTLES) == set(ThrottleProblem)
-    assert set(notes.TIERED) == set(TieredProblem)
+    assert set(alerts.CAUSES) == set(Cause)
+    assert set(alerts.STATES) == set(ReplicaState)
+    assert set(alerts.THROTTLES) == set(ThrottleProblem)
+    assert set(alerts.TIERED) == set(TieredProblem)
     for cause in Cause:
-        assert "{" not in notes.cause_of(cause, 1, None, adding=True)
+        assert "{" not in alerts.cause_of(cause, 1, None, adding=True)
     named = {alert for file in SOURCES for alert in re.findall(r'"(Kafka[A-Z]\w+)"', file.read_text())}
     assert len(named) > 15
     assert [alert for alert in named if not (ROOT / "alerts" / "runbooks" / f"{alert}.md").exists()] == []
@@ -203,10 +203,7 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
 
 def test_fields_name_metrics_and_labels_that_exist() -> None:
     """A row is identified by the labels of its metrics, or has no labels at all."""
-    kinds = [kind for kind in vars(rows).values() if isinstance(kind, type) and kind.__module__ == rows.__name__]
-    for kind in kinds:
-        if kind is rows.Table:
-            continue
+    for kind in (rows.Cluster, rows.SidecarRow, recent.History, recent.SideHistory, *(spec.row for spec in TABLES)):
         for name, (_, about) in fields_of(kind).items():
             assert isinstance(about, Of | LabelOf | Text), name
             if not isinstance(about, Text):

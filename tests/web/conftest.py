@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from bench import procfs
-from kafka_warden.health import Health
-from kafka_warden.page import Page, PageHolder
+from kafka_warden.exposition import Page, PageHolder
+from kafka_warden.lifecycle import Health
 from kafka_warden.settings.strict import Address
 from kafka_warden.web import server
 from kafka_warden.web.server import WebServer, WebSettings

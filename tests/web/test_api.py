@@ -8,11 +8,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kafka_warden.page import OnDemand, Page, PageHolder
+from kafka_warden.exposition import OnDemand, Page, PageHolder
 from kafka_warden.views import Views
 from kafka_warden.views.specs import TABLES
 from kafka_warden.web import api
-from kafka_warden.web.openapi import make
+from kafka_warden.web.api import make
 from kafka_warden.web.responses import Response
 from kafka_warden.web.rows import MOST_MAKING
 from sandbox import wait_for

@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.health import Health, HealthCheck
+from kafka_warden.lifecycle import Health, HealthCheck
 from kafka_warden.web import current, server
 from kafka_warden.web.current import CurrentWebFile, check_web_file
 from kafka_warden.web.file import WebFile

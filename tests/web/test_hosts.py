@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from kafka_warden.health import Health
-from kafka_warden.page import PageHolder
+from kafka_warden.exposition import PageHolder
+from kafka_warden.lifecycle import Health
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.server import WebServer, WebSettings
 from kafka_warden.web.site import HostNames

@@ -11,8 +11,8 @@ from kafka_warden.clients.jmx.protocol import BeanRow, RawBeans
 from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.cycle import Cycle
+from kafka_warden.exposition import Page
 from kafka_warden.model import Parameters
-from kafka_warden.page import Page
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from kafka_warden.sources.bean_list import BEANS, MUTATIONS
 from tests import scene

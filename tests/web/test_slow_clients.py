@@ -16,7 +16,7 @@ import pytest
 
 from bench import procfs
 from bench.worker import Worker
-from kafka_warden.page import Page
+from kafka_warden.exposition import Page
 from sandbox import wait_for
 from sandbox.certificates import Authority
 from tests.support import status_rows

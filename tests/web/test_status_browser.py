@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_warden.page import Page as Rendered
+from kafka_warden.exposition import Page as Rendered
 from sandbox import wait_for
 from sandbox.browser import Page
 from tests.support import axe, status_rows

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
+from kafka_warden.exposition import Page
 from kafka_warden.formatting import visible
 from kafka_warden.model import Snapshot, TopicConfig
-from kafka_warden.page import Page
 from kafka_warden.rules.thresholds import thresholds
 from kafka_warden.views import Views
-from kafka_warden.views.alerts import FILLING_ABOVE, FULL_ABOVE, MARKS, of_row
-from kafka_warden.views.notes import NOT_AVAILABLE, source_state
+from kafka_warden.views.alerts import FILLING_ABOVE, FULL_ABOVE, MARKS, NOT_AVAILABLE, of_row, source_state
 from kafka_warden.views.problems import problems
 from kafka_warden.views.rows import LogDir, Table
 from kafka_warden.web.status import render

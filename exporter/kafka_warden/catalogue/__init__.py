@@ -1,15 +1,23 @@
 """The one list of metrics: name, type, help, labels, and how each is read. docs/metrics.md is made from it."""
 
-from kafka_warden.catalogue.cluster import CLUSTER
-from kafka_warden.catalogue.metric import PREFIX, Build, Figures, Kind, Metric, Sample, Sidecar, SidecarMetric, View
+from kafka_warden.catalogue.cluster import CLUSTER, TOPICS
+from kafka_warden.catalogue.metric import (
+    PREFIX,
+    Build,
+    Figures,
+    Kind,
+    Metric,
+    Rank,
+    Sample,
+    Sidecar,
+    SidecarMetric,
+    View,
+)
 from kafka_warden.catalogue.moves import MOVES
-from kafka_warden.catalogue.mutations import MUTATIONS, clients_left_out
-from kafka_warden.catalogue.rank import Rank
 from kafka_warden.catalogue.replicas import REPLICAS
-from kafka_warden.catalogue.replication import REPLICATION
+from kafka_warden.catalogue.replication import MUTATIONS, REPLICATION, clients_left_out
 from kafka_warden.catalogue.sidecar import CLAMPED, SIDECAR
 from kafka_warden.catalogue.tiered import TIERED
-from kafka_warden.catalogue.topics import TOPICS
 
 OF_SNAPSHOT: tuple[Metric, ...] = (*CLUSTER, *REPLICATION, *MUTATIONS, *TIERED, *MOVES, *REPLICAS, *TOPICS, *CLAMPED)
 """Families that need a snapshot."""

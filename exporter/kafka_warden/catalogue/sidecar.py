@@ -3,8 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from kafka_warden.catalogue.metric import Kind, Metric, Sample, Sidecar, SidecarMetric, known
-from kafka_warden.catalogue.rank import Rank
+from kafka_warden.catalogue.metric import Kind, Metric, Rank, Sample, Sidecar, SidecarMetric, known
 from kafka_warden.model import SinkStatus, SourceStatus
 
 SOURCE = ("source", "broker")

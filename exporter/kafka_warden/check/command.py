@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kafka_warden.check.diagnosis import Diagnosis
+from kafka_warden.check.connection import Diagnosis, check_librdkafka, connect, log_in, report_servers, uses_librdkafka
 from kafka_warden.check.jmx import check_jmx, compares
 from kafka_warden.check.local import certificates, check_local
 from kafka_warden.check.poll import Explanation, poll
 from kafka_warden.check.results import CHECKS, Report, Result, Status, counts, document, text
-from kafka_warden.check.steps import check_librdkafka, connect, log_in, report_servers, uses_librdkafka
 from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.link import Step
 from kafka_warden.clients.kafka.tokens import Tokens
@@ -20,12 +19,11 @@ from kafka_warden.config.options import read_values
 from kafka_warden.config.types import RMI
 from kafka_warden.errors import ConfigError
 from kafka_warden.installed import check_history
-from kafka_warden.log import configure
+from kafka_warden.log import configure, write
 from kafka_warden.model import NO_BROKER, Source
 from kafka_warden.parts import poller_settings
 from kafka_warden.poller import Poller
 from kafka_warden.settings.strict import did_you_mean
-from kafka_warden.standard_streams import write
 
 FAILED: Final = 1
 """Exit code of errors."""

@@ -12,9 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kafka_warden.check.diagnosis import LOG, Diagnosis
+from kafka_warden.check.connection import LOG, Diagnosis, Servers
 from kafka_warden.check.results import Report
-from kafka_warden.check.steps import Servers
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import (

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from kafka_warden.clients.kafka.property_names import (
     meant_by,
     secret_file,
 )
+from kafka_warden.config.options import Entry
 from kafka_warden.config.types import BY_KEY, FLAGS
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.java_properties import Property, PropertySecret, read_properties
@@ -45,18 +45,6 @@ _NEVER_EMPTY: Final = ("kafka", "jmx", "jmx.tls", "topics", "web")
 _SERVICE_LINK: Final = re.compile(r"(.*_)?SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|(.*_)?PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?")
 """Variables that Kubernetes sets in every pod for a service whose name starts with `kafka-warden`."""
 _LINK_VALUE: Final = re.compile(r"(tcp|udp|sctp)://")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One value, and the place where it was set, for messages."""
-
-    value: Any
-    where: str
-    folder: Path | None = None
-    """Start of a relative path: the folder of the file, or `None` for the working directory."""
-    foreign: bool = False
-    """A property in a properties file that is for another program. The value, which may be secret, is not kept."""
 
 
 Entries = dict[str, Entry]

@@ -16,14 +16,13 @@ from kafka_warden.config.layers import (
     JMX_PASSWORD,
     PROPERTIES_FILE,
     Entries,
-    Entry,
     from_environment,
     from_file,
     from_flags,
     from_properties_file,
     merge,
 )
-from kafka_warden.config.options import Option, build
+from kafka_warden.config.options import Entry, build, located, read_option
 from kafka_warden.config.types import HTTP, OPTIONS, Config, KafkaConfig
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.java_properties import PropertySecret
@@ -57,7 +56,7 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
     if (named := entries.get(PROPERTIES_FILE)) is not None:
         entries = merge(from_properties_file(named), *layers)
         del entries[PROPERTIES_FILE]
-    read = {option.key: _read(option, entries.get(option.key)) for option in OPTIONS}
+    read = {option.key: read_option(option, entries.get(option.key)) for option in OPTIONS}
     _check_poll(read, entries)
     _check_history(read, entries)
     _check_jmx_source(read, entries)
@@ -71,22 +70,6 @@ def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | 
         "explicit": frozenset(entries),
     }
     return build(Config, read | added)
-
-
-def _read(option: Option, entry: Entry | None) -> Any:
-    if entry is None:
-        if option.default is None:
-            return option.unset
-        entry = Entry(option.default, option.key)
-    try:
-        value = option.read(entry.value)
-    except ValueError as failure:
-        raise ConfigError(f"{entry.where}: {failure}") from None
-    return _located(value, entry) if option.path else value
-
-
-def _located(value: str, entry: Entry) -> Path:
-    return (entry.folder or Path()) / value
 
 
 def _check_poll(read: dict[str, Any], entries: Entries) -> None:
@@ -192,7 +175,7 @@ def _property(name: str, entry: Entry) -> str:
         raise ConfigError(_placed(str(failure), {name: entry}, None)) from None
     except ValueError as failure:
         raise ConfigError(f"{entry.where}: {failure}") from None
-    return str(_located(value, entry)) if name in marked("path") and value != "probe" else value
+    return str(located(value, entry)) if name in marked("path") and value != "probe" else value
 
 
 _EMPTY: Final = "expected https or none, which stops the check of host names, got nothing"
@@ -206,7 +189,7 @@ def _secret(entry: Entry, file_option: str | None) -> SecretSource:
         return given
     if not isinstance(given, str) or not given.strip():
         raise ConfigError(f"{entry.where}: expected {'the path of a file' if in_file else 'a secret'}")
-    source = SecretFile(_located(given, entry)) if in_file else Secret(given)
+    source = SecretFile(located(given, entry)) if in_file else Secret(given)
     try:
         refuse_placeholder(given, file_option or "")
         source.read()

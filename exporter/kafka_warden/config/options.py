@@ -1,11 +1,12 @@
 """How options are declared: a field of a `Section` in `types.py`, annotated with its `Option`.
 
-The key, the environment variable, the flag, the reader and the default of an option all come from there. Flags of a
-command that are no options are read as strictly.
+The key, the environment variable, the flag, the reader and the default of an option all come from there. The web
+configuration file is declared in the same way. Flags of a command that are no options are read as strictly.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from kafka_warden.errors import ConfigError
@@ -40,6 +41,18 @@ class Option:
     """Dotted names of the sections and of the field."""
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value, and the place where it was set, for messages."""
+
+    value: Any
+    where: str
+    folder: Path | None = None
+    """Start of a relative path: the folder of the file, or `None` for the working directory."""
+    foreign: bool = False
+    """A property in a properties file that is for another program. The value, which may be secret, is not kept."""
+
+
 class Section:
     """A mapping in the configuration file. Its fields are options, sections, and values that `load` adds."""
 
@@ -66,6 +79,28 @@ def build(section: type[S], values: Mapping[str, Any], prefix: str = "") -> S:
             for name, hint in get_type_hints(section).items()
         }
     )
+
+
+def read_option(option: Option, entry: Entry | None) -> Any:
+    """Read the value of an option where it is set, else its default.
+
+    Raises:
+        ConfigError: the value cannot be used; the message begins with its place.
+    """
+    if entry is None:
+        if option.default is None:
+            return option.unset
+        entry = Entry(option.default, option.key)
+    try:
+        value = option.read(entry.value)
+    except ValueError as failure:
+        raise ConfigError(f"{entry.where}: {failure}") from None
+    return located(value, entry) if option.path and value is not None else value
+
+
+def located(value: str, entry: Entry) -> Path:
+    """Return a path that starts at the folder of its entry."""
+    return (entry.folder or Path()) / value
 
 
 def read_values(parsed: Mapping[str, Any], readers: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from kafka_warden.standard_streams import send
+from kafka_warden.log import send
 
 
 class Progress:

@@ -13,7 +13,7 @@ from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.derive import Memory, derive
 from kafka_warden.errors import ConfigError, IncompleteError, PlanError
 from kafka_warden.formatting import in_time
-from kafka_warden.log import configure
+from kafka_warden.log import complain, configure, write
 from kafka_warden.model import NO_BROKER, Snapshot, Source
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
@@ -27,7 +27,6 @@ from kafka_warden.planning.plan import plan_move
 from kafka_warden.planning.reassignment import Target, to_json
 from kafka_warden.planning.text import creation_text, move_text
 from kafka_warden.poller import Poller, PollerSettings
-from kafka_warden.standard_streams import complain, write
 
 MEASURE: Final = 36.0
 """Seconds: slightly more than three quota windows, as for the means of docs/spec/lag.md#bytes-in."""

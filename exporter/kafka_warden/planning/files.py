@@ -19,8 +19,7 @@ from kafka_warden.history.poll import topic_id_text
 from kafka_warden.model import Snapshot
 from kafka_warden.planning.inbound import Percentile
 from kafka_warden.planning.reassignment import Target, parse_reassignment
-from kafka_warden.settings.strict import read_file, reason, special_file
-from kafka_warden.strict_json import parse_json
+from kafka_warden.settings.strict import parse_json, read_file, reason, special_file
 
 LARGEST: Final = 256 << 20
 """Bytes: ten times what 200,000 partitions need."""

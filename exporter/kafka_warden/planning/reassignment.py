@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kafka_warden.errors import PlanError
-from kafka_warden.strict_json import parse_json
+from kafka_warden.settings.strict import parse_json
 
 VERSION: Final = 1
 ANY_LOG_DIR: Final = "any"

@@ -7,12 +7,12 @@ from typing import Final
 from kafka_warden.errors import ConfigError
 from kafka_warden.formatting import in_time
 from kafka_warden.installed import version
+from kafka_warden.log import complain, write
 from kafka_warden.rules.delays import Intervals, delays
 from kafka_warden.rules.render import DEFAULTS, WATCHDOG, Values, rules, templates
 from kafka_warden.rules.thresholds import seconds
 from kafka_warden.rules.values import read
 from kafka_warden.settings.strict import reason
-from kafka_warden.standard_streams import complain, write
 
 HEADER: Final = "# Made by `kafka-warden rules` {}: change its values, and make it again.\n"
 

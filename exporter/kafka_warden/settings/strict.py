@@ -2,12 +2,14 @@
 
 import difflib
 import ipaddress
+import json
 import os
 import re
 import stat
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 _PORTS: Final = 65536
@@ -139,3 +141,45 @@ def read_file(path: Path, most: int = -1, accept: Callable[[os.stat_result], Non
             raise OSError("not a regular file")
         accept(status)
         return file.read(most)
+
+
+LARGEST: Final = 2**63 - 1
+"""Kafka's numbers have 64 bits. As a float this is 2^63."""
+_LONGEST: Final = 400
+"""Characters. `int` refuses some thousands."""
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Parse JSON.
+
+    Raises:
+        ValueError: it is not valid, nested too deeply, has a key twice in one object, or a number beyond 64 bits.
+    """
+    decimals = partial(_bounded, float)
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_unique_keys,
+            parse_int=partial(_bounded, int),
+            parse_float=decimals,
+            parse_constant=decimals,
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} appears twice in one object")
+    return found
+
+
+def _bounded(kind: type[int] | type[float], text: str) -> float:
+    """Read a number. JSON has no infinity and no NaN."""
+    number = kind(text[:_LONGEST])
+    if len(text) > _LONGEST or not abs(number) <= kind(LARGEST):
+        raise ValueError(f"expected numbers of at most 64 bits, got {text[:20]}")
+    return number

@@ -14,7 +14,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
 from kafka_warden.settings.strict import did_you_mean, reason, special_file
 from kafka_warden.top.client import Client, Login
-from kafka_warden.top.columns import SERVED, Order
+from kafka_warden.top.output import SERVED, Order
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import Column
 

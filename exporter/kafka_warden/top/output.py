@@ -1,17 +1,144 @@
-"""What scripts get: the tables as text, and one JSON document with the exact values."""
+"""What `top` shows of a table: marks, order, filter, and names cut to the width of the screen. Pure."""
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from kafka_warden.clock import monotonic
-from kafka_warden.top.columns import Order, chosen, mark
-from kafka_warden.top.columns import text as cell
-from kafka_warden.top.layout import head
+from kafka_warden.formatting import in_bytes, in_count, in_rate, in_time, in_utc, in_whole, in_words, visible
 from kafka_warden.top.reading import Shown
+from kafka_warden.views.alerts import MARKS, WARNING
+from kafka_warden.views.fields import fields_of
+from kafka_warden.views.problems import by_severity
+from kafka_warden.views.recent import Curve
+from kafka_warden.views.rows import Cluster, Table
 from kafka_warden.views.specs import BY_NAME
-from kafka_warden.views.table_spec import TableSpec
-from kafka_warden.web.openapi import plain
+from kafka_warden.views.table_spec import CONTAINED, NAMES, UNKNOWN, Column, TableSpec
+from kafka_warden.web.api import plain
+
+LEAST: Final = 12
+"""Characters that stay of a name. The last ones have the number of a partition."""
+TAIL: Final = 6
+
+
+def cell(column: Column, row: Any, width: int | None) -> str:
+    """Return the text of a cell. A name is cut in the middle if it takes more than a third of a line's width."""
+    whole = column.text(row)
+    most = len(whole) if width is None or column.field not in NAMES else max(width // 3, LEAST)
+    return whole if len(whole) <= most else f"{whole[: most - TAIL - 1]}…{whole[-TAIL:]}"
+
+
+def mark(row: Any) -> str:
+    """Return the mark of a row: a space for one that is fine, and in tables of which all rows are."""
+    return MARKS.get(getattr(row, "severity", None) or "", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of rows: by a column, or as served, the worst first. The unknown is always last."""
+
+    column: Column | None = None
+    reverse: bool = False
+    """Numbers smallest first, texts from Z to A."""
+
+    def of(self, rows: Sequence[Any]) -> Sequence[Any]:
+        """Return the rows in this order."""
+        if self.column is None:
+            return rows[::-1] if self.reverse else rows
+        value = self.column.value
+        known = [row for row in rows if value(row) is not None]
+        largest_first = bool(known) and not isinstance(value(known[0]), str)
+        return sorted(known, key=value, reverse=largest_first != self.reverse) + [
+            row for row in rows if value(row) is None
+        ]
+
+    def title(self, column: Column) -> str:
+        """Return the title of a column, with a mark if it orders the rows."""
+        return column.title + ("" if self.column is not column else "^" if self.reverse else "v")
+
+
+SERVED: Final = Order()
+
+
+def chosen(
+    spec: TableSpec, table: Table[Any], text: str, order: Order, *, whole: bool = False
+) -> tuple[Sequence[Any], int]:
+    """Return the rows that match all words of a filter, in an order, and how many there are.
+
+    `field=value` is the value of a field, or a part of a topic, a user or a client id; another word is a part of any
+    text of the row. Case does not count. `whole`: also rows that people do not want to see.
+    """
+    terms = [term.partition("=") for term in text.lower().split()]
+    wanted = [row for row in table.rows if whole or getattr(row, "in_use", True)]
+    rows = [row for row in wanted if all(_matches(spec, row, *term) for term in terms)]
+    left_out = len(rows) < len(table.rows)
+    return order.of(rows), len(rows) if left_out else table.total
+
+
+def _matches(spec: TableSpec, row: Any, name: str, separator: str, value: str) -> bool:
+    if separator and name in fields_of(spec.row):
+        found = str(getattr(row, name)).lower()
+        return value in found if name in CONTAINED else value == found
+    word = name + separator + value
+    return any(word in str(column.value(row)).lower() for column in spec.columns if not column.number)
+
+
+SHORTEST, LONGEST = 12, 60
+"""Cells of a curve."""
+BLOCKS: Final = " ▁▂▃▄▅▆▇█"
+
+
+def curve_line(curve: Curve, width: int) -> str:
+    """Return a curve in blocks, the last value at the right, and what it says."""
+    count = min(width - len(curve.about) - 2, LONGEST)
+    if count < SHORTEST:
+        return curve.about
+    drawn, latest = [BLOCKS[0]] * count, 0
+    for step, value in curve.steps(curve.values, count - 1):
+        block = BLOCKS[0 if value is None else max(math.ceil(value / curve.top * (len(BLOCKS) - 1)), 1)]
+        # Between two samples that are farther apart than a step, the older one goes on.
+        drawn[latest + 1 : step] = [drawn[latest]] * (step - latest - 1)
+        drawn[step], latest = block, step
+    return f"{''.join(drawn)}  {curve.about}"
+
+
+def head(shown: Shown, now: float) -> list[str]:
+    """Return the lines above the tables: what needs a look, the age of the data, the cluster in numbers."""
+    cluster, age, interval = shown.cluster, shown.age(now), shown.sidecar.poll_interval
+    counts = by_severity(shown.problems.rows)
+    found = [f"{MARKS[each]} {in_count(n, each) if each == WARNING else f'{n} {each}'}" for each, n in counts.items()]
+    named = [f"cluster {visible(cluster.cluster_id)}"] if cluster is not None and cluster.cluster_id else []
+    lines = [["kafka-warden", *named, *(found or ["● nothing needs a look"])], ["No data yet"]]
+    if shown.time is not None and age is not None:
+        data = f"{'Data' if shown.fresh else 'No fresh data. Last data'} of {in_utc(shown.time) or UNKNOWN}"
+        polls = [] if interval is None else [f"a poll every {in_time(interval)}"]
+        lines[1] = [data, f"{in_time(int(age))} old", *polls]
+    return [" · ".join(parts) for parts in (*lines, *([] if cluster is None else [_cluster(cluster)]))]
+
+
+def _cluster(cluster: Cluster) -> Iterator[str]:
+    others = [f"{number} {in_words(state)}" for state, number in cluster.brokers.items() if state != "active"]
+    brokers = f"brokers {cluster.brokers.get('active', 0)} of {sum(cluster.brokers.values())} active"
+    yield ", ".join([brokers, *others])
+    yield f"controller {visible(cluster.controller or UNKNOWN)}"
+    yield f"partitions {_written(in_whole, cluster.partitions)}"
+    yield f"offline {_written(in_whole, cluster.offline_partitions)}"
+    yield f"under min ISR {_written(in_whole, cluster.under_min_isr_partitions)}"
+    out = ", ".join(f"{number:,} {in_words(state)}" for state, number in cluster.out_of_sync.items())
+    yield f"out of sync {sum(cluster.out_of_sync.values()):,}" + (f" ({out})" if out else "")
+    yield f"moving {_written(in_whole, cluster.reassigning_partitions)}"
+    if cluster.reassigning_partitions:
+        yield f"left {_written(in_bytes, cluster.remaining_bytes)}"
+        yield "never done" if cluster.eta == math.inf else f"done in {_written(in_time, cluster.eta)}"
+    if cluster.recommended_throttle is not None:
+        yield f"recommended throttle {in_rate(cluster.recommended_throttle)}"
+
+
+def _written(write: Callable[[float], str], value: float | None) -> str:
+    return UNKNOWN if value is None else write(value)
+
 
 VERSION: Final = 1
 """Of the JSON document. Keys may be added in the same version."""

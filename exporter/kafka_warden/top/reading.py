@@ -5,19 +5,20 @@ import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass, replace
+from functools import partial
 from typing import Any, Final, NoReturn, get_args, get_origin
 
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.formatting import visible
-from kafka_warden.strict_json import parse_json
+from kafka_warden.settings.strict import parse_json
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.views.fields import fields_of
-from kafka_warden.views.rows import Cluster, History, SidecarRow, Table
+from kafka_warden.views.recent import History
+from kafka_warden.views.rows import Cluster, SidecarRow, Table
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import TableSpec
-from kafka_warden.web.api import MOST_ROWS
-from kafka_warden.web.openapi import INFINITE
+from kafka_warden.web.api import INFINITE, MOST_ROWS
 
 OK: Final = 200
 BLIND: Final = 503
@@ -166,7 +167,10 @@ def row_of(kind: type, values: Any) -> Any:
 def _value(name: str, hint: Any, value: Any) -> Any:
     kinds = get_args(hint) or (hint,)
     if get_origin(hint) is tuple:
-        return _tuple(name, kinds[0], value)
+        if not isinstance(value, list | None):
+            _refuse(name)
+        read = row_of if is_dataclass(kinds[0]) else partial(_value, name)
+        return tuple(read(kinds[0], each) for each in value or ())
     if get_origin(hint) is Mapping:
         if value is None or (isinstance(value, dict) and all(type(each) in kinds for each in value.values())):
             return value or {}
@@ -175,18 +179,6 @@ def _value(name: str, hint: Any, value: Any) -> Any:
     elif value is None or type(value) in kinds or (float in kinds and type(value) is int):
         return value
     return _refuse(name)
-
-
-def _tuple(name: str, kind: Any, values: Any) -> tuple[Any, ...]:
-    """Make the rows, or the numbers, of a field."""
-    if not isinstance(values, list | None):
-        _refuse(name)
-    if isinstance(kind, type) and is_dataclass(kind):
-        return tuple(row_of(kind, each) for each in values or ())
-    try:
-        return tuple(None if each is None else float(each) for each in values or ())
-    except (TypeError, ValueError):
-        _refuse(name)
 
 
 def _refuse(what: str) -> NoReturn:

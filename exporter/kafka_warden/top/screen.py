@@ -23,15 +23,14 @@ from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
 from kafka_warden.formatting import in_utc, visible
 from kafka_warden.top.client import Get
-from kafka_warden.top.columns import SERVED, Order, chosen, mark, text
 from kafka_warden.top.flags import Request
-from kafka_warden.top.layout import curve_line, head
+from kafka_warden.top.output import SERVED, Order, cell, chosen, curve_line, head, mark
 from kafka_warden.top.reading import Shown, read
 from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
 from kafka_warden.views.fields import fields_of
+from kafka_warden.views.rows import MOST
 from kafka_warden.views.specs import BY_NAME, TABLES
 from kafka_warden.views.table_spec import UNKNOWN, Column, TableSpec
-from kafka_warden.views.tables import MOST
 
 INTERRUPTED, TERMINATED = 130, 143
 """Exit codes after Ctrl-C and SIGTERM, as in shells."""
@@ -85,7 +84,7 @@ class Rows(DataTable[Text]):
             title = f"{'  ' if column is spec.columns[0] else ''}{order.title(column)}"
             self.add_column(_cell(column, title))
         for row in rows:
-            texts = [text(column, row, self.app.size.width) for column in spec.columns]
+            texts = [cell(column, row, self.app.size.width) for column in spec.columns]
             texts[0] = f"{mark(row)} {texts[0]}"
             self.add_row(*map(_cell, spec.columns, texts, repeat(_STYLES.get(mark(row), ""))))
         self.scroll_to(x, y, animate=False, immediate=True)

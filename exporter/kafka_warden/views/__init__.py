@@ -2,6 +2,6 @@
 
 from kafka_warden.views.build import make_views
 from kafka_warden.views.recent import Recent
-from kafka_warden.views.views import Views
+from kafka_warden.views.rows import Views
 
 __all__ = ["Recent", "Views", "make_views"]

@@ -4,30 +4,88 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from kafka_warden.catalogue import Sidecar, View
-from kafka_warden.derive.throttle_problems import Problem as ThrottleProblemName
-from kafka_warden.derive.tiered import Problem as TieredProblemName
 from kafka_warden.model import Source
-from kafka_warden.views import notes
-from kafka_warden.views.alerts import runbook
+from kafka_warden.views.alerts import THROTTLES, TIERED, of_row, runbook
+from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
 from kafka_warden.views.followers import moves, replicas
 from kafka_warden.views.problems import problems
 from kafka_warden.views.recent import Samples
 from kafka_warden.views.rows import (
+    MOST,
     BrokerRow,
     Cluster,
     SidecarRow,
     SourceRow,
+    Table,
     Throttle,
     ThrottleProblem,
     TieredProblem,
     Topic,
+    Views,
 )
 from kafka_warden.views.specs import BY_NAME, TABLES
-from kafka_warden.views.tables import Key, joined, series, table
-from kafka_warden.views.views import Views
+
+Row = TypeVar("Row")
+Key = tuple[str, ...]
+
+
+def series(data: View | Sidecar, metric: str) -> dict[Key, float]:
+    """Return the series of a family by its labels, without unknown ones; the first where labels appear twice."""
+    family: Any = FAMILIES[metric]
+    found: dict[Key, float] = {}
+    for read in filter(None, (family.read, family.rest)):
+        for labels, value in read(data):
+            if value is not None and not math.isnan(value):
+                found.setdefault(tuple(map(str, labels)), int(value) if isinstance(value, bool) else value)
+    return found
+
+
+def joined(data: View | Sidecar, row: type[Row], keys: tuple[str, ...], **more: Callable[[Key], Any]) -> list[Row]:
+    """Make one row for each label set that any family of the row's fields has.
+
+    Args:
+        data: what the families are read from.
+        row: the type; each of its fields is a key, a field of a family whose labels are among the keys, or in `more`.
+        keys: the names of the labels that identify a row, in the order of the families' labels.
+        more: returns the value of another field for a label set.
+    """
+    fields = fields_of(row)
+    columns: dict[str, tuple[tuple[int, ...], Mapping[Key, Any]]] = {}
+    found: dict[Key, None] = {}
+    for name, (_, about) in fields.items():
+        if name in keys or name in more or not isinstance(about, Of | LabelOf):
+            continue
+        labels = FAMILIES[about.metric].labels
+        values: Mapping[Key, Any] = series(data, about.metric)
+        if isinstance(about, LabelOf):
+            place = labels.index(about.label)
+            labels = tuple(label for label in labels if label in keys)
+            values = {key[: len(labels)]: key[place] for key, value in values.items() if value == 1}
+        columns[name] = tuple(keys.index(label) for label in labels), values
+        if labels == keys:
+            # A series with an empty topic is that of all topics without rows.
+            found |= dict.fromkeys(key for key in values if keys[:1] != ("topic",) or key[0])
+    rows = []
+    for key in found if keys else [()]:
+        named = {name: int(part) if fields[name][0] is int else part for name, part in zip(keys, key, strict=True)}
+        numbers = {name: values.get(tuple(key[place] for place in at)) for name, (at, values) in columns.items()}
+        rows.append(row(**named, **numbers, **{name: value(key) for name, value in more.items()}))
+    return rows
+
+
+def table(rows: Iterable[Row], worst: Callable[[Row], Any] | None = None) -> Table[Row]:
+    """Order rows by a key, lowest first, keep the first ones, and note how severe each is."""
+    ordered = list(rows) if worst is None else sorted(rows, key=worst)
+    return Table(tuple(map(_rated, ordered[:MOST])), len(ordered))
+
+
+def _rated(row: Row) -> Row:
+    found = of_row(row)
+    return row if found is None else replace(row, severity=found)  # type: ignore[type-var]  # every row is a dataclass
+
 
 THROTTLED_RATE = {
     "leader": "leader_replication_throttled_bytes_per_second",
@@ -104,38 +162,22 @@ def _throttles(view: View) -> list[Throttle]:
     return joined(view, Throttle, ("broker", "side"), throttled_rate=rate, use=use)
 
 
-def _throttle_problems(view: View) -> list[ThrottleProblem]:
-    def note(key: Key) -> tuple[str, str | None]:
-        return notes.THROTTLES[ThrottleProblemName(key[2])]
-
-    return joined(
-        view,
-        ThrottleProblem,
-        ("broker", "side", "problem"),
-        sentence=lambda key: note(key)[0],
-        runbook=lambda key: runbook(note(key)[1]),
+def _noted(row: type[Row], *keys: str, notes: Mapping[str, tuple[str, str | None]]) -> Callable[[View], list[Row]]:
+    """Make rows of problems, with sentence and runbook by the last key."""
+    return lambda view: joined(
+        view, row, keys, sentence=lambda key: notes[key[-1]][0], runbook=lambda key: runbook(notes[key[-1]][1])
     )
 
 
 def _tiered_problems(view: View) -> list[TieredProblem]:
-    def note(key: Key) -> tuple[str, str | None]:
-        return notes.TIERED[TieredProblemName(key[1])]
-
-    rows = joined(
-        view,
-        TieredProblem,
-        ("broker", "problem"),
-        sentence=lambda key: note(key)[0],
-        runbook=lambda key: runbook(note(key)[1]),
-    )
-    return [row for row in rows if row.seconds]
+    return [row for row in _noted(TieredProblem, "broker", "problem", notes=TIERED)(view) if row.seconds]
 
 
 ROWS: Final[Mapping[str, Callable[[View], Iterable[Any]]]] = {
     "brokers": _brokers,
     "topics": _topics,
     "throttles": _throttles,
-    "throttle-problems": _throttle_problems,
+    "throttle-problems": _noted(ThrottleProblem, "broker", "side", "problem", notes=THROTTLES),
     "tiered-problems": _tiered_problems,
 }
 """Tables with fields that are no metric."""

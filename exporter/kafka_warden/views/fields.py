@@ -45,6 +45,7 @@ class Text:
 About = Of | LabelOf | Text
 Name = Annotated[str, Text("Name of the topic")]
 Broker = Annotated[int, Text("Id of the broker")]
+SideName = Annotated[str, Text("leader, follower, or log_dirs for copies between log directories")]
 
 
 _KNOWN: Final[dict[type, dict[str, tuple[Any, About]]]] = {}

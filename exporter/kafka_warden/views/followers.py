@@ -6,14 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from kafka_warden.catalogue import View
-from kafka_warden.catalogue.followers import ROUTINE
+from kafka_warden.catalogue.replicas import ROUTINE
 from kafka_warden.derive.moves import Move as DerivedMove
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.model import NO_LISTENER, UNKNOWN
-from kafka_warden.views.alerts import of_move, of_replica, runbook
-from kafka_warden.views.notes import WAITS, cause_of, why_no_eta
-from kafka_warden.views.rows import Move, Replica, Table
-from kafka_warden.views.tables import MOST
+from kafka_warden.views.alerts import WAITS, cause_of, of_move, of_replica, runbook, why_no_eta
+from kafka_warden.views.rows import MOST, Move, Replica, Table
 
 
 def moves(view: View) -> Table[Move]:

@@ -31,8 +31,7 @@ from kafka_warden.views.alerts import (
     severity,
     worst,
 )
-from kafka_warden.views.rows import Move, Problem, ThrottleProblem
-from kafka_warden.views.views import Views
+from kafka_warden.views.rows import Move, Problem, ThrottleProblem, Views
 
 NAMED = 8
 """Ids that a sentence names."""

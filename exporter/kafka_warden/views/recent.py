@@ -1,24 +1,21 @@
-"""The last hour of a few numbers, in a ring of at most 4 MB, for the small plots of the status page."""
+"""The last hour of a few numbers: its samples, at most 4 MB, and the curves of which the page makes SVG, `top` text."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
 from kafka_warden.catalogue import View
+from kafka_warden.formatting import in_bytes, in_rate
 from kafka_warden.model import SIDES, Side
-from kafka_warden.views.rows import History, SideHistory
+from kafka_warden.views.fields import Broker, Of, SideName, Text
 
 SECONDS: Final = 3600.0
-FINEST: Final = 5.0
-"""Least seconds between two samples."""
-
-SLACK: Final = 0.9
-
+FINEST: Final = 4.5
+"""Least seconds between two samples. It keeps every poll of an uneven interval of 5 s."""
 MOST_BYTES: Final = 4 << 20
-ITEM: Final = 4
 TOTALS: Final = (
     "remaining_bytes",
     "reassigning_partitions",
@@ -27,71 +24,96 @@ TOTALS: Final = (
     "out_of_sync",
 )
 """Fields of `History`."""
-
+WIDTH: Final = 2 * len(SIDES)
+"""Numbers of a broker: a rate and a limit for each side."""
+SHORTEST: Final = 600.0
+"""Seconds that a curve spans at least; at most an hour, as much as there is."""
 
 Key = tuple[int, Side]
+Values = Sequence[float | None]
 
 
-@dataclass(slots=True)
-class _Ring:
-    """Samples of a fixed set of brokers: a rate and a limit for each broker and side after the totals."""
+@dataclass(frozen=True, slots=True)
+class SideHistory:
+    """Rate and limit of one broker and side, at the times of the history."""
 
+    broker: Broker
+    side: SideName
+    catch_up: Annotated[tuple[float | None, ...], Of("broker_catch_up_bytes_per_second")]
+    limit: Annotated[tuple[float | None, ...], Of("replication_throttle_bytes_per_second")]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The last hour: single-precision numbers, at most one poll every five seconds."""
+
+    times: Annotated[tuple[float, ...], Text("Unix times of the polls, ascending")]
+    remaining_bytes: Annotated[tuple[float | None, ...], Of("reassignment_total_bytes_remaining")]
+    reassigning_partitions: Annotated[tuple[float | None, ...], Of("reassigning_partitions")]
+    under_replicated_partitions: Annotated[tuple[float | None, ...], Of("under_replicated_partitions")]
+    offline_partitions: Annotated[tuple[float | None, ...], Of("offline_partitions")]
+    out_of_sync: Annotated[tuple[float | None, ...], Text("Followers outside the ISR")]
+    sides: Annotated[tuple[SideHistory, ...], Text("By broker and side: those that had a limit or copied")]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sample:
+    """The numbers of one poll."""
+
+    time: float
+    """Unix seconds."""
     brokers: tuple[int, ...]
-    times: np.ndarray
-    """(N,) Unix seconds."""
     values: np.ndarray
-    """(N, columns) single precision, NaN is unknown."""
-    count: int = 0
-    """Samples that were ever written: the next one goes to `count % N`, and is counted once it is whole."""
+    """(columns,) single precision, NaN is unknown: the totals, then those of each broker."""
 
-    @property
-    def seconds(self) -> float:
-        """Time between two samples with which the ring holds an hour."""
-        return SECONDS / len(self.times)
+    def of(self, brokers: tuple[int, ...]) -> np.ndarray:
+        """Return the values for other brokers."""
+        if brokers == self.brokers:
+            return self.values
+        places = {broker: place for place, broker in enumerate(self.brokers)}
+        found = np.full((len(brokers), WIDTH), np.nan, np.float32)
+        for row, broker in enumerate(brokers):
+            if broker in places:
+                found[row] = self.values[len(TOTALS) :].reshape(-1, WIDTH)[places[broker]]
+        return np.concatenate((self.values[: len(TOTALS)], found.ravel()))
 
 
 class Recent:
     """Adds a sample per poll on the thread of the polls; any thread may read."""
 
     def __init__(self) -> None:
-        self._ring = _new(())
+        self._samples: tuple[_Sample, ...] = ()
 
     def add(self, view: View) -> None:
         """Add the numbers of a poll, unless the last sample is too new. Costs a fraction of a millisecond."""
-        derived = view.derived
-        brokers = tuple(derived.indexed.brokers.tolist())
-        ring = self._ring if brokers == self._ring.brokers else _moved(self._ring, brokers)
-        self._ring = ring
-        time = derived.indexed.snapshot.time
-        last = ring.times[(ring.count - 1) % len(ring.times)] if ring.count else -math.inf
-        # The slack keeps every poll of an uneven interval. A clock that was set back leaves no gap of hours.
-        if 0 <= time - last < ring.seconds * SLACK:
-            return
-        row = ring.count % len(ring.times)
-        ring.times[row] = time
-        ring.values[row] = _sample(view, brokers)
-        ring.count += 1
+        time, brokers = view.snapshot.time, tuple(view.derived.indexed.brokers.tolist())
+        last = self._samples[-1] if self._samples else _Sample(-math.inf, (), np.zeros(0))
+        values = np.array(_numbers(view, brokers), np.float32)
+        most = max(min(int(SECONDS / FINEST), MOST_BYTES // values.nbytes), 2)
+        # A clock that was set back leaves no gap of hours.
+        if not 0 <= time - last.time < SECONDS / most:
+            sample = _Sample(time, last.brokers if brokers == last.brokers else brokers, values)
+            self._samples = (*self._samples[1 - most :], sample)
 
     def read(self) -> "Samples":
         """Return the samples of the last hour, oldest first."""
-        ring = self._ring
-        count, size = ring.count, len(ring.times)
-        # The slot of the next sample may be written meanwhile: in a full ring it is that of the oldest one.
-        order = np.arange(max(count - size + 1, 0), count) % size
-        times, values = ring.times[order], ring.values[order]
-        if len(times):
-            kept = (times > times[-1] - SECONDS) & (times <= times[-1])
-            times, values = times[kept], values[kept]
-        return Samples(ring.brokers, times, values)
+        if not self._samples:
+            return Samples((), np.zeros(0), np.zeros((0, len(TOTALS)), np.float32))
+        last = self._samples[-1]
+        kept = [each for each in self._samples if last.time - SECONDS < each.time <= last.time]
+        values = np.stack([each.of(last.brokers) for each in kept])
+        return Samples(last.brokers, np.array([each.time for each in kept]), values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """A copy of what the ring holds. Rows become values only where they are asked for."""
+    """The samples of one set of brokers. Rows become values only where they are asked for."""
 
     brokers: tuple[int, ...]
     times: np.ndarray
+    """(N,) Unix seconds."""
     values: np.ndarray
+    """(N, columns)"""
 
     def shown_sides(self) -> list[Key]:
         """Return the brokers and sides that had a limit or copied."""
@@ -101,7 +123,7 @@ class Samples:
 
     def side(self, broker: int, side: Side) -> SideHistory:
         """Return the samples of one broker and side."""
-        at = len(TOTALS) + 2 * (len(SIDES) * self.brokers.index(broker) + SIDES.index(side))
+        at = len(TOTALS) + WIDTH * self.brokers.index(broker) + 2 * SIDES.index(side)
         return SideHistory(broker, str(side), _known(self.values[:, at]), _known(self.values[:, at + 1]))
 
     def history(self, keys: Iterable[Key]) -> History:
@@ -110,30 +132,7 @@ class Samples:
         return History(times=tuple(self.times.tolist()), **totals, sides=tuple(self.side(*key) for key in keys))
 
 
-def _new(brokers: tuple[int, ...]) -> _Ring:
-    columns = len(TOTALS) + 2 * len(SIDES) * len(brokers)
-    size = max(min(int(SECONDS / FINEST), MOST_BYTES // (ITEM * columns + 8)), 2)
-    return _Ring(brokers, np.zeros(size), np.full((size, columns), np.nan, np.float32))
-
-
-def _moved(old: _Ring, brokers: tuple[int, ...]) -> _Ring:
-    """Bring the samples to another set of brokers; the ring of a larger set may hold fewer."""
-    ring = _new(brokers)
-    order = np.arange(max(old.count - len(old.times), 0), old.count) % len(old.times)
-    order = order[-len(ring.times) :]
-    ring.times[: len(order)] = old.times[order]
-    ring.values[: len(order), : len(TOTALS)] = old.values[order, : len(TOTALS)]
-    places = {broker: place for place, broker in enumerate(old.brokers)}
-    width = 2 * len(SIDES)
-    for place, broker in enumerate(brokers):
-        if broker in places:
-            to, of = len(TOTALS) + width * place, len(TOTALS) + width * places[broker]
-            ring.values[: len(order), to : to + width] = old.values[order, of : of + width]
-    ring.count = len(order)
-    return ring
-
-
-def _sample(view: View, brokers: tuple[int, ...]) -> list[float]:
+def _numbers(view: View, brokers: tuple[int, ...]) -> list[float]:
     derived = view.derived
     totals, cluster, unknown = derived.totals, derived.cluster, math.nan
     values = [
@@ -153,3 +152,58 @@ def _sample(view: View, brokers: tuple[int, ...]) -> list[float]:
 
 def _known(column: np.ndarray) -> tuple[float | None, ...]:
     return tuple(None if math.isnan(value) else value for value in column.tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A number over time, beside a limit if there is one, and what it says."""
+
+    about: str
+    times: Sequence[float]
+    """Unix s, ascending."""
+    values: Values
+    limit: Values = ()
+
+    @property
+    def top(self) -> float:
+        """The value at the upper end of a plot, above 0."""
+        finite = [each for each in (*self.values, *self.limit) if each is not None and math.isfinite(each)]
+        return max(finite, default=0.0) * 1.05 or 1.0
+
+    def steps(self, values: Values, count: int) -> list[tuple[int, float | None]]:
+        """Return the largest value of each step that has samples, of 0 to `count`, which has the last one."""
+        found: dict[int, float | None] = {}
+        span = max(self.times[-1] - self.times[0], SHORTEST) if self.times else SHORTEST
+        for time, value in zip(self.times, values, strict=False):
+            step = round((time - self.times[-1]) / span * count) + count
+            shown = value if value is not None and math.isfinite(value) else None
+            before = found.get(step)
+            found[step] = shown if before is None else before if shown is None else max(before, shown)
+        return sorted(found.items())
+
+
+def of_side(history: History, side: SideHistory) -> Curve:
+    """Return the rate of one broker and side against its limit."""
+    rate, limit = _last(side.catch_up), _last(side.limit)
+    about = f"Copied in the last hour: now {in_rate(rate) if rate is not None else 'nothing'}"
+    if limit is not None and not math.isinf(limit):
+        about += f", limit {in_rate(limit)}"
+    return Curve(about, history.times, side.catch_up, side.limit)
+
+
+def of_remaining(history: History) -> Curve:
+    """Return the bytes that all moves lack."""
+    left = _last(history.remaining_bytes)
+    about = f"Bytes left in the last hour: now {in_bytes(left) if left is not None else 'not known'}"
+    return Curve(about, history.times, history.remaining_bytes)
+
+
+def of_out_of_sync(history: History) -> Curve:
+    """Return the number of replicas out of sync."""
+    now, what = _last(history.out_of_sync), "Replicas out of sync"
+    about = f"{what} in the last hour: now {now:.0f}" if now is not None else what
+    return Curve(about, history.times, history.out_of_sync)
+
+
+def _last(values: Values) -> float | None:
+    return values[-1] if values else None

@@ -6,15 +6,18 @@ Bytes, seconds, ratios from 0 to 1. `None` is unknown, infinity is unlimited or 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
-from kafka_warden.views.fields import Broker, LabelOf, Name, Of, Text
+from kafka_warden.views.fields import Broker, LabelOf, Name, Of, SideName, Text
+from kafka_warden.views.recent import Samples
 
 Row = TypeVar("Row")
 Partition = Annotated[int, Text("Number of the partition")]
-Side = Annotated[str, Text("leader, follower, or log_dirs for copies between log directories")]
 Severity = Annotated[str | None, Text("critical, warning or info, as its alert; null where nothing is wrong")]
 Runbook = Annotated[str | None, Text("Path of the runbook, below that of the status page; null where there is none")]
+
+MOST: Final = 10_000
+"""Rows of a table that are kept, the worst ones: a broken cluster can have hundreds of thousands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +149,7 @@ class Throttle:
     """The replication throttle of one broker and side."""
 
     broker: Broker
-    side: Side
+    side: SideName
     limit: Annotated[float | None, Of("replication_throttle_bytes_per_second")]
     origin: Annotated[str | None, LabelOf("replication_throttle_origin_info", "origin")]
     throttled_replicas: Annotated[float | None, Of("replication_throttled_replicas")]
@@ -176,7 +179,7 @@ class ThrottleProblem:
     """A problem of a throttle."""
 
     broker: Broker
-    side: Side
+    side: SideName
     problem: Annotated[str, Text("Label problem of kafka_warden_replication_throttle_problem_seconds")]
     seconds: Annotated[float | None, Of("replication_throttle_problem_seconds")]
     sentence: Annotated[str, Text("What it means, for people")]
@@ -334,24 +337,32 @@ class SidecarRow:
     history: Annotated[Mapping[str, bool], Text("Destination of history to whether it can be written")]
 
 
-@dataclass(frozen=True, slots=True)
-class SideHistory:
-    """Rate and limit of one broker and side, at the times of the history."""
-
-    broker: Broker
-    side: Side
-    catch_up: Annotated[tuple[float | None, ...], Of("broker_catch_up_bytes_per_second")]
-    limit: Annotated[tuple[float | None, ...], Of("replication_throttle_bytes_per_second")]
+EMPTY: Final[Table[Any]] = Table()
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """The last hour: single-precision numbers, at most one poll every five seconds."""
+class Views:
+    """Everything of one page of `/metrics`, as rows. Without a fresh snapshot only what the sidecar knows of itself."""
 
-    times: Annotated[tuple[float, ...], Text("Unix times of the polls, ascending")]
-    remaining_bytes: Annotated[tuple[float | None, ...], Of("reassignment_total_bytes_remaining")]
-    reassigning_partitions: Annotated[tuple[float | None, ...], Of("reassigning_partitions")]
-    under_replicated_partitions: Annotated[tuple[float | None, ...], Of("under_replicated_partitions")]
-    offline_partitions: Annotated[tuple[float | None, ...], Of("offline_partitions")]
-    out_of_sync: Annotated[tuple[float | None, ...], Text("Followers outside the ISR")]
-    sides: Annotated[tuple[SideHistory, ...], Text("By broker and side: those that had a limit or copied")]
+    time: float | None
+    """Unix time of the snapshot that is shown, or was shown last."""
+    fresh: bool
+    """False without a fresh snapshot: then the tables of the cluster are empty."""
+    problems: Table[Problem]
+    sidecar: SidecarRow
+    sources: Table[SourceRow]
+    history: Samples
+    cluster: Cluster | None = None
+    brokers: Table[BrokerRow] = EMPTY
+    moves: Table[Move] = EMPTY
+    log_dir_moves: Table[LogDirMove] = EMPTY
+    throttles: Table[Throttle] = EMPTY
+    throttle_problems: Table[ThrottleProblem] = EMPTY
+    replicas: Table[Replica] = EMPTY
+    topics: Table[Topic] = EMPTY
+    leader_candidates: Table[Candidate] = EMPTY
+    clients: Table[Client] = EMPTY
+    log_dirs: Table[LogDir] = EMPTY
+    tiered_brokers: Table[TieredBroker] = EMPTY
+    tiered_topics: Table[TieredTopic] = EMPTY
+    tiered_problems: Table[TieredProblem] = EMPTY

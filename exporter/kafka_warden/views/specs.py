@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from kafka_warden.formatting import in_words
-from kafka_warden.views import curves, rows
-from kafka_warden.views.curves import Curve
-from kafka_warden.views.notes import STATES, source_state
-from kafka_warden.views.rows import History
+from kafka_warden.views import recent, rows
+from kafka_warden.views.alerts import STATES, source_state
+from kafka_warden.views.recent import Curve, History
 from kafka_warden.views.table_spec import TableSpec
 
 MOST_SIDES: Final = 100
@@ -22,18 +21,11 @@ def largest(value: float | None) -> float:
 
 def _side(history: History, row: Any) -> Curve | None:
     of = {(each.broker, each.side): each for each in history.sides}
-    return curves.of_side(history, of[row.broker, row.side]) if (row.broker, row.side) in of else None
+    return recent.of_side(history, of[row.broker, row.side]) if (row.broker, row.side) in of else None
 
 
 def _move_state(row: rows.Move) -> str:
     return "stuck" if row.cause else "never ends" if row.never_ends else "copying" if row.adding else "waiting"
-
-
-_STATES: Final = {str(state): text for state, text in STATES.items()}
-
-
-def _replica_sentence(row: rows.Replica) -> str | None:
-    return _STATES.get(row.state or "")
 
 
 def _broker_state(row: rows.BrokerRow) -> str | None:
@@ -83,7 +75,7 @@ TABLES: Final = (
         filters=("topic", "broker", "leader", "cause"),
         of={**_PARTITION, "cause": _move_state},
         sides=0,
-        curve=lambda history, _: curves.of_remaining(history),
+        curve=lambda history, _: recent.of_remaining(history),
     ),
     TableSpec(
         "log-dir-moves",
@@ -132,9 +124,9 @@ TABLES: Final = (
         "Bytes lag_bytes, Leader leader, Messages lag_messages, Means sentence",
         _REPLICA,
         filters=("topic", "broker", "leader", "state"),
-        of={**_PARTITION, "sentence": _replica_sentence},
+        of={**_PARTITION, "sentence": lambda row: STATES.get(row.state or "")},
         sides=0,
-        curve=lambda history, _: curves.of_out_of_sync(history),
+        curve=lambda history, _: recent.of_out_of_sync(history),
     ),
     TableSpec(
         "topics",

@@ -7,9 +7,8 @@ from operator import attrgetter
 from typing import Any, Final
 
 from kafka_warden.formatting import in_few, in_percent, in_rate, in_size, in_time, in_utc, in_words, visible
-from kafka_warden.views.curves import Curve
 from kafka_warden.views.fields import Of, fields_of
-from kafka_warden.views.rows import History
+from kafka_warden.views.recent import Curve, History
 
 UNKNOWN: Final = "-"
 CONTAINED: Final = frozenset({"topic", "user", "client_id"})

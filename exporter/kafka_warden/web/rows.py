@@ -13,7 +13,7 @@ from typing import Final
 import structlog
 
 from kafka_warden.daemon_threads import DaemonThreads
-from kafka_warden.page import OnDemand, PageHolder
+from kafka_warden.exposition import OnDemand, PageHolder
 from kafka_warden.views import alerts
 from kafka_warden.web import api
 from kafka_warden.web.responses import Response, plain

@@ -14,8 +14,8 @@ import structlog
 
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import ConfigError
-from kafka_warden.health import Health
-from kafka_warden.page import PageHolder
+from kafka_warden.exposition import PageHolder
+from kafka_warden.lifecycle import Health
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.connections import PENDING, Listener, Protocols, bind
 from kafka_warden.web.current import CurrentWebFile

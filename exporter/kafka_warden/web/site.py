@@ -19,8 +19,8 @@ from urllib.parse import unquote
 
 import structlog
 
-from kafka_warden.health import Health
-from kafka_warden.page import Page, PageHolder
+from kafka_warden.exposition import Page, PageHolder
+from kafka_warden.lifecycle import Health
 from kafka_warden.web.api import OPENAPI, openapi
 from kafka_warden.web.current import CurrentWebFile
 from kafka_warden.web.file import RateLimit
@@ -35,7 +35,7 @@ from kafka_warden.web.responses import (
     wants_openmetrics,
 )
 from kafka_warden.web.rows import RowSite
-from kafka_warden.web.status.assets import assets
+from kafka_warden.web.status import assets
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 

@@ -1,6 +1,6 @@
-"""Renders the status page: (Views, query) -> HTML, with its plots, and the runbooks of `alerts/runbooks`."""
+"""Values as HTML: each number with its exact value beside the one for people, unknown ones as a dash."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from importlib import resources
@@ -8,20 +8,106 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from kafka_warden.formatting import visible
+from kafka_warden.formatting import (
+    in_percent,
+    in_rate,
+    in_size,
+    in_time,
+    in_utc,
+    in_whole,
+    in_words,
+    visible,
+)
 from kafka_warden.model import Side
-from kafka_warden.views import Views, curves
+from kafka_warden.views import Views, recent
 from kafka_warden.views.alerts import MARKS
-from kafka_warden.views.curves import Curve, Values
 from kafka_warden.views.problems import by_severity, severity_of
-from kafka_warden.views.rows import History, Table
+from kafka_warden.views.recent import Curve, History, Values
+from kafka_warden.views.rows import Table
 from kafka_warden.views.specs import TABLES
-from kafka_warden.views.table_spec import TableSpec
+from kafka_warden.views.table_spec import NAMES, Column, TableSpec
 from kafka_warden.web.responses import QueryError, Response, matching, number, parameters, plain
-from kafka_warden.web.status.assets import address
-from kafka_warden.web.status.text import FILTERS, cell, kind, marked
+from kafka_warden.web.status import address
+
+_UNKNOWN: Final = Markup('<span class="unknown" title="not known">&ndash;</span>')
+
+
+def name(text: str | None) -> Markup:
+    """Write a name from the cluster, apart from the direction of the text around it."""
+    return _UNKNOWN if text is None else Markup("<bdi>{}</bdi>").format(visible(text))
+
+
+def _number(write: Callable[[float], str]) -> Callable[[float | None], Markup]:
+    def written(value: float | None) -> Markup:
+        if value is None:
+            return _UNKNOWN
+        return Markup('<data value="{}">{}</data>').format(float(value), write(value))
+
+    return written
+
+
+def instant(seconds: float | None) -> Markup:
+    """Write a Unix time in UTC."""
+    at = None if seconds is None else in_utc(seconds)
+    if at is None:
+        return _UNKNOWN
+    day, clock, _ = at.split()
+    return Markup('<time datetime="{}T{}Z">{}</time>').format(day, clock, at)
+
+
+def cell(column: Column, row: Any) -> Markup:
+    """Write a value of a table."""
+    value = column.value(row)
+    if value is None:
+        return _UNKNOWN
+    if column.unit == "timestamp":
+        return instant(value)
+    if column.number:
+        return _number(column.write)(value)
+    text = column.text(row)
+    if not str(value):
+        return Markup('<span class="muted">{}</span>').format(text)
+    return name(text) if column.field in NAMES else escape(text)
+
+
+def kind(spec: TableSpec, column: Column) -> str:
+    """Return the class of a column: how it is aligned, and how wide it is."""
+    if column is spec.columns[0]:
+        return "number key" if column.is_id else "key"
+    if column.field == "sentence":
+        return "text"
+    return "wide" if column.share else "number" if column.number or column.is_id else ""
+
+
+_STATES: Final = {"cause", "state", "problem", "up"}
+
+
+def marked(spec: TableSpec) -> Column:
+    """Return the column that says what is wrong with a row: its state, or what the row is about."""
+    return next((column for column in spec.columns if column.field in _STATES), spec.columns[0])
+
+
+def words(label: str | None) -> str:
+    """Write a label value, such as `log_dir_full`, as words."""
+    return "" if label is None else in_words(label)
+
+
+def alert(path: str) -> str:
+    """Return the name of the alert whose runbook this is."""
+    return path.rpartition("/")[2].removesuffix(".md")
+
+
+FILTERS: Final[dict[str, Callable[..., object]]] = {
+    **{each.__name__: each for each in (alert, instant, name, visible, words)},
+    "amount": _number(in_size),
+    "rate": _number(in_rate),
+    "duration": _number(in_time),
+    "count": _number(in_whole),
+    "percent": _number(in_percent),
+}
+
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -102,8 +188,8 @@ def status(views: Views, query: bytes, version: str) -> Response:
         severities=by_severity(views.problems.rows),
         worst=partial(severity_of, views.problems.rows),
         marks=MARKS,
-        remaining=plot(curves.of_remaining(history)),
-        out_of_sync=plot(curves.of_out_of_sync(history)),
+        remaining=plot(recent.of_remaining(history)),
+        out_of_sync=plot(recent.of_out_of_sync(history)),
         sides=_side_plots(views, history, tables["throttles"]),
         size=(WIDTH, HEIGHT),
     )
@@ -123,7 +209,7 @@ def _table(views: Views, spec: TableSpec) -> Table[Any]:
 def _side_plots(views: Views, history: History, shown: Shown) -> dict[tuple[int, str], "Plot"]:
     known = {(broker, str(side)) for broker, side in views.history.shown_sides()}
     keys = [(row.broker, row.side) for row in shown.rows if (row.broker, row.side) in known]
-    return {key: plot(curves.of_side(history, views.history.side(key[0], Side(key[1])))) for key in keys}
+    return {key: plot(recent.of_side(history, views.history.side(key[0], Side(key[1])))) for key in keys}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from kafka_warden.config import values
 from kafka_warden.config.options import read_values
 from kafka_warden.errors import ConfigError, PlanError
 from kafka_warden.formatting import in_percent, in_rate, in_time
+from kafka_warden.log import write
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.job import Job, Request
@@ -26,7 +27,6 @@ from kafka_warden.planning.findings import Verdict, verdict
 from kafka_warden.planning.inbound import Percentile, total
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.text import move_text, table
-from kafka_warden.standard_streams import write
 
 _Plan = tuple[Percentile, MovePlan]
 
