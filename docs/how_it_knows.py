@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from docs.recording import Rows, rows, truth
 from kafka_warden.arrays import UNKNOWN
-from kafka_warden.derive import folds, lag, law, replica_time, stuck
+from kafka_warden.derive import copy_rates, lag, law, replica_time, stuck
 from kafka_warden.pipeline.report import colours
 from kafka_warden.pipeline.report.canvas import canvas, legend, units
 from kafka_warden.pipeline.report.numbers import amount_of_bytes, count, duration
@@ -152,10 +152,10 @@ def draw_stuck(name: str) -> str:
     event = truth("moves", topic="payments")
     found = rows("moves", topic="payments")
     xs, left = seconds_of(found, event["began"]), [row["remaining_bytes"] for row in found]
-    state: folds.Minimum | None = None
+    state: copy_rates.Minimum | None = None
     least, stalled = [], []
     for x, value in zip(xs.tolist(), left, strict=True):
-        state, stall = folds.stall(state, x, value)
+        state, stall = copy_rates.stall(state, x, value)
         least.append(state.value if state else math.nan)
         stalled.append(stall.seconds if stall else math.nan)
     limit = stuck.stall_limit(POLL)

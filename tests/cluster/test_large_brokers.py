@@ -8,7 +8,7 @@ import pytest
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.model import UNKNOWN
 from kafka_warden.poller import Poller, PollerSettings
-from kafka_warden.sources.replies import RowIndex
+from kafka_warden.sources.offsets import RowIndex
 from sandbox import Cluster, ClusterSettings
 from sandbox.waiting import wait_for
 from tests.building import known

@@ -8,7 +8,7 @@ import pytest
 from kafka_warden.errors import AnswerTimeoutError, RefusedError
 from kafka_warden.model import NO_BROKER, Snapshot, Source
 from kafka_warden.poller.asking import PollContext
-from kafka_warden.sources.quotas import read_quotas
+from kafka_warden.sources.cluster import read_quotas
 from tests.poller.polling import Polling, polling
 from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock

@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from kafka_warden.model import IN_ELR, LAST_KNOWN_ELR, UNKNOWN, Snapshot
-from kafka_warden.sources.eligible_leaders import MOST_PARTITIONS, MOST_REQUESTS
+from kafka_warden.sources.cluster import MOST_PARTITIONS, MOST_REQUESTS
 from tests.poller.polling import Polling
 
 REQUEST: Final = "DescribeTopicPartitions"

@@ -3,7 +3,7 @@
 import itertools
 
 from kafka_warden.model import Broker, Quorum, QuorumReplica
-from kafka_warden.poller.images import Images
+from kafka_warden.poller.links import Images
 
 
 def test_a_broker_whose_directory_was_replaced_is_as_old_as_its_newest_one() -> None:

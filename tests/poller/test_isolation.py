@@ -162,7 +162,7 @@ def test_a_value_that_cannot_be_read_is_contained(polled: Polling, value: str) -
 
 def test_a_reply_that_no_parser_expects_is_contained(polled: Polling, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of one source, and a line in the log."""
-    monkeypatch.setattr("kafka_warden.sources.quotas.parse_quotas", lambda reply: reply.unknown)
+    monkeypatch.setattr("kafka_warden.sources.cluster.parse_quotas", lambda reply: reply.unknown)
     with capture_logs() as logs:
         snapshot = polled.poll(MINUTE)
     assert polled.down() == {"quotas": "protocol"}

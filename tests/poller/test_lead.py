@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.model import OptionalQuestion, Snapshot
-from kafka_warden.poller.images import newer
+from kafka_warden.poller.links import newer
 from tests.building import known
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock

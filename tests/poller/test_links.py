@@ -5,8 +5,7 @@ from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.model import Broker
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.asking import PollerState
-from kafka_warden.poller.images import Images
-from kafka_warden.poller.links import Links
+from kafka_warden.poller.links import Images, Links
 from kafka_warden.poller.status import StatusBook
 
 BROKERS = {broker: Broker(broker, f"kafka-{broker}.example", 9092) for broker in (1, 2, 3, 4, 5)}

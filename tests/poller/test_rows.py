@@ -19,8 +19,7 @@ from kafka_warden.poller import tables
 from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.tables import TURNS, Rows
 from kafka_warden.sources.metadata import Layout
-from kafka_warden.sources.offsets import read_ends
-from kafka_warden.sources.replies import RowIndex
+from kafka_warden.sources.offsets import RowIndex, read_ends
 from tests.building import Partition, layout
 
 BROKERS = (1, 2, 3, 4)

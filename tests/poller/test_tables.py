@@ -17,17 +17,10 @@ from kafka_warden.model import (
     TopicConfig,
 )
 from kafka_warden.poller.answers import LastAnswers
-from kafka_warden.poller.tables import (
-    Columns,
-    Rows,
-    in_order,
-    log_gaps,
-    partition_rows,
-    partition_table,
-    recently_finished,
-)
+from kafka_warden.poller.poller import in_order, partition_table
+from kafka_warden.poller.tables import Columns, Rows, log_gaps, partition_rows, recently_finished
+from kafka_warden.sources.cluster import Reassignment
 from kafka_warden.sources.log_dirs import LogDirs
-from kafka_warden.sources.reassignments import Reassignment
 from tests.building import Partition, Topics, layout
 
 MOVE = Reassignment(adding=frozenset({3}), removing=frozenset({1}))

@@ -21,15 +21,11 @@ from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.clients.kafka.requests import MetadataRequest
 from kafka_warden.model import UNKNOWN
 from kafka_warden.poller.tables import Rows
+from kafka_warden.sources.cluster import read_eligible_leaders, read_quorum, read_quotas, read_reassignments
 from kafka_warden.sources.configs import read_broker_config, read_controller_window, read_topic_configs
-from kafka_warden.sources.eligible_leaders import read_eligible_leaders
 from kafka_warden.sources.log_dirs import read_log_dirs
 from kafka_warden.sources.metadata import MetadataQuestion, read_fenced
-from kafka_warden.sources.offsets import read_ends, read_starts
-from kafka_warden.sources.quorum import read_quorum
-from kafka_warden.sources.quotas import read_quotas
-from kafka_warden.sources.reassignments import read_reassignments
-from kafka_warden.sources.replies import RowIndex
+from kafka_warden.sources.offsets import RowIndex, read_ends, read_starts
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE, LOG_DIR_RATE
 from sandbox.admin_quotas import DEFAULT

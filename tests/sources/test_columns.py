@@ -19,8 +19,7 @@ from kafka_warden.model import NO_LISTENER, UNKNOWN, Longs
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, parse_metadata
 from kafka_warden.sources.metadata_columns import VERSIONS, parse_columns
-from kafka_warden.sources.offsets import LATEST, OffsetsRequest, parse_offsets, request_offsets
-from kafka_warden.sources.replies import RowIndex
+from kafka_warden.sources.offsets import LATEST, OffsetsRequest, RowIndex, parse_offsets, request_offsets
 from tests.building import Partition, layout
 
 _Topic: Final = MetadataResponse.MetadataResponseTopic

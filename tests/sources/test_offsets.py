@@ -12,8 +12,7 @@ from kafka.protocol.consumer import ListOffsetsResponse
 from kafka_warden.clients.kafka.requests import ListOffsetsRequest
 from kafka_warden.model import NOTHING_TIERED, UNKNOWN
 from kafka_warden.poller.tables import Rows
-from kafka_warden.sources.offsets import LATEST_TIERED, _request, parse_tiered, read_tiered, request_offsets
-from kafka_warden.sources.replies import RowIndex
+from kafka_warden.sources.offsets import LATEST_TIERED, RowIndex, _request, parse_tiered, read_tiered, request_offsets
 from tests.building import Partition, layout
 
 NOT_LEADER = 6

@@ -25,15 +25,17 @@ from kafka.protocol.metadata import MetadataResponse
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import IN_ELR, LAST_KNOWN_ELR, UNKNOWN, Broker, Limit, Longs, Origin, QuotaEntity, Side
 from kafka_warden.poller.tables import Rows
+from kafka_warden.sources.cluster import (
+    Reassignment,
+    parse_eligible_leaders,
+    parse_quorum,
+    parse_quotas,
+    parse_reassignments,
+)
 from kafka_warden.sources.configs import parse_broker_config, parse_configs, parse_topic_config
-from kafka_warden.sources.eligible_leaders import parse_eligible_leaders
 from kafka_warden.sources.log_dirs import MOST_OTHERS, parse_log_dirs
 from kafka_warden.sources.metadata import MOST_BROKERS, Layout, parse_brokers, parse_fenced, parse_metadata
-from kafka_warden.sources.offsets import parse_offsets
-from kafka_warden.sources.quorum import parse_quorum
-from kafka_warden.sources.quotas import parse_quotas
-from kafka_warden.sources.reassignments import Reassignment, parse_reassignments
-from kafka_warden.sources.replies import RowIndex
+from kafka_warden.sources.offsets import RowIndex, parse_offsets
 
 RECORDED = Path(__file__).with_name("recorded")
 VERSIONS = ("4.1.1", "3.9.1")

@@ -12,7 +12,6 @@ from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.derive.folds import since_rows
 from kafka_warden.derive.limits import counted_rows
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import (
@@ -112,6 +111,15 @@ def _state(snapshot: Snapshot, broker: int, hidden: Collection[int]) -> BrokerSt
     return BrokerState.ACTIVE if "broker_state" in beans.values else BrokerState.SHUTTING_DOWN
 
 
+def since(start: Floats, clock: float, holds: Bools) -> tuple[Floats, Floats]:
+    """For how long a condition has held without a break: `(start, seconds)`, (R,), NaN where it does not hold.
+
+    `clock` is in monotonic seconds; one that goes backwards gives an age of 0. docs/spec/README.md#ages.
+    """
+    begun = np.where(holds, np.where(np.isnan(start), clock, np.minimum(start, clock)), np.nan)
+    return begun, clock - begun
+
+
 @dataclass(frozen=True, slots=True)
 class Ages:
     """Start of each condition in monotonic seconds, and its age; NaN where it does not hold."""
@@ -133,8 +141,8 @@ def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Fl
     missing = ~replicas.in_isr & ~replicas.adding
     if not indexed.snapshot.reassignments_known:
         missing, under_replicated = missing & ~np.isnan(out_since), under_replicated & ~np.isnan(under_since)
-    out = since_rows(out_since, clock, missing)
-    under = since_rows(under_since, clock, under_replicated)
+    out = since(out_since, clock, missing)
+    under = since(under_since, clock, under_replicated)
     return Ages(*out, *under)
 
 

@@ -82,6 +82,37 @@ def first_kept(times: Sequence[float], oldest: float) -> int:
     return max(int(np.searchsorted(times, oldest, side="right")) - 1, 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """State of the stall clock: the least value so far, when it was reached, and how many samples followed."""
+
+    value: float
+    at: float
+    samples: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """For how long there was no new minimum: in seconds and in samples (polls) that each failed to bring one."""
+
+    seconds: float = 0.0
+    samples: int = 0
+
+
+def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Minimum | None, Stall | None]:
+    """Now less the last *new minimum* of `value` (bytes or messages that remain): docs/spec/moves.md#progress.
+
+    A move that copies less than its inbound rate makes no new minimum: it is stalled. An unknown value keeps the state
+    and returns None. Start again with state None when the sum is over other partitions, or the leader changes.
+    """
+    if value is None:
+        return state, None
+    if state is None or value < state.value:
+        return Minimum(value, clock), Stall()
+    after = Minimum(state.value, min(state.at, clock), state.samples + 1)
+    return after, Stall(clock - after.at, after.samples)
+
+
 MoveKey = tuple[bytes, str, int, int]
 """Topic id, topic name, partition, broker of the replica: a topic that was created again is another move."""
 

@@ -1,10 +1,19 @@
-"""From a snapshot to all derived values: (snapshot, memory) -> (memory, Derived)."""
+"""From a snapshot to all derived values: (snapshot, memory) -> (memory, Derived).
 
-from dataclasses import dataclass
+The memory is the state from poll to poll, in the rows of the latest snapshot.
+"""
+
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
+import numpy as np
+
+from kafka_warden.arrays import Axis, Column, Keys
 from kafka_warden.derive.cluster import Ages, Candidates, Cluster, derive_ages, derive_candidates, derive_cluster
+from kafka_warden.derive.columns import Rows, blank, match, realign
 from kafka_warden.derive.inbound import (
+    BytesIn,
+    MeanRate,
     at_least,
     compacted,
     elected,
@@ -14,20 +23,57 @@ from kafka_warden.derive.inbound import (
     step,
     step_mean,
 )
-from kafka_warden.derive.lag import Lag, derive_lag
+from kafka_warden.derive.lag import Lag, RemainingEstimate, derive_lag
 from kafka_warden.derive.law import Inbound, derive_flows
-from kafka_warden.derive.limits import LogCounts, derive_logs
-from kafka_warden.derive.memory import Memory, remembered
+from kafka_warden.derive.limits import LogCounts, LogsMemory, derive_logs
 from kafka_warden.derive.move_totals import Totals, derive_totals
-from kafka_warden.derive.moves import Move, derive_moves, follow_moves
+from kafka_warden.derive.moves import Move, MovesMemory, derive_moves, follow_moves
 from kafka_warden.derive.mutation import ClientMutations, derive_mutations
-from kafka_warden.derive.replica_state import Replicas, derive_replicas
+from kafka_warden.derive.replica_state import Replicas, ReplicasMemory, derive_replicas
 from kafka_warden.derive.snapshot_index import IndexedSnapshot, index_snapshot
 from kafka_warden.derive.throttle import Throttles, derive_throttles
-from kafka_warden.derive.throttle_use import Throttling, derive_throttling
-from kafka_warden.derive.tiered import Tiered, derive_tiered
-from kafka_warden.derive.topics import Topics, derive_topics
-from kafka_warden.model import Floats, Parameters, Snapshot
+from kafka_warden.derive.throttle_use import Throttling, ThrottlingMemory, derive_throttling
+from kafka_warden.derive.tiered import Tiered, TieredMemory, derive_tiered
+from kafka_warden.derive.topics import Topics, TopicsMemory, derive_topics
+from kafka_warden.model import UNKNOWN, Floats, Longs, Parameters, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """In the rows of the last snapshot. P partitions, R replicas; times are monotonic seconds."""
+
+    keys: Keys
+    bytes_in: BytesIn
+    known_end: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN, "end")]
+    """(R,) last known log ends."""
+    estimate: RemainingEstimate
+    """(R,) for adding replicas."""
+    out_since: Annotated[Floats, Column(Axis.REPLICA, np.nan, "out_since", time=True)]
+    """(R,) since when the replica has been missing from the ISR, NaN where it is not."""
+    under_since: Annotated[Floats, Column(Axis.PARTITION, np.nan, "under_since", time=True)]
+    """(P,) since when the partition has been under-replicated."""
+    replicas: ReplicasMemory
+    topics: TopicsMemory
+    throttling: ThrottlingMemory
+    tiered: TieredMemory
+    mean_in: MeanRate = field(default_factory=MeanRate)
+    moves: MovesMemory = field(default_factory=MovesMemory)
+    log_gaps: LogsMemory = field(default_factory=dict)
+    clamped: int = 0
+    """Negative lags set to 0 since the sidecar started."""
+
+
+def take(memory: Memory, keys: Keys, rows: Rows) -> Memory:
+    """Bring a memory to the rows of `keys`."""
+    moved: Memory = realign(replace(memory, keys=keys), rows)
+    return moved
+
+
+def remembered(memory: Memory | None, keys: Keys) -> Memory:
+    """Bring the memory to the rows of a snapshot, or start one."""
+    if memory is None:
+        return blank(Memory, keys, keys=keys)
+    return memory if memory.keys.same(keys) else take(memory, keys, match(memory.keys, keys))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ from kafka_warden.derive.copy_rates import (
     Change,
     CopyProgress,
     Measured,
+    Minimum,
     MoveKey,
+    Stall,
     Trend,
     derive_changes,
     first_kept,
@@ -23,9 +25,9 @@ from kafka_warden.derive.copy_rates import (
     measure_all,
     move_key,
     slope,
+    stall,
 )
 from kafka_warden.derive.etas import replica_eta
-from kafka_warden.derive.folds import Minimum, Stall, stall
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Flow, FlowKey, Verdict, group_by_flow
 from kafka_warden.derive.snapshot_index import IndexedSnapshot

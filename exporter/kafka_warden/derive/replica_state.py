@@ -126,7 +126,10 @@ def evaluated_since(before: Floats, clock: float, able: Bools, woken: Bools) -> 
 
 
 def debounce(shown: Codes, candidate: Codes, seen: Codes) -> tuple[Codes, Codes]:
-    """`folds.debounce` for K rows: `(shown, candidate)`, the next state. A new row has `UNKNOWN` in both."""
+    """A shown state changes only after two polls that agree: `(shown, candidate)`, the next state, (K,).
+
+    A new row has `UNKNOWN` in both, and shows its first state at once. docs/spec/README.md#ages.
+    """
     settled = (shown == UNKNOWN) | (seen == candidate)
     return np.where(settled, seen, shown), seen
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Keys
 from kafka_warden.derive.columns import Clock, Row, read, rows_of, write
-from kafka_warden.derive.copy_rates import Change, MoveKey, State
-from kafka_warden.derive.folds import Minimum
+from kafka_warden.derive.copy_rates import Change, Minimum, MoveKey, State
+from kafka_warden.derive.evaluate import Memory, remembered, take
 from kafka_warden.derive.law import FlowKey
-from kafka_warden.derive.memory import Memory, remembered, take
 from kafka_warden.derive.moves import MovesMemory, Track
 from kafka_warden.derive.stuck import Cause, Stuck, StuckMemory, Together
 from kafka_warden.derive.throttle_problems import Held, ProblemKey

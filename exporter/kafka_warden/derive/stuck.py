@@ -12,9 +12,8 @@ from typing import Final, NamedTuple
 
 from kafka_warden.arrays import as_finite, sum_known
 from kafka_warden.derive import law
-from kafka_warden.derive.copy_rates import Change, Measured, MoveKey
+from kafka_warden.derive.copy_rates import Change, Measured, Minimum, MoveKey, Stall, stall
 from kafka_warden.derive.etas import flow_eta
-from kafka_warden.derive.folds import Minimum, Stall, stall
 from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, Window
 from kafka_warden.derive.log_dir_moves import Disks
 from kafka_warden.derive.snapshot_index import IndexedSnapshot

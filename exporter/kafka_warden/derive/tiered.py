@@ -16,7 +16,6 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Column, Longs
 from kafka_warden.derive.columns import blank
-from kafka_warden.derive.folds import debounce, since
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import DEFAULT, NOTHING_TIERED, UNKNOWN, Bools, BrokerConfig, Entity, Floats
 
@@ -393,6 +392,8 @@ def _hold(before: Holding | None, clock: float, holds: bool | None) -> tuple[Hol
     """
     if holds is None:
         return before, None
-    shown, seen = debounce(before.shown if before else None, before.seen if before else None, holds)
-    start, seconds = since(before.start if before else None, clock, shown or seen)
-    return Holding(shown, seen, start), seconds if shown and seconds is not None else 0.0
+    shown = holds if before is None or holds == before.seen else before.shown
+    if not (shown or holds):
+        return Holding(shown, holds), 0.0
+    start = clock if before is None or before.start is None else min(before.start, clock)
+    return Holding(shown, holds, start), clock - start if shown else 0.0

@@ -24,9 +24,9 @@ from kafka_warden.model import (
     TopicConfig,
 )
 from kafka_warden.poller.tables import Columns, Rows
+from kafka_warden.sources.cluster import Reassignments
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.metadata import Layout, MetadataQuestion
-from kafka_warden.sources.reassignments import Reassignments
 
 LOST_FOR: Final = 6 * 3600.0
 """Seconds for which a lost broker or topic is kept. Before Kafka 4.0 nothing shows whether a broker without replicas

@@ -25,11 +25,10 @@ from kafka_warden.errors import (
 )
 from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Broker, Longs, OptionalQuestion, Source
 from kafka_warden.poller.answers import Cadence, LastAnswers
-from kafka_warden.poller.images import Images
-from kafka_warden.poller.links import Links
+from kafka_warden.poller.links import Images, Links
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.poller.tables import mark_moves, partition_rows
-from kafka_warden.sources.eligible_leaders import EligibleLeaders
+from kafka_warden.sources.cluster import EligibleLeaders
 from kafka_warden.sources.metadata import Layout
 
 SHARE: Final = 0.4

@@ -21,8 +21,7 @@ from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
 from kafka_warden.sources.log_dirs import LogDirs, read_log_dirs
 from kafka_warden.sources.metadata import Layout, shared_addresses
-from kafka_warden.sources.offsets import read_copy_due, read_ends, read_starts, read_tiered
-from kafka_warden.sources.replies import RowIndex, index_rows
+from kafka_warden.sources.offsets import RowIndex, index_rows, read_copy_due, read_ends, read_starts, read_tiered
 
 OPTIONAL: Final = OptionalQuestion.LOG_DIRS, OptionalQuestion.BROKER_CONFIGS
 

@@ -19,12 +19,15 @@ from kafka_warden.errors import (
 from kafka_warden.model import NO_BROKER, UNKNOWN, OptionalQuestion, Quorum, Source
 from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
+from kafka_warden.sources.cluster import (
+    EligibleLeaders,
+    read_eligible_leaders,
+    read_quorum,
+    read_quotas,
+    read_reassignments,
+)
 from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
-from kafka_warden.sources.eligible_leaders import EligibleLeaders, read_eligible_leaders
 from kafka_warden.sources.metadata import Layout
-from kafka_warden.sources.quorum import read_quorum
-from kafka_warden.sources.quotas import read_quotas
-from kafka_warden.sources.reassignments import read_reassignments
 
 TOPICS_A_REQUEST: Final = 2000
 """Topics in one DescribeConfigs request: some 1 MB of reply."""

@@ -22,7 +22,7 @@ from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, 
 from kafka_warden.model import NO_BROKER, Bools, Broker, OptionalQuestion, Source, min_insync_replicas
 from kafka_warden.poller.answers import LOST_FOR, LastAnswers
 from kafka_warden.poller.asking import PollContext, watched_replicas
-from kafka_warden.poller.images import newer
+from kafka_warden.poller.links import newer
 from kafka_warden.releases import effective, is_capped
 from kafka_warden.sources.metadata import FENCED_BROKERS, Layout, MetadataQuestion, read_fenced, topic_errors
 

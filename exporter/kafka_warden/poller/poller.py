@@ -7,23 +7,36 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, TypeVar
 
+import numpy as np
 import structlog
 
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clock import Clock
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.model import NO_BROKER, ControllerWindow, OptionalQuestion, Snapshot, Source
+from kafka_warden.model import (
+    NO_BROKER,
+    UNKNOWN,
+    Bools,
+    ControllerWindow,
+    Ints,
+    Longs,
+    OptionalQuestion,
+    PartitionTable,
+    ReplicaTable,
+    Snapshot,
+    Source,
+)
 from kafka_warden.poller.answers import Cadence, LastAnswers
 from kafka_warden.poller.asking import Outcome, PollContext, PollerState, Reach
 from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
-from kafka_warden.poller.images import Images
 from kafka_warden.poller.lead import Lead
-from kafka_warden.poller.links import Links
+from kafka_warden.poller.links import Images, Links
 from kafka_warden.poller.status import StatusBook
-from kafka_warden.poller.tables import Rows, eligible_column, in_order, mark_moves, partition_table, replica_table
+from kafka_warden.poller.tables import Columns, Rows, mark_moves, partition_rows
+from kafka_warden.sources.cluster import EligibleLeaders
 from kafka_warden.sources.metadata import Layout
 
 log = structlog.get_logger(__name__)
@@ -292,3 +305,71 @@ async def _remaining_questions(asked: PollContext, questions: ClusterQuestions, 
     await questions.slow_questions(layout)
     if suspect:
         await questions.about_cluster()
+
+
+def in_order(
+    layout: Layout, rows: Rows, ends: Longs, followers_at: dict[int, float], leaders_asked_at: dict[int, float]
+) -> Longs:
+    """Blank the follower ends (R,) that were answered after their leader was asked: they may be above its end.
+
+    `followers_at`: broker to the monotonic time of its answer for what it follows. `leaders_asked_at`: broker to that
+    at which it was asked for what it leads.
+    """
+    asked, late = np.full(len(layout.topic), np.inf), np.zeros(len(ends), bool)
+    for broker, clock in leaders_asked_at.items():
+        asked[layout.partition[rows.led[broker].rows]] = clock
+    for broker, clock in followers_at.items():
+        followed = rows.followed[broker].rows
+        late[followed] = clock > asked[layout.partition[followed]]
+    return np.where(late, UNKNOWN, ends)
+
+
+def partition_table(layout: Layout, columns: Columns, tiered: Longs, reassigning: Bools) -> PartitionTable:
+    """Make the table of a snapshot. `tiered` is per replica, answered by leaders."""
+    return PartitionTable(
+        topic=layout.topic,
+        number=layout.number,
+        leader=layout.leader,
+        leader_epoch=layout.leader_epoch,
+        leader_row=layout.leader_row,
+        start=_of_leaders(layout, columns.start),
+        tiered=_of_leaders(layout, tiered),
+        copy_due=_of_leaders(layout, columns.copy_due),
+        reassigning=reassigning,
+    )
+
+
+def _of_leaders(layout: Layout, column: Longs) -> Longs:
+    led = layout.leader_row >= 0
+    values = np.full(len(layout.topic), UNKNOWN, np.int64)
+    values[led] = column[layout.leader_row[led]]
+    return values
+
+
+def eligible_column(layout: Layout, answer: EligibleLeaders) -> Ints:
+    """Make `ReplicaTable.eligible`: `UNKNOWN` where the answer does not have the partition."""
+    column = np.full(len(layout.partition), UNKNOWN, np.int32)
+    for key, row in partition_rows(layout, answer).items():
+        first, last = np.searchsorted(layout.partition, (row, row + 1))
+        column[first:last] = [answer[key].get(broker, 0) for broker in layout.broker[first:last].tolist()]
+    return column
+
+
+def replica_table(
+    layout: Layout, columns: Columns, ends: Longs, moves: tuple[Bools, Bools], eligible: Ints
+) -> ReplicaTable:
+    """Make the table of a snapshot, which shares the columns. `moves`: replicas that are added, and removed."""
+    columns.shared = True
+    return ReplicaTable(
+        partition=layout.partition,
+        broker=layout.broker,
+        in_isr=layout.in_isr,
+        offline=layout.offline,
+        adding=moves[0],
+        removing=moves[1],
+        end=ends,
+        size=columns.size,
+        sized_at=columns.sized_at,
+        start=columns.start,
+        eligible=eligible,
+    )

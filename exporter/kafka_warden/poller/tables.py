@@ -16,15 +16,12 @@ from kafka_warden.model import (
     LogGaps,
     Longs,
     MissingLog,
-    PartitionTable,
-    ReplicaTable,
     StrayLog,
 )
-from kafka_warden.sources.eligible_leaders import EligibleLeaders
+from kafka_warden.sources.cluster import Reassignments
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.metadata import Layout
-from kafka_warden.sources.reassignments import Reassignments
-from kafka_warden.sources.replies import RowIndex, index_rows
+from kafka_warden.sources.offsets import RowIndex, index_rows
 
 YOUNG: Final = 3
 """Answers that are needed for a log that was empty or absent at first. End and size of a log that has just begun are
@@ -242,45 +239,6 @@ def partition_rows(layout: Layout, partitions: Iterable[tuple[str, int]]) -> dic
     return rows
 
 
-def in_order(
-    layout: Layout, rows: Rows, ends: Longs, followers_at: dict[int, float], leaders_asked_at: dict[int, float]
-) -> Longs:
-    """Blank the follower ends (R,) that were answered after their leader was asked: they may be above its end.
-
-    `followers_at`: broker to the monotonic time of its answer for what it follows. `leaders_asked_at`: broker to that
-    at which it was asked for what it leads.
-    """
-    asked, late = np.full(len(layout.topic), np.inf), np.zeros(len(ends), bool)
-    for broker, clock in leaders_asked_at.items():
-        asked[layout.partition[rows.led[broker].rows]] = clock
-    for broker, clock in followers_at.items():
-        followed = rows.followed[broker].rows
-        late[followed] = clock > asked[layout.partition[followed]]
-    return np.where(late, UNKNOWN, ends)
-
-
-def partition_table(layout: Layout, columns: Columns, tiered: Longs, reassigning: Bools) -> PartitionTable:
-    """Make the table of a snapshot. `tiered` is per replica, answered by leaders."""
-    return PartitionTable(
-        topic=layout.topic,
-        number=layout.number,
-        leader=layout.leader,
-        leader_epoch=layout.leader_epoch,
-        leader_row=layout.leader_row,
-        start=_of_leaders(layout, columns.start),
-        tiered=_of_leaders(layout, tiered),
-        copy_due=_of_leaders(layout, columns.copy_due),
-        reassigning=reassigning,
-    )
-
-
-def _of_leaders(layout: Layout, column: Longs) -> Longs:
-    led = layout.leader_row >= 0
-    values = np.full(len(layout.topic), UNKNOWN, np.int64)
-    values[led] = column[layout.leader_row[led]]
-    return values
-
-
 def log_gaps(layout: Layout, broker: int, sizes: Longs, answer: LogDirs, clock: float) -> LogGaps:
     """Compare the metadata with a broker's answer about all its logs, of the same poll.
 
@@ -293,32 +251,3 @@ def log_gaps(layout: Layout, broker: int, sizes: Longs, answer: LogDirs, clock: 
     all_online = all(directory.online for directory in answer.directories)
     stray = None if answer.more_stray else frozenset(StrayLog(*log) for log in answer.stray)
     return LogGaps(clock, missing if all_online else None, stray)
-
-
-def eligible_column(layout: Layout, answer: EligibleLeaders) -> Ints:
-    """Make `ReplicaTable.eligible`: `UNKNOWN` where the answer does not have the partition."""
-    column = np.full(len(layout.partition), UNKNOWN, np.int32)
-    for key, row in partition_rows(layout, answer).items():
-        first, last = np.searchsorted(layout.partition, (row, row + 1))
-        column[first:last] = [answer[key].get(broker, 0) for broker in layout.broker[first:last].tolist()]
-    return column
-
-
-def replica_table(
-    layout: Layout, columns: Columns, ends: Longs, moves: tuple[Bools, Bools], eligible: Ints
-) -> ReplicaTable:
-    """Make the table of a snapshot, which shares the columns. `moves`: replicas that are added, and removed."""
-    columns.shared = True
-    return ReplicaTable(
-        partition=layout.partition,
-        broker=layout.broker,
-        in_isr=layout.in_isr,
-        offline=layout.offline,
-        adding=moves[0],
-        removing=moves[1],
-        end=ends,
-        size=columns.size,
-        sized_at=columns.sized_at,
-        start=columns.start,
-        eligible=eligible,
-    )

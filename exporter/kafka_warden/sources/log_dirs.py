@@ -11,7 +11,7 @@ from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest
 from kafka_warden.errors import AuthorizationError
 from kafka_warden.model import UNKNOWN, Bools, FutureReplica, LogDir, Longs
-from kafka_warden.sources.replies import RowIndex, column, find_partitions
+from kafka_warden.sources.offsets import RowIndex, column, find_partitions
 
 MOST_OTHERS = 50_000
 """Logs of a broker that are kept beside those of its known replicas: each takes 200 bytes, until the next answer. A

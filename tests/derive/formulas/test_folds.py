@@ -1,11 +1,10 @@
-"""The clocks: stall, since, change and the two polls that agree. Times are seconds of one clock."""
+"""The clocks: for how long a move has stalled, and a condition has held. Times are seconds of one clock."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kafka_warden.derive.folds import Minimum, Stall, debounce, since, since_rows, stall
+from kafka_warden.derive.cluster import since
+from kafka_warden.derive.copy_rates import Minimum, Stall, stall
 
 Samples = list[tuple[float, float | None]]
 
@@ -44,44 +43,17 @@ def test_stall_says_nothing_about_an_unknown_value() -> None:
 @pytest.mark.parametrize(
     ("why", "samples", "expected"),
     [
-        ("never held", [(0, False)], None),
+        ("never held", [(0, False)], np.nan),
         ("begins with the first sight", [(5, True)], 0),
         ("goes on", [(5, True), (15, True), (25, True)], 20),
-        ("a break ends it", [(5, True), (15, False)], None),
+        ("a break ends it", [(5, True), (15, False)], np.nan),
         ("and starts again", [(5, True), (15, False), (25, True), (35, True)], 10),
-        ("not knowing does not end it", [(5, True), (15, None), (25, None)], 20),
-        ("not knowing does not begin it", [(5, None), (15, None)], None),
         ("the clock goes back", [(50, True), (20, True)], 0),
     ],
 )
-def test_since(why: str, samples: list[tuple[float, bool | None]], expected: float | None) -> None:
+def test_since(why: str, samples: list[tuple[float, bool]], expected: float) -> None:
     """Seconds for which a condition has held without a break."""
-    start, seconds = None, None
+    start = seconds = np.full(1, np.nan)
     for clock, holds in samples:
-        start, seconds = since(start, clock, holds)
-    assert seconds == expected, why
-
-
-@given(st.lists(st.tuples(st.floats(0, 1e6), st.lists(st.booleans(), min_size=3, max_size=3)), max_size=8))
-def test_since_rows_is_since(polls: list[tuple[float, list[bool]]]) -> None:
-    """The clock of many rows says what the clock of each row says."""
-    rows = np.full(3, np.nan)
-    single: list[float | None] = [None] * 3
-    for clock, holds in polls:
-        rows, seconds = since_rows(rows, clock, np.array(holds))
-        for row in range(3):
-            single[row], expected = since(single[row], clock, holds[row])
-            np.testing.assert_equal(seconds[row], np.nan if expected is None else expected)
-
-
-@pytest.mark.parametrize(
-    ("seen", "expected"),
-    [("a", "a"), ("ab", "a"), ("abb", "b"), ("aba", "a"), ("abab", "a"), ("abcc", "c"), ("abbaa", "a")],
-)
-def test_agreed(seen: str, expected: str) -> None:
-    """A shown value changes only after two polls that agree; the first is shown at once."""
-    shown: str | None = None
-    candidate: str | None = None
-    for value in seen:
-        shown, candidate = debounce(shown, candidate, value)
-    assert shown == expected
+        start, seconds = since(start, clock, np.array([holds]))
+    np.testing.assert_equal(seconds, [expected], err_msg=why)

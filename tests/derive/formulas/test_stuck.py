@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.derive.folds import Stall
+from kafka_warden.derive.copy_rates import Stall
 from kafka_warden.derive.law import Verdict, Window
 from kafka_warden.derive.stuck import (
     Cause,

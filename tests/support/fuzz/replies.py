@@ -24,9 +24,9 @@ from kafka_warden.errors import LONGEST_MESSAGE, SourceError
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.poller.links import Links
 from kafka_warden.settings.secrets import Secret
-from kafka_warden.sources import configs, eligible_leaders, log_dirs, metadata, offsets, quorum, quotas, reassignments
+from kafka_warden.sources import cluster, configs, log_dirs, metadata, offsets
 from kafka_warden.sources.metadata import Layout
-from kafka_warden.sources.replies import index_rows
+from kafka_warden.sources.offsets import index_rows
 from tests.support.fuzz.wire import Body, mutated
 from tests.support.scripted.kinds import KINDS
 
@@ -185,10 +185,10 @@ QUESTIONS: Final[dict[int, Sequence[Question]]] = {
         )
     ],
     36: [_log_in("PLAIN"), _log_in("SCRAM-SHA-512")],
-    46: [reassignments.read_reassignments],
-    48: [quotas.read_quotas],
-    55: [quorum.read_quorum],
+    46: [cluster.read_reassignments],
+    48: [cluster.read_quotas],
+    55: [cluster.read_quorum],
     CLUSTER: [metadata.read_fenced],
-    75: [lambda link, until: eligible_leaders.read_eligible_leaders(link, [("a", 0), ("b", 1)], until)],
+    75: [lambda link, until: cluster.read_eligible_leaders(link, [("a", 0), ("b", 1)], until)],
 }
 """API key to the questions whose reply is fuzzed."""

@@ -1,0 +1,120 @@
+"""The files that two values pass, as docs/architecture.md lists them: traced in a cycle on scripted brokers.
+
+A file is on the way if one of its functions has the value in hand, or calls one that has: in a variable, an argument or
+a result, as the frame, a column, a number or a text with it. `ELSEWHERE` are files that take it for another result.
+"""
+
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+from kafka_warden.cycle import Cycle
+from kafka_warden.derive.law import Verdict
+from kafka_warden.derive.stuck import Cause
+from kafka_warden.model import Parameters
+from tests import scene
+from tests.poller.polling import INTERVAL, polling
+from tests.support.scripted import ScriptedCluster, VirtualClock
+
+ARCHITECTURE: Final = Path(__file__).parents[1] / "docs" / "architecture.md"
+HOUSE: Final = "kafka_warden."
+POLLS: Final = 8
+END, LAG = 7_654_321, 1_234_567
+"""Messages; no other number of the cluster is one of these, or their difference."""
+BYTES: Final = 100 * LAG
+"""What the adding replica lacks: the brokers' records have 100 bytes."""
+ELSEWHERE: Final = {
+    "Replica lag": "catalogue/moves catalogue/replication derive/inbound derive/moves derive/replica_state "
+    "derive/replica_time",
+    "The cause of a stuck move": "arrays catalogue/followers catalogue/metric catalogue/replication derive/etas "
+    "derive/move_totals derive/throttle_problems derive/throttle_use",
+}
+"""Way to the files that compute or show something else with it."""
+
+
+class Tracer:
+    """Notes the modules on the stack of each call that returns with the value in hand."""
+
+    def __init__(self, carries: Callable[[Any], bool]) -> None:
+        self.modules: set[str] = set()
+        self.on = False
+        self._carries = carries
+
+    def __call__(self, frame: FrameType | None, event: str, result: Any) -> None:
+        """Look at a call that ends, as `sys.setprofile` wants it."""
+        if (
+            self.on
+            and event == "return"
+            and any(map(self._carries, (result, *(frame.f_locals if frame else {}).values())))
+        ):
+            while frame is not None and (module := str(frame.f_globals.get("__name__"))).startswith(HOUSE):
+                self.modules.add(module.removeprefix(HOUSE).replace(".", "/") + ".py")
+                frame = frame.f_back
+
+
+def lag_in(value: Any) -> bool:
+    """Both log ends, as in the frame or as a number, and their difference."""
+    numbers = (END, END - LAG, LAG)
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "if" and bool(np.isin(value, numbers).any())
+    if isinstance(value, bytes | bytearray):
+        return str(LAG).encode() in value or any(number.to_bytes(8, "big") in value for number in numbers)
+    return str(LAG) in value if isinstance(value, str) else type(value) in (int, float) and value in numbers
+
+
+def cause_in(value: Any) -> bool:
+    """What the replica lacks, whether its flow converges, and the cause."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "if" and bool((value == BYTES).any())
+    if isinstance(value, str | bytes) and not isinstance(value, Cause | Verdict):
+        return Cause.NO_PROGRESS in (value if isinstance(value, str) else value.decode(errors="replace"))
+    return isinstance(value, Verdict) or value is Cause.NO_PROGRESS or (type(value) is float and value == BYTES)
+
+
+@pytest.fixture
+def trace(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Callable[[Callable[[Any], bool]], set[str]]]:
+    """Returns the files that the last of some cycles passes. Broker 3 is being added, and gets nothing."""
+
+    def run(carries: Callable[[Any], bool]) -> set[str]:
+        tracer = Tracer(carries)
+        threading.setprofile(tracer)  # before the poller starts its thread
+        sys.setprofile(tracer)
+        brokers.controller()
+        moves = {0: {"adding": [3], "removing": [2]}}
+        brokers.topic("a", [[1, 2, 3]], isr=[[1, 2]], end=END, lag={3: LAG}, moves=moves)
+        with polling(brokers, clock) as polled:
+            build, parameters = scene.sidecar().build, Parameters(poll_interval=INTERVAL)
+            cycle = Cycle(polled.poller, parameters, lambda _: True, build, clock=clock)
+            for poll in range(POLLS):
+                clock.advance(INTERVAL)
+                tracer.on = poll == POLLS - 1
+                cycle.once()
+            tracer.on = False
+        return tracer.modules
+
+    yield run
+    sys.setprofile(None)
+    threading.setprofile(None)
+
+
+@pytest.mark.parametrize(
+    ("name", "carries", "most"), [("Replica lag", lag_in, 18), ("The cause of a stuck move", cause_in, 12)]
+)
+def test_the_way_of_a_value(
+    trace: Callable[[Callable[[Any], bool]], set[str]], name: str, carries: Callable[[Any], bool], most: int
+) -> None:
+    """The document lists each file that the value passes, and no other one."""
+    (section,) = re.findall(rf"^### {name}\b.*\n((?:.*\n)+?)(?:#|\Z)", ARCHITECTURE.read_text(), re.MULTILINE)
+    listed = re.findall(r"^\d+\. `([\w/]+\.py)`", section, re.MULTILINE)
+    passed = trace(carries)
+    if carries is cause_in:
+        passed = {file for file in passed if not file.startswith(("clients/", "sources/", "poller/", "model."))}
+    assert passed - {f"{file}.py" for file in ELSEWHERE[name].split()} == set(listed)
+    assert len(listed) <= most
