@@ -68,12 +68,6 @@ def raised(state: Held, clock: float, grace: float = 0.0) -> float | None:
     return age if state.polls >= POLLS and age >= grace else None
 
 
-def blocked(limit: Floats, behind: Bools) -> Bools:
-    """Which of B brokers let nothing through while a listed replica is behind: limit 0. (B,)."""
-    zero: Bools = limit == 0
-    return zero & behind
-
-
 def below_inbound(limit: float, verdict: Verdict, may_lose: bool | None) -> bool | None:
     """Whether a limit never lets its replicas catch up; None when unknown. docs/spec/throttle-law.md#never.
 
@@ -100,12 +94,6 @@ def differing(group: Ints, limit: Floats, counted: Bools) -> Bools:
     return differ
 
 
-def leader_not_named(leader_listed: Bools, others_listed: Bools) -> Bools:
-    """Which of K moves have a leader that its list does not name, while it names others of them: `uneven`. (K,)."""
-    moved: Bools = others_listed & ~leader_listed
-    return moved
-
-
 def one_sided(ours_listed: Bools, our_limit: Floats, other_listed: Bools, other_limit: Floats) -> Bools:
     """Which of K moves are held back on the other side and not on ours: `lopsided`. (K,).
 
@@ -116,12 +104,6 @@ def one_sided(ours_listed: Bools, our_limit: Floats, other_listed: Bools, other_
     return held_there & free_here
 
 
-def unlisted(listed: Bools, limit: Floats) -> Bools:
-    """Which of K moves no list names, on a broker with a rate: `lopsided`. (K,). `listed` on either side."""
-    free: Bools = ~listed & np.isfinite(limit)
-    return free
-
-
 def list_without_rate(limit: Floats, named: Bools, wildcard: Bools) -> Bools:
     """Which of B brokers a list names that have no rate, so that nothing is held back: `lopsided`. (B,).
 
@@ -129,43 +111,23 @@ def list_without_rate(limit: Floats, named: Bools, wildcard: Bools) -> Bools:
     counts only while no broker has a rate on that side.
     """
     unset = np.isinf(limit)
-    unused = bool(unset.all())
-    return unset & (named | (wildcard & unused))
+    return unset & (named | (wildcard & bool(unset.all())))
 
 
-def left_behind(limit: Floats, listed: Bools, needed: Bools) -> Bools:
-    """Which of B brokers still have a rate and a list that nothing needs any more. (B,)."""
-    left: Bools = np.isfinite(limit) & listed & ~needed
-    return left
-
-
-def held_in_sync(before: Bools, throttled: Bools, in_isr: Bools) -> Bools:
-    """Which of R replicas were in the ISR since they are throttled: the next state of a fold. (R,)."""
-    kept: Bools = throttled & (before | in_isr)
-    return kept
-
-
-def fetch_too_large(limit: Floats, listed: Bools, fetch: Floats, largest: Floats) -> Bools:
-    """Which of B brokers have a limit that one round of responses exceeds: `fetch_size`. KIP-73 Q&A 5. (B,).
-
-    `fetch` is `replica.fetch.response.max.bytes`, `largest` `throttle.largest_fetch`. A limit of 0 is `blocked`; one
-    whose lists name nothing there lets everything through.
-    """
-    too_large: Bools = listed & np.isfinite(limit) & (limit > 0) & (fetch > largest)
-    return too_large
-
-
-def idle_rate(limit: Floats, in_use: bool) -> Bools:
-    """Which of B brokers have a rate while no list anywhere names a replica: it throttles nothing."""
-    idle: Bools = np.isfinite(limit) & (not in_use)
-    return idle
+ProblemKey = tuple[int, Side, Problem]
+"""Broker id, side and problem."""
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
-    """P partitions, R replicas, B brokers."""
+class Facts:
+    """What the problems of one poll follow from. P partitions, R replicas, B brokers."""
 
-    limits: dict[Side, Floats]
+    indexed: IndexedSnapshot
+    throttles: Throttles
+    sides: Mapping[SideKey, Load]
+    parameters: Parameters
+    named: Mapping[Side, Named]
+    limits: Mapping[Side, Floats]
     """(B,) NaN is unknown, `+inf` unlimited."""
     behind: Bools
     """(R,) followers that are below the end of their leader one poll ago."""
@@ -176,75 +138,31 @@ class Needs:
     taking_part: Bools
     """(B,) host a replica of an active partition."""
 
+    def brokers_of_rows(self, side: Side) -> Ints:
+        """(R,) index of the broker whose limit of that side holds a replica back, `UNKNOWN` without a leader."""
+        indexed = self.indexed
+        return indexed.host if side is Side.FOLLOWER else indexed.led_by[indexed.snapshot.replicas.partition]
 
-def derive_needs(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles) -> Needs:
-    """Return what needs a throttle at present."""
-    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
-    follower = ~indexed.is_leader
-    # An old replica of a move is named by the leader's list only: while it is out, the move is not over.
-    listed = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER] | throttles.listed[Side.LEADER]
-    catching_up = listed & follower & ~replicas.in_isr
-    active = partitions.reassigning.copy()
-    active[replicas.partition[catching_up]] = True
-    moving = np.zeros(len(partitions), bool)
-    moving[replicas.partition[replicas.adding]] = True
-    return Needs(
-        limits={side: limit_column(indexed, throttles.limits, side) for side in (*SIDES, Side.LOG_DIRS)},
-        behind=lag.shown & (lag.messages > 0),
-        moving=moving,
-        active=active,
-        taking_part=indexed.hosted(active[replicas.partition]) > 0,
-    )
+    def limit_of_rows(self, side: Side, rows: np.ndarray) -> Floats:
+        """(K,) limits that hold K replicas back on that side, NaN where none is known."""
+        index = self.brokers_of_rows(side)[rows]
+        return np.where(index == UNKNOWN, np.nan, self.limits[side][index])
 
-
-ProblemKey = tuple[int, Side, Problem]
-"""Broker id, side and problem."""
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """R replicas, B brokers."""
-
-    indexed: IndexedSnapshot
-    throttles: Throttles
-    needs: Needs
-    named: Mapping[Side, Named]
-    in_sync: Mapping[Side, Bools]
-    sides: Mapping[SideKey, Load]
-    parameters: Parameters
-
-
-def broker_of_row(indexed: IndexedSnapshot, side: Side) -> Ints:
-    """(R,) index of the broker whose limit of that side holds a replica back, `UNKNOWN` without a leader."""
-    return indexed.host if side is Side.FOLLOWER else indexed.led_by[indexed.snapshot.replicas.partition]
-
-
-def limit_of_rows(indexed: IndexedSnapshot, needs: Needs, side: Side, rows: np.ndarray) -> Floats:
-    """(K,) limits that hold K replicas back on that side, NaN where none is known."""
-    index = broker_of_row(indexed, side)[rows]
-    return np.where(index == UNKNOWN, np.nan, needs.limits[side][index])
-
-
-def brokers_of(facts: Facts, rows: Bools, side: Side) -> Bools:
-    """(B,) brokers whose limit of that side is asked for by any of these replicas (R,)."""
-    index = broker_of_row(facts.indexed, side)[rows]
-    hit: Bools = np.bincount(index[index != UNKNOWN], minlength=len(facts.indexed.brokers)) > 0
-    return hit
+    def brokers_of(self, rows: Bools, side: Side) -> Bools:
+        """(B,) brokers whose limit of that side is asked for by any of these replicas (R,)."""
+        index = self.brokers_of_rows(side)[rows]
+        hit: Bools = np.bincount(index[index != UNKNOWN], minlength=len(self.indexed.brokers)) > 0
+        return hit
 
 
 def _blocked(facts: Facts, side: Side) -> Bools:
     """(B,) limits of 0 that hold back a follower which is behind."""
-    rows = facts.throttles.held[side] & facts.needs.behind
+    rows = facts.throttles.held[side] & facts.behind
     if side is Side.LEADER:
         # A leader holds back only followers that are not in sync.
         rows &= ~facts.indexed.snapshot.replicas.in_isr
-    return blocked(facts.needs.limits[side], brokers_of(facts, rows, side))
-
-
-def _log_dirs_blocked(facts: Facts) -> Bools:
-    """(B,) the same of limits for moves between log directories."""
-    copying = np.isin(facts.indexed.brokers, [moving.broker for moving in facts.indexed.snapshot.future_replicas])
-    return blocked(facts.needs.limits[Side.LOG_DIRS], copying)
+    zero: Bools = facts.limits[side] == 0
+    return zero & facts.brokers_of(rows, side)
 
 
 def _below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
@@ -256,19 +174,19 @@ def _below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
     }
 
 
-def _holds_original(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
+def _holds_original(facts: Facts, side: Side, in_sync: Bools) -> dict[ProblemKey, bool | None]:
     """Find brokers whose limit keeps a replica out of the ISR that was in it and does not move.
 
     Unknown at a rate below the limit. A window of few large responses forgets them at once: the rate falls for some
     seconds, and meanwhile the limit of the other side holds the replica back.
     """
     replicas = facts.indexed.snapshot.replicas
-    out = facts.in_sync[side] & facts.needs.behind & ~replicas.in_isr & ~replicas.adding
+    out = in_sync & facts.behind & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is down, not held back.
     out &= ~replicas.offline & (replicas.end != UNKNOWN)
-    limits, brokers = facts.needs.limits[side], facts.indexed.brokers
+    limits, brokers = facts.limits[side], facts.indexed.brokers
     binding = binding_limits(facts.indexed, limits, throttled_rates(facts.indexed, side))
-    held_back = brokers_of(facts, out, side)
+    held_back = facts.brokers_of(out, side)
     return {
         (broker, side, Problem.HOLDS_ORIGINAL): binds or None
         for broker, binds in zip(brokers[held_back].tolist(), binding[held_back].tolist(), strict=True)
@@ -287,52 +205,27 @@ def _fetch_size(facts: Facts, side: Side) -> Bools:
     configured = facts.parameters.network_bytes_per_second
     network = UNLIMITED if configured is None else configured
     brokers = sum(not broker.gone for broker in facts.indexed.snapshot.brokers.values())
-    limit = facts.needs.limits[side]
+    limit = facts.limits[side]
     largest = throttle.largest_fetch(limit, max(brokers, 1), window, network)
-    return fetch_too_large(limit, facts.named[side].any, fetch, largest)
-
-
-def _idle_rate(facts: Facts, side: Side) -> Bools:
-    """(B,) limits that are set while no list of any topic names a replica; in a move that is `lopsided`."""
-    in_use = not facts.throttles.lists_known or any(facts.throttles.lists.values())
-    return idle_rate(facts.needs.limits[side], in_use) & ~facts.needs.taking_part
-
-
-def _log_dirs_idle(facts: Facts) -> Bools:
-    """(B,) a limit for moves between log directories while nothing moves: there is no list for them."""
-    snapshot = facts.indexed.snapshot
-    in_use = bool(snapshot.future_replicas) or bool(snapshot.partitions.reassigning.any())
-    answering = np.isin(facts.indexed.brokers, [directory.broker for directory in snapshot.log_dirs])
-    return answering & idle_rate(facts.needs.limits[Side.LOG_DIRS], in_use or not snapshot.reassignments_known)
+    # A limit of 0 is blocked; one whose lists name nothing there lets everything through.
+    too_large: Bools = facts.named[side].any & np.isfinite(limit) & (limit > 0) & (fetch > largest)
+    return too_large
 
 
 def _uneven(facts: Facts, side: Side) -> Bools:
     """(B,) brokers of a move whose limits differ; and leaders elected after the lists were written."""
     partition = facts.indexed.snapshot.replicas.partition
-    rows = np.flatnonzero(facts.needs.moving[partition])
-    listed = np.zeros(len(facts.needs.moving), bool)
+    rows = np.flatnonzero(facts.moving[partition])
+    listed = np.zeros(len(facts.moving), bool)
     listed[partition[rows[facts.throttles.listed[side][rows]]]] = True
-    differ = differing(partition[rows], facts.needs.limits[side][facts.indexed.host[rows]], listed[partition[rows]])
-    uneven_limits = facts.indexed.hosted(rows[differ]) > 0
-    return uneven_limits | _leader_moved(facts, listed) if side is Side.LEADER else uneven_limits
-
-
-def _leader_moved(facts: Facts, listed: Bools) -> Bools:
-    """(B,) leaders of moving partitions (P,) whose list names other replicas, but not the leader."""
-    partitions = facts.indexed.snapshot.partitions
-    moves = np.flatnonzero(facts.needs.moving & (partitions.leader_row != UNKNOWN))
-    on_list = facts.throttles.listed[Side.LEADER][partitions.leader_row[moves]]
-    moved = moves[leader_not_named(on_list, listed[moves])]
-    hit: Bools = facts.indexed.led(moved) > 0
-    return hit
-
-
-def _lopsided(facts: Facts, side: Side) -> Bools:
-    """(B,) brokers that throttle one side of a move and not the other, or are named and have no limit."""
-    named = facts.named[side]
-    return _half_throttled(facts, side) | list_without_rate(
-        facts.needs.limits[side], named.one_by_one, named.by_wildcard
-    )
+    differ = differing(partition[rows], facts.limits[side][facts.indexed.host[rows]], listed[partition[rows]])
+    uneven: Bools = facts.indexed.hosted(rows[differ]) > 0
+    if side is Side.FOLLOWER:
+        return uneven
+    moves = np.flatnonzero(facts.moving & listed & (facts.indexed.snapshot.partitions.leader_row != UNKNOWN))
+    leader = facts.indexed.snapshot.partitions.leader_row[moves]
+    not_named = moves[~facts.throttles.listed[Side.LEADER][leader]]
+    return uneven | (facts.indexed.led(not_named) > 0)
 
 
 def _half_throttled(facts: Facts, side: Side) -> Bools:
@@ -342,24 +235,18 @@ def _half_throttled(facts: Facts, side: Side) -> Bools:
     rows = np.flatnonzero(replicas.adding & ~replicas.in_isr & ~facts.indexed.is_leader & led)
     other = Side.LEADER if side is Side.FOLLOWER else Side.FOLLOWER
     ours, theirs = (facts.throttles.held[each][rows] for each in (side, other))
-    limit, other_limit = (limit_of_rows(facts.indexed, facts.needs, each, rows) for each in (side, other))
+    limit, other_limit = (facts.limit_of_rows(each, rows) for each in (side, other))
     free = one_sided(ours, limit, theirs, other_limit)
     if side is Side.LEADER:
         # Where the list names other replicas, the leader changed: that is uneven.
-        free &= ~_other_leaders(facts, rows)
+        named = np.zeros(len(facts.moving), bool)
+        named[replicas.partition[facts.throttles.listed[Side.LEADER]]] = True
+        free &= ours | ~named[replicas.partition[rows]]
     if facts.throttles.lists_known:
-        free |= unlisted(ours | theirs, limit)
+        free |= ~(ours | theirs) & np.isfinite(limit)
     half = np.zeros(len(replicas), bool)
     half[rows] = free
-    return brokers_of(facts, half, side)
-
-
-def _other_leaders(facts: Facts, rows: np.ndarray) -> Bools:
-    partition = facts.indexed.snapshot.replicas.partition
-    named = np.zeros(len(facts.needs.moving), bool)
-    named[partition[facts.throttles.listed[Side.LEADER]]] = True
-    others: Bools = named[partition[rows]] & ~facts.throttles.held[Side.LEADER][rows]
-    return others
+    return facts.brokers_of(half, side)
 
 
 def _named_in_vain(facts: Facts) -> dict[ProblemKey, bool | None]:
@@ -387,8 +274,12 @@ def _named_in_vain(facts: Facts) -> dict[ProblemKey, bool | None]:
 def _left_behind(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
     """Find limits and lists that are not needed any more; None while ongoing moves are unknown."""
     snapshot = facts.indexed.snapshot
-    limit = facts.needs.limits[side]
-    left = left_behind(limit, facts.named[side].any, _needed(facts, side) | _permanent(facts, side))
+    limit = facts.limits[side]
+    named, limits = facts.named[side], facts.throttles.limits
+    found = (limits.get((broker, side)) for broker in facts.indexed.brokers.tolist())
+    # The cluster's default rate and a list `*`: no tool sets that, so it is meant to stay.
+    default = np.array([each is not None and each.origin is Origin.CLUSTER_DEFAULT for each in found], bool)
+    left = np.isfinite(limit) & named.any & ~_needed(facts, side) & ~(default & named.by_wildcard)
     if snapshot.future_replicas:
         return {}
     certain = snapshot.reassignments_known and facts.throttles.lists_known
@@ -399,28 +290,21 @@ def _left_behind(facts: Facts, side: Side) -> dict[ProblemKey, bool | None]:
     }
 
 
-def _permanent(facts: Facts, side: Side) -> Bools:
-    """(B,) brokers with the cluster's default rate and a list `*`: no tool sets that, so it is meant to stay."""
-    limits = (facts.throttles.limits.get((broker, side)) for broker in facts.indexed.brokers.tolist())
-    default = np.array([limit is not None and limit.origin is Origin.CLUSTER_DEFAULT for limit in limits], bool)
-    return default & facts.named[side].by_wildcard
-
-
 def _needed(facts: Facts, side: Side) -> Bools:
     """(B,) brokers whose throttle is needed: they, a topic listed there, or a broker with the same rate take part.
 
     A tool sets one rate on all brokers of its moves, and removes none before the last move is over.
     """
-    snapshot, needs = facts.indexed.snapshot, facts.needs
-    topics = np.unique(snapshot.partitions.topic[needs.active])
+    snapshot = facts.indexed.snapshot
+    topics = np.unique(snapshot.partitions.topic[facts.active])
     topic_of = snapshot.partitions.topic[snapshot.replicas.partition]
     listed = facts.throttles.listed[side] & np.isin(topic_of, topics)
     hosts = facts.indexed.hosted(listed) > 0
     absent = facts.named[side].absent
     elsewhere = {broker for index in topics.tolist() for _, broker in absent.get(index, ())}
-    limit = needs.limits[side]
-    needed: Bools = needs.taking_part | hosts | np.isin(facts.indexed.brokers, list(elsewhere))
-    return needed | np.isin(limit, limit[needs.taking_part & np.isfinite(limit)])
+    limit = facts.limits[side]
+    needed: Bools = facts.taking_part | hosts | np.isin(facts.indexed.brokers, list(elsewhere))
+    return needed | np.isin(limit, limit[facts.taking_part & np.isfinite(limit)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,11 +326,27 @@ def derive_problems(
     parameters: Parameters,
 ) -> tuple[ProblemsMemory, dict[ProblemKey, float]]:
     """Return the memory, and the age in seconds of every problem that is raised, by broker and side."""
-    needs = derive_needs(indexed, lag, throttles)
     lists, named = derive_named(indexed, throttles, memory.lists)
-    in_sync = {side: _in_sync(indexed, throttles, needs, side, memory.in_sync[side]) for side in SIDES}
-    facts = Facts(indexed, throttles, needs, named, in_sync, sides, parameters)
-    clock, holding = indexed.snapshot.clock, _evaluate(facts)
+    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
+    # An old replica of a move is named by the leader's list only: while it is out, the move is not over.
+    listed = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER] | throttles.listed[Side.LEADER]
+    active, moving = partitions.reassigning.copy(), np.zeros(len(partitions), bool)
+    active[replicas.partition[listed & ~indexed.is_leader & ~replicas.in_isr]] = True
+    moving[replicas.partition[replicas.adding]] = True
+    facts = Facts(
+        indexed=indexed,
+        throttles=throttles,
+        sides=sides,
+        parameters=parameters,
+        named=named,
+        limits={side: limit_column(indexed, throttles.limits, side) for side in (*SIDES, Side.LOG_DIRS)},
+        behind=lag.shown & (lag.messages > 0),
+        moving=moving,
+        active=active,
+        taking_part=indexed.hosted(active[replicas.partition]) > 0,
+    )
+    in_sync = {side: _in_sync(facts, side, memory.in_sync[side]) for side in SIDES}
+    clock, holding = indexed.snapshot.clock, _evaluate(facts, in_sync)
     held = {
         key: state
         for key in memory.held.keys() | holding.keys()
@@ -457,32 +357,41 @@ def derive_problems(
     return ProblemsMemory(in_sync, held, lists), {key: age for key, age in ages if age is not None}
 
 
-def _in_sync(indexed: IndexedSnapshot, throttles: Throttles, needs: Needs, side: Side, before: Bools) -> Bools:
-    replicas = indexed.snapshot.replicas
+def _in_sync(facts: Facts, side: Side, before: Bools) -> Bools:
+    """(R,) replicas that were in the ISR since they are throttled: the next state of a fold."""
+    replicas = facts.indexed.snapshot.replicas
     kept = np.zeros(len(replicas), bool)
-    rows = np.flatnonzero(throttles.held[side])
+    rows = np.flatnonzero(facts.throttles.held[side])
     # A limit that cannot be read at present ends nothing.
-    throttled = ~np.isposinf(limit_of_rows(indexed, needs, side, rows))
-    kept[rows] = held_in_sync(before[rows], throttled, replicas.in_isr[rows])
+    throttled = ~np.isposinf(facts.limit_of_rows(side, rows))
+    kept[rows] = throttled & (before[rows] | replicas.in_isr[rows])
     return kept
 
 
-def _evaluate(facts: Facts) -> dict[ProblemKey, bool | None]:
+def _evaluate(facts: Facts, in_sync: Mapping[Side, Bools]) -> dict[ProblemKey, bool | None]:
     """Return the problems that hold; `None` is unknown, a missing one does not hold."""
-    found = _below_inbound(facts)
+    found, snapshot = _below_inbound(facts), facts.indexed.snapshot
     columns: list[tuple[Side, Problem, Bools]] = []
+    # In a move a rate without any list is lopsided.
+    unused = facts.throttles.lists_known and not any(facts.throttles.lists.values())
     for side in SIDES:
+        limit, named = facts.limits[side], facts.named[side]
+        unlisted = list_without_rate(limit, named.one_by_one, named.by_wildcard)
         columns += [
             (side, Problem.BLOCKED, _blocked(facts, side)),
             (side, Problem.UNEVEN, _uneven(facts, side)),
-            (side, Problem.LOPSIDED, _lopsided(facts, side)),
+            (side, Problem.LOPSIDED, _half_throttled(facts, side) | unlisted),
             (side, Problem.FETCH_SIZE, _fetch_size(facts, side)),
-            (side, Problem.IDLE_RATE, _idle_rate(facts, side)),
+            (side, Problem.IDLE_RATE, np.isfinite(limit) & ~facts.taking_part & unused),
         ]
-        found |= _left_behind(facts, side) | _holds_original(facts, side)
+        found |= _left_behind(facts, side) | _holds_original(facts, side, in_sync[side])
+    # There are no lists for moves between log directories.
+    limit, moves = facts.limits[Side.LOG_DIRS], [moving.broker for moving in snapshot.future_replicas]
+    answering = np.isin(facts.indexed.brokers, [directory.broker for directory in snapshot.log_dirs])
+    nothing = not moves and not snapshot.partitions.reassigning.any() and snapshot.reassignments_known
     columns += [
-        (Side.LOG_DIRS, Problem.BLOCKED, _log_dirs_blocked(facts)),
-        (Side.LOG_DIRS, Problem.IDLE_RATE, _log_dirs_idle(facts)),
+        (Side.LOG_DIRS, Problem.BLOCKED, (limit == 0) & np.isin(facts.indexed.brokers, moves)),
+        (Side.LOG_DIRS, Problem.IDLE_RATE, answering & np.isfinite(limit) & nothing),
     ]
     for side, problem, column in columns:
         found |= {(broker, side, problem): True for broker in facts.indexed.brokers[column].tolist()}

@@ -10,7 +10,6 @@ from kafka_warden.derive.law import Verdict
 
 INF = math.inf
 NAN = math.nan
-MB = 1e6
 
 
 def flags(*values: int) -> np.ndarray:
@@ -50,14 +49,6 @@ def test_three_polls(why: str, polls: Polls, grace: float, expected: float | Non
     for clock, holds in polls:
         state = problems.persist(state, clock, holds)
     assert (None if state is None else problems.raised(state, polls[-1][0], grace)) == expected, why
-
-
-@pytest.mark.parametrize(
-    ("limit", "behind", "expected"), [(0, 1, True), (0, 0, False), (1, 1, False), (INF, 1, False), (NAN, 1, False)]
-)
-def test_blocked(limit: float, behind: int, expected: bool) -> None:
-    """Limit 0, and a replica waits."""
-    assert problems.blocked(numbers(limit), flags(behind)).tolist() == [expected]
 
 
 @pytest.mark.parametrize(
@@ -101,12 +92,6 @@ def test_differing_of_nothing() -> None:
     assert problems.differing(np.zeros(0, np.int32), numbers(), flags()).tolist() == []
 
 
-def test_leader_not_named() -> None:
-    """Named; not named while others are; none is named."""
-    found = problems.leader_not_named(flags(1, 0, 0), flags(1, 1, 0))
-    assert found.tolist() == [False, True, False]
-
-
 @pytest.mark.parametrize(
     ("why", "ours", "limit", "theirs", "other", "expected"),
     [
@@ -126,12 +111,6 @@ def test_one_sided(why: str, ours: int, limit: float, theirs: int, other: float,
     assert found.tolist() == [expected], why
 
 
-def test_unlisted() -> None:
-    """On a broker with a rate; listed; without a rate; unknown."""
-    found = problems.unlisted(flags(0, 1, 0, 0), numbers(1, 1, INF, NAN))
-    assert found.tolist() == [True, False, False, False]
-
-
 @pytest.mark.parametrize(
     ("why", "limits", "named", "wildcard", "expected"),
     [
@@ -148,40 +127,3 @@ def test_list_without_rate(
     """Lists that hold nothing back."""
     found = problems.list_without_rate(numbers(*limits), flags(*named), flags(*wildcard))
     assert found.tolist() == list(map(bool, expected)), why
-
-
-def test_left_behind() -> None:
-    """Rate and list; needed; no list; no rate; unknown."""
-    found = problems.left_behind(numbers(1, 1, 1, INF, NAN), flags(1, 1, 0, 1, 1), flags(0, 1, 0, 0, 0))
-    assert found.tolist() == [True, False, False, False, False]
-
-
-def test_held_in_sync() -> None:
-    """In the ISR now; was, under the throttle; never was; was, and the throttle is gone."""
-    found = problems.held_in_sync(flags(0, 1, 0, 1), flags(1, 1, 1, 0), flags(1, 0, 0, 0))
-    assert found.tolist() == [True, True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("why", "limit", "listed", "fetch", "largest", "expected"),
-    [
-        ("too large", 953_250, 1, 10 << 20, 953_250 * 11, True),
-        ("equality is allowed", 1 * MB, 1, 10 * MB, 10 * MB, False),
-        ("blocked says it already", 0, 1, 10 * MB, 0, False),
-        ("no list names anything there", 1, 0, 10 * MB, 11, False),
-        ("unlimited", INF, 1, 10 * MB, INF, False),
-        ("unlimited on a small network", INF, 1, 10 * MB, 1 * MB, False),
-        ("unknown", NAN, 1, 10 * MB, NAN, False),
-    ],
-)
-def test_fetch_too_large(why: str, limit: float, listed: int, fetch: float, largest: float, expected: bool) -> None:
-    """A round of responses that does not fit into a window."""
-    found = problems.fetch_too_large(numbers(limit), flags(listed), numbers(fetch), numbers(largest))
-    assert found.tolist() == [expected], why
-
-
-def test_idle_rate() -> None:
-    """A rate, no rate and an unknown one, without and with a list somewhere."""
-    limits = numbers(1, 0, INF, NAN)
-    assert problems.idle_rate(limits, in_use=False).tolist() == [True, True, False, False]
-    assert not problems.idle_rate(limits, in_use=True).any()
