@@ -19,7 +19,6 @@ from kafka_warden.model import SIDES, UNLIMITED, Floats
 LONGEST_SLOPE: Final = 3
 """Slopes span at most this many times 12 s: past 36 s they gain nothing, and B and inbound have changed."""
 
-
 ROUNDING: Final = 1e-6
 """Seconds by which 12 s may be missed: clocks are floats."""
 

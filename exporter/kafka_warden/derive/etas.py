@@ -32,25 +32,20 @@ Key = TypeVar("Key", bound=Hashable)
 BELIEVED_WINDOWS: Final = 2
 """A slope replaces the law once it spans this many times 12 s ... (docs/spec/throttle-law.md#measured-rates)"""
 
-
 BELIEVED_BURSTS: Final = 5
 """... and this many bursts, or their graininess is larger than the law's error."""
-
 
 SLOPE_ERROR: Final = 1 / math.sqrt(6)
 """Standard error of a slope in bursts per span: each of its ends is off by at most a burst."""
 
-
 LAW_ERROR: Final = 0.06
 """Standard error of the law in shares of the gross rate: 4.5 % in the mean over 33 runs."""
-
 
 DRIFT: Final = 0.06
 """Standard error, in shares of the gross rate, of assuming that flows that share a limit keep the rate of two minutes.
 
 Such flows take turns, with faster and slower minutes: 7 % in the mean over three moves (bench/README.md, ETA).
 """
-
 
 EXPLAINED: Final = 3.0
 """Largest difference, in standard errors, at which law and slope agree."""

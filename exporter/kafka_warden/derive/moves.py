@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import as_known
+from kafka_warden.arrays import as_finite, as_known, sum_known
 from kafka_warden.derive.copy_rates import (
     LONGEST_SLOPE,
     Change,
@@ -27,11 +27,11 @@ from kafka_warden.derive.copy_rates import (
     slope,
     stall,
 )
-from kafka_warden.derive.etas import replica_eta
+from kafka_warden.derive.etas import flow_eta, replica_eta
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Flow, FlowKey, Verdict, group_by_flow
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.stuck import Cause, MoveProgress, Stuck, StuckMemory, evaluate_stuck, has_lasted
+from kafka_warden.derive.stuck import BLINDING, Cause, MoveProgress, Stuck, StuckMemory, evaluate_stuck, has_lasted
 from kafka_warden.derive.throttle import ThrottledTraffic, Throttles, follow_floors
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Floats, Parameters
 
@@ -132,14 +132,16 @@ def derive_moves(
     """
     copied, stuck = _copied(inputs.indexed), memory.stuck
     flow_of = {row: key for key, group in inputs.groups.items() for row in group}
+    flow_etas = {key: _flow_eta(inputs, key, flow) for key, flow in inputs.flows.items() if key in inputs.measured}
     moves = []
     for row, key in inputs.keys.items():
         flow = flow_of[row]
         move = _waiting(inputs, flow, row, stuck.shown.get(key))
         if copied[row]:
-            move = _move(move, lag, inputs, bytes_in, flow, memory.tracks[key], side_etas.get(flow, math.inf))
+            eta = _eta(inputs, flow, row, memory.tracks[key], bytes_in, flow_etas.get(flow))
+            move = _move(move, lag, inputs, memory.tracks[key], eta, side_etas.get(flow, math.inf))
         # A move that cannot go on at present has no ETA, unless it is complete.
-        hidden = stuck.blinded(key) and move.remaining_bytes != 0
+        hidden = stuck.facts[key][0] in BLINDING and move.remaining_bytes != 0
         moves.append(replace(move, eta=None, never_ends=None) if hidden else move)
     return tuple(moves)
 
@@ -210,13 +212,10 @@ def _follow(
     )
 
 
-def _move(
-    move: Move, lag: Lag, inputs: MoveProgress, bytes_in: Floats, flow: FlowKey, track: Track, side_eta: float
-) -> Move:
+def _move(move: Move, lag: Lag, inputs: MoveProgress, track: Track, eta: float | None, side_eta: float) -> Move:
     replicas, row = inputs.indexed.snapshot.replicas, move.row
     remaining, size, messages = inputs.remaining[row], int(replicas.size[row]), int(lag.messages[row])
     copied = slope(track.times, track.copied)
-    eta = _eta(inputs, flow, row, track, float(bytes_in[replicas.partition[row]]))
     return replace(
         move,
         adding=True,
@@ -253,7 +252,16 @@ def _waiting(inputs: MoveProgress, flow: FlowKey, row: int, stuck: Stuck | None)
     )
 
 
-def _eta(inputs: MoveProgress, key: FlowKey, row: int, track: Track, bytes_in: float) -> float | None:
+def _flow_eta(inputs: MoveProgress, key: FlowKey, flow: Flow) -> float | None:
+    """Seconds until a whole flow has caught up; `None` when unknown, for example before anything was copied."""
+    total = sum_known([inputs.remaining.get(row) for row in flow.rows.tolist()])
+    eta = flow_eta(flow, total, inputs.measured[key].steady)
+    return None if eta is None else as_finite(eta)
+
+
+def _eta(
+    inputs: MoveProgress, key: FlowKey, row: int, track: Track, bytes_in: Floats, of_flow: float | None
+) -> float | None:
     remaining = inputs.remaining[row]
     if remaining == 0:
         return 0.0
@@ -265,4 +273,5 @@ def _eta(inputs: MoveProgress, key: FlowKey, row: int, track: Track, bytes_in: f
     first = int(np.searchsorted(track.times, inputs.changes[key].at + flow.window.settling))
     measured = slope(track.times[first:], track.remaining[first:], flow.window)
     own = None if measured is None else Trend(-measured[0], measured[1])
-    return replica_eta(flow, remaining, own, as_known(bytes_in), inputs.flow_eta(key))
+    rate = as_known(float(bytes_in[inputs.indexed.snapshot.replicas.partition[row]]))
+    return replica_eta(flow, remaining, own, rate, of_flow)

@@ -10,23 +10,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from kafka_warden.arrays import as_finite, sum_known
+from kafka_warden.arrays import sum_known
 from kafka_warden.derive import law
 from kafka_warden.derive.copy_rates import Change, Measured, Minimum, MoveKey, Stall, stall
-from kafka_warden.derive.etas import flow_eta
 from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, Window
 from kafka_warden.derive.log_dir_moves import Disks
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import Throttles
-from kafka_warden.model import (
-    NO_LISTENER,
-    UNKNOWN,
-    Bools,
-    BrokerConfig,
-    Parameters,
-    Side,
-    Source,
-)
+from kafka_warden.model import NO_LISTENER, UNKNOWN, BrokerConfig, Parameters, Side, Source
 
 POLLS: Final = 3
 """No new minimum over three polls ..."""
@@ -59,7 +50,6 @@ FACTS: Final = frozenset(
     {Cause.TARGET_DOWN, Cause.LEADER_UNRESPONSIVE, Cause.NO_LEADER, Cause.LOG_DIR_OFFLINE, Cause.THROTTLE_BLOCKED}
 )
 """Causes that are shown after two polls that agree, without waiting for a lack of progress."""
-
 
 EXPLAINED: Final = frozenset({Cause.LEADER_UNRESPONSIVE, Cause.NO_LEADER})
 """Causes that another alert reports: KafkaReassignmentStuck leaves such moves out."""
@@ -152,26 +142,18 @@ def is_stuck(
     `settled` is false for 12 s and a poll after a change of limit, list, leader or ISR: a lowered limit stops all.
     `gains`: the pair copies more than comes in, as measured. It makes up for a burst: none of its replicas is stuck.
     """
-    stalled = _past(pair, pair_limit)
-    if not settled or (stalled and gains):
-        return False
-    return stalled or (single_limit is not None and _past(single, single_limit))
-
-
-def _past(stall: Stall | None, limit: float) -> bool:
-    return stall is not None and stall.samples >= POLLS and stall.seconds >= limit
-
-
-def is_settled(since_change: float, poll_interval: float, window: Window = DEFAULT_WINDOW) -> bool:
-    """Whether the last change is 12 s and a poll ago: docs/spec/throttle-law.md#after-a-change."""
-    return since_change >= window.settling + poll_interval
+    together, alone = (
+        stall is not None and limit is not None and stall.samples >= POLLS and stall.seconds >= limit
+        for stall, limit in ((pair, pair_limit), (single, single_limit))
+    )
+    return settled and (not gains if together else alone)
 
 
 def may_be_burst(cause: Cause, seconds: float, advanced_at: float, changed_at: float, settled_after: float) -> bool:
     """Return whether a move that made no progress for so long may only wait for the end of a burst.
 
     It did advance under the present limits, which no producer exceeded then. A throttle under which it never did is too
-    low. Monotonic seconds: of the last new minimum, and of the last change. `settled_after`: as in `is_settled`.
+    low. Monotonic seconds: of the last new minimum, and of the last change. `settled_after`: as of `MoveProgress`.
     """
     return cause is Cause.THROTTLE_BELOW_INBOUND and seconds < BURST and advanced_at > changed_at + settled_after
 
@@ -184,18 +166,8 @@ def has_lasted(cause: Cause, seconds: float) -> bool:
     return cause in LASTING | EXPLAINED or seconds >= STUCK_WAIT
 
 
-def cause_of(facts: MoveFacts) -> Cause:
-    """The first cause that holds, by docs/spec/moves.md#causes; `no_progress` when none is known."""
-    return next(iter(holding(facts)), Cause.NO_PROGRESS)
-
-
-def fact_of(facts: MoveFacts) -> Cause | None:
-    """The first cause that needs no waiting, whatever else holds: a small disk must not hide a target that is down."""
-    return next((found for found in holding(facts) if found in FACTS), None)
-
-
 def holding(facts: MoveFacts) -> list[Cause]:
-    """All causes that hold, in the order of docs/spec/moves.md#causes."""
+    """All causes that hold, in the order of docs/spec/moves.md#causes; `no_progress` when none is known."""
     usable = math.inf if facts.usable_bytes is None else facts.usable_bytes
     never = facts.verdict is Verdict.NEVER and facts.throttle_may_lose
     rules = (
@@ -211,13 +183,11 @@ def holding(facts: MoveFacts) -> list[Cause]:
         (never, Cause.THROTTLE_BELOW_INBOUND),
         (facts.adding_in_isr, Cause.COPIED_NOT_COMPLETED),
     )
-    return [found for holds, found in rules if holds]
+    return [found for holds, found in rules if holds] or [Cause.NO_PROGRESS]
 
 
 AGREEING_POLLS = 2
 """Polls in a row with the same fact before it is shown."""
-
-AUX_STATE_ERRORS = "build_remote_log_aux_state_errors_total"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,12 +207,15 @@ class MoveProgress:
     keys: Mapping[int, MoveKey]
     """Row to the key of the move, which outlives the row."""
     parameters: Parameters
-    _etas: dict[FlowKey, float | None] = field(default_factory=dict)
+
+    def settled_after(self, key: FlowKey) -> float:
+        """Return the seconds after a change in which a slope is not believed: 12 s and a poll."""
+        return self.window(key).settling + self.parameters.poll_interval
 
     def settled(self, key: FlowKey) -> bool:
-        """Return whether the last change of limit, list, leader or ISR is long enough ago to believe a slope."""
+        """Return whether no limit, list, leader or ISR changed of late: docs/spec/throttle-law.md#after-a-change."""
         since = self.indexed.snapshot.clock - self.changes[key].at if key in self.changes else math.inf
-        return is_settled(since, self.parameters.poll_interval, self.window(key))
+        return since >= self.settled_after(key)
 
     def window(self, key: FlowKey) -> Window:
         """Return the quota window of the flow, the default one while it is unknown."""
@@ -260,8 +233,7 @@ class MoveProgress:
         """Return whether the throttle keeps a replica from ever catching up; `None` when unknown."""
         if remaining == 0:
             return False
-        verdict = self.verdict(key)
-        if verdict is Verdict.NEVER:
+        if (verdict := self.verdict(key)) is Verdict.NEVER:
             flow = self.flows[key]
             blocked = flow.headroom is not None and flow.headroom <= 0
             return blocked or (flow.settled and flow.may_lose is True) or None
@@ -271,15 +243,6 @@ class MoveProgress:
         """Measured bytes per second that a flow copies, at least; `None` before there is a rate to believe."""
         flow, steady = self.flows.get(key), self.measured[key].steady
         return None if flow is None or steady is None else steady.rate + (flow.bytes_in or 0.0)
-
-    def flow_eta(self, key: FlowKey) -> float | None:
-        """Seconds until a whole flow has caught up; `None` when unknown, for example before anything was copied."""
-        if key not in self._etas:
-            flow = self.flows[key]
-            total = sum_known([self.remaining.get(row) for row in flow.rows.tolist()])
-            eta = flow_eta(flow, total, self.measured[key].steady)
-            self._etas[key] = None if eta is None else as_finite(eta)
-        return self._etas[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,16 +274,15 @@ class StuckMemory:
     shown: Mapping[MoveKey, Stuck] = field(default_factory=dict)
     """Moves that are stuck."""
 
-    def blinded(self, key: MoveKey) -> bool:
-        """Return whether a fact holds that hides the ETA of a move."""
-        return key in self.facts and self.facts[key][0] in BLINDING
-
 
 def evaluate_stuck(inputs: MoveProgress, memory: StuckMemory) -> StuckMemory:
     """Find the moves that are stuck, and why."""
     flows, facts = {}, {}
     found: dict[MoveKey, Cause] = {}
-    waiting, disks = _waiting(inputs), Disks(inputs.indexed, inputs.keys, inputs.remaining)
+    replicas, clock = inputs.indexed.snapshot.replicas, inputs.indexed.snapshot.clock
+    # An adding replica of the same partition is still missing from the ISR.
+    waiting = (inputs.indexed.of_partitions(replicas.adding & ~replicas.in_isr) > 0)[replicas.partition]
+    disks = Disks(inputs.indexed, inputs.keys, inputs.remaining)
     for key, rows in inputs.groups.items():
         of_flow = _facts(inputs, key)
         flows[key], stalled = _together(inputs, rows, memory.flows.get(key), of_flow.aux_state_errors)
@@ -328,23 +290,24 @@ def evaluate_stuck(inputs: MoveProgress, memory: StuckMemory) -> StuckMemory:
         for row in rows:
             move = inputs.keys[row]
             of_replica = _facts_of(inputs, key, row, of_flow, disks, complete=not waiting[row])
-            fact, (before, polls) = fact_of(of_replica), memory.facts.get(move, (None, 0))
+            causes, (before, polls) = holding(of_replica), memory.facts.get(move, (None, 0))
+            # A fact needs no waiting, whatever else holds: a small disk must not hide a target that is down.
+            fact = next((cause for cause in causes if cause in FACTS), None)
             polls = polls + 1 if before is fact else 1
             facts[move] = fact, polls
             # A replica in sync only waits for the others of its partition.
-            done = inputs.indexed.snapshot.replicas.in_isr[row] and waiting[row]
+            done = replicas.in_isr[row] and waiting[row]
             if not done and _stands_still(inputs, key, row, stalled, len(rows)):
-                cause = _kept(memory.shown.get(move), cause_of(of_replica), of_flow.verdict)
+                cause = _kept(memory.shown.get(move), causes[0], of_flow.verdict)
                 if not _may_be_burst(inputs, key, row, flows[key].minimum, cause):
                     found[move] = cause
             elif fact is not None and polls >= AGREEING_POLLS:
                 found[move] = fact
-    clock = inputs.indexed.snapshot.clock
-    return StuckMemory(flows, facts, {move: _since(memory.shown.get(move), of, clock) for move, of in found.items()})
-
-
-def _since(before: Stuck | None, cause: Cause, clock: float) -> Stuck:
-    return Stuck(cause, clock if before is None or cause in EXPLAINED else before.since)
+    shown = {
+        move: Stuck(cause, clock if cause in EXPLAINED or move not in memory.shown else memory.shown[move].since)
+        for move, cause in found.items()
+    }
+    return StuckMemory(flows, facts, shown)
 
 
 def _together(
@@ -352,9 +315,8 @@ def _together(
 ) -> tuple[Together, Stall | None]:
     summed = frozenset(inputs.keys[row] for row in rows)
     known = before if before is not None and before.moves == summed else Together(summed, None, None)
-    minimum, stalled = stall(
-        known.minimum, inputs.indexed.snapshot.clock, sum_known([inputs.remaining[row] for row in rows])
-    )
+    left = sum_known([inputs.remaining[row] for row in rows])
+    minimum, stalled = stall(known.minimum, inputs.indexed.snapshot.clock, left)
     advanced = stalled is not None and stalled.samples == 0
     counted = errors if advanced or known.errors is None else known.errors
     return Together(summed, minimum, None if math.isnan(counted) else counted), stalled
@@ -365,13 +327,6 @@ def _gained(errors: float, before: float | None) -> float:
     if math.isnan(errors) or before is None:
         return 0.0
     return errors - before if errors >= before else errors
-
-
-def _waiting(inputs: MoveProgress) -> Bools:
-    """(R,) whether an adding replica of the same partition is still missing from the ISR."""
-    replicas = inputs.indexed.snapshot.replicas
-    waiting: Bools = (inputs.indexed.of_partitions(replicas.adding & ~replicas.in_isr) > 0)[replicas.partition]
-    return waiting
 
 
 def _kept(before: Stuck | None, cause: Cause, verdict: Verdict) -> Cause:
@@ -396,8 +351,7 @@ def _may_be_burst(inputs: MoveProgress, key: FlowKey, row: int, together: Minimu
     if together is None or change is None:
         return False
     seconds = max(clock - together.at, 0.0 if single is None else single.seconds)
-    settled_after = inputs.window(key).settling + inputs.parameters.poll_interval
-    return may_be_burst(cause, seconds, together.at, change.at, settled_after)
+    return may_be_burst(cause, seconds, together.at, change.at, inputs.settled_after(key))
 
 
 def _facts(inputs: MoveProgress, key: FlowKey) -> MoveFacts:
@@ -413,7 +367,7 @@ def _facts(inputs: MoveProgress, key: FlowKey) -> MoveFacts:
         next_fetch_bytes=float(snapshot.broker_configs.get(target, BrokerConfig()).replica_fetch_max_bytes),
         failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),
-        aux_state_errors=values.get(AUX_STATE_ERRORS, math.nan),
+        aux_state_errors=values.get("build_remote_log_aux_state_errors_total", math.nan),
         verdict=inputs.verdict(key),
         throttle_may_lose=flow is None or flow.may_lose is not False,
     )
@@ -438,7 +392,7 @@ def _facts_of(
 def _answers(inputs: MoveProgress, broker: int) -> bool:
     known = inputs.indexed.snapshot.brokers.get(broker)
     status = inputs.indexed.snapshot.status.get((Source.OFFSETS, str(broker)))
-    return known is not None and not known.gone and not known.fenced and (status is None or status.up)
+    return known is not None and known.active and (status is None or status.up)
 
 
 def _binding(inputs: MoveProgress, key: FlowKey, side: Side, *, lagging: bool) -> float:
