@@ -33,8 +33,8 @@ BYTES: Final = 100 * LAG
 ELSEWHERE: Final = {
     "Replica lag": "catalogue/moves catalogue/replication derive/inbound derive/moves derive/replica_state "
     "derive/replica_time",
-    "The cause of a stuck move": "arrays catalogue/followers catalogue/metric catalogue/replication derive/etas "
-    "derive/move_totals derive/throttle_problems derive/throttle_use",
+    "The cause of a stuck move": "arrays catalogue/metric catalogue/replicas catalogue/replication derive/etas "
+    "derive/move_totals derive/throttle_problems derive/throttle_use views/recent",
 }
 """Way to the files that compute or show something else with it."""
 
