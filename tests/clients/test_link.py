@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 from kafka.protocol.admin import DeleteTopicsRequest
 
-from kafka_warden.clients.kafka.link import LASTING
+from kafka_warden.clients.kafka.link import IDLE, LASTING
 from kafka_warden.clients.kafka.network import RESOLVERS, Network
 from kafka_warden.clients.kafka.requests import DescribeQuorumRequest
 from kafka_warden.errors import (
@@ -71,13 +71,11 @@ def test_the_loss_of_a_lasting_connection_is_reported(client: Client) -> None:
     client.clock.advance(LASTING)
     client.close()
     client.ask(link)
-    client.clock.advance(LASTING)
+    client.clock.advance(IDLE)
     lose()
     assert not losses
     client.ask(link)
     client.clock.advance(LASTING)
-    client.ask(link)
-    client.clock.advance(0.5 * LASTING)
     lose()
     wait_until(lambda: bool(losses))  # the loop's thread reports it after it has closed
     assert losses == [client.clock.monotonic()]
