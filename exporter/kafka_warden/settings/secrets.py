@@ -15,11 +15,12 @@ import stat
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn, Protocol
 
 from kafka_warden.errors import SecretError
-from kafka_warden.settings.strict import open_now, reason
+from kafka_warden.settings.strict import read_file, reason
 
 REDACTED: Final = "<redacted>"
 _LARGEST: Final = 64 * 1024
@@ -107,9 +108,7 @@ class SecretFile:
             SecretError: it cannot be read, is empty, is not text, or others may read it.
         """
         try:
-            with open(self.path, "rb", opener=open_now) as file:
-                refuse_shared(self.path, os.fstat(file.fileno()))
-                content = file.read(_LARGEST + 1)
+            content = read_file(self.path, _LARGEST + 1, partial(refuse_shared, self.path))
         except (OSError, ValueError) as failure:
             raise SecretError(f"{self.path}: cannot read the secret: {reason(failure)}") from None
         return Secret(_text(self.path, content))

@@ -67,11 +67,9 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except ValueError as failure:
         raise ConfigError(f"{path}: {failure}") from None
     try:
-        content = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  # a SafeLoader
-    except yaml.MarkedYAMLError as failure:
-        raise ConfigError(f"{path}: not valid YAML: {_problem(failure)}") from None
-    except Exception:  # noqa: BLE001  # PyYAML's readers of explicit tags raise KeyError, IndexError and more
-        raise ConfigError(f"{path}: not valid YAML") from None
+        content = parse_yaml(text)
+    except ValueError as failure:
+        raise ConfigError(f"{path}: not valid YAML: {failure}") from None
     if content is None:
         return {}
     if not _is_small(content):

@@ -6,9 +6,9 @@ connections, and renewed by the library after half of their life.
 
 import asyncio
 import math
-import os
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -19,7 +19,7 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.tokens import REFUSED_PAUSE, refused, said
 from kafka_warden.errors import AuthenticationError, ConfigError, SecretError, SourceError, TokenError
 from kafka_warden.settings.secrets import FileWatch, SecretSource, refuse_shared
-from kafka_warden.settings.strict import open_now, reason
+from kafka_warden.settings.strict import read_file, reason
 
 T = TypeVar("T")
 
@@ -86,9 +86,7 @@ class Kerberos:
         if self._keytab is None:
             return
         try:
-            with open(self._keytab, "rb", opener=open_now) as file:
-                refuse_shared(self._keytab, os.fstat(file.fileno()))
-                mark = file.read(len(_KEYTAB_MARK))
+            mark = read_file(self._keytab, len(_KEYTAB_MARK), partial(refuse_shared, self._keytab))
         except (OSError, ValueError) as failure:
             raise SecretError(f"kafka.{KEYTAB}: cannot read {str(self._keytab)!r}: {reason(failure)}") from None
         if mark != _KEYTAB_MARK:
@@ -100,7 +98,11 @@ class Kerberos:
         Raises:
             SourceError: there is none, by the cause.
         """
-        return await self._run(network, self._ticket, timeout_at)
+
+        def read(credentials: Any) -> tuple[str, float]:
+            return str(credentials.name), float(credentials.lifetime)
+
+        return await self._run(network, read, timeout_at)
 
     async def login(self, network: Network, host: str, timeout_at: float) -> "KerberosLogin":
         """Begin a login at a broker, with all that the KDC must be asked for. `timeout_at` is a time of the loop.
@@ -108,40 +110,36 @@ class Kerberos:
         Raises:
             SourceError: there is no ticket, by the cause.
         """
-        return await self._run(network, lambda: self._login(host), timeout_at)
+        return await self._run(network, partial(self._begin, host), timeout_at)
 
-    async def _run(self, network: Network, call: Callable[[], T], timeout_at: float) -> T:
+    async def _run(self, network: Network, use: Callable[[Any], T], timeout_at: float) -> T:
+        """Use the tickets, on a thread."""
         self._now = network.clock.monotonic()
         try:
             async with asyncio.timeout_at(timeout_at):
-                return await network.kerberos(call)
+                return await network.kerberos(partial(self._use, use))
         except TimeoutError:
             raise TokenError("no ticket from the KDC in time; is it reachable, and fast enough?") from None
 
-    def _ticket(self) -> tuple[str, float]:
+    def _use(self, use: Callable[[Any], T]) -> T:
         from gssapi.exceptions import GSSError  # noqa: PLC0415  # only this login needs it
 
         try:
-            credentials = self._credentials()
-            return str(credentials.name), float(credentials.lifetime)
+            return use(self._credentials())
         except GSSError as failure:
             raise self._fault(failure) from None
 
-    def _login(self, host: str) -> "KerberosLogin":
+    def _begin(self, host: str, credentials: Any) -> "KerberosLogin":
         import gssapi  # noqa: PLC0415  # only this login needs it
 
-        try:
-            credentials = self._credentials()
-            context = gssapi.SecurityContext(
-                name=gssapi.Name(f"{self.service}@{host}", gssapi.NameType.hostbased_service),
-                creds=credentials,
-                mech=gssapi.MechType.kerberos,
-                flags=gssapi.RequirementFlag.mutual_authentication | gssapi.RequirementFlag.integrity,
-                usage="initiate",
-            )
-            return KerberosLogin(context, str(credentials.name), context.step())
-        except gssapi.exceptions.GSSError as failure:
-            raise self._fault(failure) from None
+        context = gssapi.SecurityContext(
+            name=gssapi.Name(f"{self.service}@{host}", gssapi.NameType.hostbased_service),
+            creds=credentials,
+            mech=gssapi.MechType.kerberos,
+            flags=gssapi.RequirementFlag.mutual_authentication | gssapi.RequirementFlag.integrity,
+            usage="initiate",
+        )
+        return KerberosLogin(context, str(credentials.name), context.step())
 
     def _credentials(self) -> Any:
         """Return the tickets of the principal. The library asks the KDC where they are missing or soon end."""

@@ -1,24 +1,27 @@
 """Tokens for Amazon MSK with IAM, signed by AWS's own package with the credentials that the machine or pod has."""
 
+import os
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.jaas import Jaas
+from kafka_warden.clients.kafka.jaas import NAME, Jaas, read_jaas
+from kafka_warden.clients.kafka.property_names import TOKEN_ONLY, refuse_unsupported
 from kafka_warden.clients.kafka.tokens import Token, read_token, refused, said
-from kafka_warden.errors import ConfigError, TokenError
+from kafka_warden.errors import ConfigError, SecretError, TokenError
+from kafka_warden.settings.secrets import SecretSource
 
 MECHANISM: Final = "AWS_MSK_IAM"
 """The name in Java; on the wire it is OAUTHBEARER here."""
 HANDLERS: Final = ("IAMClientCallbackHandler", "IAMOAuthBearerLoginCallbackHandler")
-MODULES: Final = ("IAMLoginModule", "OAuthBearerLoginModule")
-OPTIONS: Final = ("awsProfileName", "awsRoleArn", "awsRoleSessionName")
-IGNORED: Final = ("awsDebugCreds", "awsMaxBackOffTimeMs", "awsMaxRetries")
+_MODULES: Final = ("IAMLoginModule", "OAuthBearerLoginModule")
+_OPTIONS: Final = ("awsProfileName", "awsRoleArn", "awsRoleSessionName")
+_IGNORED: Final = ("awsDebugCreds", "awsMaxBackOffTimeMs", "awsMaxRetries")
 """Options that say nothing of the credentials."""
-UNSUPPORTED: Final = {
+_UNSUPPORTED: Final = {
     "awsRoleExternalId": "set awsProfileName to a profile with role_arn and external_id",
     "awsStsRegion": "set the variable AWS_DEFAULT_REGION",
 }
@@ -26,16 +29,15 @@ UNSUPPORTED: Final = {
 _HOST: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$")
 _PACKAGE: Final = "aws_msk_iam_sasl_signer"
 
-Sign = Callable[[Any], tuple[str, int]]
-"""Calls the package; returns a token and when it ends, in milliseconds of Unix time."""
-
 
 class MskSigner:
     """Signs a token. The credentials are looked up each time: instance, pod, web identity, environment, profile."""
 
     def __init__(self, region: str, jaas: Jaas) -> None:
         self.name = f"AWS in {region}"
-        self._sign = _chosen(region, jaas)
+        self._region = region
+        # Not as secrets, which messages do not show.
+        self._profile, self._role, self._session = map(jaas.text, _OPTIONS)
 
     def paths(self) -> tuple[Path, ...]:
         """Return no file: AWS's package looks for them, and credentials are renewed before they end."""
@@ -63,30 +65,37 @@ class MskSigner:
             ) from None
         return read_token(text, until / 1000 - time.time(), self.name, {})
 
-
-def _chosen(region: str, jaas: Jaas) -> Sign:
-    profile, role = jaas.text("awsProfileName"), jaas.text("awsRoleArn")
-    if profile:
-        return lambda signer: signer.generate_auth_token_from_profile(region, profile)
-    if role:
-        session = jaas.text("awsRoleSessionName") or "kafka-warden"
-        return lambda signer: signer.generate_auth_token_from_role_arn(region, role, session)
-    return lambda signer: signer.generate_auth_token(region)
+    def _sign(self, provider: Any) -> Any:
+        """Return a token and when it ends, in milliseconds of Unix time."""
+        if self._profile:
+            return provider.generate_auth_token_from_profile(self._region, self._profile)
+        if self._role:
+            return provider.generate_auth_token_from_role_arn(self._region, self._role, self._session or "kafka-warden")
+        return provider.generate_auth_token(self._region)
 
 
-def msk_signer(hosts: Sequence[str], environment: Mapping[str, str], jaas: Jaas) -> MskSigner:
-    """Make the signer for a cluster; no request is made.
+def msk_signer(properties: Mapping[str, str], secrets: Mapping[str, SecretSource], hosts: Sequence[str]) -> MskSigner:
+    """Make the signer for a cluster with these hosts; no request is made.
 
     Raises:
-        ConfigError: the package is missing, or the region is not known.
+        ConfigError: something is not supported, the package is missing, or the region is not known.
     """
+    if given := sorted({*properties, *secrets}.intersection(TOKEN_ONLY)):
+        raise ConfigError(f"kafka.{given[0]}: no effect with the credentials of AWS; remove it")
+    for name in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
+        refuse_unsupported(properties, name, HANDLERS)
+    jaas = read_jaas(secrets.get("sasl.jaas.config"), MECHANISM, *_MODULES)
+    for name, instead in _UNSUPPORTED.items():
+        if name in jaas.options:
+            raise SecretError(f"{NAME}: AWS's package for Python has no option {name}; {instead} instead")
+    jaas.only((*_OPTIONS, *_IGNORED))
     if find_spec(_PACKAGE) is None:
         raise ConfigError(
             f"kafka.sasl.mechanism: {MECHANISM} needs {_PACKAGE}, which is not installed:"
             " in a checkout pip install '.[msk]'"
         )
     named = (found[1] for found in map(_HOST.search, hosts) if found)
-    region = next(named, environment.get("AWS_REGION") or environment.get("AWS_DEFAULT_REGION"))
+    region = next(named, os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"))
     if not region:
         raise ConfigError(
             "kafka.bootstrap.servers: no broker's name has the AWS region of the cluster; set the variable AWS_REGION"

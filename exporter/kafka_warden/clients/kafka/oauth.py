@@ -1,6 +1,5 @@
 """The properties of OAUTHBEARER, in librdkafka's spelling or Java's, as a source of tokens."""
 
-import os
 import re
 import urllib.parse
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Final
 from kafka_warden.clients.kafka import msk
 from kafka_warden.clients.kafka.jaas import NAME, Jaas, read_jaas
 from kafka_warden.clients.kafka.oidc import Client, Oidc
-from kafka_warden.clients.kafka.property_names import TOKEN_ONLY
+from kafka_warden.clients.kafka.property_names import refuse_unsupported
 from kafka_warden.clients.kafka.ssl_properties import checked
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import TokenFile, Tokens
@@ -52,9 +51,9 @@ def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSour
         ConfigError: something is missing, cannot be used, or is not supported.
     """
     if _with_iam(properties):
-        return Tokens(_msk_signer(properties, secrets, hosts))
+        return Tokens(msk.msk_signer(properties, secrets, hosts))
     for name, known in _CHOICES.items():
-        _refuse_unknown(name, properties.get(name, known[0]), known)
+        refuse_unsupported(properties, name, known)
     url = checked(properties, URL, _url, "")
     reader = _Reader(properties, secrets)
     client = reader.read()
@@ -114,26 +113,6 @@ class _Reader:
 def _with_iam(properties: Mapping[str, str]) -> bool:
     handler = properties.get("sasl.login.callback.handler.class", "").rpartition(".")[2]
     return properties.get("sasl.mechanism", "").upper() == msk.MECHANISM or handler in msk.HANDLERS
-
-
-def _msk_signer(
-    properties: Mapping[str, str], secrets: Mapping[str, SecretSource], hosts: Sequence[str]
-) -> msk.MskSigner:
-    if given := sorted({*properties, *secrets}.intersection(TOKEN_ONLY)):
-        raise ConfigError(f"kafka.{given[0]}: no effect with the credentials of AWS; remove it")
-    for name in ("sasl.client.callback.handler.class", "sasl.login.callback.handler.class"):
-        _refuse_unknown(name, properties.get(name, msk.HANDLERS[0]), msk.HANDLERS)
-    jaas = read_jaas(secrets.get("sasl.jaas.config"), msk.MECHANISM, *msk.MODULES)
-    for name, instead in msk.UNSUPPORTED.items():
-        if name in jaas.options:
-            raise SecretError(f"{NAME}: AWS's package for Python has no option {name}; {instead} instead")
-    jaas.only((*msk.OPTIONS, *msk.IGNORED))
-    return msk.msk_signer(hosts, os.environ, jaas)
-
-
-def _refuse_unknown(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value.rpartition(".")[2].lower() not in map(str.lower, known):
-        raise ConfigError(f"kafka.{name}: {value!r} is not supported; expected {' or '.join(known)}")
 
 
 def _url(text: str) -> str:

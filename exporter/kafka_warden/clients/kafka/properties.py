@@ -14,7 +14,7 @@ from kafka_warden.clients.kafka.oauth import oauth_tokens
 from kafka_warden.clients.kafka.property_names import EFFECTIVE, TOKEN_ONLY, marked, split
 from kafka_warden.clients.kafka.sasl import MECHANISMS, WITH_TOKENS, Credentials, UserLogin, sasl_credentials
 from kafka_warden.clients.kafka.ssl_properties import CIPHERS, checked, tls_files, unknown_ciphers
-from kafka_warden.clients.kafka.tls import TlsClient, TlsFiles
+from kafka_warden.clients.kafka.tls import TlsClient
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import FileWatch, SecretSource
@@ -100,7 +100,10 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     plain, hidden = split(properties, secrets or {})
     protocol = checked(plain, "security.protocol", _protocol, "PLAINTEXT")
     _refuse_unused_security(protocol, plain, hidden)
-    mechanism = _chosen_mechanism(plain, hidden) if protocol.startswith("SASL") else None
+    mechanism = None
+    if protocol.startswith("SASL"):
+        default = MECHANISM if "sasl.mechanism" not in plain and is_meant(plain, hidden) else ""
+        mechanism = checked(plain, "sasl.mechanism", _mechanism, default)
     credentials = _credentials(plain, hidden, mechanism)
     files = tls_files(plain, hidden) if protocol.endswith("SSL") else None
     passwords = credentials.paths() if isinstance(credentials, Credentials | Kerberos) else ()
@@ -108,6 +111,8 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
     logins = {"token": Tokens, "kerberos": Kerberos}
     of_other_logins = marked(*(mark for mark, kind in logins.items() if not isinstance(credentials, kind)))
     ignored = {*plain, *hidden} - (EFFECTIVE - of_other_logins)
+    options = credentials.ignored() if isinstance(credentials, Credentials) else ()
+    ciphers = unknown_ciphers(plain) if files else ()
     return KafkaClientSettings(
         bootstrap=_bootstrap(plain, protocol),
         security_protocol=protocol,
@@ -118,15 +123,14 @@ def translate(properties: Mapping[str, str], secrets: Mapping[str, SecretSource]
         receive_message_max_bytes=checked(plain, "receive.message.max.bytes", _positive, str(LARGEST_REPLY)),
         request_timeout=_seconds(plain, "request.timeout.ms", "socket.timeout.ms"),
         connect_timeout=_seconds(plain, "socket.connection.setup.timeout.ms"),
-        ignored=(*sorted(ignored), *_without_effect(plain, credentials, files)),
+        ignored=(
+            *sorted(ignored),
+            *(f"sasl.jaas.config: {name}" for name in options),
+            *(f"{CIPHERS}: {name}" for name in ciphers),
+        ),
         _watch=FileWatch(watched),
         _last_login=[],
     )
-
-
-def _chosen_mechanism(plain: Mapping[str, str], hidden: Mapping[str, SecretSource]) -> str:
-    default = MECHANISM if "sasl.mechanism" not in plain and is_meant(plain, hidden) else ""
-    return checked(plain, "sasl.mechanism", _mechanism, default)
 
 
 def _credentials(
@@ -189,15 +193,6 @@ def _mechanism(text: str) -> str:
         found = f"{text!r} is not supported" if text else "missing"
         raise ValueError(f"{found}; expected one of {', '.join(MECHANISMS)}")
     return text.upper()
-
-
-def _without_effect(
-    plain: Mapping[str, str], credentials: Credentials | Tokens | Kerberos | None, files: TlsFiles | None
-) -> tuple[str, ...]:
-    """Return the parts of properties that are left out."""
-    options = credentials.ignored() if isinstance(credentials, Credentials) else ()
-    ciphers = unknown_ciphers(plain) if files else ()
-    return (*(f"sasl.jaas.config: {name}" for name in options), *(f"{CIPHERS}: {name}" for name in ciphers))
 
 
 def _positive(text: str) -> int:

@@ -206,6 +206,17 @@ def check_name(name: str) -> None:
         raise ConfigError(f"kafka.{shown}: no Kafka client has this property; {hint}")
 
 
+def refuse_unsupported(properties: Mapping[str, str], name: str, known: tuple[str, ...]) -> None:
+    """Refuse another value than the known ones: words, or names of classes without their package.
+
+    Raises:
+        ConfigError: with the known ones.
+    """
+    value = properties.get(name, known[0])
+    if value.rpartition(".")[2].lower() not in map(str.lower, known):
+        raise ConfigError(f"kafka.{name}: {value!r} is not supported; expected {' or '.join(known)}")
+
+
 def meant_by(name: str) -> str:
     """Return the property with an effect here that an unknown name means; empty if there is none.
 
