@@ -17,7 +17,6 @@ from tests.support.scripted import ScriptedCluster, VirtualClock
 
 @pytest.fixture(scope="session")
 def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled server."""
     return compile_java(tmp_path_factory.mktemp("classes"))
 
 
@@ -60,13 +59,11 @@ def make_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSession]:
 
 @pytest.fixture
 def session(make_session: MakeSession) -> JmxSession:
-    """A session that asks for the number of a process."""
     return make_session()
 
 
 @pytest.fixture
 def client(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Client]:
-    """Without a link."""
     made = Client(brokers, clock, Network(clock))
     yield made
     made.close()

@@ -26,13 +26,11 @@ MakeSession = Callable[..., JmxSession]
 
 
 def compile_java(directory: Path, source: Path = SOURCE) -> Path:
-    """Compile the server into the directory, and return that."""
     subprocess.run(["javac", "--release", "17", "-d", directory, source], check=True)
     return directory
 
 
 def number(answer: Answer) -> object:
-    """The number of the process that gave this answer."""
     assert isinstance(answer, RawBeans), answer
     return answer.values[NUMBER]
 
@@ -47,7 +45,6 @@ def ask(session: JmxSession, *targets: JmxTarget, within: float = TIME_LIMIT) ->
 
 
 def ask_one(session: JmxSession, target: JmxTarget) -> Answer:
-    """One target's answer."""
     return ask(session, target)[target.key]
 
 
@@ -96,13 +93,11 @@ class JmxServer:
         self._ports.close()
 
     def start(self) -> None:
-        """Start, and return when the port answers."""
         self.process = subprocess.Popen(self._command, stdout=subprocess.PIPE)
         assert self.process.stdout
         assert self.process.stdout.readline() == b"ready\n"
 
     def kill(self) -> None:
-        """End it, stopped or not."""
         self.process.kill()
         self.process.wait()
         if self.process.stdout:
@@ -114,12 +109,10 @@ class JmxServer:
         wait_for(lambda: self._states() <= {"T"}, what="the server is stopped", interval=0.01)
 
     def resume(self) -> None:
-        """SIGCONT."""
         self.process.send_signal(signal.SIGCONT)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Pause it for a while."""
         self.pause()
         try:
             yield
@@ -132,7 +125,6 @@ class JmxServer:
         return {file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] for file in files}
 
     def target(self, key: str = "one", **options: object) -> JmxTarget:
-        """How a session asks it."""
         return JmxTarget(key, LOOPBACK, self.port, **options)  # type: ignore[arg-type]  # the caller names real fields
 
 

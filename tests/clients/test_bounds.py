@@ -35,7 +35,6 @@ CLASSES: Final = (
 
 
 def decode(response_class: Any, body: bytes, version: int | None = None) -> Any:
-    """Decode a reply that has this body, in the newest version by default."""
     version = response_class.max_version if version is None else version
     header = RequestHeader(
         request_api_key=response_class.API_KEY, request_api_version=version, correlation_id=7, client_id="test"
@@ -45,7 +44,6 @@ def decode(response_class: Any, body: bytes, version: int | None = None) -> Any:
 
 
 def source(response_class: Any) -> str:
-    """The decoder that is generated for the newest version."""
     context = BoundedContext()
     version = response_class.max_version
     flexible = response_class.flexible_version_q(version)
@@ -91,7 +89,6 @@ def test_tagged_fields_are_read_in_linear_time() -> None:
 
 
 def test_a_varint_has_five_bytes_at_most() -> None:
-    """Here the number of elements of an array: none."""
     rest = struct.pack(">i", 0) + b"\0"
     assert decode(ApiVersionsResponse, b"\0\0\x81\x80\x80\x80\0" + rest).api_keys == []
     with pytest.raises(ProtocolError, match="a varint is too long"):
@@ -99,7 +96,6 @@ def test_a_varint_has_five_bytes_at_most() -> None:
 
 
 def test_an_array_cannot_have_more_elements_than_bytes() -> None:
-    """The count is refused before the first element is made."""
     with pytest.raises(ProtocolError, match="more elements than the reply has bytes"):
         decode(ListOffsetsResponse, struct.pack(">ii", 0, 1 << 30), 1 + 1)
 
@@ -140,14 +136,12 @@ def test_a_name_that_must_not_be_null_is_refused(version: int) -> None:
 
 
 def test_a_reply_to_another_request_is_refused() -> None:
-    """Its correlation id is another."""
     header = RequestHeader(request_api_key=3, request_api_version=1, correlation_id=8, client_id="test")
     with pytest.raises(ProtocolError, match="correlation id 7, not 8"):
         decode_reply(struct.pack(">i", 7), header)
 
 
 def test_a_reader_reads_no_further_than_its_end() -> None:
-    """Fewer bytes at the end, none after it; a negative size is refused."""
     reader = Reader(memoryview(b"abcdef"), 2)
     assert (reader.read(3), reader.tell(), reader.read(3), reader.read(1), reader.tell()) == (b"cde", 3, b"f", b"", 4)
     with pytest.raises(ValueError, match=r"^a field has a negative size$"):

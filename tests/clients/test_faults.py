@@ -24,7 +24,6 @@ from kafka_warden.errors import (
     ],
 )
 def test_error_codes_have_a_class(code: int, error: type[SourceError], says: str) -> None:
-    """The message has the broker's own, if there is one."""
     fault = error_code_fault(code, "why", "one:1")
     assert type(fault) is error
     assert str(fault).startswith(says)
@@ -32,6 +31,5 @@ def test_error_codes_have_a_class(code: int, error: type[SourceError], says: str
 
 
 def test_an_error_without_a_class_of_its_own_is_named() -> None:
-    """A bug of a library is a protocol error, too."""
     fault = request_fault(KeyError("x"), "one:1")
     assert (type(fault), str(fault)) == (ProtocolError, "one:1: KeyError: 'x'")

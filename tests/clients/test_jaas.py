@@ -15,7 +15,6 @@ NO_END = "it does not end with ;: end each line but the last with \\ and nothing
 
 
 def options(text: str) -> dict[str, str]:
-    """The options of a login module that is named M."""
     return {name: value.reveal() for name, value in parse_jaas(Secret(text)).options.items()}
 
 
@@ -105,7 +104,6 @@ def test_what_is_no_option_is_an_error(text: str, message: str) -> None:
 
 @given(st.text('M required="\\;/*\n\x00é4', max_size=40) | st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Nothing else is raised, and the message is one line."""
     problem = ""
     try:
         parse_jaas(Secret(text))

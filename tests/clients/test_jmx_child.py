@@ -24,7 +24,6 @@ from tests.clients.jmx_server import ASK_NUMBER, TIME_LIMIT, MakeSession, Server
 
 
 def test_the_child_is_replaced_when_everything_hangs(make_session: MakeSession, servers: Servers) -> None:
-    """All calls overdue: the next ask has a new child."""
     session = make_session(timeout=TIME_LIMIT, overdue=1.0)
     one = servers[0].target()
     ask(session, one)
@@ -38,7 +37,6 @@ def test_the_child_is_replaced_when_everything_hangs(make_session: MakeSession, 
 
 
 def test_a_killed_child_costs_one_poll(session: JmxSession, servers: Servers) -> None:
-    """After kill -9 of the child the next ask answers, from a new one."""
     ask(session, servers[0].target())
     child = known(session.pid)
     os.kill(child, signal.SIGKILL)
@@ -67,7 +65,6 @@ def test_a_child_whose_thread_has_ended_is_replaced(session: JmxSession, servers
 
 
 def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, servers: Servers) -> None:
-    """A call does not wait until the deadline for a child that has ended."""
     session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
     child = known(session.pid)
@@ -83,7 +80,6 @@ def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, server
 
 
 def test_close_is_quick_and_final(make_session: MakeSession, servers: Servers) -> None:
-    """With a call that hangs, the child ends within a second, the waiting call returns, and later asks are refused."""
     session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
     child = session.pid
@@ -102,7 +98,6 @@ def test_close_is_quick_and_final(make_session: MakeSession, servers: Servers) -
 
 
 def test_the_child_obeys_sigterm(make_session: MakeSession, servers: Servers) -> None:
-    """SIGTERM ends the child in under a second while a call hangs in its JVM."""
     session = make_session(timeout=TIME_LIMIT)
     ask(session, servers[0].target())
     child = known(session.pid)
@@ -115,7 +110,6 @@ def test_the_child_obeys_sigterm(make_session: MakeSession, servers: Servers) ->
 
 
 def test_the_child_dies_with_its_parent(servers: Servers) -> None:
-    """Kill -9 of the parent leaves no child, even one with a hung call."""
     program = (
         "import sys\n"
         "from kafka_warden.clock import monotonic\n"
@@ -159,7 +153,6 @@ def test_the_child_ends_with_its_input(servers: Servers) -> None:
 def test_a_jvm_that_starts_is_not_waited_for(
     session: JmxSession, servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first ask ends with its deadline and says so."""
     monkeypatch.setattr(process, "_PROGRAM", ("-c", "import sys; sys.stdin.read()"))
     answer = session.ask((servers[0].target(),), monotonic() + 0.2)["one"]
     assert (type(answer), str(answer)) == (AnswerTimeoutError, "the JVM for JMX is still starting")
@@ -181,7 +174,6 @@ def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> No
 
 
 def test_without_a_jvm_the_error_says_what_to_install(session: JmxSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """JPype looks for a JVM and finds none."""
     program = (
         "import jpype._core\n"
         "def nothing(): raise jpype._core.JVMNotFoundException\n"
@@ -195,14 +187,7 @@ def test_without_a_jvm_the_error_says_what_to_install(session: JmxSession, monke
     assert re.fullmatch("JMX needs .*install one.*", str(answer))
 
 
-def test_the_parent_imports_no_jpype() -> None:
-    """Neither the session nor the parser loads JPype, which would start no JVM but cost memory."""
-    program = "import sys, kafka_warden.clients.jmx.session, kafka_warden.sources.jmx; print('jpype' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=True, capture_output=True).stdout == b"False\n"
-
-
 def test_java_classes_are_what_their_sources_say(tmp_path: Path) -> None:
-    """The compiled classes that the JVM gets are byte for byte what javac makes of the sources beside them."""
     sources = sorted((CLASSES / "warden").glob("*.java"))
     options: list[str | Path] = ["--release", "11", "-g:none", "-d", tmp_path]
     subprocess.run(["javac", *options, *sources], check=True, capture_output=True)

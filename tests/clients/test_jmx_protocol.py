@@ -46,20 +46,17 @@ rows = st.lists(st.builds(BeanRow, text, st.dictionaries(text, scalars, max_size
     ],
 )
 def test_hello_survives(hello: Hello) -> None:
-    """What the parent says first is what the child understands."""
     assert decode_hello(encode(hello)) == hello
 
 
 @given(st.builds(Request, st.integers(), text, text, text, st.integers(), text | st.none(), text | st.none()))
 def test_requests_survive(request: Request) -> None:
-    """Any text, in one line."""
     line = encode(request)
     assert line.count(b"\n") == 1
     assert decode_request(line) == request
 
 
 def test_the_password_is_in_the_line_only() -> None:
-    """What is logged of a request does not show it."""
     request = Request(7, "broker 1", "broker", "127.0.0.1", 9999, "monitor", "open sesame")
     assert b"open sesame" in encode(request)
     assert "sesame" not in repr(request)
@@ -71,14 +68,12 @@ def test_the_password_is_in_the_line_only() -> None:
     )
 )
 def test_replies_survive(reply: Reply) -> None:
-    """Whatever beans are called and hold."""
     line = encode(reply)
     assert line.count(b"\n") == 1
     assert decode_reply(json.loads(line)) == reply
 
 
 def test_nan_travels() -> None:
-    """NaN and infinity arrive as they were: what they mean is not the protocol's business."""
     reply = Reply(1, (BeanRow("a:type=B", {"nan": math.nan, "inf": math.inf}),))
     values = decode_reply(json.loads(encode(reply))).beans[0].values
     assert math.isnan(float(values["nan"]))
@@ -86,7 +81,6 @@ def test_nan_travels() -> None:
 
 
 def test_a_reply_becomes_an_answer_or_an_error() -> None:
-    """Beans by (object name, attribute), with the time of arrival; a reason becomes its class."""
     row = BeanRow("a:type=C", {"z": 2})
     reply = Reply(1, (BeanRow("a:type=B", {"x": 1, "y": 0.5}),), {"a:*": (row,)}, left_out=7)
     expected = {("a:type=B", "x"): 1, ("a:type=B", "y"): 0.5}
@@ -110,7 +104,6 @@ def test_a_reply_becomes_an_answer_or_an_error() -> None:
     ],
 )
 def test_the_end_of_a_child_has_a_reason(monkeypatch: pytest.MonkeyPatch, program: str, ended: str) -> None:
-    """What is no message ends the child, so that the next poll has another one."""
     changed = threading.Condition()
     monkeypatch.setattr(process, "_PROGRAM", ("-c", program))
     child = process.ChildProcess(encode(Hello({})), changed, lambda _, body: print(decode_reply(body)))
@@ -144,7 +137,6 @@ def test_output_without_a_newline_is_not_kept(monkeypatch: pytest.MonkeyPatch, o
 
 
 def test_a_refused_password_is_held_back_for_a_minute() -> None:
-    """Unless it changes."""
     slot = Slot(("one", "127.0.0.1", 9999), used=0.0, outstanding=1, password=Secret("wrong"))
     slot.take(Reply(1, reason="auth"), 10.0)
     assert [slot.held_back(now, Secret("wrong")) for now in (69.0, 71.0)] == [True, False]
@@ -152,7 +144,6 @@ def test_a_refused_password_is_held_back_for_a_minute() -> None:
 
 
 def test_writes_to_the_child_never_wait() -> None:
-    """Its input has room for a mebibyte and refuses what does not fit."""
     reader, writer = os.pipe()
     try:
         process._never_wait(writer)
@@ -193,7 +184,6 @@ REJECTED = ("java.io.InvalidClassException", "filter status: REJECTED")
     ],
 )
 def test_failures_have_a_reason_and_an_advice(chain: Chain, reason: str, says: str) -> None:
-    """Every chain of exceptions has one reason of the page, and one line that says what to look at."""
     failure = classify(chain, "h:1", "monitor")
     assert failure.reason == reason
     assert says in str(failure)

@@ -25,7 +25,6 @@ ASK_GADGET = Question((BeanQuery("test:type=Hostile", ("Gadget",)),))
 
 
 def test_a_wrong_password_waits_for_another(make_session: MakeSession, classes: Path, tmp_path: Path) -> None:
-    """It is refused, not tried again while it is the same, and tried at once when its file changes."""
     password = new_password()
     secret = write_secret(tmp_path / "secret", "wrong\n")
     session = make_session()
@@ -43,7 +42,6 @@ def test_a_wrong_password_waits_for_another(make_session: MakeSession, classes: 
 
 
 def test_a_password_file_that_cannot_be_read(make_session: MakeSession, tmp_path: Path) -> None:
-    """The message names the file; no process is asked without the password."""
     target = JmxTarget("one", LOOPBACK, 1, READER, SecretFile(tmp_path / "missing"))
     answer = ask_one(make_session(), target)
     assert isinstance(answer, AuthenticationError)
@@ -51,7 +49,6 @@ def test_a_password_file_that_cannot_be_read(make_session: MakeSession, tmp_path
 
 
 def test_a_user_without_access(make_session: MakeSession, classes: Path, tmp_path: Path) -> None:
-    """A right password of a user whom the access file does not name is a matter of authorization."""
     password = new_password()
     secret = write_secret(tmp_path / "secret", password)
     with JmxServer(classes, options=password_options(tmp_path, password, access="")) as server:
@@ -97,14 +94,12 @@ def test_a_hostile_object_is_never_made(make_session: MakeSession, classes: Path
 
 
 def test_a_reply_that_fills_the_heap_is_not_read(make_session: MakeSession, classes: Path) -> None:
-    """It costs the numbers of its own process. The others are answered by the same child."""
     answer = _beside_a_good_one(make_session, classes, Question((BeanQuery("test:type=Large", ("Text",)),)))
     assert isinstance(answer, ProtocolError)
     assert "larger than 4194304 bytes" in str(answer)
 
 
 def test_many_replies_that_fill_the_heap_are_not_kept(make_session: MakeSession, classes: Path) -> None:
-    """Texts of 2 MB are left out, and each may be read."""
     texts = "test:type=Texts,*"
     answer = _beside_a_good_one(make_session, classes, Question((), (BeanQuery(texts, ("Text",)),)))
     assert isinstance(answer, RawBeans)
@@ -142,7 +137,6 @@ def test_a_stub_that_points_elsewhere_is_not_followed(make_session: MakeSession,
 
 
 def test_a_stub_may_spell_the_same_host_otherwise(make_session: MakeSession, classes: Path) -> None:
-    """A name and its address are the same host."""
     with JmxServer(classes, host="localhost") as server:
         assert number(ask_one(make_session(timeout=TIME_LIMIT), server.target())) == 1
 
@@ -162,7 +156,6 @@ class Certificates:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Two authorities; only one is the server's."""
     directory = tmp_path_factory.mktemp("certificates")
     authority = Authority(directory, "authority")
     trust = directory / "trust.p12"
@@ -179,7 +172,6 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 def test_tls_end_to_end(make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path) -> None:
-    """Registry and objects over TLS, with a client certificate and a password, from PEM files."""
     password = new_password()
     secret = write_secret(tmp_path / "secret", password)
     options = [*password_options(tmp_path, password), *_tls_options(tmp_path, certificates, certificates.server)]
@@ -209,7 +201,6 @@ def test_tls_of_the_objects_alone(
 def test_tls_refuses_whom_it_should(
     make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
-    """A foreign authority, a name that does not fit, clear text and a file that is missing are TLS errors."""
     right, foreign = str(certificates.authority.certificate), str(certificates.foreign.certificate)
     with JmxServer(classes, options=_tls_options(tmp_path, certificates, certificates.server, client=False)) as server:
         untrusted = ask_one(make_session(tls=TlsFiles(foreign)), server.target())
@@ -227,7 +218,6 @@ def test_tls_refuses_whom_it_should(
 def test_a_stopped_tls_target_is_a_time_out(
     make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
-    """A TLS handshake without an answer ends with the time-out too, and the target answers when it is back."""
     session = make_session(tls=TlsFiles(str(certificates.authority.certificate)))
     with JmxServer(classes, options=_tls_options(tmp_path, certificates, certificates.server, client=False)) as server:
         with server.paused():

@@ -19,7 +19,6 @@ from tests.clients.jmx_server import NUMBERS, TIME_LIMIT, JmxServer, MakeSession
 
 
 def test_reads_exactly_what_is_asked(make_session: MakeSession, servers: Servers) -> None:
-    """Values keep their types; beans and attributes that are absent or fail in the process are absent."""
     attributes = ("Number", "Half", "Nothing", "Yes", "Text", "Broken", "Absent")
     absent = BeanQuery("test:type=Absent", ("Number",))
     session = make_session(
@@ -48,7 +47,6 @@ def test_reads_exactly_what_is_asked(make_session: MakeSession, servers: Servers
 def test_beans_past_the_limit_are_counted_and_logged_once(
     make_session: MakeSession, servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Of 1,005 beans 1,000 are read; the answer has the number of the others, and one line of the log, too."""
     pattern = "test:type=Many,*"
     session = make_session(Question((), (BeanQuery(pattern, ("Tokens",)),)))
     for _ in range(2):
@@ -80,7 +78,6 @@ def test_ten_thousand_brokers_cost_no_number_of_others(make_session: MakeSession
 
 
 def test_a_stopped_target_delays_no_other(session: JmxSession, servers: Servers) -> None:
-    """With one target under SIGSTOP the other answers in milliseconds; after SIGCONT the next ask answers for both."""
     one, two = servers[0].target("one"), servers[1].target("two")
     ask(session, one, two)
     with servers[1].paused():
@@ -98,7 +95,6 @@ def test_a_stopped_target_delays_no_other(session: JmxSession, servers: Servers)
 
 
 def test_a_failure_of_an_earlier_poll_is_not_this_polls(make_session: MakeSession, servers: Servers) -> None:
-    """A request that was under way and fails while the next poll waits for it is sent again by that poll."""
     session = make_session(timeout=2.0)
     one = servers[0].target()
     ask(session, one)
@@ -154,7 +150,6 @@ def test_a_hanging_call_is_left_alone(make_session: MakeSession, servers: Server
 
 
 def test_a_restarted_target_answers_at_once(make_session: MakeSession, classes: Path) -> None:
-    """A connection that broke is replaced within the same ask; while the process is down it is refused."""
     session = make_session()
     with JmxServer(classes, number=7) as server:
         assert number(ask(session, server.target())["one"]) == 7
@@ -168,7 +163,6 @@ def test_a_restarted_target_answers_at_once(make_session: MakeSession, classes: 
 
 
 def test_a_target_may_move(session: JmxSession, servers: Servers) -> None:
-    """The same key at another address is asked there, though its old address hangs."""
     assert number(ask(session, servers[0].target("moving"))["moving"]) == 1
     with servers[0].paused():
         ask(session, servers[0].target("moving"), within=0.1)
@@ -176,7 +170,6 @@ def test_a_target_may_move(session: JmxSession, servers: Servers) -> None:
 
 
 def test_addresses_that_lead_nowhere(session: JmxSession) -> None:
-    """A closed port and a name that does not resolve are refused, at once; what drops a SYN is a connect time-out."""
     with socket.socket() as full:
         full.bind((LOOPBACK, 0))
         full.listen(0)
@@ -235,7 +228,6 @@ def test_a_slow_target_is_given_up(make_session: MakeSession, classes: Path) -> 
 def test_a_child_that_is_too_large_is_replaced(
     make_session: MakeSession, servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Above the limit the next ask has another child and its answer, and the log says so; below it the child stays."""
     kept, replaced = make_session(), make_session(memory_limit=1)
     children = []
     for session in (kept, replaced, kept, replaced):
@@ -248,7 +240,6 @@ def test_a_child_that_is_too_large_is_replaced(
 
 @pytest.mark.parametrize(("recheck", "found"), [(0.0, True), (3600.0, False)])
 def test_a_bean_that_appears_later(make_session: MakeSession, classes: Path, recheck: float, found: bool) -> None:
-    """An absent bean is looked for again after the time for that, and not before."""
     late = BeanQuery("test:type=Late", ("Number",))
     maker = BeanQuery("test:type=Maker", ("Tokens",))
     session = make_session(Question((late, maker)), absent_recheck=recheck)

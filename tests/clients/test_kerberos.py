@@ -24,7 +24,6 @@ SERVICE = "kafka@127.0.0.1"
 
 @pytest.fixture
 def kdc(monkeypatch: pytest.MonkeyPatch) -> Tickets:
-    """A KDC that knows `monitor` and the brokers."""
     made = Tickets(keys={"monitor": "key"}, services={SERVICE})
     made.install(monkeypatch)
     return made
@@ -32,12 +31,10 @@ def kdc(monkeypatch: pytest.MonkeyPatch) -> Tickets:
 
 @pytest.fixture
 def keytab(tmp_path: Path) -> Path:
-    """The keytab of `monitor`."""
     return write_keytab(tmp_path / "keytab", "monitor", "key")
 
 
 def link(client: Client, keytab: Path, users: Mapping[str, str] | None = None, **accounts: Any) -> BrokerLink:
-    """A link to a broker that lets `monitor` in."""
     client.brokers.do("accounts", mechanism="GSSAPI", users=users or {USER: SERVICE}, **accounts)
     return client.link(
         security_protocol="SASL_PLAINTEXT",
@@ -48,7 +45,6 @@ def link(client: Client, keytab: Path, users: Mapping[str, str] | None = None, *
 
 
 def test_a_ticket_logs_in(client: Client, kdc: Tickets, keytab: Path) -> None:
-    """The KDC is asked once for all connections."""
     first, second = link(client, keytab), link(client, keytab)
     assert [client.ask(first), client.ask(second)] == [CLUSTER] * 2
     client.close()
@@ -57,7 +53,6 @@ def test_a_ticket_logs_in(client: Client, kdc: Tickets, keytab: Path) -> None:
 
 
 def test_a_session_is_renewed_before_its_end(client: Client, kdc: Tickets, keytab: Path) -> None:
-    """On the same connection."""
     asked = link(client, keytab, session_ms=10_000)
     assert client.ask(asked) == CLUSTER
     client.brokers.do("clear")
@@ -83,7 +78,6 @@ def test_a_wrong_key_is_refused_until_the_keytab_changes(client: Client, kdc: Ti
 
 
 def test_a_broker_may_refuse_the_ticket(client: Client, kdc: Tickets, keytab: Path) -> None:
-    """The message names whose it is."""
     client.fail(link(client, keytab, {"other@TEST": SERVICE}), AuthenticationError, f"refused the ticket of {USER}")
 
 
@@ -95,7 +89,6 @@ def test_a_layer_that_kafka_does_not_have_is_refused(client: Client, kdc: Ticket
 def test_a_broker_that_does_not_prove_itself_is_refused(
     client: Client, kdc: Tickets, keytab: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its first answer is not what the library expects."""
     monkeypatch.setattr(tickets._Context, "step", _step_without_proof)
     client.fail(link(client, keytab), AuthenticationError, r"Kerberos message is not valid \(code 31\)")
 
@@ -131,7 +124,6 @@ def test_faults_of_the_kdc(
 
 
 def test_a_service_and_a_principal_that_are_not_known(client: Client, kdc: Tickets, keytab: Path) -> None:
-    """Both are refusals."""
     kdc.services.clear()
     client.fail(link(client, keytab), AuthenticationError, r"refuses monitor \(code 7\)")
     write_keytab(keytab, "other", "key")
@@ -151,7 +143,6 @@ def test_a_silent_kdc_costs_no_more_than_the_deadline(client: Client, kdc: Ticke
 
 
 def test_a_keytab_that_is_gone_is_no_reason_to_connect(client: Client, kdc: Tickets, keytab: Path) -> None:
-    """Nor one that others may read."""
     asked = link(client, keytab)
     keytab.rename(keytab.with_name("away"))
     client.fail(asked, TokenError, "cannot read")
@@ -168,7 +159,6 @@ JAAS = (
 
 
 def test_java_and_librdkafka_name_the_same(kdc: Tickets, keytab: Path) -> None:
-    """Options of `Krb5LoginModule`, and properties."""
     ours = translate({**BASE, "sasl.kerberos.keytab": str(keytab), "sasl.kerberos.principal": "monitor@TEST"})
     javas = translate(BASE, {"sasl.jaas.config": Secret(JAAS.format(keytab=keytab))})
     for made in (ours.credentials, javas.credentials):
@@ -178,7 +168,6 @@ def test_java_and_librdkafka_name_the_same(kdc: Tickets, keytab: Path) -> None:
 
 
 def test_kerberos_is_the_mechanism_of_other_clients(kdc: Tickets, keytab: Path) -> None:
-    """Without one, for a file that names the service or Java's module."""
     without = {name: value for name, value in BASE.items() if name != "sasl.mechanism"}
     named = translate({**without, "sasl.kerberos.service.name": "kafka"})
     module = translate(without, {"sasl.jaas.config": Secret(JAAS.format(keytab=keytab))})
@@ -198,7 +187,6 @@ def test_kerberos_is_the_mechanism_of_other_clients(kdc: Tickets, keytab: Path) 
     ],
 )
 def test_mistakes_are_one_line(kdc: Tickets, changes: Mapping[str, str], jaas: str, message: str) -> None:
-    """Before any KDC is asked."""
     with pytest.raises(ConfigError) as caught:
         translate({**BASE, **changes}, {"sasl.jaas.config": Secret(jaas)} if jaas else {})
     assert message in str(caught.value)
@@ -206,21 +194,18 @@ def test_mistakes_are_one_line(kdc: Tickets, changes: Mapping[str, str], jaas: s
 
 
 def test_what_is_no_keytab_is_refused(kdc: Tickets, keytab: Path) -> None:
-    """By its first byte."""
     keytab.write_text("junk")
     with pytest.raises(ConfigError, match="is not a keytab"):
         translate({**BASE, "sasl.kerberos.keytab": str(keytab)})
 
 
 def test_the_package_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it is not installed."""
     monkeypatch.setattr(kerberos, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"in a checkout pip install '\.\[kerberos\]'"):
         translate(BASE)
 
 
 def test_history_in_a_topic_is_refused(kdc: Tickets, keytab: Path, tmp_path: Path) -> None:
-    """At the start, and for the tools that read it."""
     file = tmp_path / "warden.yml"
     properties = {**BASE, "sasl.kerberos.keytab": str(keytab)}
     file.write_text(f"kafka: {properties}\nhistory: {{kafka: {{topic: history}}}}\n")

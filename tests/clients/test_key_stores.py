@@ -36,11 +36,9 @@ class Stores:
         self.keys = {kind: self.make_keys(kind, self.client, f"keys.{kind}") for kind in KINDS}
 
     def make_trust(self, kind: str, name: str, *options: str) -> Path:
-        """A trust store."""
         return write_trust_store(self.folder / name, kind, PASSWORD, self.authority.certificate, *options)
 
     def make_keys(self, kind: str, identity: Identity, name: str, key_password: str | None = None) -> Path:
-        """A key store."""
         return write_key_store(
             self.folder / name, kind, PASSWORD, identity, key_password=key_password, chain=self.authority.certificate
         )
@@ -48,7 +46,6 @@ class Stores:
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
-    """Made once for the module."""
     return Stores(tmp_path_factory.mktemp("stores"))
 
 
@@ -58,7 +55,6 @@ def settings(
     passwords: Mapping[str, str] | None = None,
     types: Mapping[str, str] | None = None,
 ) -> KafkaClientSettings:
-    """Settings with these stores; `passwords` and `types` by property."""
     return translate(*_properties(trust, keys, passwords, types))
 
 
@@ -78,7 +74,6 @@ def _properties(
 
 
 def problem(*arguments: Any) -> str:
-    """What is wrong with these settings, in one line without a password."""
     with pytest.raises(ConfigError) as caught:
         settings(*arguments)
     assert PASSWORD not in str(caught.value)
@@ -87,13 +82,11 @@ def problem(*arguments: Any) -> str:
 
 
 def subjects(pem: str) -> list[str]:
-    """Names in PEM certificates, in order."""
     return [each.subject.rfc4514_string() for each in x509.load_pem_x509_certificates(pem.encode())]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_content_of_a_store_is_that_of_the_pem_files(stores: Stores, kind: str) -> None:
-    """Trusted certificates, the client's certificate with its chain, and its key."""
     secret = Secret(PASSWORD)
     assert KeyStore("s", stores.trust[kind], secret).trusted() == stores.authority.certificate.read_text()
     chain, key = KeyStore("s", stores.keys[kind], secret).identity()
@@ -147,7 +140,6 @@ def test_the_content_decides_which_of_javas_types_it_is(stores: Stores, kind: st
 
 
 def test_a_jks_key_has_its_own_password(stores: Stores) -> None:
-    """`ssl.key.password`, else that of the store."""
     keys = stores.make_keys("JKS", stores.client, "own-password.jks", KEY_PASSWORD)
     assert settings(None, keys, {"ssl.key.password": KEY_PASSWORD}).ssl_context()
     assert "ssl.key.password is wrong" in problem(None, keys, {"ssl.key.password": "wrong"})
@@ -156,7 +148,6 @@ def test_a_jks_key_has_its_own_password(stores: Stores) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_mistakes_name_the_store(stores: Stores, kind: str, tmp_path: Path) -> None:
-    """A wrong password, a missing entry, a damaged file, a type that does not fit."""
     trust, keys = stores.trust[kind], stores.keys[kind]
     found = problem(trust, None, {"ssl.truststore.password": "wrong"})
     assert found.startswith(f"kafka.ssl.truststore.location: {str(trust)!r}: ssl.truststore.password is wrong")
@@ -171,7 +162,6 @@ def test_mistakes_name_the_store(stores: Stores, kind: str, tmp_path: Path) -> N
 
 
 def test_mistakes_that_only_one_type_has(stores: Stores, tmp_path: Path) -> None:
-    """A JKS without trusted certificates or with several keys; neither PEM nor a store; a missing password."""
     assert "no trusted certificate" in problem(stores.keys["JKS"])
     other = tmp_path / "other"
     other.write_bytes(b"\xce\xce\xce\xce")

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,14 +39,12 @@ SASL: Final[dict[str, Any]] = {
 
 @pytest.mark.parametrize(("versions", "release"), [({"ListOffsets": (1, 11)}, "4.2"), ({"ApiVersions": (0, 5)}, "4.4")])
 def test_the_release_follows_from_the_versions(client: Client, versions: dict[str, Any], release: str) -> None:
-    """That of Kafka 4.4, too, which kafka-python does not know."""
     client.brokers.do("versions", broker=1, versions=versions)
     link = client.link()
     assert (client.ask(link), link.kafka_version) == (CLUSTER, release)
 
 
 def test_questions_asked_at_once_share_one_connection(client: Client) -> None:
-    """One outstanding request per broker, and each gets its own reply."""
     link = client.link()
 
     async def ask_at_once() -> list[Any]:
@@ -82,7 +81,6 @@ def test_the_loss_of_a_lasting_connection_is_reported(client: Client) -> None:
 
 
 def test_a_question_after_its_deadline_is_not_asked(client: Client) -> None:
-    """The reason is `timeout`, and no connection is made."""
     client.fail(client.link(), AnswerTimeoutError, "no time", within=0.0)
     assert client.connections() == 0
 
@@ -101,8 +99,6 @@ def test_a_request_timeout_is_a_limit_for_each_request(client: Client, limit: st
 
 
 def test_a_connect_timeout_is_a_limit_for_the_connection(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`socket.connection.setup.timeout.ms` ends a connect before the deadline."""
-
     async def never(*_: Any) -> None:
         await asyncio.Event().wait()
 
@@ -134,65 +130,65 @@ def test_each_address_of_a_name_gets_its_share_of_the_time(client: Client, monke
 
 
 def test_an_ipv6_address_is_connected_to(client: Client) -> None:
-    """As a host without brackets, which is how metadata has it."""
     client.brokers.brokers({"id": 4, "host": "::1"})
     assert client.ask(client.link(4, "::1")) == CLUSTER
     assert len(client.network.run(lambda: client.network.resolve("::1", 1))) == 1
 
 
-def test_lookups_that_hang_neither_pile_up_nor_keep_the_process(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At most four threads, all of them daemons; addresses need none."""
+@pytest.fixture
+def release(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Until it is set, lookups of names that begin with `hangs` take their time."""
     release, real = threading.Event(), socket.getaddrinfo
-
-    def getaddrinfo(host: str, *arguments: Any, **options: Any) -> Any:
-        if host == "hangs.example" and not options.get("flags"):
-            release.wait(REAL_DEADLINE)
-        return real(host, *arguments, **options)
-
-    async def ask_all() -> list[Any]:
-        until = client.clock.monotonic() + 1.0
-        return await asyncio.gather(*(link.ask(METADATA, until) for link in links), return_exceptions=True)
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    monkeypatch.setattr(client.clock, "busy", lambda: False)  # the clock does not wait for these threads
-    links = [client.link(host="hangs.example") for _ in range(RESOLVERS + 3)]
-    faults = client.network.run(ask_all)
-    assert {(type(each), "does not resolve" in str(each)) for each in faults} == {(ConnectTimeoutError, True)}
-    hanging = [thread for thread in threading.enumerate() if thread.name == "resolve"]
-    assert (len(hanging), {thread.daemon for thread in hanging}) == (RESOLVERS, {True})
-    assert client.ask(client.link()) == CLUSTER
-    release.set()
-    for thread in hanging:
-        thread.join(REAL_DEADLINE)
-
-
-def test_silent_name_servers_take_no_thread_from_names_that_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name that was found before is looked up at once, while others hang in all threads for new names."""
-    release, real, network = threading.Event(), socket.getaddrinfo, Network()
 
     def getaddrinfo(host: str, *arguments: Any, **options: Any) -> Any:
         if host.startswith("hangs") and not options.get("flags"):
             release.wait(REAL_DEADLINE)
         return real(host, *arguments, **options)
 
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    yield release
+    release.set()
+    for thread in resolving():
+        thread.join(REAL_DEADLINE)
+
+
+def resolving() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "resolve"]
+
+
+def test_lookups_that_hang_neither_pile_up_nor_keep_the_process(
+    client: Client, monkeypatch: pytest.MonkeyPatch, release: threading.Event
+) -> None:
+    """At most four threads, all of them daemons; addresses need none."""
+
+    async def ask_all() -> list[Any]:
+        until = client.clock.monotonic() + 1.0
+        return await asyncio.gather(*(link.ask(METADATA, until) for link in links), return_exceptions=True)
+
+    monkeypatch.setattr(client.clock, "busy", lambda: False)  # the clock does not wait for these threads
+    links = [client.link(host="hangs.example") for _ in range(RESOLVERS + 3)]
+    faults = client.network.run(ask_all)
+    assert {(type(each), "does not resolve" in str(each)) for each in faults} == {(ConnectTimeoutError, True)}
+    assert (len(resolving()), {thread.daemon for thread in resolving()}) == (RESOLVERS, {True})
+    assert client.ask(client.link()) == CLUSTER
+
+
+def test_silent_name_servers_take_no_thread_from_names_that_were_found(release: threading.Event) -> None:
+    """A name that was found before is looked up at once, while others hang in all threads for new names."""
+    network = Network()
+
     async def look_up(*hosts: str) -> list[Any]:
         lookups = [asyncio.create_task(network.resolve(host, 1)) for host in hosts]
         await asyncio.wait(lookups, timeout=0 if len(lookups) > 1 else None)
         return lookups
 
-    def hanging() -> list[threading.Thread]:
-        return [thread for thread in threading.enumerate() if thread.name == "resolve"]
-
     network.run(lambda: look_up("localhost"))
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     network.run(lambda: look_up(*(f"hangs{number}.example" for number in range(RESOLVERS + 1))))
     (found,) = network.run(lambda: look_up("localhost"))
     assert found.result()
-    assert len(hanging()) >= RESOLVERS
+    assert len(resolving()) >= RESOLVERS
     release.set()
-    for thread in hanging():
+    for thread in resolving():
         thread.join(REAL_DEADLINE)
     network.close()
 
@@ -213,13 +209,11 @@ def test_more_brokers_than_descriptors_cost_connections_only(client: Client) -> 
     [(70_000, "refused the connection"), (-1, "does not resolve .*DNS"), (1 << 70, "does not resolve")],
 )
 def test_an_impossible_address_is_refused(client: Client, port: int, message: str) -> None:
-    """Metadata may name anything."""
     client.brokers.ports[1] = port
     client.fail(client.link(), RefusedError, message)
 
 
 def test_a_closed_port_and_a_closed_connection_are_refused(client: Client) -> None:
-    """Each with its own message."""
     link = client.link()
     client.brokers.rule(1, drop=True)
     client.fail(link, RefusedError, "closed the connection")
@@ -254,7 +248,6 @@ def test_an_old_broker_is_asked_for_its_versions_again(client: Client) -> None:
 def test_a_request_that_is_not_sent_costs_no_connection(
     client: Client, request_: Any, error: type[KafkaWardenError], message: str
 ) -> None:
-    """The broker does not know it, or it does more than read."""
     client.brokers.do("versions", broker=1, versions={"DescribeQuorum": (0, -1)})
     link = client.link()
     for _ in range(2):
@@ -313,7 +306,6 @@ def test_an_old_broker_has_waited_itself(client: Client) -> None:
 
 
 def test_a_changed_password_is_used_for_the_next_connection(client: Client, tmp_path: Path) -> None:
-    """The file is read again; a refused password and a mechanism that is not offered have their own messages."""
     file = tmp_path / "password"
     file.touch(0o600)
     file.write_text("first")
@@ -337,14 +329,12 @@ def test_a_changed_password_is_used_for_the_next_connection(client: Client, tmp_
 
 
 def test_a_broker_that_is_too_old_for_sasl_is_not_asked_for_it(client: Client) -> None:
-    """It does not list the request."""
     client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "secret"})
     client.brokers.do("versions", broker=1, versions={"SaslHandshake": (0, -1)})
     client.fail(client.link(secret=Secret("secret"), **SASL), UnsupportedError, "too old for SASL")
 
 
 def test_a_network_that_is_closed_ends_the_calls_that_wait() -> None:
-    """`run` raises in the thread that waits, and does not hang."""
     network, failures = Network(), []
 
     async def wait_for_ever() -> None:

@@ -3,7 +3,6 @@
 import base64
 import importlib.util
 import json
-import time
 import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,8 +42,13 @@ def nothing_ambient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
 
 
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+
+
 def tokens_of(**changes: str) -> Tokens:
-    """The tokens of a configuration; underscores mean dots."""
     named = {name.replace("_", "."): value for name, value in changes.items()}
     jaas = named.pop("sasl.jaas.config", None)
     settings = translate({**BASE, **named}, {"sasl.jaas.config": Secret(jaas)} if jaas else {})
@@ -55,16 +59,14 @@ def tokens_of(**changes: str) -> Tokens:
 
 
 def signed(token: Token) -> tuple[str, Mapping[str, str]]:
-    """Host and query of the URL that a token is."""
     text = token.value.reveal()
     url = urllib.parse.urlsplit(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode())
     return str(url.hostname), dict(urllib.parse.parse_qsl(url.query))
 
 
-def test_the_token_is_a_signed_request_to_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("key")
+def test_the_token_is_a_signed_request_to_the_cluster() -> None:
     """For kafka-cluster:Connect in the region of the brokers' names, for 15 minutes, without the secret key."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     token = tokens_of().wait(0.0, WITHIN)
     host, query = signed(token)
     assert host == "kafka.eu-west-1.amazonaws.com"
@@ -76,6 +78,7 @@ def test_the_token_is_a_signed_request_to_the_cluster(monkeypatch: pytest.Monkey
     assert token.message().startswith(b"n,,\1auth=Bearer ")
 
 
+@pytest.mark.usefixtures("key")
 @pytest.mark.parametrize(
     "spelling",
     [
@@ -91,17 +94,11 @@ def test_the_token_is_a_signed_request_to_the_cluster(monkeypatch: pytest.Monkey
         },
     ],
 )
-def test_both_of_javas_configurations_are_understood(
-    spelling: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As AWS's documents have them."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+def test_both_of_javas_configurations_are_understood(spelling: Mapping[str, str]) -> None:
     assert signed(tokens_of(**spelling).wait(0.0, WITHIN))[1]["Action"] == "kafka-cluster:Connect"
 
 
 def test_a_profile_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the login module's option, or by AWS_PROFILE."""
     (tmp_path / "AWS_SHARED_CREDENTIALS_FILE").write_text(
         f"[one]\naws_access_key_id = ONE\naws_secret_access_key = {SECRET}\n"
         f"[two]\naws_access_key_id = TWO\naws_secret_access_key = {SECRET}\n"
@@ -129,7 +126,6 @@ def test_the_role_of_an_instance_is_used(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_pod_identity_of_eks_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the agent of the node, with the token of the pod from its file."""
     file = tmp_path / "pod-token"
     file.write_text("pod")
     with answering({"/v1/credentials": json.dumps(CREDENTIALS).encode()}) as (address, seen):
@@ -169,7 +165,6 @@ def test_a_web_identity_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_credentials_the_message_says_so() -> None:
-    """Not that an attribute of None is missing."""
     with pytest.raises(TokenError, match="no AWS credentials were found"):
         tokens_of().wait(0.0, WITHIN)
 
@@ -207,30 +202,13 @@ def test_the_region_is_that_of_the_brokers_or_of_the_environment(monkeypatch: py
     ],
 )
 def test_mistakes_are_one_line(changes: dict[str, str], message: str) -> None:
-    """That names the property."""
     with pytest.raises(ConfigError) as caught:
         tokens_of(**changes)
     assert message in str(caught.value)
 
 
 def test_the_message_has_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the command that installs it."""
     real = importlib.util.find_spec
     monkeypatch.setattr("kafka_warden.clients.kafka.msk.find_spec", lambda name: None if "msk" in name else real(name))
     with pytest.raises(ConfigError, match=r"in a checkout pip install '\.\[msk\]'"):
         tokens_of()
-
-
-def test_the_token_is_signed_again_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After 12 of its 15 minutes, by time that the test moves."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    tokens = tokens_of()
-    first = tokens.wait(0.0, WITHIN)
-    assert tokens.wait(0.79 * first.lifetime, WITHIN) is first
-    assert tokens.wait(0.81 * first.lifetime, WITHIN) is first
-    until = time.monotonic() + WITHIN
-    while tokens.wait(0.82 * first.lifetime, WITHIN) is first:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    assert tokens.wait(1.6 * first.lifetime, WITHIN) is not first

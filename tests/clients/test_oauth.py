@@ -5,6 +5,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import confluent_kafka.admin
@@ -27,13 +28,13 @@ CANARY = "canary-Tr0ub4dor"
 WITHIN = 30.0
 TOKEN = "/token"
 BASE = {"bootstrap.servers": "a:1", "security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "OAUTHBEARER"}
-URL = {"sasl.oauthbearer.token.endpoint.url": "https://issuer.example/token"}
+ENDPOINT, CLIENT_ID = "sasl.oauthbearer.token.endpoint.url", "sasl.oauthbearer.client.id"
+URL = {ENDPOINT: "https://issuer.example/token"}
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
 
 
 @pytest.fixture
 def issuer() -> Iterator[Issuer]:
-    """An issuer with one client, `monitor`."""
     with Issuer("monitor") as made:
         yield made
 
@@ -47,19 +48,23 @@ def tokens_of(properties: Mapping[str, str], **secrets: str) -> Tokens:
 
 
 def token_of(properties: Mapping[str, str], **secrets: str) -> Token:
-    """A token by a configuration."""
     return tokens_of(properties, **secrets).wait(0.0, WITHIN)
 
 
+def token_from(url: str, client: str = "monitor", secret: str = CANARY, **properties: str) -> Token:
+    """A token of the issuer at this URL."""
+    named = {name.replace("_", "."): value for name, value in properties.items()}
+    return token_of({ENDPOINT: url, CLIENT_ID: client, **named}, sasl_oauthbearer_client_secret=secret)
+
+
 def test_both_spellings_ask_the_same(issuer: Issuer) -> None:
-    """librdkafka's, Java's since 4.1, and Java's login module give equal requests and extensions."""
-    url = {"sasl.oauthbearer.token.endpoint.url": issuer.token_url}
+    url = {ENDPOINT: issuer.token_url}
     secret = issuer.clients["monitor"]
     first = token_of(
         {
             **url,
             "sasl.oauthbearer.method": "OIDC",
-            "sasl.oauthbearer.client.id": "monitor",
+            CLIENT_ID: "monitor",
             "sasl.oauthbearer.scope": "a b",
             "sasl.oauthbearer.extensions": "logicalCluster=lkc-1, identityPoolId=pool-1",
         },
@@ -92,8 +97,8 @@ def test_the_secret_is_read_again(issuer: Issuer, tmp_path: Path) -> None:
     file = write_secret(tmp_path / "secret", CANARY)
     properties = {
         **BASE,
-        "sasl.oauthbearer.token.endpoint.url": f"{issuer.token_url}?tenant=1",
-        "sasl.oauthbearer.client.id": "monitor",
+        ENDPOINT: f"{issuer.token_url}?tenant=1",
+        CLIENT_ID: "monitor",
     }
     tokens = translate(properties, {"sasl.oauthbearer.client.secret": SecretFile(file)}).credentials
     assert isinstance(tokens, Tokens)
@@ -121,12 +126,8 @@ def test_the_secret_is_read_again(issuer: Issuer, tmp_path: Path) -> None:
     ],
 )
 def test_each_answer_has_its_sentence(status: int, body: bytes, kind: type[Exception], message: str) -> None:
-    """Refused, out of order, or no issuer at all."""
     with answering({TOKEN: body}, status) as (url, _), pytest.raises(kind, match=message):
-        token_of(
-            {"sasl.oauthbearer.token.endpoint.url": url + TOKEN, "sasl.oauthbearer.client.id": "monitor"},
-            sasl_oauthbearer_client_secret=CANARY,
-        )
+        token_from(url + TOKEN)
 
 
 @pytest.mark.parametrize(
@@ -140,10 +141,7 @@ def test_each_answer_has_its_sentence(status: int, body: bytes, kind: type[Excep
 def test_a_lifetime_may_be_text_or_missing(body: bytes, lifetime: float) -> None:
     """Then it is taken for five minutes, so that librdkafka and polling ask again."""
     with answering({TOKEN: body}) as (url, _):
-        token = token_of(
-            {"sasl.oauthbearer.token.endpoint.url": url + TOKEN, "sasl.oauthbearer.client.id": "monitor"},
-            sasl_oauthbearer_client_secret=CANARY,
-        )
+        token = token_from(url + TOKEN)
     assert token.lifetime == lifetime
 
 
@@ -151,10 +149,7 @@ def test_a_redirect_is_not_followed() -> None:
     """The secret goes to the host that the configuration names, and to no other."""
     with answering({TOKEN: b"{}"}) as (other, seen), answering({TOKEN: b""}, 302, Location=other + TOKEN) as (url, _):
         with pytest.raises(TokenError, match=r"redirects \(HTTP 302\)"):
-            token_of(
-                {"sasl.oauthbearer.token.endpoint.url": url + TOKEN, "sasl.oauthbearer.client.id": "monitor"},
-                sasl_oauthbearer_client_secret=CANARY,
-            )
+            token_from(url + TOKEN)
         assert seen == []
 
 
@@ -162,14 +157,7 @@ def test_a_redirect_is_not_followed() -> None:
 def test_id_and_secret_may_be_encoded_for_urls(encoded: str, header: str) -> None:
     """RFC 6749 asks for it, many issuers do not: `sasl.oauthbearer.header.urlencode`, as in Java."""
     with answering({TOKEN: b'{"access_token": "opaque"}'}) as (url, seen):
-        token_of(
-            {
-                "sasl.oauthbearer.token.endpoint.url": url + TOKEN,
-                "sasl.oauthbearer.client.id": "a b",
-                "sasl.oauthbearer.header.urlencode": encoded,
-            },
-            sasl_oauthbearer_client_secret="c+d",
-        )
+        token_from(url + TOKEN, "a b", "c+d", sasl_oauthbearer_header_urlencode=encoded)
         assert seen[0][1]["Authorization"] == header
 
 
@@ -180,31 +168,22 @@ def test_an_issuer_over_tls_must_be_trusted(issuer: Issuer, tmp_path: Path) -> N
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pair.certificate, pair.key)
     issuer._server.socket = context.wrap_socket(issuer._server.socket, server_side=True)
-    properties = {
-        "sasl.oauthbearer.token.endpoint.url": issuer.token_url.replace("http:", "https:"),
-        "sasl.oauthbearer.client.id": "monitor",
-    }
-    secret = {"sasl_oauthbearer_client_secret": issuer.clients["monitor"]}
+    ask = partial(token_from, issuer.token_url.replace("http:", "https:"), secret=issuer.clients["monitor"])
     with pytest.raises(TokenError, match=r"not trusted .* set https\.ca\.location"):
-        token_of(properties, **secret)
-    assert token_of({**properties, "https.ca.location": str(authority.certificate)}, **secret).subject == "monitor"
-    assert token_of({**properties, "https.ca.pem": authority.certificate.read_text()}, **secret).subject == "monitor"
+        ask()
+    assert ask(https_ca_location=str(authority.certificate)).subject == "monitor"
+    assert ask(https_ca_pem=authority.certificate.read_text()).subject == "monitor"
 
 
 def test_an_issuer_that_cannot_be_reached_is_its_own_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing listens, or nothing comes back."""
     silent = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
     port = silent.server_address[1]
-    properties = {
-        "sasl.oauthbearer.token.endpoint.url": f"http://127.0.0.1:{port}/token",
-        "sasl.oauthbearer.client.id": "monitor",
-    }
     monkeypatch.setattr(oidc, "TIMEOUT", 0.2)
     with pytest.raises(TokenError, match=f":{port}/token did not answer in time"):
-        token_of(properties, sasl_oauthbearer_client_secret=CANARY)
+        token_from(f"http://127.0.0.1:{port}/token")
     silent.server_close()
     with pytest.raises(TokenError, match=r"cannot be reached \(Connection refused\)"):
-        token_of(properties, sasl_oauthbearer_client_secret=CANARY)
+        token_from(f"http://127.0.0.1:{port}/token")
 
 
 @pytest.mark.parametrize(
@@ -229,29 +208,25 @@ def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, s
         if scheme == "proxy":
             monkeypatch.setenv("HTTPS_PROXY", f"http://{address}")
             issuer = "https://issuer.example/"
-        url = {"sasl.oauthbearer.token.endpoint.url": issuer}
-        tokens = tokens_of({**url, "sasl.oauthbearer.client.id": "monitor"}, sasl_oauthbearer_client_secret=CANARY)
         with pytest.raises(TokenError, match=f"{issuer} did not answer in time"):
-            tokens.wait(0.0, WITHIN)
-        wait_until(
-            lambda: (
-                not [
-                    each for each in threading.enumerate() if each.name == "token" or isinstance(each, threading.Timer)
-                ]
-            )
-        )
+            token_from(issuer)
+
+        def left(thread: threading.Thread) -> bool:
+            return thread.name == "token" or isinstance(thread, threading.Timer)
+
+        wait_until(lambda: not any(map(left, threading.enumerate())))
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({}, "kafka.sasl.oauthbearer.token.endpoint.url: missing"),
-        ({"sasl.oauthbearer.token.endpoint.url": "issuer.example"}, "expected https://HOST/PATH or file:///PATH"),
-        ({"sasl.oauthbearer.token.endpoint.url": "file:token"}, "expected https://HOST/PATH or file:///PATH"),
-        ({"sasl.oauthbearer.token.endpoint.url": f"https://a:{CANARY}@b/"}, "a user or password is not allowed in it"),
-        ({"sasl.oauthbearer.token.endpoint.url": "file:///missing"}, "/missing: cannot read the secret"),
+        ({ENDPOINT: "issuer.example"}, "expected https://HOST/PATH or file:///PATH"),
+        ({ENDPOINT: "file:token"}, "expected https://HOST/PATH or file:///PATH"),
+        ({ENDPOINT: f"https://a:{CANARY}@b/"}, "a user or password is not allowed in it"),
+        ({ENDPOINT: "file:///missing"}, "/missing: cannot read the secret"),
         (URL, "kafka.sasl.oauthbearer.client.id: missing"),
-        ({**URL, "sasl.oauthbearer.client.id": "a"}, "kafka.sasl.oauthbearer.client.secret.file: missing"),
+        ({**URL, CLIENT_ID: "a"}, "kafka.sasl.oauthbearer.client.secret.file: missing"),
         ({**URL, "sasl.username": "u"}, "kafka.sasl.username: no effect with sasl.mechanism OAUTHBEARER"),
         ({**URL, "sasl.mechanism": "PLAIN"}, "token.endpoint.url: no effect with sasl.mechanism PLAIN"),
         ({**URL, "security.protocol": "SSL"}, "no effect with security.protocol SSL"),
@@ -270,20 +245,19 @@ def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, s
         (
             {
                 **URL,
-                "sasl.oauthbearer.client.id": "a",
+                CLIENT_ID: "a",
                 "sasl.oauthbearer.client.secret": CANARY,
                 "https.ca.location": "/missing.pem",
             },
             "/missing.pem: cannot read",
         ),
         (
-            {**URL, "sasl.oauthbearer.client.id": "a", "sasl.oauthbearer.client.credentials.client.id": "b"},
+            {**URL, CLIENT_ID: "a", "sasl.oauthbearer.client.credentials.client.id": "b"},
             "kafka.sasl.oauthbearer.client.credentials.client.id: set either this or",
         ),
     ],
 )
 def test_mistakes_are_one_line_that_names_the_property(changes: Mapping[str, str], message: str) -> None:
-    """And none quotes a secret."""
     with pytest.raises(ConfigError) as caught:
         translate({**BASE, **changes})
     assert message in str(caught.value)
@@ -292,20 +266,19 @@ def test_mistakes_are_one_line_that_names_the_property(changes: Mapping[str, str
 
 
 def test_a_token_from_a_file_needs_no_client(tmp_path: Path) -> None:
-    """Java's file URL; the extensions are those of the properties."""
-    url = {"sasl.oauthbearer.token.endpoint.url": write_secret(tmp_path / "a token", "opaque").as_uri()}
+    url = {ENDPOINT: write_secret(tmp_path / "a token", "opaque").as_uri()}
     token = token_of({**url, "sasl.oauthbearer.extensions": "a=b"})
     assert (token.value.reveal(), token.extensions) == ("opaque", {"a": "b"})
     with pytest.raises(ConfigError, match="no effect with a token from a file"):
-        tokens_of({**url, "sasl.oauthbearer.client.id": "a"})
+        tokens_of({**url, CLIENT_ID: "a"})
 
 
 def test_librdkafka_gets_the_token_of_the_sidecar(issuer: Issuer) -> None:
     """One token for polling and for history, with the time of its end."""
     properties = {
         **BASE,
-        "sasl.oauthbearer.token.endpoint.url": issuer.token_url,
-        "sasl.oauthbearer.client.id": "monitor",
+        ENDPOINT: issuer.token_url,
+        CLIENT_ID: "monitor",
         "sasl.oauthbearer.extensions": "a=b",
     }
     secrets = {"sasl.oauthbearer.client.secret": Secret(issuer.clients["monitor"])}

@@ -30,7 +30,6 @@ OVER_TLS = {"security.protocol": "SASL_SSL"}
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """One authority for the module; its files are in its own folder."""
     return Authority(tmp_path_factory.mktemp("tls"), "authority")
 
 
@@ -60,7 +59,6 @@ def test_plaintext_needs_bootstrap_servers_only() -> None:
 
 
 def test_times_and_the_name_of_the_client_are_taken_over() -> None:
-    """Milliseconds become seconds."""
     settings = translate(
         {
             "bootstrap.servers": "a",
@@ -73,7 +71,6 @@ def test_times_and_the_name_of_the_client_are_taken_over() -> None:
 
 
 def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -> None:
-    """The words of librdkafka and of Java give equal files, login and time-outs."""
     pair = authority.issue("both")
     store = tmp_path / "store.pem"
     store.write_bytes(pair.key.read_bytes() + pair.certificate.read_bytes())
@@ -162,19 +159,11 @@ def test_both_spellings_come_to_the_same(authority: Authority, tmp_path: Path) -
     ],
 )
 def test_mistakes_are_one_line_that_names_the_property(changes: Mapping[str, str], message: str) -> None:
-    """Each mistake is a ConfigError of one line; none quotes a secret."""
     with pytest.raises(ConfigError) as caught:
         translate({"bootstrap.servers": "a:1", **changes})
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert CANARY not in str(caught.value)
-
-
-@pytest.mark.parametrize("password", ['"a \\" b"', "'a \" b'", "a"])
-def test_jaas_takes_quotes_of_both_kinds_and_none(password: str) -> None:
-    """As Java does."""
-    login = translate(SASL, {"sasl.jaas.config": Secret(f"PlainLoginModule required username=u password={password};")})
-    assert _login(login) == ("u", "a" if password == "a" else 'a " b')
 
 
 def test_both_names_of_a_property_may_have_one_value(authority: Authority) -> None:
@@ -269,7 +258,6 @@ def test_options_of_java_s_brokers_have_no_effect_in_a_login() -> None:
 
 
 def test_known_properties_without_effect_are_ignored() -> None:
-    """A consumer's property is no mistake."""
     assert translate({"bootstrap.servers": "a:1", "group.id": "g", "linger.ms": "5"}).ignored == (
         "group.id",
         "linger.ms",
@@ -277,7 +265,6 @@ def test_known_properties_without_effect_are_ignored() -> None:
 
 
 def test_every_secret_property_is_a_known_one() -> None:
-    """The list of secret properties has no misspelt name, and names what looks secret among the known ones."""
     assert SECRET_PROPERTIES <= KNOWN
     looks_secret = {name for name in KNOWN if name.endswith((".password", ".secret", ".passphrase", ".key", "key.pem"))}
     assert looks_secret <= SECRET_PROPERTIES | {"transactional.id"}
@@ -299,7 +286,6 @@ def test_a_rotated_password_is_used_for_the_next_connection(tmp_path: Path) -> N
 
 
 def test_settings_do_not_print_the_password() -> None:
-    """The repr of the settings, whole, shows no secret."""
     settings = translate({**SASL, "sasl.username": "u", "sasl.password": CANARY})
     settings.login()
     assert CANARY not in repr(settings)
@@ -322,14 +308,12 @@ def test_a_client_key_that_cannot_be_decrypted_is_a_mistake(authority: Authority
 
 
 def test_tls_below_1_2_is_never_used(authority: Authority) -> None:
-    """The context's least version is 1.2, and may be raised."""
     assert _context(authority).minimum_version is ssl.TLSVersion.TLSv1_2
     raised = _context(authority, **{"ssl.enabled.protocols": "TLSv1.3"})
     assert raised.minimum_version is ssl.TLSVersion.TLSv1_3
 
 
 def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: Path) -> None:
-    """A client of confluent-kafka can be made from Java's spelling, which it does not know itself."""
     pair = authority.issue("confluent", password="key-password")
     store = tmp_path / "store.pem"
     store.write_bytes(pair.key.read_bytes() + pair.certificate.read_bytes())
@@ -358,7 +342,6 @@ def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: P
 
 @given(st.dictionaries(st.sampled_from(sorted(KNOWN)) | st.text(max_size=20), st.text(max_size=40), max_size=6))
 def test_any_properties_give_settings_or_one_line(properties: dict[str, str]) -> None:
-    """Whatever is written, the answer is settings or a ConfigError of one line."""
     problem = ""
     try:
         translate(properties)

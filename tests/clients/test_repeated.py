@@ -17,7 +17,6 @@ FIRST_WITH_THROTTLE = 3
 
 
 def request_offsets() -> Any:
-    """Ask for two partitions of one topic."""
     topic = ListOffsetsRequest.ListOffsetsTopic
     partitions = [
         topic.ListOffsetsPartition(partition_index=number, timestamp=-1, current_leader_epoch=-1) for number in (0, 7)
@@ -32,12 +31,10 @@ def offsets(version: int) -> bytes:
 
 
 def request_metadata() -> Any:
-    """Ask for all topics."""
     return MetadataRequest(topics=None, allow_auto_topic_creation=False)
 
 
 def metadata(version: int, **fields: Any) -> bytes:
-    """Encode a reply about one broker and one topic."""
     node = MetadataResponse.MetadataResponseBroker(version=version, node_id=1, host="one", port=9092, rack=None)
     topic = MetadataResponse.MetadataResponseTopic(version=version, error_code=0, name="orders", partitions=[])
     values = {"throttle_time_ms": 0, "cluster_id": "c", "controller_id": 1, **fields}
@@ -61,7 +58,6 @@ class Exchanged:
 
 
 def connected(*bodies: bytes) -> tuple[Connection, Exchanged]:
-    """A connection to what answers with these bodies, header's tags included."""
     frames = Exchanged(*bodies)
     return Connection(frames, CLIENT, "broker.example:9092"), frames  # type: ignore[arg-type]  # has what is used
 
@@ -114,7 +110,6 @@ def test_an_undecoded_reply_comes_through_the_connection_and_decodes_to_the_same
 
 
 def test_a_split_separates_a_change_before_the_field_from_one_after_it() -> None:
-    """Another controller leaves the topics as they were."""
     first, second = (Undecoded(13, metadata(13, controller_id=node), MetadataResponse[13]) for node in (1, 2))
     assert first.body != second.body
     assert first.split("topics")[1] == second.split("topics")[1]
@@ -123,14 +118,12 @@ def test_a_split_separates_a_change_before_the_field_from_one_after_it() -> None
 
 @pytest.mark.parametrize(("version", "expected"), [(FIRST_WITH_THROTTLE - 1, 0), (FIRST_WITH_THROTTLE, 250), (13, 250)])
 def test_an_undecoded_reply_has_its_throttle_time(version: int, expected: int) -> None:
-    """The connection honours KIP-219's throttle time, which replies have had since version 3."""
     reply = Undecoded(version, metadata(version, throttle_time_ms=250), MetadataResponse[version])
     assert reply.throttle_time_ms == expected
 
 
 @pytest.mark.parametrize("length", [0, 3, 10, 40, None])
 def test_a_broken_reply_is_a_protocol_error(length: int | None) -> None:
-    """Cut off, or whole and with a host that is null: no struct.error or IndexError is raised, decoded or split."""
     reply = Undecoded(13, metadata(13).replace(b"\x04one", b"\0")[:length], MetadataResponse[13])
     for decode in (reply.decode, lambda: reply.split("none")):
         with pytest.raises(ProtocolError, match="cannot be decoded"):

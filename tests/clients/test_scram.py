@@ -21,17 +21,14 @@ PROOF: Final = (
 
 
 async def hashed(work: Callable[[], bytes]) -> bytes:
-    """Compute at once."""
     return work()
 
 
 def client(mechanism: str = "SCRAM-SHA-256", username: str = "user") -> ScramClient:
-    """A login with the RFC's nonce."""
     return ScramClient(mechanism, username, "pencil", hashed, NONCE)
 
 
 def final(login: ScramClient, server_first: bytes) -> bytes:
-    """The client's answer to the server's first message."""
     return asyncio.run(login.final_message(server_first))
 
 
@@ -54,7 +51,6 @@ def test_sha_512_is_what_the_rfc_computes() -> None:
 
 
 def test_special_characters_of_a_user_name_are_escaped() -> None:
-    """A comma ends a field, and an equals sign begins an escape."""
     assert client(username="a,b=c").first_message().startswith(b"n,,n=a=2Cb=3Dc,r=")
 
 
@@ -80,7 +76,6 @@ def test_a_nonce_that_does_not_continue_ours_is_refused(nonce: bytes) -> None:
 
 
 def test_a_wrong_signature_is_an_authentication_error() -> None:
-    """The server does not know the password."""
     login = client()
     final(login, SERVER_FIRST)
     for wrong in (b"v=" + base64.b64encode(bytes(32)), b"e=other-error", b""):
@@ -102,7 +97,6 @@ def test_a_wrong_signature_is_an_authentication_error() -> None:
     ],
 )
 def test_a_message_that_is_no_scram_is_a_protocol_error(message: bytes, says: str) -> None:
-    """Not UTF-8, no number, no base 64, an extension, a value twice."""
     with pytest.raises(ProtocolError, match=says):
         final(client(), message)
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from kafka_warden.clients.kafka.tokens import GIVE_UP, REFUSED_PAUSE, Token, TokenFile, Tokens, read_token
-from kafka_warden.errors import AuthenticationError, SourceError, TokenError
+from kafka_warden.errors import AuthenticationError, TokenError
 from kafka_warden.settings.secrets import Secret
 from sandbox.issuer import Issuer
 from sandbox.passwords import write_secret
@@ -32,7 +32,6 @@ class Script:
         self._files = files
 
     def get(self) -> Token:
-        """Count the call, and wait for the gate."""
         self.calls += 1
         number = self.calls
         assert self.gate.wait(WITHIN)
@@ -41,17 +40,14 @@ class Script:
         return Token(Secret(f"token-{number}"), LIFE)
 
     def paths(self) -> tuple[Path, ...]:
-        """Return the files that were given."""
         return self._files
 
 
 def text(tokens: Tokens, now: float, within: float = WITHIN) -> str:
-    """The token at a time."""
     return tokens.wait(now, within).value.reveal()
 
 
 def settled(done: Callable[[], bool]) -> None:
-    """Wait until the thread that gets a token has ended."""
     for thread in threading.enumerate():
         if thread.name == "token":
             thread.join(WITHIN)
@@ -71,7 +67,6 @@ def test_a_token_is_got_once_and_renewed_before_its_end() -> None:
 
 
 def test_a_poll_renews_what_is_due() -> None:
-    """`changed` starts it, and reports the new token once."""
     source = Script()
     tokens = Tokens(source)
     text(tokens, 0.0)
@@ -82,7 +77,6 @@ def test_a_poll_renews_what_is_due() -> None:
 
 
 def test_many_who_wait_are_one_request() -> None:
-    """All get the same token."""
     source = Script()
     tokens = Tokens(source)
     source.gate.clear()
@@ -119,7 +113,6 @@ def test_a_failure_costs_nothing_while_the_token_lives() -> None:
 
 
 def test_an_issuer_that_refuses_is_left_alone_for_a_minute(tmp_path: Path) -> None:
-    """Unless a file that the request needs changes."""
     file = write_secret(tmp_path / "secret", "wrong")
     source = Script(file)
     tokens = Tokens(source)
@@ -152,7 +145,6 @@ def test_a_token_that_brokers_refuse_is_replaced_after_a_minute() -> None:
 
 
 def test_another_token_in_the_file_is_used_at_once(tmp_path: Path) -> None:
-    """While the file cannot be read, the last good one is."""
     file = write_secret(tmp_path / "token", "one")
     tokens = Tokens(TokenFile(file, {}))
     assert text(tokens, 0.0) == "one"
@@ -165,7 +157,6 @@ def test_another_token_in_the_file_is_used_at_once(tmp_path: Path) -> None:
 
 
 def test_a_token_file_that_cannot_be_used_is_the_message(tmp_path: Path) -> None:
-    """Readable by others, no bearer token, expired: each has its sentence, without the token."""
     file = write_secret(tmp_path / "token", "canary\1auth=x")
     issuer = Issuer()
     for content, mode, message in (
@@ -220,17 +211,6 @@ def test_a_jwt_says_whose_it_is_and_when_it_ends() -> None:
 
 
 def test_the_message_has_the_extensions() -> None:
-    """RFC 7628, KIP-342."""
     token = Token(Secret("t0ken"), extensions={"logicalCluster": "lkc-1", "identityPoolId": "pool-1"})
     assert token.message() == b"n,,\1auth=Bearer t0ken\1logicalCluster=lkc-1\1identityPoolId=pool-1\1\1"
     assert "t0ken" not in repr(token)
-
-
-def test_faults_are_copies() -> None:
-    """Every kind of fault keeps its class."""
-    for kind in (TokenError, AuthenticationError):
-        source = Script()
-        source.fault = kind("why")
-        with pytest.raises(SourceError, match=r"^why$") as caught:
-            text(Tokens(source), 0.0)
-        assert type(caught.value) is kind

@@ -24,12 +24,10 @@ from tests.support.linking import CLUSTER, DEADLINE, METADATA, Client, wait_unti
 
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    """Certificates of this module."""
     return Authority(tmp_path_factory.mktemp("tls"), "authority")
 
 
 def secured(client: Client, authority: Authority, name: str = "localhost", **broker: str) -> Identity:
-    """Give broker 1 a certificate for this name."""
     pair = authority.issue(f"server-{name}", hosts=[name])
     client.brokers.do("refuse", broker=1)
     client.brokers.brokers({"id": 1, "certificate": str(pair.certificate), "key": str(pair.key), **broker})
@@ -37,12 +35,10 @@ def secured(client: Client, authority: Authority, name: str = "localhost", **bro
 
 
 def trusting(client: Client, authority: Path, **properties: Any) -> BrokerLink:
-    """A link over TLS that trusts the authority of a file."""
     return client.link(host="localhost", security_protocol="SSL", ssl_ca_location=str(authority), **properties)
 
 
 def length(size: int) -> bytes:
-    """The four bytes before a frame of that size."""
     return struct.pack(">i", size)
 
 
@@ -86,14 +82,12 @@ def test_a_reply_of_objects_has_a_limit_of_its_own(client: Client) -> None:
 
 
 def test_a_reply_without_a_long_list_stays_small(client: Client) -> None:
-    """After the connection is established, too."""
     link = client.link(receive_message_max_bytes="2000000")
     client.brokers.rule(1, "DescribeCluster", raw=length(512 * 1024 + 1))
     client.fail(link, TooLargeError, "524288", request=DescribeClusterRequest())
 
 
 def test_requests_carry_the_name_of_the_client(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`client.id` in all of them, and the name of the software in ApiVersions."""
     sent, exchange = list[bytes](), Frames.exchange
 
     async def record(frames: Frames, frame: bytes) -> bytes:
@@ -130,7 +124,6 @@ def test_a_reply_that_arrives_together_with_the_end_of_the_stream_is_returned() 
 
 
 def test_bytes_without_a_request_end_the_connection() -> None:
-    """Also before the first one."""
     aborted: list[bool] = []
     transport: Any = SimpleNamespace(abort=lambda: aborted.append(True))
     frames = Frames()
@@ -140,7 +133,6 @@ def test_bytes_without_a_request_end_the_connection() -> None:
 
 
 def test_authorities_and_names_are_verified(client: Client, authority: Authority, tmp_path: Path) -> None:
-    """A certificate of another authority, or for another name, is a TLS error; unless that is asked for."""
     stranger, unnamed = Authority(tmp_path, "stranger").certificate, {"ssl_endpoint_identification_algorithm": "none"}
     secured(client, authority)
     assert client.ask(trusting(client, authority.certificate)) == CLUSTER
@@ -161,7 +153,6 @@ def test_a_java_trust_store_may_hold_the_server_itself(client: Client, authority
 
 
 def test_a_revoked_certificate_is_refused(client: Client, authority: Authority) -> None:
-    """`ssl.crl.location` names it."""
     revoked = authority.revoke(secured(client, authority))
     client.fail(trusting(client, authority.certificate, ssl_crl_location=str(revoked)), TlsError, "revoked")
 
@@ -204,7 +195,6 @@ def test_a_tls_handshake_ends_with_the_deadline(client: Client, authority: Autho
 
 @pytest.fixture
 def no_collector() -> Iterator[None]:
-    """Without the garbage collector."""
     gc.disable()
     yield
     gc.enable()
@@ -215,7 +205,6 @@ def no_collector() -> Iterator[None]:
 def test_a_closed_connection_is_freed_at_once(
     client: Client, authority: Authority, monkeypatch: pytest.MonkeyPatch, *, tls: bool
 ) -> None:
-    """With its buffer: 20 that failed and 20 that were closed."""
     alive: list[weakref.ref[Any]] = []
     make = Connection.__init__
 

@@ -98,7 +98,6 @@ class Agents:
         return self._read(AgentSession(QUESTIONS, self._path), self._http)
 
     def over_rmi(self) -> Mapping[str, ProcessBeans]:
-        """Read every process."""
         return self._read(self._rmi, self._jmx)
 
     @staticmethod

@@ -27,7 +27,6 @@ class Agent:
         self.posts = 0
 
     def post(self, body: bytes) -> bytes:
-        """Answer one POST."""
         self.posts += 1
         return json.dumps([self._answer(request) for request in json.loads(body)]).encode()
 
@@ -39,7 +38,6 @@ class Agent:
 
 
 def test_beans() -> None:
-    """What is no number, is not there or may not be read is absent, and takes nothing else with it."""
     values = {
         ("a:type=B", "Count"): 3,
         ("a:type=B", "Rate"): NOT_A_NUMBER,
@@ -86,21 +84,18 @@ def test_values(written: str, value: float | None) -> None:
 
 
 def test_no_client() -> None:
-    """There is no second POST."""
     agent = Agent({}, [])
     assert read_beans(agent.post, QUESTION).rows == {PATTERN: ()}
     assert agent.posts == 1
 
 
 def test_many_clients() -> None:
-    """No more are read than over RMI; the others are counted."""
     names = [f"kafka.server:client-id=c{number:04},type=Request" for number in range(MAX_ROWS + 2)]
     found = read_beans(Agent({(name, "rate"): 1 for name in names}, names).post, QUESTION)
     assert (len(found.rows[PATTERN]), found.left_out) == (MAX_ROWS, 2)
 
 
 def test_names_of_20_000_clients_are_no_large_answer() -> None:
-    """As many as a cluster may have."""
     names = [
         f"kafka.server:client-id=client-{number:06},type=Request,user=User-{number:06}" for number in range(20_000)
     ]
@@ -108,7 +103,6 @@ def test_names_of_20_000_clients_are_no_large_answer() -> None:
 
 
 def test_long_names() -> None:
-    """They are counted, and so is what is no name."""
     longest, *names = (f"kafka.server:type=Request,client-id={'x' * n}" for n in (LONGEST_NAME - 36, LONGEST_NAME - 35))
     assert len(longest) == LONGEST_NAME
     found = read_beans(Agent({(longest, "rate"): 1}, [*names, longest, 3, [longest]]).post, QUESTION)
@@ -163,6 +157,5 @@ def test_one_answer_is_parsed_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
     ],
 )
 def test_refusals(answer: bytes, error: type[SourceError]) -> None:
-    """An answer that is none of Jolokia's, one of a server that fails, and one of a policy that allows nothing."""
     with pytest.raises(error):
         read_beans(lambda _: answer, QUESTION)

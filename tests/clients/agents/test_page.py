@@ -15,7 +15,6 @@ from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 
 
 def read(page: str, kind: str = "broker") -> RawBeans:
-    """Read a page of one kind of process."""
     question = QUESTIONS[kind]  # type: ignore[index]  # a kind
     return read_page(page.encode().split(b"\n"), Names.of(question))
 
@@ -67,7 +66,6 @@ def read(page: str, kind: str = "broker") -> RawBeans:
     ],
 )
 def test_a_number(kind: str, line: str, name: str, value: float) -> None:
-    """It is the number that JMX has, in base units."""
     assert parse_beans(read(f"# TYPE x untyped\n{line}\nkafka_x 1\n", kind)).values == {name: value}
 
 
@@ -106,7 +104,6 @@ def test_start_of_the_process(page: str, started: dict[str, float]) -> None:
     ],
 )
 def test_another_number(line: str) -> None:
-    """That of one topic, of another attribute, of another process, or none at all."""
     assert parse_beans(read(f"{line}\n")).values == {}
 
 
@@ -158,7 +155,6 @@ def test_clients_in_names_of_metrics() -> None:
 
 
 def test_many_clients() -> None:
-    """No more than over RMI; the others are counted."""
     page = "".join(f'kafka_server_Request_throttle_time{{client_id="c{n}"}} 1\n' for n in range(MAX_ROWS + 3))
     found = read(page)
     assert (sum(map(len, found.rows.values())), found.left_out) == (MAX_ROWS, 3)
@@ -166,7 +162,6 @@ def test_many_clients() -> None:
 
 
 def test_more_clients_than_memory_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that come first have all their attributes; the others are counted, once each."""
     monkeypatch.setattr(prometheus, "MOST_CLIENTS", 2_000_000)
     count = 6000
     page = "".join(
@@ -226,7 +221,6 @@ def test_memory(monkeypatch: pytest.MonkeyPatch, line: str, most: int) -> None:
     ],
 )
 def test_no_page(page: str) -> None:
-    """It has no line of a metric of Kafka."""
     with pytest.raises(ProtocolError, match=r"jmx\.port or jmx\.path"):
         read(page)
 
@@ -238,7 +232,6 @@ def test_a_page_without_what_is_wanted(line: str) -> None:
 
 
 def test_a_broken_line() -> None:
-    """One that is wanted; others are not read."""
     assert read("kafka_log_Log_Value{ 1\n").values == {}
     with pytest.raises(ProtocolError, match="Prometheus format"):
         read("kafka_server_LeaderReplication_byte_rate{ 1\n")

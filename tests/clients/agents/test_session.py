@@ -44,41 +44,34 @@ class Clock:
         self.now = monotonic()
 
     def __call__(self) -> float:
-        """Return the present one."""
         return self.now
 
 
 @pytest.fixture
 def clock() -> Clock:
-    """One that stands still."""
     return Clock()
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    """An agent."""
     with Server(lambda _: PAGE) as server:
         yield server
 
 
 def target(address: str, **given: object) -> JmxTarget:
-    """The process behind an address."""
     host, port = address.removeprefix("http://").removeprefix("https://").rsplit(":", 1)
     return JmxTarget("broker 1", host, int(port), **given)  # type: ignore[arg-type]  # as a test names them
 
 
 def session(clock: Callable[[], float] = monotonic, path: str = "/metrics", **given: object) -> AgentSession:
-    """Ask for one number."""
     return AgentSession({"broker": QUESTION, "controller": QUESTION}, path, clock=clock, **given)  # type: ignore[arg-type]  # as above
 
 
 def ask(asked: AgentSession, one: JmxTarget, clock: Callable[[], float] = monotonic, wait: float = WITHIN) -> Answer:
-    """Ask one agent."""
     return asked.ask([one], clock() + wait)[one.key]
 
 
 def number(answer: Answer) -> float:
-    """The number of an answer."""
     assert isinstance(answer, RawBeans), answer
     return float(answer.values["a:type=B,name=C", "Value"])
 
@@ -108,30 +101,9 @@ def test_a_slow_agent_is_asked_less_often(server: Server, clock: Clock) -> None:
     assert (answer.took, answer.every) == (2, 100)
 
 
-def test_a_poll_does_not_wait_for_a_slow_agent(server: Server, clock: Clock) -> None:
-    """Except for its first answer, until the deadline; later it gets the one before."""
-    release, began = threading.Event(), threading.Event()
-
-    def held(_: bytes) -> bytes:
-        began.set()
-        release.wait(WITHIN)
-        return PAGE
-
-    server.answer = held
-    asked, one = session(clock), target(server.address)
-    assert isinstance(ask(asked, one, clock, wait=0.05), AnswerTimeoutError)
-    release.set()
-    wait_until(lambda: isinstance(ask(asked, one, clock), RawBeans))
-    release.clear()
-    began.clear()
-    clock.now += agents.EVERY
-    assert number(ask(asked, one, clock)) == 4
-    assert began.wait(WITHIN), "meanwhile the agent is asked again"
-    release.set()
-
-
-def test_polls_do_not_wait_again_and_again(server: Server) -> None:
-    """For an agent whose first reading does not end, only some do."""
+@pytest.fixture
+def release(server: Server) -> Iterator[threading.Event]:
+    """The agent answers while it is set."""
     release = threading.Event()
 
     def held(_: bytes) -> bytes:
@@ -139,6 +111,24 @@ def test_polls_do_not_wait_again_and_again(server: Server) -> None:
         return PAGE
 
     server.answer = held
+    yield release
+    release.set()
+
+
+def test_a_poll_does_not_wait_for_a_slow_agent(server: Server, clock: Clock, release: threading.Event) -> None:
+    """Except for its first answer, until the deadline; later it gets the one before."""
+    asked, one = session(clock), target(server.address)
+    assert isinstance(ask(asked, one, clock, wait=0.05), AnswerTimeoutError)
+    release.set()
+    wait_until(lambda: isinstance(ask(asked, one, clock), RawBeans))
+    wait_until(lambda: readers() == 0)
+    release.clear()
+    clock.now += agents.EVERY
+    assert number(ask(asked, one, clock)) == 4
+    assert readers() == 1, "meanwhile the agent is asked again"
+
+
+def test_polls_do_not_wait_again_and_again(server: Server, release: threading.Event) -> None:
     asked, one = session(), target(server.address)
     for _ in range(agents.MOST_WAITS):
         began = monotonic()
@@ -147,29 +137,19 @@ def test_polls_do_not_wait_again_and_again(server: Server) -> None:
     began = monotonic()
     assert isinstance(ask(asked, one), AnswerTimeoutError)
     assert monotonic() - began < WITHIN / 2
-    release.set()
 
 
-def test_a_reading_that_ends_between_two_rare_polls(server: Server, clock: Clock) -> None:
-    """The second one has its number, although the next reading has not ended."""
-    asked, one, release = session(clock), target(server.address), threading.Event()
-
-    def held(_: bytes) -> bytes:
-        release.wait(WITHIN)
-        return PAGE
-
-    server.answer = held
+def test_a_reading_that_ends_between_two_rare_polls(server: Server, clock: Clock, release: threading.Event) -> None:
+    asked, one = session(clock), target(server.address)
     assert isinstance(ask(asked, one, clock, wait=0), AnswerTimeoutError)
     release.set()
     wait_until(lambda: readers() == 0)
     clock.now += 2 * FORGET
     release.clear()
     assert number(ask(asked, one, clock, wait=0)) == 4
-    release.set()
 
 
 def test_readings_that_wait_longer_than_between_two_rare_polls(server: Server, clock: Clock) -> None:
-    """They are read, once."""
     held = Held(server, session(clock))
     held.begin()
     clock.now += 2 * FORGET
@@ -198,7 +178,6 @@ def test_ten_thousand_brokers_cost_no_number_of_others(server: Server, clock: Cl
 
 
 def test_an_agent_that_answered_before_is_read_before_others(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
-    """However many places wait that do not answer."""
     order: list[str] = []
     release = threading.Event()
 
@@ -245,12 +224,10 @@ class Held:
 
 
 def readers() -> int:
-    """Count the threads that read agents."""
     return sum(thread.name.startswith("agent") for thread in threading.enumerate())
 
 
 def test_many_agents_need_few_threads(server: Server, clock: Clock) -> None:
-    """They are read one after the other, and no thread stays."""
     held = Held(server, session(clock))
     held.begin()
     held.begin()
@@ -263,7 +240,6 @@ def test_many_agents_need_few_threads(server: Server, clock: Clock) -> None:
 
 
 def test_an_agent_that_is_gone_when_its_turn_comes_is_not_read(server: Server, clock: Clock) -> None:
-    """Until it is back."""
     held = Held(server, session(clock))
     held.begin()
     clock.now += FORGET
@@ -295,7 +271,6 @@ def test_threads_that_cannot_start(server: Server, clock: Clock, monkeypatch: py
 
 
 def test_jolokia_is_asked_with_its_protocol() -> None:
-    """By its path; a slash at the end of it changes nothing."""
     body = b'[{"status": 200, "value": 9}]'
     with answering({"/jolokia/": body}) as (url, seen):
         for path in ("/jolokia", "/jolokia/"):
@@ -306,7 +281,6 @@ def test_jolokia_is_asked_with_its_protocol() -> None:
 
 
 def test_a_login() -> None:
-    """Basic authentication."""
     with answering({"/metrics": PAGE}) as (url, seen):
         one = target(url, user="monitor", password=Secret(PASSWORD))
         assert number(ask(session(), one)) == 4
@@ -327,7 +301,6 @@ def test_a_password_is_not_sent_in_clear_to_a_host_of_the_metadata() -> None:
     [(401, AuthenticationError), (403, AuthorizationError), (404, ProtocolError), (301, ProtocolError)],
 )
 def test_refusals(status: int, error: type[SourceError]) -> None:
-    """Each has its own reason; a redirect is not followed."""
     with answering({"/metrics": b""}, status, Location="/elsewhere") as (url, seen):
         assert type(ask(session(), target(url))) is error
     assert len(seen) == 1
@@ -345,7 +318,6 @@ def test_a_refused_login_is_held_back(clock: Clock) -> None:
 
 
 def test_a_failure_is_no_reason_for_a_long_pause(server: Server, clock: Clock) -> None:
-    """A page that is none: asked again after one minute, then two, four, and five at most."""
     asked, one = session(clock), target(server.address)
     pages: list[float] = []
 
@@ -368,7 +340,6 @@ def test_a_failure_is_no_reason_for_a_long_pause(server: Server, clock: Clock) -
 
 
 def test_a_large_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is not read to its end."""
     monkeypatch.setattr(agents, "MOST_PAGE", 1000)
     server.answer = lambda _: PAGE * 1000
     answer = ask(session(), target(server.address))
@@ -396,7 +367,6 @@ def test_nothing_listens(clock: Clock) -> None:
 
 
 def test_nothing_listens_where_an_agent_did(clock: Clock) -> None:
-    """It is tried again in each poll."""
     asked = session(clock)
     with Server(lambda _: PAGE) as server:
         one = target(server.address)
@@ -409,7 +379,6 @@ def test_nothing_listens_where_an_agent_did(clock: Clock) -> None:
 
 
 def test_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes the connection and says nothing."""
     monkeypatch.setattr(agents, "LONGEST", 0.3)
     with socket.create_server((LOOPBACK, 0)) as silent:
         assert isinstance(ask(session(), target(f"{LOOPBACK}:{silent.getsockname()[1]}")), AnswerTimeoutError)
@@ -425,7 +394,6 @@ def test_a_server_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, he
 
 @pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort"])
 def test_a_server_that_speaks_otherwise(said: bytes) -> None:
-    """Another protocol, and an answer that is cut off."""
     with socket.create_server((LOOPBACK, 0)) as other:
 
         def serve() -> None:
@@ -442,7 +410,6 @@ def test_a_server_that_speaks_otherwise(said: bytes) -> None:
 
 
 def test_https(tmp_path: Path) -> None:
-    """With the authority of `jmx.tls.ca_file`; another one is not trusted."""
     authority, stranger = Authority(tmp_path / "a", "authority"), Authority(tmp_path / "b", "stranger")
     own = authority.issue("agent", "agent", HERE)
     with Server(lambda _: PAGE) as server:
