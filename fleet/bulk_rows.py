@@ -55,7 +55,7 @@ def replica_rows(block: Block) -> Mapping[str, Values]:
         "following": ~leads,
         "lagging": (lag > 0) | late,
         "shown": (lag > 0) | late,
-        "anew": never,
+        "estimate_reset": never,
         "lag_seconds": np.where(leads, np.nan, behind),
         "behind_seconds": np.where(leads, np.nan, behind),
         "caught_up": caught,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from kafka_warden.errors import HistoryRowsError
 from kafka_warden.history.poll import Poll, Remembered, topic_id_bytes, topic_id_text
-from kafka_warden.history.replay import parameters_of, snapshot_of
 from kafka_warden.history.replay import replay as evaluate_again
+from kafka_warden.history.replay import snapshot_of
 from kafka_warden.history.tables import polls as polls_table
 from kafka_warden.history.tables.polls import document_of
 from kafka_warden.model import Parameters, Snapshot
@@ -18,13 +18,6 @@ from tests.building import Partition, snapshot
 from tests.history.alike import comparable
 from tests.history.anything import histories
 from tests.history.replay import Rows, differences, in_order_of, polls, replay, restarted_polls, rows, scene_polls
-
-
-def test_the_scene_is_restored() -> None:
-    """The snapshots of the scene are restored from their rows."""
-    for poll in scene_polls():
-        assert comparable(snapshot_of(rows(poll))) == comparable(poll.snapshot)
-        assert parameters_of(rows(poll)) == poll.parameters
 
 
 def test_the_scene_has_values_to_compare() -> None:

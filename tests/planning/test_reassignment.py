@@ -37,13 +37,10 @@ def test_a_file_of_the_tool_is_read() -> None:
     ("content", "message"),
     [
         ("", "not valid JSON"),
-        ("{", "not valid JSON"),
-        ("[" * 100_000, "not valid JSON"),
         ("[]", "at the top"),
         ('{"version":1,"version":1,"partitions":[]}', "'version' appears twice"),
         (text(GOOD, version=None), 'expected "version":1, got nothing'),
         (text(GOOD, version="1"), 'expected "version":1, got "1"'),
-        (text(GOOD, version=10**400), "expected numbers of at most 64 bits"),
         (text(GOOD, version=2), 'expected "version":1, got 2'),
         (text(GOOD, version=True), 'expected "version":1, got true'),
         (text(), "at least one entry"),

@@ -141,6 +141,11 @@ def path_column(
     return column(name, type_ or column_type_of(found), text.format(found.text), read, (path,), found.unit)
 
 
+def columns(make: Callable[[str, str], Column], path: str, *names: str) -> list[Column]:
+    """Make a column of each of these fields of the value at a path. `make` takes its name, and its path."""
+    return [make(name, f"{path}.{name}") for name in names]
+
+
 def row_columns(row: Any, path: str = "", **types: ColumnType) -> list[Column]:
     """Make a column of each described field of the class of the rows.
 
@@ -150,13 +155,13 @@ def row_columns(row: Any, path: str = "", **types: ColumnType) -> list[Column]:
         types: types of columns by name, where not those of the fields.
     """
     of_model = fields_of(described_at(path).type) if path else {}
-    columns = []
+    made = []
     for name, field in fields_of(row).items():
         if field.text:
             type_ = types.get(name, column_type_of(field))
             sources = (f"{path}.{name}",) if name in of_model else ()
-            columns.append(column(name, type_, field.text, partial(_attribute, name), sources, field.unit))
-    return columns
+            made.append(column(name, type_, field.text, partial(_attribute, name), sources, field.unit))
+    return made
 
 
 def _attribute(name: str, _: Poll, row: Any) -> Any:
@@ -189,20 +194,20 @@ def entry_column(name: str, path: str) -> Column:
     return path_column(name, path, read)
 
 
-def records(columns: Sequence[Column], prefix: str, rows: Columns) -> list[dict[str, Any]]:
+def records(stored: Sequence[Column], prefix: str, rows: Columns) -> list[dict[str, Any]]:
     """Return, for each row, the values of the model at the paths that begin with a prefix, by the rest of the path."""
-    stored = {
+    found = {
         path.removeprefix(prefix): each
-        for each in columns
+        for each in stored
         for path in each.sources
         if path.startswith(prefix) and path.removeprefix(prefix).isidentifier()
     }
-    read = ([each.type.read(value) for value in rows[each.name]] for each in stored.values())
-    return [dict(zip(stored, row, strict=True)) for row in zip(*read, strict=True)]
+    read = ([each.type.read(value) for value in rows[each.name]] for each in found.values())
+    return [dict(zip(found, row, strict=True)) for row in zip(*read, strict=True)]
 
 
-def entries(columns: Sequence[Column], path: str, keys: Sequence[Any], rows: Columns) -> dict[Any, Any]:
+def entries(stored: Sequence[Column], path: str, keys: Sequence[Any], rows: Columns) -> dict[Any, Any]:
     """Return the values of the model at a path by the key of their row, without unknown ones."""
-    (found,) = (each for each in columns if path in each.sources)
+    (found,) = (each for each in stored if path in each.sources)
     values = zip(keys, rows[found.name], strict=True)
     return {key: found.type.read(value) for key, value in values if value is not None}

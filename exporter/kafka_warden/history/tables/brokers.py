@@ -13,6 +13,7 @@ from kafka_warden.history.column import (
     Entry,
     Table,
     column,
+    columns,
     described_at,
     entries,
     entry_column,
@@ -183,11 +184,7 @@ BROKERS: Final = Table(
             lambda _, row: row.key,
             ("snapshot.brokers[].id", "snapshot.log_dirs[].broker"),
         ),
-        entry_column("host", "snapshot.brokers[].host"),
-        entry_column("port", "snapshot.brokers[].port"),
-        entry_column("rack", "snapshot.brokers[].rack"),
-        entry_column("fenced", "snapshot.brokers[].fenced"),
-        entry_column("gone", "snapshot.brokers[].gone"),
+        *columns(entry_column, "snapshot.brokers[]", "host", "port", "rack", "fenced", "gone"),
         entry_column("offsets_at", "snapshot.offsets_at[]"),
         entry_column("metadata_stale", "snapshot.metadata_ages[]"),
         path_column("log_dirs", "snapshot.log_dirs", _log_dirs),
@@ -202,11 +199,7 @@ BROKERS: Final = Table(
             STATUS,
         ),
         entry_column("state", "derived.cluster.states[]"),
-        entry_column("replicas", "derived.cluster.replicas"),
-        entry_column("leaders", "derived.cluster.leaders"),
-        entry_column("counted", "derived.cluster.counted"),
-        entry_column("adding", "derived.cluster.adding"),
-        entry_column("removing", "derived.cluster.removing"),
+        *columns(entry_column, "derived.cluster", "replicas", "leaders", "counted", "adding", "removing"),
         *_sums("lag_messages", "derived.lag.sum_messages"),
         *_sums("lag_bytes", "derived.lag.sum_bytes"),
         *_sums("led_lag_bytes", "derived.lag.led_bytes"),
@@ -214,15 +207,13 @@ BROKERS: Final = Table(
         *_by_side("throttled", "derived.throttles.throttled", _in_array),
         *_by_side("floor", "derived.throttles.floor", _in_array),
         *_by_side("headroom", "derived.throttles.headroom", _in_array),
-        entry_column("lower_bound", "derived.throttles.lower_bound"),
-        entry_column("upper_bound", "derived.throttles.upper_bound"),
+        *columns(entry_column, "derived.throttles", "lower_bound", "upper_bound"),
         *_by_side("load", "derived.throttling.sides", _in_mapping),
         *_by_side("catch_up", "derived.totals.catch_up", _in_mapping),
         path_column("throttle_problems", "derived.throttling.problems", _problems, type_=PROBLEMS),
         path_column("tiered_problems", "derived.tiered.problems", _tiered, type_=MapOf(DOUBLE)),
         path_column("flows", "derived.throttling.remaining", _flows, type_=FLOWS),
-        entry_column("without_log", "derived.log_counts[].without_log"),
-        entry_column("stray", "derived.log_counts[].stray"),
+        *columns(entry_column, "derived.log_counts[]", "without_log", "stray"),
     ),
     _rows,
     sources=("derived.throttling.etas", "derived.throttling.side_etas"),
@@ -231,14 +222,14 @@ BROKERS: Final = Table(
 
 def restore(rows: Columns) -> dict[str, Any]:
     """Restore the fields of a `Snapshot` that have entries by broker; `broker_beans` lack the beans of clients."""
-    columns, ids = BROKERS.columns, rows["broker"]
+    stored, ids = BROKERS.columns, rows["broker"]
     found = {
-        name: entries(columns, f"snapshot.{name}[]", ids, rows)
+        name: entries(stored, f"snapshot.{name}[]", ids, rows)
         for name in ("offsets_at", "metadata_ages", "log_gaps", "broker_beans")
     }
-    brokers = (Broker(**each) for each in records(columns, "snapshot.brokers[].", rows))
-    placed = entries(columns, "snapshot.placed[]", ids, rows)
-    directories = entries(columns, "snapshot.log_dirs", ids, rows)
+    brokers = (Broker(**each) for each in records(stored, "snapshot.brokers[].", rows))
+    placed = entries(stored, "snapshot.placed[]", ids, rows)
+    directories = entries(stored, "snapshot.log_dirs", ids, rows)
     return {
         **found,
         "brokers": {each.id: each for each in brokers if each.host is not None},

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from kafka_warden.history.column import Columns, Entry, Table, column, entries, entry_column
+from kafka_warden.history.column import Columns, Entry, Table, column, columns, entries, entry_column
 from kafka_warden.history.column_types import INT, STRING
 from kafka_warden.history.poll import Poll, topic_id_bytes, topic_id_text
 
@@ -47,9 +47,7 @@ CONFIGS: Final = Table(
         entry_column("under_min_isr_partitions", "derived.topics.under_min_isr"),
         entry_column("non_preferred_leader_partitions", "derived.topics.non_preferred_leader"),
         entry_column("log_bytes", "derived.topics.bytes"),
-        entry_column("messages_in", "derived.topics.messages_in"),
-        entry_column("isr_shrinks", "derived.topics.isr_shrinks"),
-        entry_column("isr_expands", "derived.topics.isr_expands"),
+        *columns(entry_column, "derived.topics", "messages_in", "isr_shrinks", "isr_expands"),
     ),
     _rows,
     _size,

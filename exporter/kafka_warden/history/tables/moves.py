@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from kafka_warden.derive.log_dir_moves import LogDirMove
 from kafka_warden.derive.moves import Move
-from kafka_warden.history.column import Column, Columns, Table, path_column, records, row_columns
+from kafka_warden.history.column import Column, Columns, Table, columns, path_column, records, row_columns
 from kafka_warden.history.column_types import INT, ColumnType
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.model import FutureReplica
@@ -58,15 +58,13 @@ def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
 
-def _raw(name: str) -> Column:
-    path = f"snapshot.future_replicas[].{name}"
+def _raw(name: str, path: str) -> Column:
     return path_column(name, path, lambda _, row: getattr(row.raw, name, None), text="{}; `log_dir` only")
 
 
-def _derived(name: str, type_: ColumnType | None = None) -> Column:
+def _derived(name: str, path: str, type_: ColumnType | None = None) -> Column:
     """Make a column of a derived value. Moves between log directories have only some."""
     text = "{}" if name in LogDirMove.__slots__ else "{}; not of `log_dir`"
-    path = f"derived.moves[].{name}"
     return path_column(name, path, lambda _, row: getattr(row.derived, name, None), type_=type_, text=text)
 
 
@@ -77,18 +75,10 @@ MOVES: Final = Table(
     ("kind", "topic", "topic_id", "partition", "broker"),
     (
         *row_columns(Moving, "snapshot.future_replicas[]", partition=INT, broker=INT),
-        _raw("log_dir"),
-        _raw("size"),
-        _raw("offset_lag"),
-        _derived("leader", INT),
-        _derived("remaining_bytes"),
-        _derived("remaining_messages"),
-        _derived("progress"),
-        _derived("bytes_per_second"),
-        _derived("eta"),
-        _derived("never_ends"),
-        _derived("stalled"),
-        _derived("stuck"),
+        *columns(_raw, "snapshot.future_replicas[]", "log_dir", "size", "offset_lag"),
+        _derived("leader", "derived.moves[].leader", INT),
+        *columns(_derived, "derived.moves[]", "remaining_bytes", "remaining_messages", "progress", "bytes_per_second"),
+        *columns(_derived, "derived.moves[]", "eta", "never_ends", "stalled", "stuck"),
     ),
     _rows,
     lambda poll: len(poll.derived.moves) + len(poll.snapshot.future_replicas),

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Final
 
 from kafka_warden.errors import HistoryRowsError
-from kafka_warden.history.column import Column, Columns, Table, column, path_column, row_columns
+from kafka_warden.history.column import Column, Columns, Table, column, columns, path_column, row_columns
 from kafka_warden.history.column_types import BOOLEAN, INT, column_type_of
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.tables.brokers import OUTCOMES, STATUS, Outcome, broker_ids, outcomes_of
@@ -64,14 +64,11 @@ POLLS: Final = Table(
     (
         _value("remembered", "remembered"),
         _value("parameters", "parameters"),
-        _value("controller", "snapshot.controller"),
-        _value("kafka_version", "snapshot.kafka_version"),
-        _value("reassignments_known", "snapshot.reassignments_known"),
+        *columns(_value, "snapshot", "controller", "kafka_version", "reassignments_known"),
         column(
             "quotas_known", BOOLEAN, "the client quotas are known", lambda poll, _: poll.snapshot.quotas is not None
         ),
-        _value("quorum", "snapshot.quorum"),
-        _value("controller_window", "snapshot.controller_window"),
+        *columns(_value, "snapshot", "quorum", "controller_window"),
         path_column("controllers", "snapshot.controller_beans[]", _controllers, type_=CONTROLLERS),
         column(
             "outcomes",
@@ -80,18 +77,13 @@ POLLS: Final = Table(
             _outcomes,
             STATUS,
         ),
-        _value("partitions", "derived.cluster.partitions"),
-        _value("under_replicated_known", "derived.cluster.under_replicated_known"),
-        _value("min_isr_known", "derived.cluster.min_isr_known"),
+        *columns(_value, "derived.cluster", "partitions", "under_replicated_known", "min_isr_known"),
         _value("lists_known", "derived.throttles.lists_known"),
         _value("clamped", "derived.clamped"),
         _value("clamped_now", "derived.lag.clamped"),
         _value("reassigning_partitions", "derived.totals.reassigning_partitions"),
         _value("move_ratio", "derived.totals.ratio"),
-        _value("remaining_bytes", "derived.totals.remaining_bytes"),
-        _value("eta", "derived.totals.eta"),
-        _value("predicted", "derived.totals.predicted"),
-        _value("predicted_bottleneck", "derived.totals.predicted_bottleneck"),
+        *columns(_value, "derived.totals", "remaining_bytes", "eta", "predicted", "predicted_bottleneck"),
         path_column("bottleneck", "derived.totals.bottleneck", _bottleneck, type_=column_type_of(Bottleneck)),
         _value("recommended_throttle", "derived.throttling.recommended"),
     ),

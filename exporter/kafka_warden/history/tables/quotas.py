@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Annotated, Final
 
 from kafka_warden.derive.mutation import ClientMutations, active_controller
-from kafka_warden.history.column import Column, Columns, Table, path_column, records, row_columns
+from kafka_warden.history.column import Column, Columns, Table, columns, path_column, records, row_columns
 from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import ClientBean, ProcessBeans, QuotaEntity
@@ -80,9 +80,7 @@ QUOTAS: Final = Table(
         *row_columns(Quota, "snapshot.quotas[]", position=INT),
         _bucket("tokens", "derived.mutations[].tokens"),
         _bucket("mutation_rate", "derived.mutations[].rate"),
-        _bucket("throttle", "derived.mutations[].throttle"),
-        _bucket("quota", "derived.mutations[].quota"),
-        _bucket("burst", "derived.mutations[].burst"),
+        *columns(_bucket, "derived.mutations[]", "throttle", "quota", "burst"),
         _bucket("admission_delay", "derived.mutations[].delay"),
     ),
     _rows,
