@@ -57,7 +57,6 @@ class Follower:
         return page.get(f"replica_{name}", topic=self.topic, partition=self.partition, broker=self.broker)
 
     def one(self, page: Page, name: str) -> float:
-        """A number that must be there."""
         return page.one(f"replica_{name}", topic=self.topic, partition=self.partition, broker=self.broker)
 
     def until(

@@ -113,7 +113,6 @@ class Sidecar:
         return self
 
     def command(self, config: Path) -> list[str]:
-        """The command line, with the configuration file."""
         return [sys.executable, "-m", "kafka_warden.cli", "run", "--config", str(config)]
 
     def __exit__(
@@ -131,7 +130,6 @@ class Sidecar:
 
     @property
     def process(self) -> "subprocess.Popen[bytes]":
-        """The process, which must have been started."""
         assert self._process is not None
         return self._process
 
@@ -160,7 +158,6 @@ class Sidecar:
         return code, time.monotonic() - began
 
     def kill(self) -> None:
-        """SIGKILL, when it still runs."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait(SLOW_MACHINE)

@@ -16,6 +16,7 @@ from sandbox.settings import release
 from tests.alerts.shell import write_tools
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.cluster.test_plan import MEGABYTE, command, creation
+from tests.support.processes import run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
@@ -90,7 +91,6 @@ def plan(
 
 
 def begin_of(planned: subprocess.CompletedProcess[str]) -> str:
-    """The command that begins the move."""
     document: dict[str, Any] = json.loads(planned.stdout)
     (begin,) = (each["command"] for each in document["commands"] if each["purpose"] == "begin")
     return str(begin)
@@ -103,19 +103,9 @@ def reassign(folder: Path, cluster: Cluster, *arguments: str, code: int = 0) -> 
 
 
 def paste(folder: Path, line: str, code: int = 0) -> str:
-    """Run a line in the folder of the plan, with Kafka's tools on the path."""
-    done = subprocess.run(
-        ["bash", "-c", line],
-        cwd=folder,
-        env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == code, f"{line}\n{done.stdout[-2000:]}"
-    return done.stdout
+    done = run("bash", "-c", line, cwd=folder, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    assert done.returncode == code, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done.stdout + done.stderr
 
 
 def accepted(cluster: Cluster, topic: str, replicas: Sequence[int]) -> bool:

@@ -1,7 +1,6 @@
 """A login with a delegation token on a real broker (KIP-48), made by Kafka's own tool."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,17 +11,16 @@ from sandbox.jvm import FLAGS
 from sandbox.passwords import new_password, write_secret
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.support.doctor import Doctor
+from tests.support.processes import checked
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_logins]
 
 TOOL = "org.apache.kafka.tools.DelegationTokenCommand"
 MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
-LONGEST = 120.0
 
 
 @pytest.fixture(scope="module")
 def cluster(no_process_left: None) -> Iterator[Cluster]:
-    """A broker with SCRAM whose controllers give out tokens."""
     key = {"delegation.token.secret.key": new_password()}
     settings = ClusterSettings(
         brokers=1,
@@ -38,7 +36,6 @@ def cluster(no_process_left: None) -> Iterator[Cluster]:
 
 
 def client_properties(cluster: Cluster, user: str, password: str, more: str = "") -> str:
-    """A `client.properties` for Java's clients."""
     known = cluster.client_properties("monitor")
     return f"""\
 bootstrap.servers={cluster.bootstrap}
@@ -56,16 +53,8 @@ def new_token(cluster: Cluster, folder: Path) -> tuple[str, str]:
     file = write_secret(folder / "owner.properties", client_properties(cluster, "monitor", known["sasl.password"]))
     java = ["java", *FLAGS, "-cp", os.fspath(jars.tools(cluster.settings.version) / "*"), TOOL]
     arguments = ["--create", "--max-life-time-period", "-1", "--bootstrap-server", cluster.bootstrap]
-    done = subprocess.run(
-        [*java, *arguments, "--command-config", os.fspath(file)],
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-        check=False,
-    )
-    rows = [line.split() for line in done.stdout.splitlines()]
-    values = next((row for row in rows if "User:monitor" in row), None)
-    assert values is not None, done.stdout + done.stderr
+    printed = checked(*java, *arguments, "--command-config", file)
+    (values,) = (row for row in map(str.split, printed.splitlines()) if "User:monitor" in row)
     return values[0], values[1]
 
 

@@ -78,7 +78,6 @@ class Stage:
 
     @property
     def absent(self) -> dict[tuple[str, str], str]:
-        """The sources that the version does not have."""
         known = {"quorum": not self.zookeeper, "fenced_brokers": release(self.cluster.settings.version) >= (4,)}
         return {(source, ""): "unsupported" for source, there in known.items() if not there}
 
@@ -148,7 +147,6 @@ def test_an_upgrade_broker_by_broker(old: str, new: str, make_cluster: Callable[
 
 
 def _at_rest(stage: Stage) -> None:
-    """Every source answers, except those that the version does not have."""
     page = stage.sidecar.whole_page()
     assert page.not_available() == stage.absent
     assert page.brokers("broker_sum_replica_lag_messages") == {1: 0, 2: 0, 3: 0}

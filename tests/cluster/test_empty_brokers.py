@@ -37,7 +37,6 @@ def polling(cluster: Cluster) -> Iterator[Poller]:
 
 
 def listed(cluster: Cluster) -> bool:
-    """Whether broker 1 lists the empty one."""
     return EMPTY in cluster.admin.brokers()
 
 

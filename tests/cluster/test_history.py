@@ -84,12 +84,10 @@ def consume(cluster: Cluster, topic: str, partitions: list[int]) -> list[bytes]:
 
 
 def each(columns: Mapping[str, Any], *names: str) -> list[tuple[Any, ...]]:
-    """Some columns, row by row."""
     return list(zip(*(columns[name] for name in names), strict=True))
 
 
 def compare(page: Page, tables: Tables) -> None:
-    """The page of a poll, and its rows."""
     rows_ = each(tables["moves"], "broker", "partition", "topic", "remaining_bytes", "stuck", "kind")
     moves = [row[:-1] for row in rows_ if row[-1] == "reassignment"]
     remaining = page.all("reassignment_bytes_remaining")

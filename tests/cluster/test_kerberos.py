@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from sandbox.kdc import Kdc, python_package
 from sandbox.kerberos import HOST, kerberos_settings
 from tests.cluster.beans import read_secured
 from tests.cluster.sidecar import INTERVAL, ROOT, SLOW_MACHINE, Sidecar, configuration
+from tests.support.processes import run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_logins]
 
@@ -35,7 +35,6 @@ def kdc(no_process_left: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(scope="module")
 def cluster(kdc: Kdc) -> Iterator[Cluster]:
-    """A broker that takes tickets."""
     settings = kerberos_settings(kdc, kdc.directory / "kafka.keytab", SESSION)
     with Cluster(ClusterSettings(brokers=1, jmx_password=True, tiered=False, **settings)) as made:
         made.admin.create_topic("secured", partitions=2)
@@ -43,7 +42,6 @@ def cluster(kdc: Kdc) -> Iterator[Cluster]:
 
 
 def with_tickets(cluster: Cluster, keytab: Path, **more: str) -> dict[str, Any]:
-    """The configuration of a sidecar that logs in with tickets."""
     made = configuration(cluster, "monitor")
     del made["jmx"]  # it has a login of its own
     kept = {name: value for name, value in made["kafka"].items() if not name.startswith("sasl.")}
@@ -55,7 +53,6 @@ def with_tickets(cluster: Cluster, keytab: Path, **more: str) -> dict[str, Any]:
 
 
 def environment(kdc: Kdc) -> dict[str, str]:
-    """Variables of a process that logs in."""
     path = os.pathsep.join(map(os.fspath, (ROOT / "exporter", python_package())))
     return {**kdc.environment, "PYTHONPATH": path}
 
@@ -69,14 +66,8 @@ def wrong(kdc: Kdc, config: dict[str, Any], folder: Path) -> dict[str, str]:
     """What `kafka-warden check` finds wrong: code to message and fix."""
     file = folder / "check.yml"
     file.write_text(yaml.safe_dump(config))
-    done = subprocess.run(
-        [sys.executable, "-m", "kafka_warden.cli", "check", "--config", str(file), "--json"],
-        env={**os.environ, **environment(kdc)},
-        capture_output=True,
-        text=True,
-        timeout=4 * SLOW_MACHINE,
-        check=False,
-    )
+    command = (sys.executable, "-m", "kafka_warden.cli", "check", "--config", file, "--json")
+    done = run(*command, env={**os.environ, **environment(kdc)}, timeout=4 * SLOW_MACHINE)
     found = json.loads(done.stdout)["checks"]
     print(*found, sep="\n")
     return {each["code"]: f"{each['message']} -> {each['fix']}" for each in found if each["result"] == "error"}

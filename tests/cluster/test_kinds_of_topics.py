@@ -79,5 +79,4 @@ def _remaining(page: Page) -> float:
 
 
 def _size(cluster: Cluster, broker: int) -> int:
-    """Bytes of the log on the disk of a broker."""
     return sum(log.size for log in cluster.admin.log_dirs(broker) if log.topic == TOPIC)

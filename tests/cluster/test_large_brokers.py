@@ -23,7 +23,6 @@ Ends = dict[tuple[str, int, int], int]
 
 
 def poller_of(cluster: Cluster) -> Poller:
-    """A poller that has not polled yet."""
     return Poller(PollerSettings(), translate({"bootstrap.servers": cluster.bootstrap}, {}), None)
 
 

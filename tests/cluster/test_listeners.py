@@ -19,7 +19,6 @@ LED = {0: [1, 2, 3], 1: [3, 1, 2], 2: [2, 3, 1], 3: [3, 2, 1]}
 
 @pytest.fixture
 def ports() -> Iterator[Ports]:
-    """Ports for the new listener."""
     reserved = Ports()
     yield reserved
     reserved.close()

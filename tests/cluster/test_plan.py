@@ -18,6 +18,7 @@ from sandbox import Cluster, wait_for
 from sandbox.properties import DEFAULT_QUOTA_WINDOW
 from tests.cluster.asked import asked_while
 from tests.cluster.sidecar import ROOT, SLOW_MACHINE, _neutral, configuration
+from tests.support.processes import run as run_program
 
 pytestmark = pytest.mark.cluster
 
@@ -113,7 +114,6 @@ def test_a_creation_fits_or_not(cluster: Cluster, tmp_path: Path) -> None:
 
 
 def plan_of(cluster: Cluster, folder: Path, moves: Files, *arguments: str) -> dict[str, Any]:
-    """The document of a plan that is possible."""
     document: dict[str, Any] = json.loads(run(cluster, folder, moves, *arguments, "--output", "json").stdout)
     return document
 
@@ -128,7 +128,6 @@ def throttle_of(document: Mapping[str, Any]) -> int:
 def creation(
     cluster: Cluster, folder: Path, partitions: int, factor: int, *, name: str = "new", code: int = 0, **sections: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Ask whether a topic can be created."""
     topic = ("--topic", name, "--partitions", str(partitions), "--replication-factor", str(factor))
     return command(cluster, folder, *topic, "--output", "json", code=code, **sections)
 
@@ -136,7 +135,6 @@ def creation(
 def run(
     cluster: Cluster, folder: Path, moves: Files, *arguments: str, code: int = 0, **sections: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Plan a file with these moves."""
     entries = [
         {"topic": topic, "partition": number, "replicas": list(replicas)} for (topic, number), replicas in moves.items()
     ]
@@ -151,15 +149,9 @@ def command(
     """Run the command as its users do, and expect an exit code."""
     config = folder / "kafka-warden.yml"
     config.write_text(yaml.safe_dump(configuration(cluster, **sections)))
-    done = subprocess.run(
-        [sys.executable, "-m", "kafka_warden.cli", "plan", "--config", str(config), *arguments],
-        cwd=folder,
-        env={**_neutral(os.environ), "PYTHONPATH": str(ROOT / "exporter")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SLOW_MACHINE,
-    )
+    program = (sys.executable, "-m", "kafka_warden.cli", "plan", "--config", config, *arguments)
+    environment = {**_neutral(os.environ), "PYTHONPATH": str(ROOT / "exporter")}
+    done = run_program(*program, cwd=folder, env=environment, timeout=SLOW_MACHINE)
     assert done.returncode == code, f"{done.stdout}\n{done.stderr}"
     return done
 

@@ -13,6 +13,7 @@ from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from tests.alerts.shell import write_tools
 from tests.cluster.test_plan import MEGABYTE, Files, command, run
+from tests.support.processes import run as run_program
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
@@ -34,15 +35,7 @@ def shell(own: Cluster, tmp_path: Path) -> Shell:
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
     def paste(line: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            ["bash", "-c", line],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        done = run_program("bash", "-c", line, cwd=tmp_path, env=environment)
         assert done.returncode == code, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
         return done
 
@@ -60,7 +53,6 @@ def planned(cluster: Cluster, folder: Path, moves: Files, *more: str) -> dict[st
 
 
 def lines(document: dict[str, Any], *purposes: str) -> list[str]:
-    """The commands with these purposes, in order."""
     return [command["command"] for command in document["commands"] if command["purpose"] in purposes]
 
 
@@ -74,7 +66,6 @@ def carry_out(cluster: Cluster, shell: Shell, commands: Iterable[str], verify: s
 
 
 def limits(cluster: Cluster, topics: Sequence[str] = ()) -> list[str]:
-    """All rates and lists that are set."""
     admin = cluster.admin
     configs = [admin.broker_config(broker, RATES) for broker in admin.running()]
     configs += [admin.topic_config(topic, LISTS) for topic in topics or admin.topics()]
@@ -82,7 +73,6 @@ def limits(cluster: Cluster, topics: Sequence[str] = ()) -> list[str]:
 
 
 def replicas(cluster: Cluster, topic: str) -> dict[int, tuple[int, ...]]:
-    """The replicas of each partition."""
     return {number: state.replicas for number, state in cluster.admin.describe(topic).items()}
 
 
@@ -196,7 +186,6 @@ def test_more_partitions_are_added_by_the_tool(own: Cluster, shell: Shell, tmp_p
 
 
 def adding(cluster: Cluster, folder: Path, **sections: Any) -> dict[str, Any]:
-    """The document of a plan for three more partitions."""
     arguments = ("--topic", "a.b", "--partitions", "5", "--output", "json")
     document: dict[str, Any] = json.loads(command(cluster, folder, *arguments, code=0, **sections).stdout)
     return document
@@ -219,6 +208,5 @@ def test_an_output_of_generate_is_no_file_for_the_tool(own: Cluster, shell: Shel
 
 
 def warnings(cluster: Cluster, folder: Path, moves: Files) -> list[str]:
-    """The warnings of a plan."""
     found: list[str] = json.loads(run(cluster, folder, moves, "--measure", "3s", "--output", "json").stdout)["warnings"]
     return found

@@ -58,7 +58,6 @@ def test_a_removal_waits_for_the_replica_that_stays(
 
 
 def _row(watch: Watch) -> Any:
-    """Return the only row of the table of moves."""
     status, body = watch.sidecar.get("/api/v1/moves")
     assert status == 200
     (row,) = json.loads(body)["data"]

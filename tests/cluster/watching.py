@@ -31,7 +31,6 @@ def causes(page: Page) -> dict[Move, str]:
 
 
 def problems(page: Page) -> set[Problem]:
-    """Every throttle problem that is raised."""
     found = page.all("replication_throttle_problem_seconds")
     return {(int(broker), side, problem) for broker, problem, side in found}
 
@@ -86,7 +85,6 @@ class Watch:
         return seen
 
     def for_polls(self, count: int, what: str) -> None:
-        """Look at so many pages."""
         left = iter(range(count - 1, -1, -1))
         self.until(lambda _: next(left) == 0, what)
 

@@ -65,5 +65,4 @@ def _import(base: str, archive: Path) -> None:
 
 
 def buildah(*arguments: object) -> str:
-    """What a command of buildah prints."""
     return checked("buildah", *arguments, timeout=None).strip()

@@ -23,16 +23,13 @@ class Stage:
     steps: tuple[tuple[str, str], ...]
 
     def all(self, instruction: str) -> list[str]:
-        """What every instruction of that kind is given."""
         return [given for name, given in self.steps if name == instruction]
 
     def one(self, instruction: str) -> str:
-        """What the only instruction of that kind is given."""
         (given,) = self.all(instruction)
         return given
 
     def words(self, instruction: str) -> list[str]:
-        """The same in exec form."""
         words: list[str] = json.loads(self.one(instruction))
         return words
 

@@ -31,18 +31,15 @@ class Release:
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels that select it."""
         return {JOB: NAME, INSTANCE: self.name}
 
     @property
     def pod(self) -> dict[str, Any]:
-        """The pod of the Deployment."""
         found: dict[str, Any] = self.spec("Deployment")["template"]["spec"]
         return found
 
     @property
     def pod_labels(self) -> dict[str, str]:
-        """The labels of its pods."""
         found: dict[str, str] = self.spec("Deployment")["template"]["metadata"]["labels"]
         return found
 
@@ -58,7 +55,6 @@ class Release:
 
     @property
     def config(self) -> str:
-        """The text of its configuration file."""
         return str(self.manifests["ConfigMap"]["data"]["warden.yml"])
 
     @property
@@ -74,25 +70,21 @@ class Release:
 
     @property
     def monitor(self) -> dict[str, Any]:
-        """Its ServiceMonitor or PodMonitor."""
         (found,) = [self.manifests[kind] for kind in ("ServiceMonitor", "PodMonitor") if kind in self.manifests]
         return found
 
     @property
     def endpoint(self) -> dict[str, Any]:
-        """The only endpoint of its monitor."""
         spec = self.monitor["spec"]
         (found,) = spec["endpoints" if "endpoints" in spec else "podMetricsEndpoints"]
         return dict(found)
 
 
 def documents(text: str) -> list[dict[str, Any]]:
-    """The manifests in a text."""
     return [document for document in yaml.load_all(text, yaml.CSafeLoader) if document]
 
 
 def parse(name: str, text: str) -> Release:
-    """A release out of the text of its manifests."""
     found = {document["kind"]: document for document in documents(text)}
     assert len(found) == len(documents(text))
     return Release(name, found)

@@ -98,7 +98,6 @@ def clean(built: None) -> Iterator[None]:
 
 
 def podman(*arguments: object) -> str:
-    """What a command of podman prints."""
     return checked("podman", *arguments, timeout=None).strip()
 
 

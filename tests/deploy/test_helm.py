@@ -34,7 +34,6 @@ versions = pytest.mark.parametrize("version", [OLDEST, NEWEST])
 
 
 def release(*settings: str, name: str = "kafka-warden-prod") -> Release:
-    """A release with few values and some more."""
     return parse(name, template(name, None, *MINIMAL, *settings))
 
 

@@ -103,7 +103,6 @@ THRESHOLDS = [
 
 @pytest.fixture(scope="module")
 def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The chart with rules that do not change."""
     made = tmp_path_factory.mktemp("chart") / "kafka-warden"
     shutil.copytree(CHART, made, ignore=shutil.ignore_patterns("files"))
     (made / "files").mkdir()

@@ -182,7 +182,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def copy(words: list[str], source: Path) -> None:
-    """Do one COPY into the work directory."""
     *names, target = words
     for name in names:
         if (ROOT / name).is_dir():

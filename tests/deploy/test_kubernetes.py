@@ -24,7 +24,6 @@ PAGE = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
 
 @pytest.fixture(params=SIDECARS)
 def release(request: pytest.FixtureRequest) -> Release:
-    """The release of each example."""
     return recorded(request.param)
 
 

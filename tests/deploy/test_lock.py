@@ -18,7 +18,6 @@ def normal(name: str) -> str:
 
 
 def pins(text: str) -> dict[str, str]:
-    """Return packages with their versions."""
     return {normal(name): version for name, version in PIN.findall(text)}
 
 

@@ -39,11 +39,9 @@ class Stages:
         self._made = lent
 
     def close(self) -> None:
-        """End the last stage."""
         self._stack.close()
 
     def _make(self) -> tuple[Stage, Used]:
-        """Three brokers and one topic."""
         self.close()
         cluster = self._stack.enter_context(usual_cluster(SETTINGS))
         stage = self._stack.enter_context(Stage(self._make_folder(), cluster))
@@ -54,7 +52,6 @@ class Stages:
 
 @pytest.fixture(scope="session")
 def stages(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> Iterator[Stages]:
-    """The stages of this run."""
     made = Stages(lambda: tmp_path_factory.mktemp("stage"))
     yield made
     made.close()

@@ -90,7 +90,6 @@ class Witness:
         self.scrape()
 
     def restart(self, *, ready: bool = True, **sections: Mapping[str, Any]) -> None:
-        """Restart the sidecar with these options."""
         with self.unwatched():
             self.stage.sidecar.restart(ready=ready, **sections)
 
@@ -117,7 +116,6 @@ class Witness:
         wait_for(lambda: not self._above(baseline), TIME_LIMIT, f"as before: {baseline}; {self._above(baseline)}")
 
     def used(self) -> Used:
-        """What the sidecar and its child use now."""
         pid = self._pid()
         processes = zip(("sidecar", "jmx"), (pid, *children(pid)), strict=False)
         return {name: (descriptors(each), threads(each)) for name, each in processes}
@@ -140,7 +138,6 @@ class Witness:
                 assert secret not in self.page.text
 
     def status(self, path: str) -> int:
-        """Status of the answer to one request."""
         return self.stage.sidecar.request("GET", path)[0]
 
     def scrape(self) -> Page:
@@ -159,7 +156,6 @@ class Witness:
 
     @property
     def log(self) -> str:
-        """Everything that the sidecars of the stage wrote."""
         return self.stage.sidecar.log_file.read_text(encoding="utf-8", errors="replace")
 
     def _above(self, baseline: Used) -> Used:

@@ -23,7 +23,6 @@ class Fleet:
     written: Written
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """Read the rows of a table, in the order of time."""
         found: list[dict[str, Any]] = read(self.history, table).to_pylist()
         return sorted(found, key=lambda row: row["time"])
 
@@ -34,6 +33,5 @@ def silent(polls: int) -> None:
 
 @pytest.fixture(scope="session")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
-    """Half a day of one cluster."""
     out = tmp_path_factory.mktemp("fleet")
     return Fleet(out / "history", generate(SETTINGS, out, silent))

@@ -17,7 +17,6 @@ SETTINGS = Settings(seed=3, clusters=2, brokers=5, partitions=40, days=0.1, inte
 
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """More than two hours of two clusters."""
     out = tmp_path_factory.mktemp("bulk")
     generate_bulk(SETTINGS, out, silent)
     return out / "history"

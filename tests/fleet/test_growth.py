@@ -20,7 +20,6 @@ Grown = tuple[Simulation, list[Snapshot], Drawn]
 
 @pytest.fixture(scope="module")
 def grown() -> Grown:
-    """Two months of growth."""
     simulation = Simulation(SETTINGS, 0)
     return simulation, [each.snapshot for each in simulation.sights()], draw(SETTINGS, simulation.world.cluster)
 

@@ -29,13 +29,11 @@ HOSTS = re.compile(r"\b(?:\d{1,3}\.){3}\d{1,3}\b")
 
 @cache
 def kept(table: str) -> list[dict[str, Any]]:
-    """Rows of a table in the order of time."""
     found: list[dict[str, Any]] = read(HISTORY, table).to_pylist()
     return sorted(found, key=lambda row: row["time"])
 
 
 def truth(name: str) -> list[dict[str, Any]]:
-    """Lines of one file of the truth."""
     return [json.loads(line) for line in (RECORDED / "truth" / f"{name}.json").read_text().splitlines()]
 
 

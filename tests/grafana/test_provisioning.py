@@ -14,7 +14,6 @@ README: Final = (ROOT / "grafana" / "README.md").read_text()
 
 
 def loaded(kind: str) -> dict[str, Any]:
-    """The only file of a kind."""
     (file,) = (PROVISIONING / kind).iterdir()
     decoded: dict[str, Any] = yaml.safe_load(file.read_text())
     assert decoded.pop("apiVersion") == 1

@@ -71,7 +71,6 @@ def alerts(*clusters: str) -> Iterator[dict[str, str]]:
 
 
 def cases(target: Target) -> list[dict[str, Any]]:
-    """What Prometheus shall find of one query."""
     one, two, unequal = (f"({target.filled(cluster=cluster)})" for cluster in (ONE, TWO, UNEQUAL))
     same = [{"labels": "{}", "value": 0}]
     found = [{"labels": "{}", "value": 1}]
@@ -85,7 +84,6 @@ def cases(target: Target) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def complaints(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What promtool says of all queries together."""
     moving = [target for target in TARGETS if target.kind != "annotation"]
     test = {
         "interval": "1m",

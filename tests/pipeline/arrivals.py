@@ -17,13 +17,11 @@ POLLS = 19
 
 
 def history_polls(count: int = POLLS, run: str = "run", beginning: float = NOON) -> list[Poll]:
-    """Polls of the scene, one in ten minutes."""
     seen = [replace(scene.poll(10.0 * number), time=beginning + EVERY * number) for number in range(count)]
     return polls(seen, run=run)
 
 
 def files_of(folder: Path, judged: Sequence[Poll]) -> list[Path]:
-    """Write polls, one file for each and table."""
     write(folder, judged, file_rows=1)
     return sorted(folder.rglob("kafka-warden-*.parquet"))
 
@@ -45,7 +43,6 @@ def by_key(name: str, listed: Sequence[Mapping[str, Any]], key: Sequence[str]) -
 
 
 def keyed(rows: Iterable[Mapping[str, Any]], key: Sequence[str]) -> dict[Any, Any]:
-    """Rows by their keys."""
     return {tuple(row[name] for name in key): rounded(row) for row in rows}
 
 

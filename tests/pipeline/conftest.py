@@ -45,14 +45,12 @@ def fast_compiler() -> Iterator[None]:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what asks for Spark."""
     if "spark" in getattr(item, "fixturenames", ()):
         item.add_marker(pytest.mark.spark)
 
 
 @pytest.fixture(scope="session")
 def judged() -> list[Poll]:
-    """The polls of three hours."""
     return history_polls()
 
 
@@ -66,7 +64,6 @@ def source(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="session")
 def rolled_up(spark: SparkSession, source: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The marts of a store of them."""
     made = stored(spark, tmp_path_factory.mktemp("store [1] {a,b}*"), source)
     roll_up(spark, made)
     return marts(made)

@@ -41,7 +41,6 @@ def broker(hour: int, number: int, counted: int, dirs: Mapping[str, tuple[int, i
 
 
 def partition(hour: int, number: int, leader: int, bytes_in: float | None) -> dict[str, Any]:
-    """A row of `partitions`."""
     named = {"topic": "orders", "topic_id": "id", "partition": number}
     return {**common(hour), **named, "leader": leader, "bytes_in": bytes_in}
 

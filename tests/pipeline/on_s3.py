@@ -41,7 +41,6 @@ def nightly(
 
 
 def environment(bucket: Bucket | None) -> dict[str, str]:
-    """Variables of a job."""
     return {**os.environ, **(bucket.environment() if bucket else {})}
 
 
@@ -97,7 +96,6 @@ def make(bucket: Bucket) -> None:
 
 
 def upload(bucket: Bucket, folder: Path, place: str) -> None:
-    """Copy a file, or a folder, into the bucket."""
     pafs.copy_files(str(folder), f"{BUCKET}/{place}", destination_filesystem=system(bucket))
 
 

@@ -62,7 +62,6 @@ SCHEMAS: Mapping[str, str] = {
 
 
 def marts(spark: SparkSession, moves: int = 40) -> dict[str, DataFrame]:
-    """Make all marts of a fleet with so many moves."""
     chance = random.Random(7)
     made, samples = _moves(chance, moves)
     rows = {

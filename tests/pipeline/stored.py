@@ -39,7 +39,6 @@ def request(
     start: float = 0.0,
     end: float = math.inf,
 ) -> Request[Any]:
-    """A run of a job."""
     return Request(Store(spark, store), options, Progress(), landing, (start, end))
 
 
@@ -64,17 +63,14 @@ def history(spark: SparkSession, place: Path, landing: Path) -> History:
 
 
 def mart(spark: SparkSession, place: Path, described: Mart) -> DataFrame:
-    """A mart of a store."""
     return Store(spark, place).read(of_mart(described))
 
 
 def take(spark: SparkSession, store: Path, landing: Path, options: job.Options = ALWAYS) -> None:
-    """Ingest a landing zone."""
     job.run(request(spark, store, options, landing))
 
 
 def roll_up(spark: SparkSession, store: Path, start: float = 0.0, end: float = math.inf) -> None:
-    """Roll up what is new, or a span."""
     rollup.run(request(spark, store, start=start, end=end))
 
 
@@ -90,7 +86,6 @@ def marts(store: Path) -> dict[str, Any]:
 
 
 def rows(store: Path) -> dict[str, Any]:
-    """Rows of every raw table by their keys."""
     return {table.name: raw_rows(table, read_table(store, raw(table.name))) for table in TABLES}
 
 

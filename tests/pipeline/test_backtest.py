@@ -26,7 +26,6 @@ from tests.pipeline.stored import mart, request, stored
 
 
 def backtest(spark: SparkSession, folder: Path, judged: Sequence[Poll], options: Options) -> dict[str, list[Any]]:
-    """Alarms and rules of a history."""
     for run in dict.fromkeys(poll.run for poll in judged):
         write(folder / "history", [poll for poll in judged if poll.run == run])
     place = stored(spark, folder / "store", folder / "history")
@@ -70,7 +69,6 @@ def example(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> di
 
 
 def rule(found: dict[str, list[Any]], name: str, threshold: float | None, seconds: float = 0.0) -> dict[str, Any]:
-    """The row of one trial."""
     tried = (name, threshold, seconds + BY_NAME[name].lookback)
     mine = [row for row in found["rules"] if (row["rule"], row["threshold"], row["for_seconds"]) == tried]
     # A rule of a what-if is there twice.

@@ -17,7 +17,6 @@ def frame(spark: SparkSession, form: str, rows: Sequence[tuple[Any, ...]]) -> Da
 
 
 def at(spark: SparkSession, *seconds: float) -> DataFrame:
-    """When the polls were."""
     return frame(spark, "at double", [(number, float(each)) for number, each in enumerate(seconds)])
 
 

@@ -28,7 +28,6 @@ def test_each_round_of_a_loop_reads_the_file(spark: SparkSession, tmp_path: Path
 
 
 def alert(ends: str = "2026-05-04T12:10:00.000Z", **labels: str) -> dict[str, Any]:
-    """One alert, in the form of the API."""
     return {
         "annotations": {"summary": "a node is down"},
         "endsAt": ends,
@@ -96,7 +95,6 @@ def test_other_forms_say_what_to_do(text: str, message: str) -> None:
 
 
 def flags(*given: str) -> Options:
-    """Read flags of the job."""
     parser = ArgumentParser()
     JOB.add_flags(parser)
     read = JOB.read_flags(parser.parse_args(given))

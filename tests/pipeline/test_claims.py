@@ -29,7 +29,6 @@ NO_PROCESS = 2**22 + 1
 
 @pytest.fixture
 def store(spark: SparkSession, tmp_path: Path) -> Store:
-    """A place without tables."""
     return Store(spark, tmp_path)
 
 
@@ -42,12 +41,10 @@ def unchecked(spark: SparkSession) -> Iterator[None]:
 
 
 def fenced(_: Store) -> Iterable[StoredTable]:
-    """The only table of the job."""
     return [TABLE]
 
 
 def numbers(store: Store) -> list[int]:
-    """What is in the table."""
     return sorted(row["number"] for row in store.read(TABLE).collect())
 
 
@@ -263,7 +260,6 @@ class Nights:
 
 @pytest.fixture
 def nights(store: Store, monkeypatch: pytest.MonkeyPatch) -> Nights:
-    """After the first night."""
     nights = Nights(store, monkeypatch)
     nights.run(1)
     return nights

@@ -12,6 +12,7 @@ import pytest
 from fleet.cli import _parser as fleet_parser
 from kafka_warden.pipeline.cli import JOBS, parser
 from tests.fleet.test_recorded import truth
+from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts" / "pipeline-demo"
@@ -25,12 +26,11 @@ def commands(start: str) -> list[list[str]]:
     return [shlex.split(line.partition(" >")[0]) for line in found]
 
 
-def run(*arguments: object, venv: Path | None = None, **environment: str) -> "subprocess.CompletedProcess[str]":
+def run(*arguments: object, venv: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the script with the programs of the environment that runs this test."""
     programs = Path(sys.executable).parent if venv is None else venv
     variables = {**os.environ, "PIPELINE_DEMO_PROGRAMS": str(programs), "PYTHONPATH": str(ROOT), **environment}
-    command = [str(SCRIPT), *map(str, arguments)]
-    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+    return run_program(SCRIPT, *arguments, env=variables, timeout=None)
 
 
 def test_commands_are_valid() -> None:

@@ -67,12 +67,10 @@ def output(tmp_path_factory: pytest.TempPathFactory, folder: Path, spark: SparkS
 
 
 def one(spark: SparkSession, place: Path, described: Mart) -> DataFrame:
-    """The rows of the cluster that grows."""
     return mart(spark, place, described).where("cluster_id = 'one'")
 
 
 def days(spark: SparkSession, place: Path, cluster: str) -> DataFrame:
-    """The series of a cluster."""
     return series(mart(spark, place, SERIES_DAYS).where(f"cluster_id = '{cluster}'"), Options())
 
 
@@ -151,7 +149,6 @@ def test_given_limits_win(spark: SparkSession, output: Path, tmp_path: Path) -> 
 
 
 def sampled(folder: Path) -> None:
-    """A poll in six hours, for 20 days and a half."""
     limits = {"max_partitions": 1500.0, "network_bytes_per_second": 1e6}
     hours = range(0, 20 * 24 + 12, 6)
     rows = [poll(hour, 1000 + 10 * (hour // 24), limits, "sampled") for hour in hours]
@@ -210,7 +207,6 @@ def test_days_before_new_hours_are_not_written_again(spark: SparkSession, output
 
 
 def flags(*given: str) -> Any:
-    """Read the flags of a command."""
     arguments = ["forecast", "--store", "store", *given]
     return JOB.read_flags(parser(arguments).parse_args(arguments))
 

@@ -49,7 +49,6 @@ class Scene:
         return Summary(batch, 0, "messages")
 
     def last(self, _: Any, place: str) -> Mapping[str, int]:
-        """Return what was taken below a place."""
         return {at: last for at, last in self.taken.items() if at.startswith(place)}
 
     def complete(self, _: Any, batch: int, rows: list[Any], is_here: Callable[[Any], bool], *_more: Any) -> list[str]:
@@ -57,7 +56,6 @@ class Scene:
         return [row["place"] for row in rows if not is_here(row)]
 
     def call(self) -> list[str]:
-        """Call `ingest`, and return what it reports."""
         return [line for done in of_topic.ingest(self.claim, TOPIC, date.min, self.progress) for line in done.wrong]
 
     claim: Any = None

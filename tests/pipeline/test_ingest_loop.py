@@ -25,14 +25,12 @@ MOST_COMMITS = 25
 
 
 def command(cluster: Cluster, store: Path, jars: Path) -> list[str]:
-    """The loop; the scene is of 2023."""
     made = [sys.executable, "-m", "kafka_warden.cli", "pipeline", "ingest,rollup", "--every", "1s"]
     made += ["--input", f"kafka://{cluster.bootstrap}/{TOPIC}", "--store", str(store), "--jars", str(jars)]
     return [*made, "--keep-raw", "100000", "--keep-minutes", "100000", *SMALL]
 
 
 def commits(store: Path) -> int:
-    """Count the commits of all tables."""
     return len(list(store.rglob("_delta_log/*.json")))
 
 

@@ -29,12 +29,10 @@ NEW, MERGE, DUPLICATE = How.NEW, How.MERGE, How.DUPLICATE
 
 
 def part(first: int, last: int, rows: int = 0, run: str = "run") -> Range:
-    """Rows of one run, one a poll unless said otherwise."""
     return Range("cluster", run, first, last, NOON + first, NOON + last, rows or last - first + 1)
 
 
 def file(name: str, table: str = "polls") -> Found:
-    """A file of the landing zone."""
     return Found(f"file:///{name}", f"/{name}", table, int(NOON) // 3600)
 
 

@@ -46,7 +46,6 @@ full = pytest.mark.full_pipeline
 
 @pytest.fixture
 def kept(cluster: Cluster) -> Cluster:
-    """A cluster that has the topic, of two partitions."""
     cluster.admin.create_topic(TOPIC, assignment={0: [1], 1: [2]})
     return cluster
 
@@ -85,7 +84,6 @@ def put(cluster: Cluster, *values: bytes | None) -> None:
 
 
 def sent(poll: Poll) -> list[bytes]:
-    """The messages of a poll."""
     return [message for table in TABLES for message, _ in messages(build(table, poll))]
 
 

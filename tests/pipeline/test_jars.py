@@ -37,7 +37,6 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def jar(name: str, content: str = "right") -> Jar:
-    """A jar of version 1."""
     return Jar("delta", "group", name, "1", hashlib.sha256(content.encode()).hexdigest())
 
 

@@ -21,13 +21,11 @@ class Clock:
         return self.now
 
     def sleep(self, seconds: float) -> None:
-        """Move the time on."""
         self.now += seconds
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock of the loop."""
     clock = Clock()
     monkeypatch.setattr(loop, "time", clock)
     return clock

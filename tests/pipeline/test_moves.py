@@ -59,7 +59,6 @@ def _moves(clock: int, lacks: int) -> Partition:
 
 
 def seen(clock: int) -> Snapshot:
-    """What a poll saw."""
     limits = {1: {Side.LEADER: 50_000.0, Side.FOLLOWER: 90_000.0}, 3: {Side.LEADER: 50_000.0, Side.FOLLOWER: 80_000.0}}
     copying = (FutureReplica("late", 0, 2, "/b", 10 * (clock - 20) * 100, 4),) if 30 <= clock < 60 else ()
     return snapshot(
@@ -80,12 +79,10 @@ def seen(clock: int) -> Snapshot:
 
 
 def judged(clocks: Iterable[int], run: str) -> list[Poll]:
-    """The polls of one process."""
     return polls([seen(clock) for clock in clocks], Parameters(), run)
 
 
 def renamed(evaluated: Iterable[Poll], cluster: str) -> list[Poll]:
-    """The same polls of another cluster."""
     return [replace(poll, snapshot=replace(poll.snapshot, cluster_id=cluster)) for poll in evaluated]
 
 
@@ -129,7 +126,6 @@ def clusters(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
 
 @pytest.fixture(scope="module")
 def found(clusters: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Both marts of the history of two processes."""
     return clusters["usual"]
 
 
@@ -223,7 +219,6 @@ def test_polls_that_do_not_know_end_nothing(clusters: dict[str, dict[str, Any]])
 
 
 def _shifted(clock: int) -> Snapshot:
-    """The same story 80 s later."""
     return replace(seen(clock - 80), clock=float(clock), time=EPOCH + clock)
 
 

@@ -54,7 +54,6 @@ def history(folder: Path, cluster_id: str = "cluster", run: str = "run") -> list
 
 @pytest.fixture(scope="module")
 def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with the history of one cluster."""
     made = tmp_path_factory.mktemp("plan")
     history(made / "landing")
     return stored(spark, made / "store", made / "landing")
@@ -183,7 +182,6 @@ def test_what_cannot_be_planned_names_the_file(spark: SparkSession, place: Path,
 
 
 def flags(*given: str) -> Any:
-    """Read the flags of a command."""
     arguments = ["plan", "--store", "store", "--reassignment", "move.json", *given]
     return JOB.read_flags(parser(arguments).parse_args(arguments))
 

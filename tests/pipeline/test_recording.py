@@ -27,7 +27,6 @@ POLL_SECONDS = 2.0
 
 @pytest.fixture(scope="module")
 def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of it."""
     return stored(spark, tmp_path_factory.mktemp("recording"), HISTORY)
 
 

@@ -41,7 +41,6 @@ def differing(gathered_rows: DataFrame, table: str, before: list[Poll]) -> list[
 
 @pytest.fixture(scope="module")
 def restarted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataFrame]:
-    """The rows of two processes."""
     folder = tmp_path_factory.mktemp("restarted")
     write(folder / "landing" / "one", scene_polls())
     write(folder / "landing" / "two", restarted_polls())

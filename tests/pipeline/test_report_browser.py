@@ -79,16 +79,6 @@ def test_page_sends_no_request_and_logs_nothing(page: Page, file: Path) -> None:
     assert page.said() == []
 
 
-def test_sections_are_there(page: Page) -> None:
-    assert page.ask('[...document.querySelectorAll("main > section")].map(s => s.id)') == list(SECTIONS)
-    assert page.ask('[...document.querySelectorAll("nav a")].map(a => a.getAttribute("href"))') == [
-        f"#{name}" for name in SECTIONS
-    ]
-    answers = page.ask('[...document.querySelectorAll(".finding")].map(p => p.textContent.length)')
-    assert len(answers) == len(SECTIONS)
-    assert min(answers) > 20
-
-
 def test_each_plot_is_drawn(page: Page, tmp_path: Path) -> None:
     plots = _plots(page)
     names = {plot["name"] for plot in plots}
@@ -119,32 +109,12 @@ def test_names_do_no_harm(page: Page) -> None:
     assert TOPIC in page.ask("document.querySelector('#moves').textContent")
 
 
-def test_dots_have_tips(page: Page) -> None:
-    tips = page.ask('[...document.querySelectorAll("#moves use > title")].map(t => t.textContent)')
-    assert len(tips) > 40
-    assert all(" → " in tip for tip in tips)
-
-
 @pytest.mark.parametrize("width", [360, 800, 1280, 1920])
 @pytest.mark.parametrize("name", [INDEX, file_of(EVIL)])
 def test_page_fits_its_screen(page: Page, file: Path, name: str, width: int) -> None:
     page.open(file.with_name(name))
     page.size(width)
     assert page.ask("document.documentElement.scrollWidth") <= width
-
-
-def test_index_leads_to_a_page_and_back(page: Page, file: Path) -> None:
-    """From a folder, by links; the index asks for nothing else."""
-    index = file.with_name(INDEX)
-    page.open(index)
-    assert page.asked() == [index.as_uri()]
-    assert page.said() == []
-    links = page.ask(
-        '[...document.querySelectorAll("main, header")].flatMap(p => [...p.querySelectorAll("a")]).map(a => a.href)'
-    )
-    assert links == [file.with_name(file_of(cluster)).as_uri() for cluster in CLUSTERS]
-    page.open(file)
-    assert page.ask('document.querySelector("header a").href') == index.as_uri()
 
 
 FILTER = """

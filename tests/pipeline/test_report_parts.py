@@ -9,7 +9,7 @@ import pytest
 
 from kafka_warden.pipeline.report import numbers
 from kafka_warden.pipeline.report.canvas import at, canvas, durations
-from kafka_warden.pipeline.report.colours import ALL, BLUE
+from kafka_warden.pipeline.report.colours import BLUE
 from kafka_warden.pipeline.report.html import Html, tag
 from kafka_warden.pipeline.report.page import file_of
 from kafka_warden.pipeline.report.parts import AT_ONCE, Column, Table
@@ -93,10 +93,6 @@ def test_ids_of_two_plots_never_meet() -> None:
     assert referred <= one
 
 
-def test_same_figure_is_the_same_text() -> None:
-    assert _plot("one") == _plot("one")
-
-
 def test_tips_have_to_be_as_many_as_marks() -> None:
     """A tip on the wrong dot would be a lie."""
     with canvas(2.0) as (figure, [axes]):
@@ -115,7 +111,3 @@ def test_durations_are_numbered_by_the_clock(low: float, high: float) -> None:
         assert figure
     assert 1 <= len(ticks) <= 6
     assert all(step < after for step, after in pairwise(ticks))
-
-
-def test_colours_differ() -> None:
-    assert len({colour.light for colour in ALL}) == len(ALL)

@@ -92,13 +92,11 @@ def test_topic_windows_are_sums_over_partitions(rolled_up: dict[str, Any], judge
 
 
 def topic_rows(poll: Poll, topic: str) -> np.ndarray:
-    """Partitions of a topic."""
     index = poll.snapshot.topics.index(topic)
     return np.flatnonzero(poll.snapshot.partitions.topic == index)
 
 
 def follower_rows(poll: Poll, topic: str) -> np.ndarray:
-    """Replicas that follow in them."""
     mine = np.isin(poll.snapshot.replicas.partition, topic_rows(poll, topic))
     return np.flatnonzero(mine & poll.derived.lag.following)
 
@@ -182,7 +180,6 @@ def created_again(file: Path, topic: str, since: int) -> None:
 
 
 def of(found: dict[str, Any], mart: str, cluster: str) -> list[dict[str, Any]]:
-    """Rows of one cluster, in order."""
     return [row for key, row in sorted(found[mart].items(), key=repr) if key[0] == cluster]
 
 

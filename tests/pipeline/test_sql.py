@@ -42,7 +42,6 @@ def write(store: Path, mart: Mart, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def after(minutes: float) -> datetime:
-    """A time of the history."""
     return BEGAN + timedelta(minutes=minutes)
 
 
@@ -88,7 +87,6 @@ MOVES: Final = (
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A store whose answers are known."""
     folder = tmp_path_factory.mktemp("store")
     write(folder, moves.MOVES, MOVES)
     brokers = [("c", 1, "a"), ("c", 2, "b"), ("c", 4, "a"), ("c", 5, "b"), ("d", 1, "a")]

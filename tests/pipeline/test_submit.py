@@ -73,7 +73,6 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(spark: SparkSession, history: Path) -> dict[str, list[str]]:
-    """What the jobs make of them here."""
     place = stored(spark, history.parent / "expected", history)
     roll_up(spark, place)
     for job, options in ((moves, None), (backtest, backtest.Options()), (forecast, Options())):
@@ -84,7 +83,6 @@ def expected(spark: SparkSession, history: Path) -> dict[str, list[str]]:
 
 
 def made(place: Path) -> dict[str, list[str]]:
-    """The marts of all jobs in a store."""
     rows = {name: read_table(place, of_mart(mart)) for name, mart in MARTS.items()}
     return {name: sorted(repr(rounded(row)) for row in found) for name, found in rows.items()}
 

@@ -41,7 +41,6 @@ def polls(
 
 
 def used(spark: SparkSession, runs: dict[str, Sequence[float]]) -> list[tuple[str, float]]:
-    """The polls that are used, in order."""
     return [(row["run"], row["at"]) for row in informative_polls(polls(spark, runs)).orderBy("n").collect()]
 
 

@@ -46,7 +46,6 @@ def write_store(store: Store, landing: Path) -> None:
 
 
 def names_of(table: StoredTable) -> list[str]:
-    """The columns of a table."""
     return table.schema.names
 
 

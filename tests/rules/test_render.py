@@ -29,12 +29,10 @@ def code(rule: dict[str, Any]) -> list[str]:
 
 
 def groups(values: Values) -> dict[str, Any]:
-    """The groups of all files by their names."""
     return {group["name"]: group for text in files(values).values() for group in yaml.safe_load(text)["groups"]}
 
 
 def all_rules(values: Values) -> list[dict[str, Any]]:
-    """Every rule of all files."""
     return [rule for text in files(values).values() for rule in rules_in(text)]
 
 

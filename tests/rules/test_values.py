@@ -13,7 +13,6 @@ from kafka_warden.rules.values import KEYS, read
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """The file of values."""
     return tmp_path / "values.yml"
 
 

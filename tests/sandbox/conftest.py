@@ -41,7 +41,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    """A server with that page."""
     with Page() as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

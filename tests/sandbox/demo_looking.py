@@ -76,13 +76,11 @@ class Looking:
 
     @property
     def prometheus(self) -> str:
-        """Its address, as printed."""
         found = re.search(r"^Prometheus +(\S+)$", self.printed, re.MULTILINE)
         assert found
         return found[1]
 
     def ask(self, path: str, **asked: object) -> Any:
-        """The answer of Prometheus' API."""
         return json.loads(get(f"{self.prometheus}/api/v1/{path}?{urlencode(asked)}"))["data"]
 
     def links(self, page: str) -> list[tuple[str, dict[str, str]]]:

@@ -12,7 +12,6 @@ from sandbox.demo_pictures import DASHBOARDS, NAMES, PICTURES, opened, shown
 
 
 def dashboard(name: str) -> dict[str, Any]:
-    """A dashboard as it is committed."""
     page: dict[str, Any] = json.loads((DASHBOARDS / f"kafka-warden-{name}.json").read_text())
     return page
 

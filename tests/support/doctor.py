@@ -33,13 +33,11 @@ class Doctor:
     def login(
         self, password: str = PASSWORD, mechanism: str = "SCRAM-SHA-256", protocol: str = "SASL_PLAINTEXT"
     ) -> None:
-        """Log in as `monitor`."""
         file = write_secret(self.folder / "password", password)
         self.kafka(security_protocol=protocol, sasl_mechanism=mechanism, sasl_username="monitor")
         self.config["kafka"]["sasl.password.file"] = str(file)
 
     def run(self, *flags: str) -> str:
-        """Run the command; return its standard output."""
         file = self.folder / "warden.yml"
         file.write_text(yaml.safe_dump(self.config))
         self.capsys.readouterr()
@@ -50,7 +48,6 @@ class Doctor:
         return self.output
 
     def checks(self, *flags: str) -> list[dict[str, str]]:
-        """Run it and return all results."""
         document = json.loads(self.run("--json", *flags))
         assert document["success"] == (self.code == 0)
         found: list[dict[str, str]] = document["checks"]

@@ -63,7 +63,6 @@ class Client:
         self.network.run(close)
 
     def connections(self) -> int:
-        """Return how many connections were opened."""
         return len(self.brokers.seen(CONNECTED))
 
 

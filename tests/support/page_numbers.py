@@ -31,7 +31,6 @@ Place = tuple[str, str]
 
 
 def tokens(text: str | None) -> list[float]:
-    """Return the numbers of a text."""
     return [float(found.replace(",", "")) for found in TOKEN.findall(text or "")]
 
 

@@ -49,7 +49,6 @@ def rates(seen: Snapshot, by_topic: Mapping[str, float] | float = 0.0) -> Floats
 
 
 def to(topic: str, partition: int, *replicas: int, log_dirs: Sequence[str | None] = ()) -> Target:
-    """Make an entry of the file."""
     return Target(topic, partition, replicas, tuple(log_dirs), f"partitions[{partition}] ({topic}-{partition})")
 
 

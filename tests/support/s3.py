@@ -70,7 +70,6 @@ class Bucket:
 
 
 def backend() -> S3Backend:
-    """Return what has the objects of all buckets of this process."""
     return s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
 
 

@@ -9,7 +9,6 @@ WITHIN = 600
 
 
 def screen_of(app: Top) -> list[str]:
-    """Return the lines of the screen."""
     return ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]
 
 

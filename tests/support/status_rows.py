@@ -49,7 +49,6 @@ def troubled() -> Page:
 
 @cache
 def blind() -> Page:
-    """A sidecar without a fresh snapshot."""
     return rendered(scene.sidecar(), None, Recent())
 
 

@@ -88,7 +88,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Refuse processes and connections in a test of `make quick`."""
     if item.config.getoption("--quick"):
         _refuse_processes()
 

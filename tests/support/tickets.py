@@ -96,7 +96,6 @@ class _Context:
         self._first = first.encode()
 
     def step(self, message: bytes | None = None) -> bytes | None:
-        """The ticket first, then nothing."""
         if message is None:
             return self._first
         if message != b"accepted":

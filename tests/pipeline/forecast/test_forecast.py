@@ -28,7 +28,6 @@ def noise(seed: int = 0, deviation: float = 1.0, count: int = 42) -> Floats:
 
 
 def said(values: Floats, limit: float | None, kind: Kind = Kind.STOCK, days: Longs = DAYS, **more: float) -> Forecast:
-    """Forecast a series of `DAYS`."""
     return forecast(days, values, limit, kind, **more)  # type: ignore[arg-type]  # whole numbers and shares alike
 
 

@@ -17,7 +17,6 @@ AGE: Floats = DAYS.astype(np.float64)
 
 
 def series(values: Floats, deviation: float = 0.003) -> Floats:
-    """Add noise in proportion to the values."""
     found: Floats = values * np.exp(np.random.default_rng(1).normal(0, deviation, len(values)))
     return found
 

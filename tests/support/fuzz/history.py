@@ -39,12 +39,10 @@ class History:
         self._reader: Worker | None = None
 
     def close(self) -> None:
-        """End the reader and remove the files."""
         self._end()
         self._folder.cleanup()
 
     def make(self, chance: random.Random) -> bytes:
-        """Mutate one of the files."""
         number = chance.randrange(len(self._files))
         whole = self._whole[number]
         last = len(whole) - MAGIC

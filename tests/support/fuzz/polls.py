@@ -52,11 +52,9 @@ class Polls:
         self._folder = tempfile.TemporaryDirectory()
 
     def close(self) -> None:
-        """Remove the state file."""
         self._folder.cleanup()
 
     def make(self, chance: random.Random) -> bytes:
-        """Make the seed of all replies."""
         return chance.randbytes(8)
 
     def check(self, data: bytes) -> None:
@@ -100,7 +98,6 @@ class _Rows:
     status: Mapping[str, Any] = {}
 
     def record(self, snapshot: Any, derived: Any, remembered: Any, document: Any) -> None:
-        """Make the rows of all tables."""
         poll = Poll(snapshot, derived, scene.PARAMETERS, "fuzz", 0, remembered, document)
         for table in TABLES:
             to_arrow(build(table, poll))
@@ -209,7 +206,6 @@ def _places(owner: Any, struct: Any, version: int) -> list[tuple[Any, Any]]:
 
 
 def _list(value: list[Any] | None, chance: random.Random) -> list[Any]:
-    """Drop, repeat or reorder elements."""
     some = list(value or ())
     match chance.randrange(4):
         case 0:

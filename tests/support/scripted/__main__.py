@@ -84,7 +84,6 @@ class Commands:
         self._brokers.cluster.index()
 
     async def quotas(self, quotas: list[dict[str, Any]]) -> None:
-        """Set all client quotas."""
         self._brokers.cluster.quotas = quotas
         self._brokers.cluster.revision += 1
 
@@ -111,7 +110,6 @@ class Commands:
         self._brokers.cluster.revision += 1
 
     async def controller_epoch(self, epoch: int) -> None:
-        """Set the epoch of the active controller."""
         self._brokers.cluster.controller_epoch = epoch
         self._brokers.cluster.revision += 1
 
@@ -133,7 +131,6 @@ class Commands:
         cluster.revision += 1
 
     async def rule(self, **rule: Any) -> None:
-        """Add a rule, before all others."""
         self._brokers.rules.insert(0, Rule(**rule))
 
     async def clear(self) -> None:
@@ -148,15 +145,12 @@ class Commands:
         self._brokers.accounts = Accounts(**accounts)
 
     async def refuse(self, broker: int) -> None:
-        """Close the port of a broker and its connections."""
         await self._brokers.refuse(broker)
 
     async def accept(self, broker: int) -> None:
-        """Open the port of a broker again."""
         await self._brokers.listen(broker)
 
     async def disconnect(self, broker: int) -> None:
-        """Close the connections of a broker."""
         self._brokers.disconnect(broker)
 
     async def time(self, now: float) -> None:
@@ -177,11 +171,9 @@ class Commands:
         return [asdict(each) for each in self._brokers.seen]
 
     async def forget(self) -> None:
-        """Empty the log of requests."""
         self._brokers.seen.clear()
 
     async def reset(self) -> None:
-        """Close everything and start again without brokers."""
         await self._brokers.stop()
         self._brokers = Brokers()
 
@@ -196,7 +188,6 @@ class Commands:
 
 
 async def main() -> None:
-    """Serve until standard input ends."""
     loop, commands = asyncio.get_running_loop(), Commands()
     lines = asyncio.StreamReader(limit=1 << 28)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)

@@ -94,7 +94,6 @@ class Brokers:
     _count: int = 0
 
     def __post_init__(self) -> None:
-        """Make the encoder of this cluster."""
         self._encoder = Encoder(self.cluster, self.time)
 
     async def listen(self, broker: int) -> None:
@@ -119,7 +118,6 @@ class Brokers:
             self.release(broker)
 
     async def refuse(self, broker: int) -> None:
-        """Close a broker's listener and its connections."""
         listener = self._listeners.pop(broker, None)
         if listener is not None:
             listener.close()
@@ -131,7 +129,6 @@ class Brokers:
             self._addresses.pop(broker).close()
 
     def disconnect(self, broker: int) -> None:
-        """Close the connections of a broker."""
         for connection in self._connections.values():
             if connection.broker == broker:
                 connection.writer.transport.abort()

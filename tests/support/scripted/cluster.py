@@ -27,7 +27,6 @@ class ScriptedCluster:
         self.ports: dict[int, int] = {}
 
     def __enter__(self) -> Self:
-        """Start the process and its listeners."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.scripted"],
             cwd=ROOT,
@@ -59,7 +58,6 @@ class ScriptedCluster:
         assert not problems, "\n".join(problems)
 
     def reset(self) -> None:
-        """Start again with brokers of the same ids, on other ports."""
         self.do("reset")
         self.ports.clear()
         self.brokers(*({"id": broker} for broker in self._ids))

@@ -102,7 +102,6 @@ class Broker:
     """Log directories that are offline, besides the one that has all logs."""
 
     def address(self) -> tuple[str, int]:
-        """Return the address in the metadata."""
         host, port = self.advertised or (self.host, self.port)
         return host, port
 

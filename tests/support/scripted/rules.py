@@ -46,7 +46,6 @@ class Rule:
     """A file with a recorded frame that is sent instead, with the request's correlation id."""
 
     def __post_init__(self) -> None:
-        """Start the sequence of faults."""
         self.chance = random.Random(self.mutate)
 
     def fits(self, broker: int, request: str, side: str) -> bool:
@@ -54,7 +53,6 @@ class Rule:
         return self.times != 0 and all(wanted)
 
     def take(self) -> "Rule":
-        """Use the rule once."""
         if self.times is not None:
             self.times -= 1
         return self

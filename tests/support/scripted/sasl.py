@@ -40,7 +40,6 @@ class Login:
     _said: list[str] = field(default_factory=list)
 
     def valid(self, now: float) -> bool:
-        """Return whether requests are answered."""
         return self.accounts is None or (self.done and now < self.until)
 
     def step(self, message: bytes, now: float) -> bytes | None:

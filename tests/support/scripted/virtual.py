@@ -41,7 +41,6 @@ class VirtualClock:
         return self._wall
 
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
-        """Make a loop that runs in this time."""
         return _VirtualLoop(self)
 
     def advance(self, seconds: float) -> None:
