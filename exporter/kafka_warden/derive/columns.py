@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -71,6 +71,28 @@ def _find_fields(state: Any) -> tuple[_Field, ...]:
 
 
 _fields: Callable[[Any], tuple[_Field, ...]] = lru_cache(_find_fields)
+
+
+class Timed(Protocol):
+    """What one poll leaves for the next ones."""
+
+    @property
+    def clock(self) -> float:
+        """Monotonic seconds of the poll."""
+
+
+Kept = TypeVar("Kept", bound=Timed)
+
+
+def append(history: tuple[Kept, ...], now: Kept, reach: float, grain: float, dense: int = 0) -> tuple[Kept, ...]:
+    """Keep polls within the reach in seconds and one beyond it; before the last `dense` ones, one per grain."""
+    samples = (*history, now)
+    first = max((index for index, seen in enumerate(samples) if now.clock - seen.clock >= reach), default=0)
+    kept = samples[first:]
+    leaving = len(kept) - 2 - dense
+    if leaving > 0 and kept[leaving].clock - kept[leaving - 1].clock < grain:
+        return kept[:leaving] + kept[leaving + 1 :]
+    return kept
 
 
 def match(old: Keys, new: Keys) -> Rows:

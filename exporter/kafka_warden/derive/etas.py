@@ -111,8 +111,7 @@ def remaining_by_line(remaining: float, ahead: float, grain: float) -> float:
     `ahead` is a `Trend`'s, `grain` the bytes of one quota window, half of which a poll can be off the line. A
     correction never takes more than half of what remains, and adds nothing where nothing remains.
     """
-    half = grain * 0.5
-    off = min(max(ahead, -half), half)
+    off = min(max(ahead, -grain * 0.5), grain * 0.5)
     return max(remaining + off, remaining * 0.5) if remaining > 0 else remaining
 
 
@@ -205,26 +204,6 @@ def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dic
     return binding
 
 
-@dataclass(frozen=True, slots=True)
-class SideTotals:
-    """All flows through one broker and side, throttled or not. Bytes, bytes per second; `None` is unknown."""
-
-    remaining: float | None
-    bytes_in: float | None
-
-
-def derive_side_totals(
-    flows: Mapping[FlowKey, Flow], remaining: Mapping[FlowKey, float | None]
-) -> dict[SideKey, SideTotals]:
-    """Add all flows up by their leaders and by their targets; `remaining` as of `derive_sides`."""
-    return {
-        end: SideTotals(
-            sum_known([remaining.get(key) for key in keys]), sum_known([flows[key].bytes_in for key in keys])
-        )
-        for end, keys in _by_side(flows).items()
-    }
-
-
 def derive_sides(
     indexed: IndexedSnapshot,
     flows: Mapping[FlowKey, Flow],
@@ -238,9 +217,9 @@ def derive_sides(
     `remaining` is in bytes; `measured` are net rates, where usable; `copy_progress` includes flows that have ended.
     """
     headroom = {side: indexed.by_broker(throttles.lasting[side]) for side in SIDES}
-    ended = _by_side(key for key, each in copy_progress.items() if each.ended)
+    ended = by_side(key for key, each in copy_progress.items() if each.ended)
     loads: dict[SideKey, Load] = {}
-    for (broker, side), keys in _by_side(flows).items():
+    for (broker, side), keys in by_side(flows).items():
         limited = any(key.listed(side) for key in keys)
         under = {key: flows[key] for key in keys if key.listed(side) is limited}
         over = [copy_progress[key] for key in ended.get((broker, side), ()) if key.listed(side) is limited]
@@ -260,7 +239,8 @@ def derive_sides(
     return loads
 
 
-def _by_side(keys: Iterable[FlowKey]) -> dict[SideKey, list[FlowKey]]:
+def by_side(keys: Iterable[FlowKey]) -> dict[SideKey, list[FlowKey]]:
+    """Group flows by their leaders and by their targets."""
     through: dict[SideKey, list[FlowKey]] = {}
     for key in keys:
         for side in SIDES:

@@ -13,7 +13,7 @@ from kafka_warden.derive.cluster import Ages, Candidates, Cluster, derive_ages, 
 from kafka_warden.derive.columns import Rows, blank, match, realign
 from kafka_warden.derive.inbound import (
     BytesIn,
-    MeanRate,
+    Sums,
     at_least,
     compacted,
     elected,
@@ -56,7 +56,7 @@ class Memory:
     topics: TopicsMemory
     throttling: ThrottlingMemory
     tiered: TieredMemory
-    mean_in: MeanRate = field(default_factory=MeanRate)
+    mean_in: tuple[Sums, ...] = ()
     moves: MovesMemory = field(default_factory=MovesMemory)
     log_gaps: LogsMemory = field(default_factory=dict)
     clamped: int = 0

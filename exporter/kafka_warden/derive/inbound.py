@@ -12,6 +12,7 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.arrays import Axis, Column, Floats, Ints, Longs
+from kafka_warden.derive.columns import append
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import UNKNOWN, Bools
 
@@ -181,13 +182,6 @@ class Sums:
     """(P,) seconds in which the rate was known."""
 
 
-@dataclass(frozen=True, slots=True)
-class MeanRate:
-    """State of the fold: sums of the last polls, oldest first."""
-
-    sums: tuple[Sums, ...] = ()
-
-
 def add(before: Sums | None, clock: float, rates: Floats) -> Sums:
     """Add the rates (P,) since the sums before; NaN is unknown and counts for nothing."""
     if before is None:
@@ -196,37 +190,29 @@ def add(before: Sums | None, clock: float, rates: Floats) -> Sums:
     return Sums(clock, before.bytes + np.nan_to_num(rates) * elapsed, before.seconds + elapsed)
 
 
-def step_mean(state: MeanRate, clock: float, rates: Floats) -> tuple[MeanRate, Floats]:
-    """Add the rates (P,) since the previous poll: `(state, mean)`, each time-weighted, in the unit of `rates`.
+def step_mean(sums: tuple[Sums, ...], clock: float, rates: Floats) -> tuple[tuple[Sums, ...], Floats]:
+    """Add the rates (P,) since the previous poll: `(sums, mean)`, time-weighted, in the unit of `rates`.
 
-    NaN is unknown. Such a poll does not count. A row without any known rate in the span is NaN.
+    `sums`: of the last polls, oldest first. A poll with NaN, which is unknown, does not count. A row without any known
+    rate in the span is NaN.
     """
-    now = add(state.sums[-1] if state.sums else None, clock, rates)
-    sums = _thin((*state.sums, now))
+    now = add(sums[-1] if sums else None, clock, rates)
+    sums = append(sums, now, SPAN, GRAIN)
     seconds = now.seconds - sums[0].seconds
     mean = np.full(len(rates), np.nan)
     np.divide(now.bytes - sums[0].bytes, seconds, out=mean, where=seconds > 0)
-    return MeanRate(sums), mean
+    return sums, mean
 
 
-def spanned(state: MeanRate) -> Floats:
+def spanned(sums: tuple[Sums, ...]) -> Floats:
     """Seconds (P,) that the last means span."""
-    seconds: Floats = state.sums[-1].seconds - state.sums[0].seconds
+    seconds: Floats = sums[-1].seconds - sums[0].seconds
     return seconds
 
 
 def at_least(mean: Floats, rates: Floats) -> Floats:
     """The rate (P,) that lasts: the mean, or the present rate where that is lower. A burst passes, a load ends."""
     return np.fmin(mean, rates)
-
-
-def _thin(sums: tuple[Sums, ...]) -> tuple[Sums, ...]:
-    """Keep the sums of the span and one older. A sum that is closer than `GRAIN` to its neighbour can go."""
-    first = max((index for index, seen in enumerate(sums) if sums[-1].clock - seen.clock >= SPAN), default=0)
-    *kept, last = sums[first:]
-    if len(kept) > 1 and kept[-1].clock - kept[-2].clock < GRAIN:
-        kept.pop()
-    return (*kept, last)
 
 
 def elected(before: LeaderLogs, now: LeaderLogs) -> Bools:

@@ -219,9 +219,17 @@ def estimate_remaining(
     leader = np.where(led, partitions.leader[partition], of)
     other = (of != UNKNOWN) & (of != leader)
     known = np.where(other, np.nan, before.per_offset[rows])
-    sizes = _compare(indexed, rows, before, other)
-    cleaned = np.where(compacted[partition], sizes.cleaned, 0.0)
-    by_size = np.where(sizes.comparable, lag_bytes_by_size(sizes.size, sizes.leader, cleaned), np.nan)
+    leader_row, sized_at, clock = partitions.leader_row[partition], replicas.sized_at, indexed.snapshot.clock
+    size, leader_size = replicas.size[rows], replicas.size[leader_row]
+    # Both sizes are of this poll, and the logs start at the same offset.
+    fresh = (sized_at[rows] >= clock) & (sized_at[leader_row] >= clock)
+    alike = (replicas.start[rows] != UNKNOWN) & (replicas.start[rows] == replicas.start[leader_row])
+    comparable = led & fresh & alike & (size != UNKNOWN) & (leader_size != UNKNOWN)
+    then, leader_then = (np.where(other, UNKNOWN, each[rows]) for each in (before.size, before.leader_size))
+    kept = np.where(other, 0.0, before.cleaned[rows])
+    changed = np.where(comparable, cleaned_bytes(then, leader_then, size, leader_size, kept), kept)
+    cleaned = np.where(compacted[partition], changed, 0.0)
+    by_size = np.where(comparable, lag_bytes_by_size(size, leader_size, cleaned), np.nan)
     # The change by cleaning is an estimate, and must not end a move too early.
     least = np.where(compacted[partition], least_bytes(lacking[rows], average[partition]), np.nan)
     by_size = np.where(np.isnan(by_size), by_size, np.fmax(by_size, least))
@@ -229,43 +237,12 @@ def estimate_remaining(
     weight = np.where(np.isnan(found), known, found)
     by_offsets = offsets_to_bytes(lacking[rows], np.where(np.isnan(weight), average[partition], weight))
     by_estimate = np.where(np.isnan(by_size), by_offsets, by_size)
-    now = RemainingEstimate(weight, leader, sizes.size, sizes.leader, cleaned)
+    sizes = np.where(comparable, size, then), np.where(comparable, leader_size, leader_then)
+    now = RemainingEstimate(weight, leader, *sizes, cleaned)
     return _keep(indexed, before, rows, now), Adding(
         rows=rows,
         bytes=np.where(lacking[rows] == 0, 0.0, by_estimate),
         estimate_reset=(of != UNKNOWN) & (other | (np.isnan(known) & ~np.isnan(weight))),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Sizes:
-    """Bytes of K logs and of their leaders', at the last comparison."""
-
-    comparable: Bools
-    """Both sizes are of this poll, and the logs start at the same offset."""
-    size: Longs
-    leader: Longs
-    cleaned: Floats
-
-
-def _compare(indexed: IndexedSnapshot, rows: Longs, before: RemainingEstimate, other: Bools) -> _Sizes:
-    """Compare K logs with those of their leaders; `other` (K,) have another leader than before."""
-    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
-    leader_row = partitions.leader_row[replicas.partition[rows]]
-    sized_at, clock = replicas.sized_at, indexed.snapshot.clock
-    fresh = (sized_at[rows] >= clock) & (sized_at[leader_row] >= clock)
-    alike = (replicas.start[rows] != UNKNOWN) & (replicas.start[rows] == replicas.start[leader_row])
-    size, leader = replicas.size[rows], replicas.size[leader_row]
-    comparable = (leader_row != UNKNOWN) & fresh & alike & (size != UNKNOWN) & (leader != UNKNOWN)
-    then = np.where(other, UNKNOWN, before.size[rows])
-    leader_then = np.where(other, UNKNOWN, before.leader_size[rows])
-    kept = np.where(other, 0.0, before.cleaned[rows])
-    cleaned = cleaned_bytes(then, leader_then, size, leader, kept)
-    return _Sizes(
-        comparable=comparable,
-        size=np.where(comparable, size, then),
-        leader=np.where(comparable, leader, leader_then),
-        cleaned=np.where(comparable, cleaned, kept),
     )
 
 

@@ -248,7 +248,7 @@ def _before(inputs: StateInputs, then: FollowerEnds, rows: Longs) -> tuple[Longs
 def available_brokers(indexed: IndexedSnapshot) -> Bools:
     """(B,) brokers that are in metadata and not fenced."""
     brokers = (indexed.snapshot.brokers.get(broker) for broker in indexed.brokers.tolist())
-    return np.array([broker is not None and not broker.fenced and not broker.gone for broker in brokers], bool)
+    return np.array([broker is not None and broker.active for broker in brokers], bool)
 
 
 def _answering(indexed: IndexedSnapshot) -> Bools:
@@ -346,7 +346,11 @@ def derive_replicas(
     times = derive_times(indexed, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
     restarted = _restarted(indexed, known_end, memory.restarted)
     samples = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES)
-    since = _evaluated_since(indexed, lag, known_end, memory)
+    stuck = STATES.index(ReplicaState.STUCK)
+    able = available_brokers(indexed)[indexed.host] & ~replicas.offline
+    able &= indexed.led_by[replicas.partition] != UNKNOWN
+    woken = (memory.shown == stuck) & (memory.candidate == stuck) & (lag.end > known_end)
+    since = evaluated_since(memory.evaluated_since, clock, able, woken)
     inputs = StateInputs(indexed, lag, times, throttles, per_offset, followers, window, restarted, samples, since)
     shown, candidate = debounce(memory.shown, memory.candidate, evaluate_states(inputs))
     kept = ReplicasMemory(
@@ -367,17 +371,6 @@ def quota_window(indexed: IndexedSnapshot) -> float:
     """Return the seconds of the longest replication quota window of all brokers."""
     configs = list(indexed.snapshot.broker_configs.values()) or [BrokerConfig()]
     return max(config.quota_window_num * config.quota_window_size for config in configs)
-
-
-def _evaluated_since(indexed: IndexedSnapshot, lag: Lag, known_end: Longs, memory: ReplicasMemory) -> Floats:
-    """Return (R,) since when the followers can fetch, or last moved on after standing still."""
-    replicas = indexed.snapshot.replicas
-    able = (
-        available_brokers(indexed)[indexed.host] & ~replicas.offline & (indexed.led_by[replicas.partition] != UNKNOWN)
-    )
-    stuck = STATES.index(ReplicaState.STUCK)
-    woken = (memory.shown == stuck) & (memory.candidate == stuck) & (lag.end > known_end)
-    return evaluated_since(memory.evaluated_since, indexed.snapshot.clock, able, woken)
 
 
 def _restarted(indexed: IndexedSnapshot, known_end: Longs, before: Bools) -> Bools:

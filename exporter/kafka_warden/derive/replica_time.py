@@ -11,11 +11,12 @@ of columns of the partitions and three of the replicas.
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import numpy as np
 
 from kafka_warden.arrays import Axis, Column
+from kafka_warden.derive.columns import append
 from kafka_warden.derive.lag import Lag, out_of_sync_by_time
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import UNKNOWN, Bools, BrokerConfig, Floats, Longs
@@ -32,10 +33,9 @@ class LagSeconds:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """State of a walk through the window, per follower."""
+    """What a walk through the window found, per follower."""
 
     first_at: Floats
-    last_at: Floats
     last_end: Floats
     passed_at: Floats
 
@@ -55,25 +55,15 @@ def lag_seconds(follower_end: Longs, times: Collection[Floats], ends: Collection
 
 
 def _walk(follower_end: Longs, times: Collection[Floats], ends: Collection[Longs]) -> _Passage:
-    blank = np.full(len(follower_end), np.nan)
-    walk = _Passage(blank, blank, blank, blank)
+    first_at = last_at = last_end = passed_at = np.full(len(follower_end), np.nan)
     for at, end in zip(times, ends, strict=True):
-        walk = _advance(walk, follower_end, at, end)
-    return walk
-
-
-def _advance(walk: _Passage, follower_end: Longs, at: Floats, end: Longs) -> _Passage:
-    known = end != UNKNOWN
-    crosses = known & (walk.last_end <= follower_end) & (end > follower_end)
-    gained = np.where(crosses, end - walk.last_end, 1.0)
-    share = (follower_end - walk.last_end) / gained
-    moment = walk.last_at + share * (at - walk.last_at)
-    return _Passage(
-        first_at=np.where(known & np.isnan(walk.first_at), at, walk.first_at),
-        last_at=np.where(known, at, walk.last_at),
-        last_end=np.where(known, end, walk.last_end),
-        passed_at=np.where(crosses, moment, walk.passed_at),
-    )
+        known = end != UNKNOWN
+        crosses = known & (last_end <= follower_end) & (end > follower_end)
+        share = (follower_end - last_end) / np.where(crosses, end - last_end, 1.0)
+        passed_at = np.where(crosses, last_at + share * (at - last_at), passed_at)
+        first_at = np.where(known & np.isnan(first_at), at, first_at)
+        last_at, last_end = np.where(known, at, last_at), np.where(known, end, last_end)
+    return _Passage(first_at, last_end, passed_at)
 
 
 def standing_still(passed_at: Floats, clock: float, age: LagSeconds, moved: Bools) -> tuple[Floats, Floats]:
@@ -168,36 +158,22 @@ class FollowerEnds:
     """(R,) lag."""
 
 
-Ends = TypeVar("Ends", bound=LeaderEnds | FollowerEnds)
-
-
 def append_leaders(history: tuple[LeaderEnds, ...], now: LeaderEnds, elected: Bools) -> tuple[LeaderEnds, ...]:
     """Add the ends of this poll; ends from before an election (P,) are not comparable and become `UNKNOWN`."""
     if elected.any():
         history = tuple(replace(seen, end=np.where(elected, UNKNOWN, seen.end)) for seen in history)
-    return _append(history, now, HORIZON, LEADER_GRAIN)
+    return append(history, now, HORIZON, LEADER_GRAIN, DENSE)
 
 
 def append_followers(history: tuple[FollowerEnds, ...], now: FollowerEnds, window: float) -> tuple[FollowerEnds, ...]:
     """Add the ends of this poll, and keep what a look back by a quota window in seconds needs."""
-    return _append(history, now, window, window / FOLLOWER_GRAINS)
+    return append(history, now, window, window / FOLLOWER_GRAINS, DENSE)
 
 
 def look_back(history: tuple[FollowerEnds, ...], seconds: float) -> FollowerEnds | None:
     """Return the latest poll that lies at least so many seconds before the last one; `None` if none does."""
     clock = history[-1].clock if history else 0.0
     return next((seen for seen in reversed(history) if clock - seen.clock >= seconds), None)
-
-
-def _append(history: tuple[Ends, ...], now: Ends, reach: float, grain: float) -> tuple[Ends, ...]:
-    """Keep polls within the reach and one beyond it; before the dense ones, one per grain."""
-    samples = (*history, now)
-    first = max((index for index, seen in enumerate(samples) if now.clock - seen.clock >= reach), default=0)
-    kept = samples[first:]
-    leaving = len(kept) - 2 - DENSE
-    if leaving > 0 and kept[leaving].clock - kept[leaving - 1].clock < grain:
-        return kept[:leaving] + kept[leaving + 1 :]
-    return kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,12 +159,6 @@ def binds(limit: Floats, rate: Floats, samples: Longs) -> Bools:
     return binding
 
 
-def count_listed(listed: Bools, broker: Ints, brokers: int) -> Ints:
-    """`replication_throttled_replicas`: listed replicas per broker, (B,). `broker` are indices."""
-    counts: Ints = np.bincount(broker[listed & (broker != UNKNOWN)], minlength=brokers).astype(np.int32)
-    return counts
-
-
 def lists_of(values: Iterable[tuple[int, str]]) -> dict[int, ThrottledReplicas]:
     """Parsed lists by topic index, without empty ones."""
     parsed = ((index, parse_throttled(value)) for index, value in values)
@@ -228,7 +222,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
         lists_known=lists_known,
         listed=listed,
         held=_held(indexed, listed),
-        throttled={side: count_listed(listed[side], indexed.host, brokers) + known for side in SIDES},
+        throttled={side: indexed.hosted(listed[side]) + known for side in SIDES},
         floor=floor,
         headroom={side: _headroom(indexed, limits, side, floor[side]) for side in SIDES},
         lasting={side: _headroom(indexed, limits, side, lasting[side]) for side in SIDES},

@@ -7,12 +7,11 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import as_known
+from kafka_warden.arrays import as_known, sum_known
 from kafka_warden.derive.etas import (
     Load,
     SideKey,
-    SideTotals,
-    derive_side_totals,
+    by_side,
     derive_sides,
     eta,
     flow_eta,
@@ -115,7 +114,7 @@ def derive_throttling(
         side_etas=side_etas(sides, flows),
         sides=sides,
         problems=problems,
-        recommended=_recommended(indexed, throttles, derive_side_totals(flows, remaining), bytes_in, parameters),
+        recommended=_recommended(indexed, throttles, flows, remaining, bytes_in, parameters),
         log_dir_moves=log_dir_moves,
     )
 
@@ -123,21 +122,23 @@ def derive_throttling(
 def _recommended(
     indexed: IndexedSnapshot,
     throttles: Throttles,
-    side_totals: Mapping[SideKey, SideTotals],
+    flows: Mapping[FlowKey, Flow],
+    remaining: Mapping[FlowKey, float | None],
     bytes_in: Floats,
     parameters: Parameters,
 ) -> float | None:
     """Return the lowest limit for all brokers that take part; `None` while a part is unknown, or nothing moves."""
     if not indexed.snapshot.replicas.adding.any() or not throttles.lists_known:
         return None
-    planned = _planned_floors(indexed, throttles, bytes_in)
-    needed = [
-        math.nan
-        if each.remaining is None or each.bytes_in is None
-        else needed_limit(planned[side][broker], each.bytes_in, each.remaining, parameters.moves_deadline)
-        for (broker, side), each in side_totals.items()
-    ]
-    index = np.searchsorted(indexed.brokers, sorted({broker for broker, _ in side_totals}))
+    planned, needed, sides = _planned_floors(indexed, throttles, bytes_in), [], by_side(flows)
+    # Throttled or not: the tool lists them all.
+    for (broker, side), keys in sides.items():
+        left = sum_known([remaining.get(key) for key in keys])
+        rate = sum_known([flows[key].bytes_in for key in keys])
+        if left is None or rate is None:
+            return None
+        needed.append(needed_limit(planned[side][broker], rate, left, parameters.moves_deadline))
+    index = np.searchsorted(indexed.brokers, sorted({broker for broker, _ in sides}))
     lower = throttles.lower_bound[index].tolist()
     upper = throttles.upper_bound[index].tolist() if throttles.upper_bound is not None else []
     if any(math.isnan(part) for part in (*needed, *lower, *upper)):

@@ -45,32 +45,29 @@ def first_copied(start: Longs, tiered: Longs) -> Longs:
     return np.where(tiered >= 0, np.maximum(tiered + 1, start), start)
 
 
-@dataclass(frozen=True, slots=True)
-class Lag:
-    """What may be left uncopied on purpose, by partition (P,): KIP-1241, Kafka 4.4. No lag: both are 0."""
-
-    seconds: Floats
-    """Age at which a closed segment is copied, `+inf` if its age does not matter."""
-    bytes: Floats
-    """Bytes behind it at which it is copied, whichever comes first; as above."""
-    due: Longs
-    """Offset from which on records are younger than `seconds`, `UNKNOWN` where not known; needed for finite ones."""
-
-
 def partition_overdue(
-    end: Longs, start: Longs, tiered: Longs, per_offset: Floats, segment_bytes: Floats, lag: Lag
+    end: Longs,
+    start: Longs,
+    tiered: Longs,
+    per_offset: Floats,
+    segment_bytes: Floats,
+    lag_seconds: Floats,
+    lag_bytes: Floats,
+    due: Longs,
 ) -> Floats:
     """Overdue bytes (P,), NaN where a part is unknown. Without uncopied offsets no bytes per offset are needed.
 
     A segment is overdue as soon as one of both limits is passed: by all of its records, or by the bytes behind it.
+    The limits, `lag_seconds` and `lag_bytes` (KIP-1241, Kafka 4.4), are 0 without a lag and `+inf` where one does not
+    matter. `due`: offset from which on records are younger than finite `lag_seconds`, `UNKNOWN` where not known.
     """
     known = (end != UNKNOWN) & (start != UNKNOWN) & (tiered != UNKNOWN)
     uncopied = np.where(known, uncopied_offsets(end, start, tiered), np.nan)
     weight = np.where(uncopied == 0, 0.0, per_offset)
-    due = np.where(lag.seconds == 0, end, np.where(np.isinf(lag.seconds), 0, lag.due))
+    due = np.where(lag_seconds == 0, end, np.where(np.isinf(lag_seconds), 0, due))
     old = np.where(due == UNKNOWN, np.nan, uncopied - np.clip(end - due, 0, uncopied))
     by_age = overdue_bytes(np.where(uncopied == 0, 0.0, old), weight, segment_bytes)
-    overdue: Floats = np.maximum(by_age, overdue_bytes(uncopied, weight, segment_bytes + lag.bytes))
+    overdue: Floats = np.maximum(by_age, overdue_bytes(uncopied, weight, segment_bytes + lag_bytes))
     return overdue
 
 
@@ -288,8 +285,8 @@ def _partitions(
     copied = topics.copied[table.topic]
     reported = np.where(copied, table.tiered, UNKNOWN)
     latest = latest_tiered(before.tiered, reported, indexed.leader_end)
-    lag = Lag(topics.lag_seconds[table.topic], topics.lag_bytes[table.topic], table.copy_due)
-    overdue = partition_overdue(indexed.leader_end, table.start, latest, per_offset, topics.segment[table.topic], lag)
+    segment, age, size = (each[table.topic] for each in (topics.segment, topics.lag_seconds, topics.lag_bytes))
+    overdue = partition_overdue(indexed.leader_end, table.start, latest, per_offset, segment, age, size, table.copy_due)
     state, seconds = stalled(before, indexed.snapshot.clock, latest, overdue)
     # Remote data is deleted when a topic leaves remote storage. An unknown configuration does not mean that it left.
     left = (topics.known & ~topics.copied)[table.topic]
@@ -309,14 +306,15 @@ def _facts(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> dict[K
     """Return for every broker with tiered storage which problems hold now."""
     overdue_of = _overdue_of_brokers(indexed, topics, overdue)
     segment_of = _segment_of_brokers(indexed, topics)
-    rates = _consumer_rates(indexed)
+    quotas, key = indexed.snapshot.quotas, FETCH_QUOTA_KEY
+    rates = None if quotas is None else {(q.user, q.client_id): q.values[key] for q in quotas if key in q.values}
     facts: dict[Key, bool | None] = {}
     for place, broker in enumerate(indexed.brokers.tolist()):
         config = indexed.snapshot.broker_configs.get(broker)
         if config is None:
             continue
-        copying = _of_copying(indexed, broker, config, overdue_of[place], segment_of[place])
-        of_broker = copying | _of_fetching(indexed, broker, config, rates)
+        of_broker = _of_copying(indexed, broker, config, overdue_of[place], segment_of[place])
+        of_broker |= _of_fetching(indexed, broker, config, rates)
         facts |= {(broker, problem): holds for problem, holds in of_broker.items()}
     return facts
 
@@ -375,14 +373,6 @@ def _segment_of_brokers(indexed: IndexedSnapshot, topics: _Topics) -> list[tuple
     np.maximum.at(largest, indexed.led_by[rows], topics.segment[topic[rows]])
     complete = indexed.led(~topics.known[topic]) == 0
     return list(zip(largest.tolist(), complete.tolist(), strict=True))
-
-
-def _consumer_rates(indexed: IndexedSnapshot) -> dict[Entity, float] | None:
-    quotas = indexed.snapshot.quotas
-    if quotas is None:
-        return None
-    key = FETCH_QUOTA_KEY
-    return {(entity.user, entity.client_id): entity.values[key] for entity in quotas if key in entity.values}
 
 
 def _hold(before: Holding | None, clock: float, holds: bool | None) -> tuple[Holding | None, float | None]:

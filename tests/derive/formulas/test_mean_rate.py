@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN, Axis, carry
 from kafka_warden.derive.columns import realign
-from kafka_warden.derive.inbound import GRAIN, SPAN, MeanRate, at_least, spanned, step_mean
+from kafka_warden.derive.inbound import GRAIN, SPAN, Sums, at_least, spanned, step_mean
 
 NAN = math.nan
 
 
 def fold(rates: Sequence[float], every: float = 10.0) -> list[float]:
     """The mean after each poll of one partition."""
-    state, means = MeanRate(), []
+    state, means = tuple[Sums, ...](), list[float]()
     for number, rate in enumerate(rates):
         state, mean = step_mean(state, every * number, np.array([rate]))
         means.append(float(mean[0]))
@@ -48,7 +48,7 @@ def test_mean(why: str, rates: list[float], every: float, expected: float) -> No
 
 def test_polls_of_different_lengths_weigh_what_they_last() -> None:
     """30 s at 1 and 10 s at 5."""
-    state, _ = step_mean(MeanRate(), 0.0, np.array([NAN]))
+    state, _ = step_mean((), 0.0, np.array([NAN]))
     state, _ = step_mean(state, 30.0, np.array([1.0]))
     state, mean = step_mean(state, 40.0, np.array([5.0]))
     assert (mean.tolist(), spanned(state).tolist()) == ([2.0], [40.0])
@@ -57,11 +57,11 @@ def test_polls_of_different_lengths_weigh_what_they_last() -> None:
 @given(st.floats(0.2, 100), st.integers(1, 400))
 def test_memory_is_bounded_however_often_is_polled(every: float, polls: int) -> None:
     """And it reaches back as far as the span, or to the first poll."""
-    state = MeanRate()
+    state: tuple[Sums, ...] = ()
     for number in range(polls):
         state, _ = step_mean(state, every * number, np.zeros(1))
-    reach = state.sums[-1].clock - state.sums[0].clock
-    assert len(state.sums) <= SPAN / GRAIN + 4
+    reach = state[-1].clock - state[0].clock
+    assert len(state) <= SPAN / GRAIN + 4
     assert reach >= min(SPAN, every * (polls - 1)) - 1e-6
     assert reach <= SPAN + max(every, GRAIN + every)
 
@@ -70,7 +70,7 @@ def test_rows_are_carried() -> None:
     """A new partition begins with nothing, also when there was none before."""
     assert carry(np.zeros(0), np.array([UNKNOWN, UNKNOWN]), 7.0).tolist() == [7.0, 7.0]
     assert carry(np.array([5.0]), np.array([UNKNOWN, 0]), 7.0).tolist() == [7.0, 5.0]
-    state, _ = step_mean(MeanRate(), 0.0, np.array([NAN, NAN]))
+    state, _ = step_mean((), 0.0, np.array([NAN, NAN]))
     state, _ = step_mean(state, 10.0, np.array([1.0, 2.0]))
     moved = realign(state, {Axis.PARTITION: np.array([1, -1, 0])})
     assert step_mean(moved, 20.0, np.array([4.0, 7.0, 1.0]))[1].tolist() == [3.0, 7.0, 1.0]

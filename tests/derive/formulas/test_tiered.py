@@ -19,8 +19,8 @@ def overdue_of(
 ) -> Floats:
     """Overdue bytes of one partition: end, start, copied offset, bytes per offset and segment, and its allowed lag."""
     end, start, copied, per_offset, segment = (np.array([value]) for value in values)
-    lag = tiered.Lag(np.array([seconds]), np.array([size]), np.array([due]))
-    return tiered.partition_overdue(end, start, copied, per_offset, segment, lag)
+    lag = np.array([seconds]), np.array([size]), np.array([due])
+    return tiered.partition_overdue(end, start, copied, per_offset, segment, *lag)
 
 
 @pytest.mark.parametrize(
