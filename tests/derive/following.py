@@ -31,7 +31,6 @@ def loaded(clock: float, lag: int = 0, **fields: Any) -> Partition:
 
 
 def polls(until: int, every: int = EVERY) -> range:
-    """Seconds of the polls."""
     return range(0, until + 1, every)
 
 
@@ -57,7 +56,6 @@ def _now(fields: Mapping[str, Any], clock: float) -> dict[str, Any]:
 
 
 def row(derived: Derived, broker: int, topic: str = "t", number: int = 0) -> int:
-    """The row of one replica."""
     snap = derived.indexed.snapshot
     rows = zip(snap.replicas.partition.tolist(), snap.replicas.broker.tolist(), strict=True)
     partitions = zip(snap.partitions.topic.tolist(), snap.partitions.number.tolist(), strict=True)
@@ -66,22 +64,18 @@ def row(derived: Derived, broker: int, topic: str = "t", number: int = 0) -> int
 
 
 def state(derived: Derived, broker: int, topic: str = "t") -> str:
-    """The state that is shown."""
     return STATES[derived.replicas.state[row(derived, broker, topic)]]
 
 
 def lag_seconds(derived: Derived, broker: int, topic: str = "t") -> float:
-    """Lag in seconds, NaN where unknown."""
     return float(derived.replicas.times.lag_seconds[row(derived, broker, topic)])
 
 
 def behind(derived: Derived, broker: int, topic: str = "t") -> float:
-    """Seconds behind, NaN where unknown."""
     return float(derived.replicas.times.behind_seconds[row(derived, broker, topic)])
 
 
 def late(derived: Derived, broker: int, topic: str = "t") -> bool:
-    """The verdict by time."""
     return bool(derived.replicas.times.late[row(derived, broker, topic)])
 
 
@@ -97,7 +91,6 @@ def page(derived: Derived, name: str, *, uncounted: str = "") -> dict[tuple[str,
 
 
 def families(derived: Derived, parameters: Parameters | None = None) -> dict[str, dict[tuple[str, ...], float]]:
-    """Every family by its labels, NaN included."""
     topics = np.ones(len(derived.indexed.snapshot.topics), bool)
     view = View(derived, Sidecar({}, Build("0", "0", "3")), topics, parameters or Parameters())
     return {metric.name: dict(_samples(metric, view)) for metric in OF_SNAPSHOT}

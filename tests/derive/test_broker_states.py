@@ -36,7 +36,6 @@ def test_a_broker_without_its_bean_shuts_down(
     [(Broker(1, "h", 1, fenced=True), BrokerState.FENCED), (Broker(1, "h", 1, gone=True), BrokerState.GONE)],
 )
 def test_the_metadata_comes_first(broker: Broker, expected: BrokerState) -> None:
-    """A broker that has shut down is fenced, whatever its beans are."""
     assert _state(broker, STOPPING, 10.0, answers=True) is expected
 
 

@@ -35,7 +35,6 @@ def judged(
 
 
 def test_a_move_that_gains_on_bursts_ends() -> None:
-    """The mean is below what the limit lets through, every burst is above it."""
     for each in judged(BURSTS, 0.7 * MB, 0.75 * MB)[2:]:
         move = each.moves[0]
         left = sum(known(each.remaining_bytes) for each in each.moves)
@@ -90,7 +89,6 @@ def test_a_throttle_that_a_burst_exceeds_is_no_cause_at_once() -> None:
 
 
 def test_a_sidecar_that_starts_in_a_burst_waits() -> None:
-    """The first poll with a rate shows no endless move."""
     derived = judged([0.0, 2 * MB, 0.0, 0.0, 0.0], 0.7 * MB, 1 * MB)
     assert True not in [each.moves[0].never_ends for each in derived]
     assert math.inf not in [each.moves[0].eta for each in derived]
@@ -106,7 +104,6 @@ def test_a_load_that_is_over_is_no_problem() -> None:
 
 
 def test_rates_on_the_page_are_of_the_last_poll() -> None:
-    """The inbound rate, and the headroom."""
     derived = judged(BURSTS, 0.9 * MB, 1.5 * MB, replicas=(1, 3, 2))
     in_burst, after = (derived[number].bytes_in.sum() for number in (8, 9))
     assert (in_burst, after) == (pytest.approx(2 * MB, rel=0.01), 0.0)

@@ -13,7 +13,6 @@ LEADS: Final = Partition(replicas=(1, 2, 3))
 
 
 def offline(eligible: dict[int, int] | None, *in_isr: int) -> Partition:
-    """A partition of three replicas without a leader."""
     return Partition(leader=UNKNOWN, out=tuple({1, 2, 3} - set(in_isr)), eligible=eligible)
 
 
@@ -41,7 +40,6 @@ def offline(eligible: dict[int, int] | None, *in_isr: int) -> Partition:
     ],
 )
 def test_candidates(partitions: list[Partition], members: Any, counts: list[int] | None) -> None:
-    """By partition and broker, and the number of partitions by broker."""
     found = judge(snapshot({"t": partitions}))
     replicas = found.indexed.snapshot.replicas
     by_replica: dict[tuple[int, int], set[Candidacy]] = {}

@@ -30,7 +30,6 @@ def seen(number: int, topics: Topics, **fields: Any) -> Snapshot:
 
 
 def memories(polls: Poll) -> list[Memory]:
-    """What is remembered after each poll."""
     memory, kept = None, list[Memory]()
     for number in range(POLLS):
         seen = polls(number, number >= CHANGED_AT)
@@ -45,7 +44,6 @@ def changed_at(polls: Poll) -> list[float]:
 
 
 def lists(leader: str, follower: str) -> dict[str, TopicConfig]:
-    """The lists of the moving topic."""
     return {"t": TopicConfig(leader_throttled=leader, follower_throttled=follower)}
 
 
@@ -56,7 +54,6 @@ def beside(number: int, **fields: Any) -> Topics:
 
 
 def limited(number: int, changed: bool, side: Side) -> Snapshot:
-    """The limit of one side of the move is raised."""
     configs = rates(everywhere(MB))
     broker = 1 if side is Side.LEADER else 2
     limits = {**configs[broker].limits, side: Limit(2 * MB if changed else MB, Origin.BROKER)}
@@ -89,7 +86,6 @@ CHANGES: dict[str, Poll] = {
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_change_is_noticed_once(what: str) -> None:
-    """With the poll that sees it."""
     at = 10.0 * CHANGED_AT
     assert changed_at(CHANGES[what]) == [0.0] * CHANGED_AT + [at] * (POLLS - CHANGED_AT)
 
@@ -130,7 +126,6 @@ NO_CHANGES: dict[str, Poll] = {
 
 @pytest.mark.parametrize("what", NO_CHANGES)
 def test_what_is_no_change(what: str) -> None:
-    """Slopes go on over it."""
     assert changed_at(NO_CHANGES[what]) == [0.0] * POLLS
 
 

@@ -86,7 +86,6 @@ def test_realigned() -> None:
 
 
 def test_blank() -> None:
-    """A new state has the declared values in all rows, in the declared type."""
     new = blank(State, keys("a"))
 
     assert (new.counts.tolist(), new.size.tolist()) == ([7], [UNKNOWN, UNKNOWN])

@@ -43,7 +43,6 @@ def looks(ended: int) -> int:
 
 @pytest.mark.parametrize("ended", [2, TOPICS - 1])
 def test_moves_that_end_together_cost_no_look_at_all_topics_each(ended: int) -> None:
-    """However many there are."""
     assert looks(ended) == looks(1)
 
 

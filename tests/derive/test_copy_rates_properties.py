@@ -75,7 +75,6 @@ HISTORIES = st.lists(STEPS, min_size=1, max_size=8).flatmap(
 
 
 def judged(history: tuple[Snapshot, ...]) -> list[tuple[Memory, Derived]]:
-    """What is remembered and derived after each poll."""
     memory, kept = None, list[tuple[Memory, Derived]]()
     for seen in history:
         memory, derived = derive(seen, memory, Parameters())
@@ -84,7 +83,6 @@ def judged(history: tuple[Snapshot, ...]) -> list[tuple[Memory, Derived]]:
 
 
 def etas(derived: Derived) -> list[float | None]:
-    """Every ETA of a poll."""
     throttling, totals = derived.throttling, derived.totals
     of_all = (totals.eta, totals.predicted_bottleneck, *throttling.etas.values(), *throttling.side_etas.values())
     return [*(move.eta for move in derived.moves), *of_all]
@@ -134,7 +132,6 @@ def gains_of(series: list[tuple[float, float]], more: float = 0.0) -> CopyProgre
 
 @given(SERIES, st.floats(0, 1e6), st.floats(0, 100))
 def test_who_gains_more_every_second_is_measured_to(series: list[tuple[float, float]], more: float, at: float) -> None:
-    """By as much: of slopes, of lines, and since any change."""
     change = Change((None, None), {}, at)
     slower, faster = (measure(gains_of(series, rate), change, law.DEFAULT_WINDOW) for rate in (0.0, more))
     slack: dict[str, Any] = {"rel": 1e-6, "abs": 1e-2}
@@ -163,7 +160,6 @@ def test_a_trend_spans_what_there_is(series: list[tuple[float, float]], windows:
 def test_what_came_in_for_one_that_finished_is_no_loss(
     series: list[tuple[float, float]], at: float, rate: float
 ) -> None:
-    """Until then it took of what was copied; the line is that of the others."""
     others = gains_of(series)
     taken = tuple(rate * max(at - time, 0.0) for time in others.times)
     together = CopyProgress(

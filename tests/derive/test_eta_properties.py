@@ -49,7 +49,6 @@ def flow(window: law.Window, headroom: float | None, burst: float, bytes_in: flo
 
 @st.composite
 def flows(draw: st.DrawFn) -> Flow:
-    """Any flow."""
     window = draw(WINDOWS)
     return flow(window, draw(HEADROOM), draw(BURSTS), draw(st.none() | RATES), draw(st.integers(1, 50)))
 
@@ -108,7 +107,6 @@ def test_the_eta_of_a_flow_is_none_or_not_negative(
 
 @given(loads())
 def test_the_eta_of_a_side_is_none_or_not_negative(load: Load) -> None:
-    """Nor is it NaN."""
     eta, pace = side_eta(load), side_pace(load)
     assert is_eta(eta)
     assert (pace is None) == (load.measured is None)
@@ -122,7 +120,6 @@ def test_the_eta_of_a_side_is_none_or_not_negative(load: Load) -> None:
 def test_the_eta_of_a_replica_is_not_after_that_of_its_flow(
     data: st.DataObject, of: Flow, remaining: float, bytes_in: float | None, together: float | None
 ) -> None:
-    """Nor negative, nor NaN, and known where that is."""
     eta = replica_eta(of, remaining, data.draw(st.none() | trends(of.window)), bytes_in, together)
     assert is_eta(eta)
     if together is not None:
@@ -132,7 +129,6 @@ def test_the_eta_of_a_replica_is_not_after_that_of_its_flow(
 
 @given(measured_flows(), LESS_AND_MORE)
 def test_more_that_remains_is_never_done_sooner(measured_flow: tuple[Flow, Trend | None], amounts: list[float]) -> None:
-    """At the same rates."""
     of, measured = measured_flow
     sooner, later = (flow_eta(of, remaining, measured) for remaining in amounts)
     assert (sooner is None) == (later is None)
@@ -142,7 +138,6 @@ def test_more_that_remains_is_never_done_sooner(measured_flow: tuple[Flow, Trend
 
 @given(loads(), LESS_AND_MORE_HEADROOM)
 def test_more_headroom_never_makes_a_side_end_later(load: Load, headroom: list[float]) -> None:
-    """The same of a broker and side."""
     later, sooner = (side_eta(replace(load, measured=None, ended=(), headroom=each)) for each in headroom)
     if sooner is not None and later is not None:
         assert sooner <= later
@@ -175,7 +170,6 @@ def test_all_is_done_with_the_last(
     sides: dict[FlowKey, float],
     expected: float | None,
 ) -> None:
-    """The last of the replicas, of the flows and of the sides."""
     assert last_eta(replicas, of_flows, sides) == expected, why
 
 
@@ -183,7 +177,6 @@ def test_all_is_done_with_the_last(
 def test_a_flow_is_bound_by_the_side_that_leaves_it_less(
     sides: dict[tuple[int, Side], Load], data: st.DataObject
 ) -> None:
-    """What the lists do not name is bound by none; brokers without a load are missing."""
     keys = data.draw(st.sets(KEYS, max_size=6))
     bounds = side_etas(sides, keys)
     assert bounds.keys() <= keys

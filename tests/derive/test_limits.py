@@ -15,7 +15,6 @@ TOPICS = {
 
 
 def read(broker_limit: float, cluster_limit: float) -> dict[str, dict[tuple[str, ...], float]]:
-    """Every family of the page by its labels."""
     parameters = Parameters(max_broker_partitions=broker_limit, max_partitions=cluster_limit)
     return families(judge(snapshot(TOPICS)), parameters)
 
@@ -32,7 +31,6 @@ def test_counts_and_room() -> None:
 
 
 def test_room_is_negative_when_over_and_infinite_without_a_limit() -> None:
-    """What exists goes on working."""
     over, unlimited = read(1, 2), read(math.inf, math.inf)
 
     assert over["broker_partition_headroom"] == {("1",): 0, ("2",): -1, ("3",): 0}

@@ -41,7 +41,6 @@ def see(watch: Watch, **fields: Any) -> Derived:
 
 
 def etas(derived: Derived) -> list[float | None]:
-    """Read the ETAs of all future replicas."""
     return [move.eta for move in derived.throttling.log_dir_moves]
 
 
@@ -66,7 +65,6 @@ def test_two_answers_make_a_slope_however_far_apart_they_are() -> None:
 
 
 def test_without_slope_and_limit_nothing_is_known() -> None:
-    """At the first poll."""
     assert etas(see(Watch(), future_replicas=copying(p0=0))) == [None]
 
 
@@ -79,7 +77,6 @@ def test_the_limit_is_believed_before_a_slope() -> None:
 
 
 def test_a_limit_of_0_never_ends() -> None:
-    """Also when a slope was seen before."""
     watch = Watch()
     for number in range(5):
         see(watch, future_replicas=copying(p0=number * 10 * MB))
@@ -104,7 +101,6 @@ def test_a_replica_that_waits_for_its_turn_ends_with_its_broker() -> None:
 
 
 def test_a_replica_whose_turn_it_is_ends_though_its_broker_never_does() -> None:
-    """What is produced to the one that waits outruns all copying."""
     watch = Watch()
     for number in range(5):
         busy = Partition(replicas=(1, 2), end=1_000_000 + number * 300_000)
@@ -113,7 +109,6 @@ def test_a_replica_whose_turn_it_is_ends_though_its_broker_never_does() -> None:
 
 
 def test_a_copy_that_loses_ground_never_ends() -> None:
-    """What is produced outruns it."""
     watch = Watch()
     for number in range(5):
         grown = Partition(replicas=(1, 2), end=1_000_000 + number * 100_000)
@@ -122,7 +117,6 @@ def test_a_copy_that_loses_ground_never_ends() -> None:
 
 
 def test_answers_once_a_minute() -> None:
-    """Between them the same answer counts once, and the time since is taken off."""
     watch, replicas = Watch(), snapshot({"t": [PARTITION]}).replicas
     seen = []
     for number in range(14):
@@ -134,7 +128,6 @@ def test_answers_once_a_minute() -> None:
 
 
 def test_sizes_that_are_not_known() -> None:
-    """Before the first answer, and of partitions that are not there."""
     watch = Watch()
     unknown = {"t": [Partition(replicas=(1, 2), end=10, sizes={2: UNKNOWN})]}
     derived = watch.see(unknown, future_replicas=copying(p0=0, p7=0))
@@ -144,14 +137,12 @@ def test_sizes_that_are_not_known() -> None:
 
 
 def test_a_copy_larger_than_its_replica_lacks_nothing() -> None:
-    """Segments are cut differently."""
     (move,) = see(Watch(), future_replicas=copying(p0=SIZE + 5)).throttling.log_dir_moves
     assert (move.remaining_bytes, move.eta) == (0.0, 0.0)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(UNKNOWN, 10**9), st.floats(0, 1e9) | st.just(math.inf))))
 def test_no_eta_is_negative_or_nan(answers: list[tuple[int, int, float]]) -> None:
-    """For any sizes, including logs that shrink and limits that change."""
     watch = Watch()
     for end, size, rate in answers:
         topics = {"t": [Partition(replicas=(1, 2), end=end)]}
@@ -162,7 +153,6 @@ def test_no_eta_is_negative_or_nan(answers: list[tuple[int, int, float]]) -> Non
 
 
 def test_topics_that_may_not_have_series_have_none() -> None:
-    """As with every other series by topic."""
     derived = see(Watch(), future_replicas=copying(p0=0))
     for shown in (True, False):
         assert len(samples(derived, "log_dir_move_bytes_remaining", shown=shown)) == shown

@@ -16,7 +16,6 @@ LONG_MAX_BY_11 = 1.0145709240540253e20
 
 
 def quota(user: str | None, client_id: str | None, rate: float) -> QuotaEntity:
-    """A configured quota."""
     return QuotaEntity(user, client_id, {RATE: rate, "producer_byte_rate": 1e6})
 
 
@@ -27,7 +26,6 @@ def controller(*clients: ClientBean, active: int | None = 1, at: float = CLOCK, 
 
 
 def client(tokens: float, user: str | None = None, client_id: str | None = "app", **values: float) -> ClientBean:
-    """The bean of one client."""
     return ClientBean(user, client_id, {"tokens": tokens, **values})
 
 
@@ -38,7 +36,6 @@ def poll(**fields: Any) -> Snapshot:
 
 
 def one(bean: ClientBean, *quotas: QuotaEntity, **fields: Any) -> ClientMutations:
-    """What is derived for a single client."""
     (found,) = derive_mutations(poll(controller_beans={"101": controller(bean)}, quotas=quotas, **fields))
     return found
 
@@ -50,7 +47,6 @@ def test_delay() -> None:
 
 
 def test_a_quota_newer_than_the_last_answer_is_unknown() -> None:
-    """There is a bucket, so there is a quota; the next answer contains it."""
     seen = one(client(-5))
     assert (seen.tokens, seen.quota, seen.burst, seen.delay) == (-5, None, None, None)
     assert one(client(5)).delay == 0
@@ -65,7 +61,6 @@ def test_tokens_need_no_quotas() -> None:
 
 
 def test_burst_needs_the_controllers_window() -> None:
-    """Neither read nor configured: B is unknown, R and the delay are not."""
     seen = one(client(-5), quota(None, "app", 5.0), controller_window=None)
     assert (seen.quota, seen.burst, seen.delay) == (5.0, None, 1.0)
 
@@ -118,7 +113,6 @@ UNELECTED = controller(FRESH, active=0, at=CLOCK - 5)
     ],
 )
 def test_failover(why: str, active: int | None, beans: dict[str, ProcessBeans], expected: float | None) -> None:
-    """Tokens are those of the active controller, and never of one that was."""
     found = derive_mutations(poll(controller=active, controller_beans=beans, quotas=(quota(None, "app", 5.0),)))
     assert [each.tokens for each in found] == ([] if expected is None else [expected]), why
 
@@ -138,7 +132,6 @@ def test_event_queue_and_page() -> None:
 
 
 def test_each_controller_has_its_own_count_of_unclean_elections() -> None:
-    """Another controller takes over with another count: no increase of a series."""
     counts = {
         "101": controller(active=0, unclean_leader_elections_total=1.0),
         "102": controller(unclean_leader_elections_total=7.0),
@@ -150,7 +143,6 @@ def test_each_controller_has_its_own_count_of_unclean_elections() -> None:
 
 
 def test_what_clients_feel_is_on_the_broker_that_they_talk_to() -> None:
-    """With their real names, and not among the controller's numbers."""
     beans = ProcessBeans(CLOCK, {}, requests=(ClientBean("alice", "größe", {"throttle_time": 0.933}),))
     page = families(judge(poll(broker_beans={1: beans})))
     assert page["client_request_throttle_seconds"] == {("1", "alice", "größe"): 0.933}

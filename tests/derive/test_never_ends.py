@@ -38,7 +38,6 @@ def with_down(broker: int, limit: float) -> list[Derived]:
 @pytest.mark.parametrize("limit", [UNLIMITED, 1 * MB])
 @pytest.mark.parametrize(("broker", "cause"), [(2, "target_down"), (1, "leader_unresponsive")])
 def test_nothing_is_known_of_the_end_while_a_broker_is_down(broker: int, cause: str, limit: float) -> None:
-    """Nothing comes in, and nothing would keep the move from its end."""
     judged = with_down(broker, limit)
     assert judged[DOWN_FROM - 1].totals.eta is not None
     assert [verdict_of(each) for each in judged[DOWN_FROM:]] == [(None, None, None)] * (POLLS - DOWN_FROM)

@@ -43,12 +43,10 @@ def at(number: int, listed: Move, free: Move, limits: Mapping[int, float], **fie
 
 
 def seen(listed: Move, free: Move, limits: Mapping[int, float], **fields: Any) -> list[Derived]:
-    """Derive all polls."""
     return judge_each(*(at(number, listed, free, limits, **fields) for number in range(POLLS)))
 
 
 def problems(judged: list[Derived]) -> set[str]:
-    """Names of all problems in any poll."""
     return {problem for each in judged for _, _, problem in found(each)}
 
 
@@ -86,7 +84,6 @@ def test_a_listed_move_that_is_blocked_is_stuck_beside_one_that_goes_on() -> Non
 
 
 def test_an_unlisted_move_that_stands_still_is_not_the_throttles_fault() -> None:
-    """The listed one goes on."""
     last = seen((0.9 * MB, 0.0), (0.0, 0.0), everywhere(1 * MB))[-1]
     assert [move.stuck for move in last.moves] == [None, "no_progress"]
     assert [move.never_ends for move in last.moves] == [False, None]
@@ -106,7 +103,6 @@ def test_each_side_holds_back_what_its_own_list_names(leader: float, follower: f
 
 
 def test_a_side_is_judged_on_what_its_limit_holds_back() -> None:
-    """Remaining bytes, inbound rate and burst are those of the listed one alone."""
     both = seen((0.9 * MB, 0.0), (6 * MB, 3 * MB), everywhere(1 * MB))[-1]
     listed = ({"t": [moving(number, 200 * MB, 0.9 * MB, 0.0)]} for number in range(POLLS))
     configured = throttle(TOOL, everywhere(1 * MB))
@@ -117,7 +113,6 @@ def test_a_side_is_judged_on_what_its_limit_holds_back() -> None:
 
 
 def test_the_throttle_to_recommend_is_for_all_that_moves() -> None:
-    """A plan with a throttle would list them all."""
     limits = everywhere(1 * MB)
     partly = seen((0.0, 0.0), (0.0, 3 * MB), limits)[-1].throttling.recommended
     whole = TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")

@@ -25,7 +25,6 @@ REST: Topics = {"t": [Partition(replicas=(1, 3), end=200_000), Partition(replica
 
 
 def test_cruise_control_1972_throttles_set_and_cleared_again_and_again() -> None:
-    """For every task of an execution: each is too short to be a problem, and none adds up."""
     watch = Watch()
     for _ in range(10):
         assert watch.problems(moves(3), broker_configs=rates(RATES), topic_configs={"t": TOOL}) == set()
@@ -77,6 +76,5 @@ def test_kafka_kit_85_a_throttle_left_on_one_broker() -> None:
 
 
 def test_kafka_kit_313_a_rate_without_replica_list_does_nothing() -> None:
-    """A move runs unthrottled though every broker has a rate."""
     raised = Watch().problems(moves(3), polls=3, broker_configs=rates(RATES))
     assert raised == of("lopsided", (1, "leader"), (3, "follower")) | of("idle_rate", (4, "leader"), (4, "follower"))

@@ -60,12 +60,10 @@ def remaining(seen: list[Derived]) -> list[float | None]:
 
 
 def stuck(seen: list[Derived]) -> list[str]:
-    """Causes that were shown."""
     return [str(move.stuck) for each in seen for move in each.moves if move.stuck is not None]
 
 
 def judged(make: Callable[[int], Snapshot], polls: range = POLLS) -> list[Derived]:
-    """Derive poll after poll."""
     return judge_each(*(make(number) for number in polls))
 
 
@@ -119,8 +117,6 @@ def test_a_cleaning_is_no_progress_and_stops_no_move() -> None:
 
 @pytest.mark.parametrize("row", [LEADER, TARGET])
 def test_log_dirs_that_were_not_answered_once(row: int) -> None:
-    """The size of a poll ago is no part of a difference."""
-
     def make(number: int) -> Snapshot:
         before = moving(number - 1).size_at(row + 1)
         return answered(number, moving(number), {row: before} if number == ODD else None)
@@ -148,8 +144,6 @@ def test_log_dirs_that_are_silent_for_good(row: int) -> None:
 
 
 def test_silent_log_dirs_end_no_lack_of_progress() -> None:
-    """A move that stands still is stuck, also while only its messages are known."""
-
     def make(number: int) -> Snapshot:
         old = moving(number - 1, gained=0).size_at(1)
         return answered(number, moving(number, gained=0), {LEADER: old} if number % 2 else None)
@@ -208,7 +202,6 @@ def test_another_leader_restarts_the_clock(silent: bool) -> None:
 
 
 def test_another_leader_restarts_no_other_clock() -> None:
-    """A move of another flow that stands still stays stuck."""
     still = replace(
         led_by(1, 0, 0), replicas=(1, 4), adding=(4,), lag={4: 600_000}, sizes={1: 100_000_000, 4: 40_000_000}
     )
@@ -225,7 +218,6 @@ def test_a_new_epoch_of_the_same_leader_is_no_progress() -> None:
 
 
 def test_lag_and_remaining_of_a_move_are_one_number() -> None:
-    """By size, also in the sums by broker."""
     seen = judged(lambda number: answered(number, replace(moving(number), sizes={1: 1_000_000, 2: 900_000})))
     for each in seen:
         assert each.lag.bytes.tolist() == [0.0, each.moves[0].remaining_bytes] == [0.0, 100_000.0]

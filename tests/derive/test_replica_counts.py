@@ -16,7 +16,6 @@ def counts(derived: Derived, broker: int) -> dict[str, float]:
 
 
 def test_every_broker_has_every_state_with_zeros() -> None:
-    """In a cluster without trouble, too; a broker that hosts nothing included."""
     derived = judge(
         *seen(polls(40), lambda clock: Partition(replicas=(1, 2), end=int(clock)), brokers=lambda _: brokers())
     )
@@ -98,7 +97,6 @@ def test_min_isr_above_the_replication_factor(why: str, cluster: str, leader: st
     ],
 )
 def test_at_min_isr(why: str, partition: Partition, needed: int, expected: bool) -> None:
-    """It is not counted where all replicas are in sync: nothing is wrong there."""
     topic = {"t": TopicConfig(min_insync_replicas=needed)}
     cluster = judge(snapshot({"t": [partition]}, topic_configs=topic)).cluster
     assert cluster.at_min_isr.tolist() == [expected], why

@@ -36,7 +36,6 @@ def test_follower_without_trouble() -> None:
     ],
 )
 def test_state(why: str, partition: Callable[[float], Partition], expected: str) -> None:
-    """Of a follower whose leader goes on."""
     assert shown(partition, 90)[-2:] == [expected] * 2, why
 
 
@@ -53,7 +52,6 @@ def test_stuck_without_answering() -> None:
 
 
 def test_stuck_before_kafka_drops_it() -> None:
-    """The verdict by time comes first: late, still in the ISR, and already said why."""
     judged = judge_each(*seen(polls(90), lambda clock: loaded(clock, max(int(clock) - 30, 0) * 100)))
     assert [state(derived, 2) for derived in judged[6:]] == ["in_sync", "in_sync", "stuck", "stuck"]
     assert page(judged[-1], "broker_out_of_sync_replicas")["2", "stuck"] == 0
@@ -184,13 +182,11 @@ def test_offline(why: str, fields: dict[str, Any], partition: dict[str, Any]) ->
 
 
 def test_offline_at_the_first_poll() -> None:
-    """The first sight is shown: a dead broker needs no samples."""
     assert shown(lambda clock: loaded(clock, out=(2,), silent=(2,)), 0, brokers=brokers(2)) == ["offline"]
 
 
 @pytest.mark.parametrize("fields", [{"leader": UNKNOWN}, {"silent": (1,)}])
 def test_leader_unavailable(fields: dict[str, Any]) -> None:
-    """There is none, or it does not answer."""
     states = shown(lambda clock: loaded(clock, 500, out=(2,), **(fields if clock > 30 else {})))
     assert states[-1] == "leader_unavailable"
 
@@ -201,23 +197,19 @@ def withheld(clock: float) -> Partition:
 
 
 def test_unknown_while_its_broker_does_not_answer() -> None:
-    """In the ISR, so its leader is content; we cannot say more."""
     states = shown(withheld, status=lambda clock: statuses(*(2,) * (clock > 30)))
     assert states == ["unknown"] * 3 + ["in_sync"] * 2 + ["unknown"] * 2
 
 
 def test_end_withheld_by_a_broker_that_answers() -> None:
-    """An answer that came too late to be compared, for one poll, is not silence."""
     assert shown(withheld)[3:] == ["in_sync"] * 4
 
 
 def test_a_known_end_is_an_answer() -> None:
-    """Whatever the source's status says, or when it has none yet."""
     assert shown(loaded, status={})[3:] == ["in_sync"] * 4
 
 
 def test_unknown_end_of_a_follower_is_not_judged() -> None:
-    """A follower without any known end since the start: any state except in sync."""
     states = shown(lambda clock: loaded(clock, silent=(2,), out=(2,)), status=lambda _: statuses(2))
     assert set(states) == {"unknown"}
 
@@ -276,7 +268,6 @@ def test_seconds_carry_over_a_change_of_state() -> None:
 
 
 def test_rows_that_move_take_their_states_along() -> None:
-    """A topic created in between, before `t`, makes only its own replicas unknown."""
     standing = (beside(loaded(at, 1000 + at * 100, out=(2,)), at, range(50, 999)) for at in polls(90))
     judged = judge_each(*standing)
     assert [state(derived, 2) for derived in judged[4:]] == ["stuck"] * 6

@@ -13,12 +13,10 @@ LIMIT = 1e6
 
 
 def limited(side: Side, value: float = LIMIT) -> dict[int, BrokerConfig]:
-    """A limit on one side of every broker."""
     return {broker: replace(config, limits={side: Limit(value, Origin.BROKER)}) for broker, config in CONFIGS.items()}
 
 
 def rates(side: Side, broker: int, rate: float) -> Callable[[float], dict[int, ProcessBeans]]:
-    """The throttled rate of one broker by JMX."""
     return lambda clock: {broker: ProcessBeans(clock, {f"{side}_replication_byte_rate": rate})}
 
 

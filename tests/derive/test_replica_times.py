@@ -76,7 +76,6 @@ def test_lag_of_a_moving_follower_is_at_least_the_window() -> None:
 
 
 def test_time_stands_still_with_the_clock() -> None:
-    """Two polls at one moment divide by nothing, and no age grows."""
     judged = judge_each(*seen([0, 10, 10, 10], lambda clock: loaded(clock, 300, out=(2,))))
     assert behind(judged[-1], 2) == behind(judged[1], 2) == 10.0
     assert lag_seconds(judged[-1], 2) == pytest.approx(3.0)
@@ -98,7 +97,6 @@ def test_a_silent_leader_makes_no_follower_late() -> None:
 
 
 def test_lag_in_seconds_behind_a_silent_leader_is_a_bound() -> None:
-    """What the follower lacks of the leader's last end goes on ageing."""
     judged = judge_each(
         *seen(polls(60), lambda clock: loaded(min(clock, 40), 1000, silent=(1,) * (clock > 40), out=(2,)))
     )
@@ -125,7 +123,6 @@ def test_election_ends_what_ends_of_the_old_epoch_say() -> None:
 
 
 def test_election_does_not_excuse_who_is_out() -> None:
-    """A follower outside the ISR was not caught up by electing another leader."""
     judged = judge_each(
         *seen(
             polls(40), lambda clock: loaded(clock, 9000, out=(2,), leader=1 if clock < 30 else 3, epoch=int(clock > 20))
@@ -136,7 +133,6 @@ def test_election_does_not_excuse_who_is_out() -> None:
 
 
 def test_end_above_a_new_leaders_says_nothing() -> None:
-    """Records of the old epoch will be truncated: neither caught up nor late nor lagging."""
     before = snapshot({"t": [Partition(end=1000)]}, broker_configs=CONFIGS)
     after = {"t": [Partition(end=900, leader=3, epoch=1, lag={2: -100, 1: 0}, out=(2,))]}
     derived = judge(before, snapshot(after, clock=10.0, broker_configs=CONFIGS))
@@ -147,8 +143,6 @@ def test_end_above_a_new_leaders_says_nothing() -> None:
 
 
 def test_a_topic_created_again_inherits_nothing() -> None:
-    """Neither the old log's ends nor the old replica's clocks are those of the new topic."""
-
     def partition(clock: float) -> Partition:
         return loaded(clock, 1500, out=(2,)) if clock < 40 else Partition(end=int(clock) * 10, lag={2: 20}, out=(2,))
 
@@ -175,7 +169,6 @@ def test_rows_that_move_take_their_past_along() -> None:
 
 
 def test_rows_that_move_take_along_what_the_window_forgot() -> None:
-    """The lag of a follower that stands still grows on when a topic comes before it."""
     standing = (beside(loaded(clock, clock * 100, out=(2,)), clock, range(110, 999)) for clock in polls(130))
     judged = judge_each(*standing)
     assert [lag_seconds(derived, 2) for derived in judged[9:]] == pytest.approx([90.0, 100.0, 110.0, 120.0, 130.0])
@@ -190,7 +183,6 @@ def test_a_poll_every_second_keeps_a_bounded_past() -> None:
 
 
 def test_unknown_follower_is_not_judged() -> None:
-    """A follower without a known end has no lag, is not behind and not late."""
     judged = judge(*seen(polls(60), lambda clock: replace(loaded(clock), silent=(2,), out=(2,))))
     assert judged.lag.messages[row(judged, 2)] == UNKNOWN
     assert math.isnan(behind(judged, 2))

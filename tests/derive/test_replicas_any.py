@@ -113,7 +113,6 @@ NOTHING = Happening(
 @given(HAPPENINGS, HAPPENINGS)
 @example([NOTHING], [replace(NOTHING, lag={2: -1}, out=(2,))])
 def test_new_topic_does_not_know_the_old_one(before: list[Happening], after: list[Happening]) -> None:
-    """A topic created again has the same values as a new one."""
     new = [replace(now, topic=b"new") for now in after]
     old = [replace(now, topic=b"old") for now in before]
     elapsed = sum(now.seconds for now in before)

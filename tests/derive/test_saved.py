@@ -24,7 +24,6 @@ BEFORE = range(0, 81, 10)
 
 
 def polled(*snapshots: Snapshot, memory: Memory | None = None) -> tuple[Memory, Derived]:
-    """What one process remembers and derives."""
     derived = None
     for seen in snapshots:
         memory, derived = derive(seen, memory, scene.PARAMETERS)
@@ -60,13 +59,11 @@ def test_a_restart_forgets_no_clock(recorded: bool) -> None:
 
 
 def ages(derived: Derived) -> dict[str, list[float | None]]:
-    """Seconds by replica, partition and topic."""
     columns = {"out of sync": derived.ages.out_seconds, "under-replicated": derived.ages.under_seconds}
     return {name: [None if math.isnan(age) else age for age in column.tolist()] for name, column in columns.items()}
 
 
 def moves(derived: Derived) -> list[tuple[object, ...]]:
-    """Each move without its rates, which are learned again."""
     return [(move.topic, move.partition, move.broker, move.stalled, move.stuck) for move in derived.moves]
 
 
@@ -78,13 +75,11 @@ def test_the_state_file_keeps_its_format() -> None:
 
 
 def by_place(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Sort the rows of throttle problems."""
     rows = sorted(document["throttle_problems"], key=lambda row: (row["broker"], row["side"], row["problem"]))
     return {**document, "throttle_problems": rows}
 
 
 def test_scene_has_something_to_forget() -> None:
-    """The test above compares clocks that run."""
     _, derived = polled(*(scene.poll(float(clock)) for clock in (*BEFORE, 90)))
     assert {age for age in ages(derived)["out of sync"] if age} != set()
     assert {age for age in ages(derived)["under-replicated"] if age} != set()
@@ -106,7 +101,6 @@ def test_another_process_has_another_monotonic_clock() -> None:
 
 
 def test_a_wall_clock_that_was_set_back_yields_no_negative_age() -> None:
-    """What was written in the future begins now."""
     first = [lagging(clock=second, time=EPOCH + second) for second in (0.0, 10.0)]
     derived = restarted(*first, then=lagging(clock=20.0, time=EPOCH - 3600))
     assert np.nanmin(derived.ages.out_seconds) == 0
@@ -153,7 +147,6 @@ def test_what_ended_meanwhile_has_no_age() -> None:
 
 
 def test_healthy_replicas_are_not_written_down() -> None:
-    """The file is as small as the trouble."""
     seen = snapshot({"t": [Partition(end=1000)] * 50, "u": [Partition(end=10, lag={2: 5}, out=(2,))]})
     memory, _ = polled(seen)
     document = to_document(memory, seen)
@@ -176,7 +169,6 @@ def test_healthy_replicas_are_not_written_down() -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(change: Mapping[str, Any], why: str) -> None:
-    """Of another format or cluster, or damaged: one error that says so."""
     seen = lagging(clock=10.0, time=EPOCH + 10)
     memory, _ = polled(seen)
     with pytest.raises(StateError, match=why):
@@ -208,7 +200,6 @@ def test_a_time_that_no_restart_explains_is_refused(saved_at: float, why: str | 
 
 
 def test_a_time_before_1970_is_damage() -> None:
-    """No age is older than Kafka."""
     seen = lagging(clock=10.0, time=EPOCH + 10)
     document = json.loads(json.dumps(to_document(polled(seen)[0], seen)))
     document["replicas"][0]["out_since"] = -1.0

@@ -38,7 +38,6 @@ STANDING: Topics = {"t": [Partition(**MOVE, end=END, lag={2: 400})]}
 
 
 def beside(poll: int) -> Topics:
-    """That move, and another one that goes on."""
     return {"t": [*STANDING["t"], Partition(**MOVE, end=END, lag={2: 900 - 50 * poll})]}
 
 
@@ -58,12 +57,10 @@ def of(causes: Sequence[Causes], partition: int = 0, broker: int = 2) -> list[st
 
 
 def directory(path: str, *, online: bool = True, usable: int = ROOMY, broker: int = 2) -> LogDir:
-    """A log directory of the target."""
     return LogDir(broker, path, online=online, bytes=0, usable_bytes=usable, total_bytes=ROOMY)
 
 
 def limited(limit: Limit, sides: Iterable[Side] = Side) -> dict[str, Any]:
-    """Both brokers with one limit."""
     return {"broker_configs": dict.fromkeys((1, 2), BrokerConfig(limits=dict.fromkeys(sides, limit)))}
 
 
@@ -232,13 +229,11 @@ def test_the_room_that_counts_is_where_the_replica_lies() -> None:
 
 
 def test_the_room_of_a_cordoned_directory_does_not_count() -> None:
-    """While it is not known where the replica lies, the broker chooses among the others."""
     dirs = (replace(directory(ONLINE), cordoned=True), directory(OFFLINE, usable=1000))
     assert of(judged(lambda _: STANDING, lambda _: {"log_dirs": dirs}))[-1] == "log_dir_full"
 
 
 def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
-    """What goes to the other directory needs no room here."""
     room = 600 * BYTES_PER_OFFSET
     dirs = (directory(ONLINE), directory(OFFLINE, usable=room))
     config = {2: BrokerConfig(replica_fetch_max_bytes=1)}
@@ -274,7 +269,6 @@ def test_a_small_disk_does_not_hide_a_fact() -> None:
 
 
 def test_a_limit_of_0_blocks_what_the_lists_name_only() -> None:
-    """Another partition of the same two brokers goes on."""
     causes = judged(beside, lambda _: BLOCKED)
     assert of(causes, partition=0)[-1] == "throttle_blocked"
     assert of(causes, partition=1) == [""] * len(POLLS)
@@ -292,14 +286,12 @@ def in_turns(clock: float, rotten: int | None = None) -> Topics:
 
 
 def stuck_alone(polls: int, topics: Callable[[float], Topics], fields: dict[str, Any]) -> list[set[int]]:
-    """Partitions that are stuck in each poll."""
     seen = [snapshot(topics(INTERVAL * poll), clock=INTERVAL * poll, **fields) for poll in range(polls)]
     judged_each = judge_each(*seen, parameters=Parameters(poll_interval=INTERVAL))
     return [{move.partition for move in each.moves if move.stuck is not None} for each in judged_each]
 
 
 def test_partitions_that_wait_for_their_turn_are_not_stuck() -> None:
-    """Without a throttle, or far below one, a slow link is shared like a throttle is."""
     for limit, lists in ((Limit(), TopicConfig()), (Limit(1e8, Origin.BROKER), TopicConfig("*", "*"))):
         assert stuck_alone(20, in_turns, {**limited(limit), "topic_configs": {"t": lists}}) == [set()] * 20
 

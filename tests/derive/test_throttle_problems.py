@@ -96,7 +96,6 @@ def test_no_healthy_plan_has_a_problem_in_any_poll(polls: list[Topics]) -> None:
 
 
 def test_a_part_of_a_plan_on_brokers_of_its_own_is_not_left_behind() -> None:
-    """Its topic was done minutes ago; the tool takes nothing away before the other one is."""
     watch = Watch()
     lists = {"a": TopicConfig("0:1", "0:2"), "b": TopicConfig("0:3", "0:4")}
     done = Partition(replicas=(2,), end=1000)
@@ -107,7 +106,6 @@ def test_a_part_of_a_plan_on_brokers_of_its_own_is_not_left_behind() -> None:
 
 
 def test_a_sidecar_that_starts_in_the_middle_of_a_move_sees_no_problem() -> None:
-    """Parts that were over before it came leave entries without a replica."""
     watch, parts = Watch(), 4
     configured = throttled(parts)
     for left in range(100_000, 0, -10_000):
@@ -138,14 +136,12 @@ WILD = TopicConfig("*", "*")
     ],
 )
 def test_a_permanent_throttle_is_not_left_behind(why: str, origin: Origin, lists: TopicConfig, expected: bool) -> None:
-    """The default rate of the cluster for all replicas of a topic."""
     configured = {b: BrokerConfig(limits=dict.fromkeys(SIDES, Limit(2 * MB, origin))) for b in ALL}
     raised = Watch(moves_grace=60.0).problems(RESTING, polls=9, broker_configs=configured, topic_configs={"t": lists})
     assert ("left_behind" in {problem for _, _, problem in raised}) is expected, why
 
 
 def test_wildcards_are_no_problem() -> None:
-    """They name replicas and brokers that take no part, too."""
     watch = Watch()
     topics = {"t": [*moving()["t"], Partition(replicas=(4, 1), end=5)]}
     for _ in range(8):
@@ -162,7 +158,6 @@ def test_a_bootstrapping_broker_is_no_problem() -> None:
 
 
 def test_a_move_without_a_throttle_is_no_problem() -> None:
-    """Neither lists nor rates."""
     assert Watch().problems(moving(), polls=5) == set()
 
 
@@ -189,7 +184,6 @@ def test_blocked_everywhere_is_nothing_but_blocked() -> None:
 
 
 def test_a_follower_that_lacks_nothing_is_not_blocked() -> None:
-    """The destination has everything and is about to join the ISR."""
     assert Watch().problems(moving(left=0), polls=5, **tool(rate=0.0)) == set()
 
 
@@ -240,13 +234,11 @@ def test_below_inbound() -> None:
 
 
 def test_below_inbound_names_the_side_that_is_too_low() -> None:
-    """The leader lets enough through."""
     configured = throttle(TOOL, everywhere(50 * MB), everywhere(1 * MB))
     assert Producing(5 * MB).problems(8, **configured) == of("below_inbound", (3, "follower"))
 
 
 def test_unknown_inbound_is_no_problem() -> None:
-    """Its leader reports neither end nor size."""
     watch = Watch()
     for number in range(6):
         topics = moving(end=10_000_000 + number * 5_000_000, silent=(1,), sizes={1: UNKNOWN})
@@ -262,7 +254,6 @@ def test_unknown_inbound_is_no_problem() -> None:
     ],
 )
 def test_uneven(why: str, leader: dict[int, float], follower: dict[int, float], places: set[tuple[int, str]]) -> None:
-    """Limits differ between brokers of one move and side; even again, it is over."""
     watch, base = Watch(), dict.fromkeys((1, 2, 3), 2 * MB)
     changed = [{**base, **{broker: rate * MB for broker, rate in side.items()}} for side in (leader, follower)]
     configured = throttle(TOOL, *changed)
@@ -310,7 +301,6 @@ def test_a_list_that_names_a_broker_without_that_replica() -> None:
 
 
 def test_a_cancelled_move_leaves_a_throttle_behind_that_is_not_lopsided() -> None:
-    """Its follower list names a replica that was there while it moved."""
     watch = Watch()
     watch.problems(moving(), polls=4, **tool())
     raised = watch.problems({"t": [Partition(replicas=(1, 2), end=200_000)]}, polls=9, **tool())
@@ -327,7 +317,6 @@ def test_a_cancelled_move_leaves_a_throttle_behind_that_is_not_lopsided() -> Non
     ],
 )
 def test_left_behind_needs_to_know(why: str, fields: dict[str, Any], expected: bool) -> None:
-    """What is not known is not left behind."""
     raised = Watch().problems(RESTING, polls=9, **tool(), **fields)
     assert ((3, "follower", "left_behind") in raised) is expected, why
 
@@ -423,14 +412,12 @@ def test_fetch_size_on_a_small_network() -> None:
 
 
 def test_idle_rate() -> None:
-    """Rates without a list anywhere, until one names something."""
     watch, configured = Watch(), rates({2: 2 * MB}, {})
     assert watch.problems(RESTING, polls=3, broker_configs=configured) == of("idle_rate", (2, "leader"))
     assert watch.problems(RESTING, broker_configs=configured, topic_configs={"t": TopicConfig("0:1", "")}) == set()
 
 
 def test_lists_that_vanish_during_a_move() -> None:
-    """Strimzi's Topic Operator removes lists that it does not know: the copy has no limit."""
     watch = Watch()
     watch.problems(moving(), polls=3, **tool())
     free = {**tool(), "topic_configs": {"t": TopicConfig()}}
@@ -441,24 +428,20 @@ def test_lists_that_vanish_during_a_move() -> None:
 
 
 def test_a_rate_is_not_idle_while_lists_are_unknown() -> None:
-    """A topic with an unknown configuration may name anything."""
     assert Watch().problems(RESTING, polls=5, broker_configs=rates({2: 2 * MB}), topic_configs={}) == set()
 
 
 def test_brokers_whose_configuration_is_unknown_have_no_problem() -> None:
-    """Only the broker with a known configuration."""
     only = {1: rates({1: 2 * MB, 3: 0.0})[1]}
     assert Watch().problems(moving(), polls=5, broker_configs=only, topic_configs={"t": TOOL}) == set()
 
 
 def test_ages_count_from_the_first_poll() -> None:
-    """And go on by the clock."""
     derived = Watch().see(moving(), 5, **tool(rate=953_250))
     assert set(derived.throttling.problems.values()) == {40.0}
 
 
 def test_a_cluster_without_partitions_has_no_problem() -> None:
-    """Rates alone are idle."""
     derived = Watch().see({}, 3, broker_configs=rates({1: 1.0}, {}), topic_configs={})
     assert found(derived) == of("idle_rate", (1, "leader"))
     assert not np.isnan(list(derived.throttling.problems.values())).any()

@@ -53,7 +53,6 @@ def led(**fields: Any) -> Partition:
 
 
 def of_topic(derived: Derived) -> tuple[float | None, float | None]:
-    """Overdue bytes and stalled seconds of the first topic."""
     overdue, stalled = float(derived.tiered.overdue[0]), float(derived.tiered.stalled[0])
     return None if math.isnan(overdue) else overdue, None if math.isnan(stalled) else stalled
 
@@ -105,7 +104,6 @@ def test_what_is_left_uncopied_on_purpose_is_not_overdue(
 
 
 def test_topics_without_remote_storage_have_no_values() -> None:
-    """Neither a zero nor anything else, and what is beside them is not touched by them."""
     configs = {"local": TopicConfig(), "remote": REMOTE}
     derived = judge(snapshot({"local": [led()], "remote": [led(tiered=499)]}, topic_configs=configs))
     assert derived.tiered.overdue.tolist() == pytest.approx([math.nan, 40_000], nan_ok=True)
@@ -113,7 +111,6 @@ def test_topics_without_remote_storage_have_no_values() -> None:
 
 
 def test_stalled_is_the_longest_of_the_partitions() -> None:
-    """One of two goes on being copied."""
     polls = [poll(led(tiered=499), led(tiered=300 + clock), clock=clock) for clock in (0, 10, 20)]
     assert of_topic(judge(*polls))[1] == 20
 
@@ -122,7 +119,6 @@ def test_stalled_is_the_longest_of_the_partitions() -> None:
     "others", [{}, {"more": [led(tiered=999)]}], ids=["no topic's configuration", "one topic's configuration"]
 )
 def test_unknown_topic_configuration_hides_the_stall_and_does_not_end_it(others: dict[str, list[Partition]]) -> None:
-    """The topic may not be described for two polls."""
     topics = {"t": [led(tiered=499)], **others}
     known = dict.fromkeys(topics, REMOTE)
     unknown = {name: config for name, config in known.items() if name != "t"}
@@ -147,27 +143,23 @@ def test_a_topic_that_leaves_remote_storage_forgets_its_stall() -> None:
 
 
 def test_a_poll_without_an_answer_hides_the_stall_and_does_not_end_it() -> None:
-    """The leader hangs for a poll."""
     polls = [poll(led(tiered=offset), clock=clock) for clock, offset in ((0, 499), (10, UNKNOWN), (20, 499))]
     assert of_topic(judge(*polls[:2])) == (None, None)
     assert of_topic(judge(*polls)) == (40_000, 20)
 
 
 def test_a_leader_that_has_just_started_does_not_make_everything_overdue() -> None:
-    """It says that nothing is copied until it has looked; copies did not go away."""
     before, after = poll(led(tiered=899)), poll(led(tiered=NOTHING_TIERED, leader=2, epoch=1), clock=10)
     assert of_topic(judge(before, after)) == (0, 0)
 
 
 def test_a_topic_created_again_starts_from_0() -> None:
-    """Under the same name, with another id, and less in it."""
     before = poll(led(tiered=899))
     after = replace(poll(led(end=950, tiered=NOTHING_TIERED), clock=10), topic_ids=(bytes(15) + b"\x01",))
     assert of_topic(judge(before, after)) == (85_000, 0)
 
 
 def test_stalls_follow_their_partitions_to_other_rows() -> None:
-    """A topic comes before it in the tables."""
     config = {"a": TopicConfig(), "t": REMOTE}
     polls = [
         snapshot({"t": [led(tiered=499)]}, topic_configs=config),
@@ -178,7 +170,6 @@ def test_stalls_follow_their_partitions_to_other_rows() -> None:
 
 
 def test_a_topic_that_comes_back_to_remote_storage_starts_from_0() -> None:
-    """What it had there was deleted."""
     other = snapshot({"t": [led()]}, clock=10, topic_configs={"t": TopicConfig()})
     polls = [poll(led(tiered=899)), other, poll(led(tiered=NOTHING_TIERED), clock=20)]
     assert of_topic(judge(*polls)) == (90_000, 0)
@@ -209,7 +200,6 @@ def test_nothing_is_overdue_where_copying_is_switched_off() -> None:
 def test_a_problem_comes_and_goes_after_two_polls(
     why: str, rates: tuple[float | None, ...], expected: list[float | None]
 ) -> None:
-    """A dip does not end it, a spike does not begin it, and unknown does neither."""
     polls = [poll(led(tiered=499), clock=10.0 * number, rate=rate) for number, rate in enumerate(rates)]
     seen = [problem(judge(*polls[: number + 1]), Problem.COPY_HELD_BACK) for number in range(len(polls))]
     assert seen == expected, why
@@ -249,7 +239,6 @@ def test_copying_that_is_not_held_back(why: str, fields: dict[str, Any], expecte
     ],
 )
 def test_fetching(why: str, values: dict[str, float], expected: float) -> None:
-    """Held back by the fetch quota."""
     polls = [poll(led(tiered=899), clock=clock, broker_beans={1: ProcessBeans(clock, values)}) for clock in (0.0, 10.0)]
     assert problem(judge(*polls), Problem.FETCH_HELD_BACK) == expected, why
 
@@ -266,7 +255,6 @@ def test_fetching(why: str, values: dict[str, float], expected: float) -> None:
 def test_copy_quota_below_segment(
     why: str, quota: float, window: float, configs: dict[str, TopicConfig], expected: float | None
 ) -> None:
-    """Evaluated on the broker that leads."""
     config = replace(CONFIG, remote_copy_quota=quota, remote_copy_window=window)
     derived = twice(led(tiered=899), topic_configs=configs, broker_configs={1: config, 2: config})
     assert problem(derived, Problem.COPY_QUOTA_BELOW_SEGMENT) == expected, why
@@ -274,7 +262,6 @@ def test_copy_quota_below_segment(
 
 
 def test_the_largest_segment_counts_and_an_unread_topic_blurs() -> None:
-    """One small and one large segment; then a topic of which nothing is known yet."""
     configs = {"large": replace(REMOTE, segment_bytes=1_000_000), "small": REMOTE}
     topics = {"large": [led(tiered=899)], "small": [led(tiered=899)]}
     broker = {1: replace(CONFIG, remote_copy_quota=1e4)}
@@ -299,14 +286,12 @@ def test_the_largest_segment_counts_and_an_unread_topic_blurs() -> None:
 def test_client_fetch_quota_above(
     why: str, quotas: tuple[QuotaEntity, ...] | None, fetch_quota: float | None, expected: float | None
 ) -> None:
-    """A rogue client can exhaust the fetch quota."""
     config = replace(CONFIG, remote_fetch_quota=fetch_quota)
     derived = twice(led(tiered=899), quotas=quotas, broker_configs={1: config})
     assert problem(derived, Problem.CLIENT_FETCH_QUOTA_ABOVE) == expected, why
 
 
 def test_a_broker_without_answers_keeps_no_problem() -> None:
-    """The state of a broker whose configuration became unknown is dropped."""
     polls = [poll(led(tiered=499), rate=960.0), poll(led(tiered=499), clock=10, rate=960.0, broker_configs={})]
     again = poll(led(tiered=499), clock=20, rate=960.0)
     assert judge(*polls).tiered.problems == {}

@@ -16,7 +16,6 @@ TWO = TopicConfig(min_insync_replicas=2)
 
 
 def of_topics(*polls: Snapshot, name: str) -> dict[str, float]:
-    """A family after these polls, by topic."""
     return {topic: value for (topic,), value in page(judge(*polls), f"topic_{name}").items()}
 
 
@@ -76,7 +75,6 @@ def test_without_replicas(topics: Topics) -> None:
 
 
 def test_one_unknown_configuration_hides_one_topic() -> None:
-    """The other topics have their value, and the cluster the sum of these: a lower bound."""
     bad = [Partition(out=(2, 3)), Partition(out=(2, 3))]
     seen = poll(topics={"a": bad, "b": bad, "c": [Partition()]}, topic_configs={"a": TWO, "c": TWO})
     assert of_topics(seen, name="under_min_isr_partitions") == {"a": 2, "c": 0}
@@ -124,7 +122,6 @@ def test_messages(why: str, before: list[Partition], now: list[Partition], expec
 
 
 def test_messages_are_unknown_in_the_first_poll() -> None:
-    """A rate needs two."""
     assert of_topics(poll(), name="messages_in_per_second") == {}
 
 
@@ -203,7 +200,6 @@ def test_isr_changes_while_reassignments_are_unknown(why: str, known: list[bool]
 
 
 def test_isr_changes_start_at_0_after_a_restart() -> None:
-    """The first poll of the new process counts nothing, the next ones do."""
     memory: Memory | None = None
     for clock, partition in ((0.0, BACK), (10.0, OUT)):
         last = poll(clock, topics={"t": partition})

@@ -22,7 +22,6 @@ def move(target: int, left: float, leader: int = 1, produced: float = 0.0) -> Pa
 
 
 def see(topics: Topics, limits: dict[int, float] | None = None, polls: int = 2, **fields: Any) -> Derived:
-    """Derive moves under the tool's lists."""
     return Watch().see(topics, polls, **{**throttle(LISTS, limits or everywhere(2 * MB)), **fields})
 
 
@@ -36,7 +35,6 @@ def test_the_leader_that_serves_two_targets_binds() -> None:
 
 
 def test_a_target_binds() -> None:
-    """That of two leaders; and that of one leader whose limit is four times as much."""
     of_two = see({"t": [Partition(replicas=(1,)), move(4, 200 * MB), move(4, 200 * MB, leader=2)]}).totals
     tighter = see({"t": [move(3, 200 * MB)]}, broker_configs=rates({1: 8 * MB}, {3: 2 * MB})).totals
     assert (of_two.bottleneck, tighter.bottleneck) == ((4, Side.FOLLOWER), (3, Side.FOLLOWER))
@@ -67,14 +65,12 @@ def test_a_side_ends_after_each_of_its_flows() -> None:
 
 
 def test_one_that_never_ends_makes_all_endless() -> None:
-    """A blocked side."""
     totals = see({"t": [move(3, 200 * MB), move(4, 200 * MB)]}, {1: 2 * MB, 3: 2 * MB, 4: 0.0}).totals
     assert (totals.eta, totals.predicted_bottleneck) == (math.inf, math.inf)
     assert totals.bottleneck == (4, Side.FOLLOWER)
 
 
 def test_nothing_passes_a_limit_of_0_whatever_comes_in() -> None:
-    """That is known at the first poll, before inbound is."""
     totals = see({"t": [move(3, 200 * MB)]}, {1: 2 * MB, 3: 0.0}, polls=1).totals
     assert (totals.eta, totals.predicted_bottleneck, totals.bottleneck) == (math.inf, math.inf, (3, Side.FOLLOWER))
 
@@ -89,7 +85,6 @@ def test_nothing_passes_a_limit_of_0_whatever_comes_in() -> None:
     ],
 )
 def test_nothing_binds(why: str, topics: Topics, fields: dict[str, Any]) -> None:
-    """Then there is no prediction."""
     totals = see(topics, **fields).totals
     assert (totals.bottleneck, totals.predicted_bottleneck) == (None, None), why
 
@@ -103,12 +98,10 @@ def test_moves_of_a_cluster_without_any_leader_are_judged() -> None:
 
 
 def test_everything_copied_ends_now() -> None:
-    """Until the controller takes it off its list."""
     assert see({"t": [move(3, 0)]}).totals.eta == 0
 
 
 def test_an_unknown_part_makes_the_whole_unknown() -> None:
-    """The sizes are unknown."""
     unknown = Partition(replicas=(1, 3), adding=(3,), end=9, lag={3: 5}, sizes={1: UNKNOWN, 3: UNKNOWN})
     totals = see({"t": [unknown, move(4, 1e8)]}).totals
     assert (totals.eta, totals.bottleneck, totals.predicted_bottleneck) == (None, None, None)
@@ -138,7 +131,6 @@ def test_recommended_without_a_throttle() -> None:
 
 
 def test_recommended_is_the_same_once_the_tool_has_listed_the_move() -> None:
-    """It was computed with these lists."""
     fields = throttle(TOOL, everywhere(2 * MB))
     assert recommended(Watch(moves_deadline=100.0), 360 * MB, **fields) == pytest.approx(7 * MB)
 
@@ -174,7 +166,6 @@ def test_a_cluster_that_describes_no_brokers_has_no_move_time() -> None:
 
 
 def test_the_recommended_throttle_ends_the_move_in_time() -> None:
-    """Set it, and the law predicts an end before the deadline."""
     deadline = 1000.0
     limit = known(recommended(Watch(moves_deadline=deadline), 3000 * MB))
     watch, configured = Watch(), throttle(TOOL, everywhere(limit))

@@ -11,18 +11,15 @@ from tests.derive.following import families
 
 
 def names(derived: Derived) -> set[str]:
-    """Families with at least one sample that is known."""
     return {name for name, found in families(derived).items() if any(not math.isnan(each) for each in found.values())}
 
 
 def test_unknown_reassignments() -> None:
-    """No count of zero, no ratio, and nothing is called moving."""
     seen = names(judge(snapshot({"t": [Partition()]}, reassignments_known=False)))
     assert not seen & {"reassigning_partitions", "reassignment_move_ratio", "reassignment_replicas"}
 
 
 def test_a_missing_replica_may_be_an_adding_one_while_reassignments_are_unknown() -> None:
-    """Nothing is called under-replicated that may be a move; a clock that runs goes on."""
     healthy, missing = Partition(replicas=(1, 2)), Partition(replicas=(1, 2), out=(2,))
     under = {"under_replicated_partitions", "broker_under_replicated_partitions"}
     since = {"partition_under_replicated_seconds", "replica_out_of_sync_seconds"}
@@ -38,7 +35,6 @@ def test_a_missing_replica_may_be_an_adding_one_while_reassignments_are_unknown(
 
 
 def test_a_move_goes_on_where_it_was_when_reassignments_are_known_again() -> None:
-    """A minute without an answer about reassignments resets no clock."""
     still = {"t": [Partition(replicas=(1, 2), adding=(2,), end=1_000_000, lag={2: 900_000})]}
     answers = [True] * 6 + [False] * 4 + [True] * 4
     polls = (snapshot(still, clock=10.0 * poll, reassignments_known=known) for poll, known in enumerate(answers))
@@ -49,28 +45,24 @@ def test_a_move_goes_on_where_it_was_when_reassignments_are_known_again() -> Non
 
 
 def test_unknown_topic_configurations() -> None:
-    """Neither min.insync.replicas nor throttled lists are assumed."""
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}))
     assert not names(derived) & {"under_min_isr_partitions", "replication_throttled_replicas"}
     assert np.isnan(derived.throttles.floor[Side.LEADER]).all()
 
 
 def test_known_topic_configurations() -> None:
-    """Then a zero is a zero."""
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}, topic_configs={"t": TopicConfig(min_insync_replicas=2)}))
     assert {"under_min_isr_partitions", "replication_throttled_replicas"} <= names(derived)
     assert derived.cluster.under_min_isr.tolist() == [True]
 
 
 def test_the_only_replica_of_a_partition_follows_none() -> None:
-    """Its broker's sum is not withheld while the partition has no leader."""
     single, other = Partition(replicas=(1,), leader=UNKNOWN), Partition(replicas=(2, 1), end=5)
     derived = judge(snapshot({"single": [single], "t": [other]}))
     assert derived.lag.sum_messages.values.tolist() == [0.0, 0.0]
 
 
 def test_a_cluster_without_replicas_is_judged() -> None:
-    """An empty cluster, and partitions that name no replica, are no reason to fail."""
     assert judge(snapshot({})).totals.reassigning_partitions == 0
 
 

@@ -28,7 +28,6 @@ Found = set[tuple[int, str, str]]
 
 
 def brokers(ids: Iterable[int] = ALL) -> dict[int, Broker]:
-    """Make brokers that all answer."""
     return {broker: Broker(broker, f"broker-{broker}.example", 9092) for broker in ids}
 
 
@@ -56,7 +55,6 @@ def throttle(
 
 
 def everywhere(rate: float) -> dict[int, float]:
-    """Give all brokers one rate."""
     return dict.fromkeys(ALL, rate)
 
 
@@ -101,12 +99,10 @@ class Watch:
 
 
 def found(derived: Derived) -> Found:
-    """Read the problems of a poll."""
     return {(broker, str(side), str(problem)) for broker, side, problem in derived.throttling.problems}
 
 
 def of(problem: str, *places: tuple[int, str]) -> Found:
-    """Make what is expected: one problem in some places."""
     return {(broker, side, problem) for broker, side in places}
 
 

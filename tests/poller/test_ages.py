@@ -19,7 +19,6 @@ def moving(polled: Polling) -> Polling:
 
 @pytest.mark.parametrize("rule", [{"error": 41}, {"hang": True}])
 def test_reassignments_are_unknown_after_three_intervals(moving: Polling, rule: dict[str, object]) -> None:
-    """Whether the controller answers with an error or not at all; the other numbers stay."""
     moving.brokers.rule(None, "ListPartitionReassignments", **rule)
     began = moving.clock.monotonic()
     known = []
@@ -34,21 +33,18 @@ def test_reassignments_are_unknown_after_three_intervals(moving: Polling, rule: 
 
 
 def test_the_quorum_is_unknown_after_three_intervals(polled: Polling) -> None:
-    """And with it the active controller."""
     polled.brokers.rule(None, "DescribeQuorum", error=41)
     known = [polled.poll().controller for _ in range(4)]
     assert known == [100, 100, 100, None]
 
 
 def test_quotas_are_unknown_after_three_minutes(polled: Polling) -> None:
-    """They are asked for once a minute."""
     polled.brokers.rule(None, "DescribeClientQuotas", error=31)
     known = [polled.poll().quotas is not None for _ in range(19)]
     assert known == [True] * 18 + [False]
 
 
 def test_the_last_snapshot_is_returned_when_no_broker_answers(polled: Polling) -> None:
-    """With its old time: the reader knows its age."""
     before = polled.poll()
     for broker in (1, 2, 3):
         polled.brokers.do("refuse", broker=broker)

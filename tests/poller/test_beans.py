@@ -177,7 +177,6 @@ def test_processes_that_are_asked_no_longer_are_forgotten(watched: Watched) -> N
 def test_a_poll_that_is_stopped_while_jmx_is_asked_reports_no_failure(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The child ends first, which makes every process fail."""
     poller, closed = watched.polled.poller, []
 
     def ask(_: Session, targets: Sequence[JmxTarget], __: float) -> dict[str, Any]:
@@ -194,7 +193,6 @@ def test_a_poll_that_is_stopped_while_jmx_is_asked_reports_no_failure(
 
 
 def test_a_broker_that_is_gone_when_the_cluster_is_back_is_forgotten(watched: Watched) -> None:
-    """With its answer from the beginning of that poll."""
     watched.start(1, 2, 3)
     watched.poll()
     watched.stop()
@@ -206,7 +204,6 @@ def test_a_broker_that_is_gone_when_the_cluster_is_back_is_forgotten(watched: Wa
 
 
 def test_a_process_that_does_not_answer_is_down(watched: Watched) -> None:
-    """Alone, with the time that it took."""
     watched.start(1, 2, 3)
     watched.session.faults["broker 2"] = AnswerTimeoutError("no answer")
     watched.poll()

@@ -51,7 +51,6 @@ def test_topics_none_of_which_may_be_described_any_more_are_a_failure(
 def test_topics_none_of_which_could_ever_be_described_are_not_available(
     brokers: ScriptedCluster, clock: VirtualClock
 ) -> None:
-    """Nor is the source up in between."""
     for name in ("a", "b"):
         brokers.topic(name, [[1, 2]], config_error=FORBIDDEN)
     with polling(brokers, clock) as polled:
@@ -78,7 +77,6 @@ def configured(request: pytest.FixtureRequest, brokers: ScriptedCluster, clock: 
 
 
 def window_of(snapshot: Snapshot) -> int | None:
-    """Return the samples of the controller's window."""
     return snapshot.controller_window.samples if snapshot.controller_window is not None else None
 
 
@@ -101,7 +99,6 @@ def test_an_active_controller_that_no_listener_answers_for_is_one_failure(config
 def test_a_listener_of_the_active_controller_that_cannot_be_reached(
     brokers: ScriptedCluster, clock: VirtualClock
 ) -> None:
-    """The quorum names it first; another one is configured."""
     port = brokers.controller()
     brokers.topic("a", [[1, 2]])
     brokers.do("advertise", broker=100, host="127.0.0.1", port=1)
@@ -111,7 +108,6 @@ def test_a_listener_of_the_active_controller_that_cannot_be_reached(
 
 
 def test_a_new_controller_is_asked_at_once(polled: Polling) -> None:
-    """Of the former one nothing is kept, and it is asked again when it comes back."""
     for active in (101, 102, 101):
         polled.brokers.do("controllers", controllers=[{"id": active}])
         assert window_of(polled.poll()) == 11
@@ -119,7 +115,6 @@ def test_a_new_controller_is_asked_at_once(polled: Polling) -> None:
 
 
 def test_one_outcome_for_all_questions_of_a_poll(polled: Polling) -> None:
-    """Durations are summed, one failure is enough, and it is counted once."""
     state, clock = polled.poller._state, polled.clock.monotonic()
 
     async def run() -> None:
@@ -136,7 +131,6 @@ def test_one_outcome_for_all_questions_of_a_poll(polled: Polling) -> None:
 
 
 def test_a_question_after_the_deadline_is_a_timeout(polled: Polling) -> None:
-    """No broker refused it: there was no time left to ask."""
     state, clock = polled.poller._state, polled.clock.monotonic()
 
     async def run() -> None:

@@ -10,7 +10,6 @@ REQUEST: Final = "DescribeTopicPartitions"
 
 
 def flags(snapshot: Snapshot, topic: str) -> list[list[int]]:
-    """The flags of the replicas of each partition."""
     rows = snapshot.partitions.topic == snapshot.topics.index(topic)
     partition = snapshot.replicas.partition
     return [snapshot.replicas.eligible[partition == row].tolist() for row in rows.nonzero()[0]]
@@ -29,7 +28,6 @@ def offline(polled: Polling, name: str, partitions: int, lead: Any = ()) -> None
 
 
 def test_nothing_is_asked_while_all_partitions_have_leaders(polled: Polling) -> None:
-    """And nothing is known of them."""
     assert set(polled.poll().replicas.eligible.tolist()) == {UNKNOWN}
     assert not polled.brokers.seen(REQUEST)
 

@@ -51,14 +51,12 @@ def test_a_broker_that_hangs_costs_its_own_numbers_only(polled: Polling, broker:
 
 
 def test_a_broker_that_fails_at_its_followers_is_asked_nothing_more(polled: Polling) -> None:
-    """Neither for its log directories nor for its configuration, which are due."""
     polled.brokers.rule(2, "ListOffsets", side="followers", drop=True)
     polled.poll(MINUTE)
     assert set(polled.down()) == {"offsets2", "log_dirs2", "configs2"}
 
 
 def test_brokers_that_hang_for_the_metadata_are_asked_last(polled: Polling) -> None:
-    """More of them than one poll can ask, so that the others are asked in the next one."""
     polled.brokers.brokers(*({"id": broker} for broker in range(4, 12)))
     lead_of(polled)
     for broker in range(1, 11):
@@ -97,7 +95,6 @@ def test_a_broker_that_refuses_connections_costs_its_own_numbers_and_no_time(pol
 def test_an_error_of_one_source_leaves_the_others(
     polled: Polling, request_name: str, down: set[str], error: int, reason: str
 ) -> None:
-    """A missing ACL, and an error that the broker cannot explain."""
     polled.brokers.rule(None, request_name, error=error)
     snapshot = polled.poll(MINUTE)
     assert polled.down() == dict.fromkeys(down, reason)
@@ -105,7 +102,6 @@ def test_an_error_of_one_source_leaves_the_others(
 
 
 def length(size: int) -> bytes:
-    """The four bytes before a frame of that size."""
     return struct.pack(">i", size)
 
 
@@ -161,7 +157,6 @@ def test_a_value_that_cannot_be_read_is_contained(polled: Polling, value: str) -
 
 
 def test_a_reply_that_no_parser_expects_is_contained(polled: Polling, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error of one source, and a line in the log."""
     monkeypatch.setattr("kafka_warden.sources.cluster.parse_quotas", lambda reply: reply.unknown)
     with capture_logs() as logs:
         snapshot = polled.poll(MINUTE)
@@ -183,7 +178,6 @@ def test_a_reply_that_no_parser_expects_is_contained(polled: Polling, monkeypatc
     ],
 )
 def test_a_broker_with_a_value_that_kafka_refuses_is_contained(polled: Polling, key: str, value: str) -> None:
-    """It costs the configuration of that broker, and the page stays."""
     polled.brokers.brokers({"id": 2, "config": {key: value}})
     snapshot = polled.poll(MINUTE)
     assert polled.down() == {"configs2": "protocol"}
@@ -191,7 +185,6 @@ def test_a_broker_with_a_value_that_kafka_refuses_is_contained(polled: Polling, 
 
 
 def test_a_request_that_the_broker_does_not_know_costs_no_connection(polled: Polling) -> None:
-    """Poll after poll; and it is not sent. That is no failure."""
     polled.limit({"DescribeQuorum": (0, -1)})
     polled.poll()
     before = polled.connections()
@@ -243,7 +236,6 @@ def test_a_pause_longer_than_the_poll_costs_that_broker_only(polled: Polling) ->
 
 
 def test_a_poll_of_throttled_brokers_takes_as_long_as_they_ask_for(polled: Polling) -> None:
-    """From the second poll on all sources are up. The connections stay."""
     polled.brokers.rule(None, throttle_ms=1000)
     before = polled.connections()
     polled.poll(MINUTE)
@@ -255,7 +247,6 @@ def test_a_poll_of_throttled_brokers_takes_as_long_as_they_ask_for(polled: Polli
 
 
 def test_durations_are_those_of_all_questions(polled: Polling) -> None:
-    """Offsets of a broker: both rounds together."""
     polled.brokers.rule(1, "ListOffsets", delay=0.5)
     polled.poll()
     assert polled.status(Source.OFFSETS, "1").duration == pytest.approx(1.0)
@@ -292,7 +283,6 @@ def test_two_brokers_that_hang_leave_time_for_the_third(polled: Polling, answers
 
 
 def test_a_controller_that_hangs_costs_its_own_answers(polled: Polling) -> None:
-    """Two brokers wait for it; all numbers of brokers and the slow questions are there."""
     for name in ("ListPartitionReassignments", "DescribeQuorum"):
         polled.brokers.rule(None, name, hang=True)
     for _ in range(3):
@@ -304,7 +294,6 @@ def test_a_controller_that_hangs_costs_its_own_answers(polled: Polling) -> None:
 
 
 def test_a_broker_that_knows_no_brokers_is_not_believed(polled: Polling) -> None:
-    """As one that has just started: another one is asked in the same poll."""
     polled.brokers.rule(lead_of(polled), "Metadata", changes={"brokers": [], "topics": []})
     assert set(polled.poll().offsets_at) == {1, 2, 3}
     assert polled.down() == {}
@@ -315,7 +304,6 @@ def test_a_broker_that_knows_no_brokers_is_not_believed(polled: Polling) -> None
 
 
 def test_a_reply_that_comes_with_the_end_of_the_connection_counts(polled: Polling) -> None:
-    """The next question opens a new connection."""
     polled.brokers.rule(2, "ListOffsets", close=True)
     before = polled.connections()
     snapshot = polled.poll()

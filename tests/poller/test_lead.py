@@ -28,12 +28,10 @@ def isolate(polled: Polling, *, moved: bool = True, ages: bool = True) -> None:
 
 
 def in_sync(snapshot: Snapshot) -> int:
-    """Replicas in sync."""
     return int(snapshot.replicas.in_isr.sum())
 
 
 def leads(polled: Polling) -> int | None:
-    """The broker that led in the last poll."""
     lead: int | None = polled.poller._state.lead
     return lead
 
@@ -75,7 +73,6 @@ def test_a_lead_that_cannot_forward_is_compared_with_another_broker(led_by_1: Po
 def test_a_lead_is_compared_once_a_minute_where_no_controller_is_asked(
     brokers: ScriptedCluster, clock: VirtualClock
 ) -> None:
-    """As where DescribeQuorum and reassignments may not be asked for. Brokers take turns."""
     brokers.topic("a", ROWS)
     disabled = frozenset({OptionalQuestion.QUORUM, OptionalQuestion.REASSIGNMENTS})
     with polling(brokers, clock, disabled=disabled) as polled:
@@ -104,7 +101,6 @@ def test_a_broker_that_was_behind_is_compared_until_it_has_caught_up(led_by_1: P
 
 
 def test_a_broker_that_the_controller_forgot_stays_old(led_by_1: Polling) -> None:
-    """The active controller lists an observer for five minutes after its last fetch."""
     led_by_1.brokers.do("quorum_ages", ages={1: 290.0, 2: 0.0, 3: 0.0})
     assert led_by_1.poll().metadata_ages[1] == pytest.approx(290, abs=1)
     led_by_1.brokers.rule(None, "DescribeQuorum", hang=True)
@@ -129,7 +125,6 @@ def test_a_broker_that_the_controller_forgot_before_the_start_is_old(
 
 
 def test_a_broker_that_is_no_observer_is_not_old(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """As one in ZooKeeper mode, while the cluster migrates to KRaft."""
     brokers.topic("a", ROWS)
     brokers.do("quorum_ages", ages={2: 0.0, 3: 0.0})
     brokers.do("versions", broker=1, versions={"DescribeQuorum": (0, -1)})
@@ -150,7 +145,6 @@ def test_the_lead_is_compared_in_the_second_poll(brokers: ScriptedCluster, clock
 
 
 def test_an_old_image_leads_where_no_other_broker_answers(led_by_1: Polling) -> None:
-    """Something is known, and the others are shown as not answering."""
     isolate(led_by_1)
     led_by_1.poll()
     for broker in (2, 3):
@@ -172,7 +166,6 @@ def older(led_by_1: Polling) -> Polling:
 
 
 def epoch(polled: Polling) -> int:
-    """The epoch of the controller that is shown."""
     return known(polled.poll().quorum).leader_epoch
 
 
@@ -208,7 +201,6 @@ def test_a_quorum_that_was_formatted_again_is_followed(older: Polling) -> None:
     ids=["alike", "newer", "older", "lacks the lead", "older and lacks the lead"],
 )
 def test_metadata_of_two_brokers_is_compared(polled: Polling, change: Callable[..., Any], verdict: int) -> None:
-    """Leader epochs decide; where they are alike, the broker that is not listed is behind."""
     first = polled.poller._state.answers.layout
     assert first is not None
     epochs, listed = change(first.leader_epoch, dict(first.brokers))

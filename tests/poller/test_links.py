@@ -12,7 +12,6 @@ BROKERS = {broker: Broker(broker, f"kafka-{broker}.example", 9092) for broker in
 
 
 def made() -> Links:
-    """Links without a connection."""
     return Links(network=None, settings=translate({"bootstrap.servers": "kafka.example:9092"}))  # type: ignore[arg-type]  # no link is used
 
 
@@ -27,7 +26,6 @@ def order(links: Links, last: int | None, images: Images | None = None) -> list[
 
 
 def test_the_broker_that_answered_last_is_asked_first() -> None:
-    """Then the other brokers, then the bootstrap addresses."""
     assert order(made(), last=3) == [3, 1, 2, 4, 5, None]
 
 
@@ -40,7 +38,6 @@ def test_brokers_that_did_not_answer_come_last() -> None:
 
 
 def test_a_broker_that_answers_again_is_asked_in_its_place() -> None:
-    """Its failure is forgotten."""
     links = made()
     link = next(iter(asked(links, 1)))
     links.mark_failed(link, 1.0)
@@ -55,7 +52,6 @@ def test_two_instances_start_at_different_brokers() -> None:
 
 
 def test_a_broker_with_an_old_image_is_asked_last() -> None:
-    """Also after those that did not answer: it always answers."""
     links, images = made(), Images()
     links.mark_failed(next(iter(asked(links, 2))), 1.0)
     images.note(1, 0.0)
@@ -63,7 +59,6 @@ def test_a_broker_with_an_old_image_is_asked_last() -> None:
 
 
 def test_brokers_that_are_fenced_or_gone_are_not_asked() -> None:
-    """They cannot answer for the metadata."""
     brokers = {1: Broker(1, "a", 1, fenced=True), 2: Broker(2, "b", 1, gone=True), 3: Broker(3, "c", 1)}
     links = made()
     state = PollerState(links.network, links, LastAnswers(brokers=brokers), StatusBook(), Cadence(1.0), Cadence(1.0))

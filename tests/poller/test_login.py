@@ -20,7 +20,6 @@ def login(request: pytest.FixtureRequest, brokers: ScriptedCluster, clock: Virtu
 
 
 def set_password(login: Polling, password: str, **given: int) -> None:
-    """Change the password at the brokers, and close all connections."""
     mechanism = login.poller._state.links.settings.sasl_mechanism
     login.brokers.do("accounts", mechanism=mechanism, users={"warden": password}, **given)
     for broker in (1, 2, 3):
@@ -28,7 +27,6 @@ def set_password(login: Polling, password: str, **given: int) -> None:
 
 
 def test_the_right_password_is_accepted(login: Polling) -> None:
-    """By each mechanism. A login whose session has no end is not renewed."""
     assert set(login.poll().offsets_at) == {1, 2, 3}
     assert login.down() == {}
     login.poll(86400.0)

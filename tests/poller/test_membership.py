@@ -15,7 +15,6 @@ ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
 
 
 def sources_of(polled: Polling, broker: int) -> set[str]:
-    """Sources that are shown for a broker."""
     return {str(source) for source, name in polled.poller.status if name == str(broker)}
 
 
@@ -81,14 +80,12 @@ def test_brokers_that_advertise_one_address_and_are_all_unproven(polled: Polling
 
 
 def test_an_address_that_leads_to_another_broker(polled: Polling) -> None:
-    """A tunnel to the wrong broker, for example: nothing that it answers counts."""
     polled.brokers.do("advertise", broker=2, host="localhost", port=polled.brokers.ports[1])
     assert set(polled.poll(after=60).offsets_at) == set(polled.poll().offsets_at) == {1, 3}
     assert polled.down() == dict.fromkeys(("offsets2", "log_dirs2", "configs2"), "protocol")
 
 
 def test_a_broker_that_left_is_shown_for_as_long_as_replicas_are_assigned_to_it(polled: Polling) -> None:
-    """Then it is forgotten with all its sources, and is a new one when it comes back."""
     polled.brokers.do("remove_brokers", brokers=[3])
     snapshot = polled.poll()
     assert snapshot.brokers[3] == Broker(3, "127.0.0.1", polled.brokers.ports[3], gone=True)
@@ -164,7 +161,6 @@ def test_a_broker_without_replicas_that_hangs_between_two_polls_is_gone(old: Pol
 
 
 def test_a_broker_that_ends_in_order_during_a_poll_is_gone_for_a_moment(old: Polling) -> None:
-    """It left the metadata before the poll, and closes its connections after it."""
     old.brokers.brokers({"id": 4, "fenced": True})
     assert old.poll().brokers[4].gone
     remove(old, 4)
@@ -172,7 +168,6 @@ def test_a_broker_that_ends_in_order_during_a_poll_is_gone_for_a_moment(old: Pol
 
 
 def test_a_broker_that_comes_back_is_not_gone(old: Polling) -> None:
-    """Within the hours; and if it leaves in order then, it has left."""
     old.brokers.do("refuse", broker=4)
     old.poll()
     old.brokers.do("remove_brokers", brokers=[4])
@@ -199,7 +194,6 @@ def test_a_broker_that_was_removed_leaves_at_once(old: Polling) -> None:
 
 
 def test_a_hostile_list_of_brokers_that_died_is_limited() -> None:
-    """A broker may name a thousand others in each poll."""
     answers = LastAnswers()
     for first in range(0, 3000, 1000):
         named = {broker: Broker(broker, "a", 1) for broker in range(first, first + 1000)}
@@ -209,7 +203,6 @@ def test_a_hostile_list_of_brokers_that_died_is_limited() -> None:
 
 
 def test_nothing_is_kept_of_a_broker_that_left() -> None:
-    """A hostile broker may name a thousand others in each poll."""
     answers, questions = LastAnswers(), [(Source.LOG_DIRS, 3), (Source.CONFIGS, 3)]
     answers.update_brokers({3: Broker(3, "a", 1)}, {}, frozenset(), {})
     for question in questions:
@@ -219,7 +212,6 @@ def test_nothing_is_kept_of_a_broker_that_left() -> None:
 
 
 def test_a_broker_that_comes_back_elsewhere_is_asked_there(polled: Polling) -> None:
-    """The metadata has its new port."""
     before = polled.brokers.ports[3]
     polled.brokers.do("remove_brokers", brokers=[3])
     polled.poll()
@@ -230,7 +222,6 @@ def test_a_broker_that_comes_back_elsewhere_is_asked_there(polled: Polling) -> N
 
 
 def test_rows_follow_topics_that_come_and_go(polled: Polling) -> None:
-    """Offsets stay with their partitions."""
     polled.brokers.topic("b", [[2, 3]], end=7)
     polled.brokers.topic("0", [[3, 1]], end=9)
     snapshot = polled.poll()
@@ -245,7 +236,6 @@ def test_rows_follow_topics_that_come_and_go(polled: Polling) -> None:
 
 
 def test_logs_are_compared_when_all_are_asked_about(polled: Polling) -> None:
-    """Once a minute: replicas without a log, and logs of no replica."""
     polled.brokers.topic("lost", [[1, 2]], logged=False)
     polled.brokers.topic("stray", [[1, 2]], listed=False)
     compared = polled.poll(61.0).log_gaps

@@ -51,14 +51,12 @@ def started(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
 
 
 def absent(polled: Polling, reason: str = "authorization") -> set[str]:
-    """What is not available for this reason."""
     found = polled.poller.not_available
     assert not found.keys() & polled.poller.status.keys()
     return {f"{source}{broker}" for (source, broker), why in found.items() if why == reason}
 
 
 def asked(polled: Polling, requests: Sequence[str]) -> int:
-    """How many such requests arrived in the last poll."""
     return len(polled.brokers.seen(*requests)) if requests else 0
 
 
@@ -91,7 +89,6 @@ def test_an_old_broker_that_refuses_log_directories_returns_none(started: Pollin
 
 
 def test_one_line_in_the_log_for_each_kind(started: Polling) -> None:
-    """Not one for each broker and poll."""
     started.brokers.do("deny", rights=["cluster_describe"])
     with capture_logs() as logged:
         for _ in range(int(ASK_AGAIN / INTERVAL) + 2):
@@ -103,7 +100,6 @@ def test_one_line_in_the_log_for_each_kind(started: Polling) -> None:
 
 @pytest.mark.parametrize("right", RIGHTS)
 def test_what_is_refused_after_it_was_answered_is_a_failure(polled: Polling, right: str) -> None:
-    """Of the reason authorization; also where only one broker ever answered."""
     polled.brokers.do("deny", rights=[right])
     for _ in range(7):
         polled.poll()
@@ -112,7 +108,6 @@ def test_what_is_refused_after_it_was_answered_is_a_failure(polled: Polling, rig
 
 
 def test_a_broker_that_refuses_what_others_answer_fails(started: Polling) -> None:
-    """One poll later: the right may be on its way to the brokers."""
     started.brokers.rule(2, "DescribeLogDirs", error=REFUSED)
     started.poll()
     assert (absent(started), started.down()) == ({"log_dirs2"}, {})
@@ -163,7 +158,6 @@ def test_slow_and_absent_brokers_do_not_make_it_a_failure(started: Polling) -> N
 
 
 def test_what_fails_first_and_is_refused_then_is_not_available(started: Polling) -> None:
-    """The first poll of a busy broker may end before it answers."""
     started.brokers.rule(None, "DescribeClientQuotas", hang=True)
     started.poll()
     assert started.down() == {"quotas": "timeout"}
@@ -243,7 +237,6 @@ def lacks(snapshot: Snapshot, optional: OptionalQuestion) -> bool:
     ],
 )
 def test_what_a_version_does_not_know_is_not_available(started: Polling, request_name: str, gone: set[str]) -> None:
-    """The numbers come with the first poll after the brokers know it, without a pause."""
     started.limit({request_name: (0, -1)})
     for _ in range(2):
         started.poll()
@@ -255,7 +248,6 @@ def test_what_a_version_does_not_know_is_not_available(started: Polling, request
 
 
 def test_a_cluster_of_two_versions_is_asked_through_the_new_brokers(started: Polling) -> None:
-    """One of them is enough; each broker's own questions are its own."""
     old = dict.fromkeys(("ListPartitionReassignments", "DescribeClientQuotas"), (0, -1))
     for broker in (1, 2):
         started.brokers.do("versions", broker=broker, versions=old | {"DescribeLogDirs": (0, -1)})
@@ -266,7 +258,6 @@ def test_a_cluster_of_two_versions_is_asked_through_the_new_brokers(started: Pol
 
 
 def test_a_changed_login_is_asked_at_once(started: Polling) -> None:
-    """It may have other rights."""
     started.brokers.do("deny", rights=["cluster_describe"])
     started.poll()
     started.brokers.do("deny", rights=[])
@@ -295,7 +286,6 @@ def test_what_is_not_available_stays_so_in_an_outage(started: Polling) -> None:
 
 
 def test_nothing_is_said_of_a_controller_that_is_not_asked(started: Polling) -> None:
-    """Else the last word would stay for ever."""
     disabled = frozenset({OptionalQuestion.REASSIGNMENTS, OptionalQuestion.QUORUM})
     for request_name in ("ListPartitionReassignments", "DescribeQuorum"):
         started.brokers.rule(None, request_name, hang=True)
@@ -307,7 +297,6 @@ def test_nothing_is_said_of_a_controller_that_is_not_asked(started: Polling) -> 
 
 
 def test_a_listener_of_controllers_that_never_answered_is_not_available(started: Polling) -> None:
-    """It may be for controllers only. Once it has answered, that it does not is a failure."""
     started.brokers.do("refuse", broker=100)
     for _ in range(10):
         started.poll(60.0)
@@ -321,7 +310,6 @@ def test_a_listener_of_controllers_that_never_answered_is_not_available(started:
 
 
 def test_a_window_that_is_configured_later_ends_the_failure(started: Polling) -> None:
-    """What is not asked any more has not failed; without the option it is asked again."""
     started.brokers.rule(100, "DescribeConfigs", hang=True)
     started.poll()
     assert started.down() == {"configs100": "timeout"}
@@ -336,7 +324,6 @@ def test_a_window_that_is_configured_later_ends_the_failure(started: Polling) ->
 
 
 def test_a_window_that_is_configured_is_not_asked(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """The listener of the controllers is out of reach then."""
     brokers.controller()
     brokers.do("refuse", broker=100)
     window = ControllerWindow(samples=1, seconds=11.0)

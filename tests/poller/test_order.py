@@ -22,7 +22,6 @@ def settle(polled: Polling) -> None:
 
 
 def test_a_poll_of_brokers_that_answer_waits_for_nothing(polled: Polling) -> None:
-    """Neither the first poll nor a later one: no timer has to end."""
     assert polled.took == 0.0
     polled.poll()
     assert polled.took == 0.0
@@ -45,7 +44,6 @@ def test_all_followers_answer_before_leaders_are_asked(polled: Polling) -> None:
 
 
 def test_lag_is_never_negative_while_messages_come_in(polled: Polling) -> None:
-    """Followers answered a second earlier than leaders, at ten messages per second."""
     polled.brokers.rule(None, "ListOffsets", side="leaders", delay=1.0)
     snapshot = polled.poll()
     leaders = snapshot.replicas.end[snapshot.partitions.leader_row]
@@ -54,7 +52,6 @@ def test_lag_is_never_negative_while_messages_come_in(polled: Polling) -> None:
 
 
 def test_all_brokers_are_asked_at_once(polled: Polling) -> None:
-    """A second for each of the two rounds, however many brokers there are."""
     polled.brokers.brokers(*({"id": broker} for broker in range(4, 31)))
     polled.brokers.do("spread", topics=30, partitions=4, replicas=3, end=100)
     settle(polled)
@@ -85,7 +82,6 @@ def test_remote_storage_is_asked_about_right_after_the_ends(tiered: Polling) -> 
 
 
 def test_a_broker_before_kafka_3_9_is_not_asked_about_remote_storage(tiered: Polling) -> None:
-    """It does not know that timestamp."""
     tiered.limit({"ListOffsets": (1, 8)})
     snapshot = tiered.poll()
     assert snapshot.partitions.tiered.tolist() == [UNKNOWN] * 3

@@ -45,7 +45,6 @@ def test_an_outage_stays_one_when_an_address_reaches_another_cluster(polled: Pol
 
 
 def test_the_message_names_both_clusters_and_what_to_do(polled: Polling) -> None:
-    """Once, however often it is asked, also where other brokers fail after it."""
     for broker in (2, 3):
         polled.brokers.rule(broker, hang=True)
     move(polled.brokers, 1)
@@ -61,7 +60,6 @@ def test_the_message_names_both_clusters_and_what_to_do(polled: Polling) -> None
 
 
 def test_a_broker_of_another_cluster_costs_nothing_beside_one_of_this(polled: Polling) -> None:
-    """The next one is asked in the same poll."""
     move(polled.brokers, 1)
     assert polled.poll().topics == ("a",)
     assert polled.down() == {}
@@ -98,7 +96,6 @@ def test_the_own_address_of_a_broker_that_leads_to_another_cluster(moved: Pollin
 
 
 def test_the_page_names_the_broker_whose_address_leads_to_another_cluster(moved: Polling, tmp_path: Path) -> None:
-    """It is not answering, with the reason."""
     made = cycle(moved, tmp_path / "state")
     for _ in range(2):
         made.once()
@@ -112,7 +109,6 @@ def test_the_page_names_the_broker_whose_address_leads_to_another_cluster(moved:
 
 
 def test_a_poll_costs_no_more_while_connections_stay(polled: Polling) -> None:
-    """The cluster id is asked for once in each connection."""
     polled.poll()
     before = polled.brokers.do("received")["Metadata"]
     for _ in range(3):
@@ -125,7 +121,6 @@ def test_a_poll_costs_no_more_while_connections_stay(polled: Polling) -> None:
 
 @pytest.mark.parametrize("how", ["no id", "Kafka 0.10"])
 def test_a_broker_that_does_not_know_the_id_of_its_cluster_is_not_refused(polled: Polling, how: str) -> None:
-    """Nothing is known against it."""
     if how == "no id":
         polled.brokers.rule(None, "Metadata", changes={"cluster_id": None})
         for broker in (1, 2, 3):
@@ -137,7 +132,6 @@ def test_a_broker_that_does_not_know_the_id_of_its_cluster_is_not_refused(polled
 
 
 def test_fenced_brokers_of_another_cluster_are_not_those_of_this(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """The addresses of the configuration may lead to both from the start."""
     brokers.topic("a", [[1, 2]])
     brokers.rule(1, "DescribeCluster", hang=True)
     brokers.rule(2, "DescribeCluster", changes={"cluster_id": OTHER, "brokers": []})
@@ -160,7 +154,6 @@ def state(brokers: ScriptedCluster, clock: VirtualClock, tmp_path: Path) -> Path
 
 
 def cycle(polled: Polling, path: Path) -> Cycle:
-    """A cycle with a state file."""
     parameters = Parameters(poll_interval=INTERVAL)
     return Cycle(polled.poller, parameters, lambda _: True, scene.sidecar().build, StateFile(path), clock=polled.clock)
 

@@ -32,7 +32,6 @@ def shown(cycle: Cycle, name: str) -> dict[str, float]:
 
 
 def down(cycle: Cycle) -> set[str]:
-    """Sources that are not up."""
     return {labels for labels, value in shown(cycle, "up").items() if value != 1.0}
 
 
@@ -83,7 +82,6 @@ def test_rows_are_given_up_before_the_next_evaluation(polled: Polling, cycle: Cy
 
 
 def test_rows_that_a_client_waits_for_are_made_with_the_next_page(polled: Polling, cycle: Cycle) -> None:
-    """However soon the next evaluation starts."""
     cycle.holder.wanted = True
     polled.clock.advance(INTERVAL)
     cycle.once()
@@ -112,7 +110,6 @@ def test_a_broker_that_hangs_leaves_the_numbers_of_the_others(polled: Polling, c
 
 
 def test_numbers_are_shown_for_three_intervals_after_the_last_answer(polled: Polling, cycle: Cycle) -> None:
-    """Those of the sidecar itself stay, and so does the time of the last answer."""
     answered = polled.clock.time()
     polled.brokers.rule(None, error=-1)
     polled.brokers.rule(None, "Metadata", drop=True)
@@ -158,7 +155,6 @@ def test_a_broker_without_the_listener_is_neither_down_nor_are_its_partitions_of
 
 
 def test_uncounted_topics_are_left_out_from_the_next_poll_on(polled: Polling, cycle: Cycle) -> None:
-    """And count again with the poll after that."""
     polled.brokers.topic("old", [[1]], isr=[[]])
     found = []
     for uncounted in ("", "old", ""):

@@ -22,7 +22,6 @@ CONTROLLER = ("ListPartitionReassignments", "DescribeQuorum")
 
 
 def refuse(brokers: ScriptedCluster, *refused: int) -> None:
-    """Close the listeners and the connections of some brokers."""
     for broker in refused:
         brokers.do("refuse", broker=broker)
 
@@ -38,21 +37,18 @@ def reachable(polled: Polling) -> list[bool | None]:
 
 
 def test_no_other_program_gets_the_port_of_a_broker_that_refuses_connections(brokers: ScriptedCluster) -> None:
-    """A test that starts the broker again would find it in use."""
     refuse(brokers, 1)
     with socket.socket() as other, pytest.raises(OSError, match="in use"):
         other.bind(("127.0.0.1", brokers.ports[1]))
 
 
 def test_a_cluster_that_answers_is_reachable(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """Nothing is known before the first poll."""
     with polling(brokers, clock) as polled:
         assert polled.poller.reach.cluster is None
         assert reachable(polled) == [True, True]
 
 
 def test_a_cluster_that_refuses_connections_is_not_reachable(polled: Polling) -> None:
-    """From the first poll on; it is reachable as soon as one broker answers."""
     refuse(polled.brokers, *ALL)
     assert reachable(polled) == [False, False]
     polled.brokers.do("accept", broker=2)
@@ -60,7 +56,6 @@ def test_a_cluster_that_refuses_connections_is_not_reachable(polled: Polling) ->
 
 
 def test_a_cluster_that_hangs_is_not_reachable(polled: Polling) -> None:
-    """Over open connections, and over those that are opened after."""
     polled.brokers.rule(hang=True)
     assert reachable(polled) == [False, False]
     polled.brokers.do("clear")
@@ -69,7 +64,6 @@ def test_a_cluster_that_hangs_is_not_reachable(polled: Polling) -> None:
 
 @pytest.mark.parametrize("answers", ALL)
 def test_one_broker_that_answers_is_enough(polled: Polling, answers: int) -> None:
-    """Whichever it is; another one hangs, another one refuses connections."""
     hangs, refuses = {*ALL} - {answers}
     polled.brokers.rule(hangs, hang=True)
     refuse(polled.brokers, refuses)
@@ -87,7 +81,6 @@ def test_a_reply_of_any_kind_is_enough(polled: Polling, rule: dict[str, Any]) ->
 
 
 def test_a_refused_password_is_an_answer(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """Also in the polls that do not try it again."""
     brokers.do("accounts", mechanism="PLAIN", users={"warden": "another"})
     properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "warden"}
     with polling(brokers, clock, properties) as polled:
@@ -98,7 +91,6 @@ def test_a_refused_password_is_an_answer(brokers: ScriptedCluster, clock: Virtua
 def test_a_certificate_that_is_not_trusted_is_an_answer(
     brokers: ScriptedCluster, clock: VirtualClock, tmp_path: Any
 ) -> None:
-    """The brokers speak TLS."""
     pair = Authority(tmp_path, "authority").issue("broker")
     other = Authority(tmp_path, "other").certificate
     refuse(brokers, *ALL)
@@ -141,7 +133,6 @@ FAILS = socket.gaierror(socket.EAI_AGAIN, "the name server fails")
 def test_a_name_server_that_fails_shows_nothing_of_the_cluster(
     polled: Polling, names: Names, fault: Exception, reason: str
 ) -> None:
-    """An address that refuses the connection does."""
     names.fault = fault
     refuse(polled.brokers, *ALL)
     assert reachable(polled) == [None, None]
@@ -153,7 +144,6 @@ def test_a_name_server_that_fails_shows_nothing_of_the_cluster(
 def test_a_cluster_whose_names_are_gone_is_not_reachable(
     brokers: ScriptedCluster, clock: VirtualClock, names: Names
 ) -> None:
-    """As of a headless service without pods. It is reachable once they are back."""
     with polling(brokers, clock) as polled:
         assert reachable(polled) == [True, True]
         names.fault = UNKNOWN_NAME
@@ -168,14 +158,12 @@ def test_a_cluster_whose_names_are_gone_is_not_reachable(
 def test_names_that_never_resolved_show_nothing_of_the_cluster(
     brokers: ScriptedCluster, clock: VirtualClock, names: Names
 ) -> None:
-    """They may be misspelt."""
     names.fault = UNKNOWN_NAME
     with polling(brokers, clock) as polled:
         assert reachable(polled) == [None, None]
 
 
 def test_brokers_that_ask_for_a_long_pause_are_reachable(polled: Polling) -> None:
-    """They are asked nothing until it is over."""
     polled.brokers.rule(throttle_ms=55_000)
     polled.poll_any()
     assert polled.poller.reach.controller
@@ -237,20 +225,17 @@ def test_a_controller_that_hangs_is_not_reachable(polled: Polling, rule: dict[st
 
 @pytest.mark.parametrize("hangs", ALL)
 def test_a_controller_that_answers_through_one_of_two_brokers_is_reachable(polled: Polling, hangs: int) -> None:
-    """A single broker may have lost its connection to it."""
     fail(polled, hangs, hang=True)
     assert controller(polled) == [True] * 3
 
 
 def test_one_of_its_answers_is_enough(polled: Polling) -> None:
-    """The other request times out."""
     polled.brokers.rule(None, "DescribeQuorum", hang=True)
     assert controller(polled) == [True] * 3
 
 
 @pytest.mark.parametrize("down", [{"hang": True}, {"drop": True}])
 def test_the_only_broker_that_answers_is_believed(polled: Polling, down: dict[str, Any]) -> None:
-    """The others hang, or close their connections."""
     for broker in (1, 3):
         polled.brokers.rule(broker, **down)
     fail(polled, 2, hang=True)
@@ -259,7 +244,6 @@ def test_the_only_broker_that_answers_is_believed(polled: Polling, down: dict[st
 
 @pytest.mark.parametrize("error", [31, 41, -1], ids=["authorization", "not controller", "unknown"])
 def test_an_error_shows_nothing_of_the_controller(polled: Polling, error: int) -> None:
-    """An ACL is missing, for example; nor does one error and one time-out."""
     fail(polled, error=error)
     assert controller(polled) == [None] * 3
     polled.brokers.do("clear")
@@ -277,7 +261,6 @@ def test_brokers_that_do_not_know_the_requests_show_nothing_of_the_controller(po
 
 
 def test_without_brokers_nothing_is_known_of_the_controller(polled: Polling) -> None:
-    """They forward the requests to it."""
     refuse(polled.brokers, *ALL)
     assert controller(polled) == [None] * 3
 
@@ -339,7 +322,6 @@ def offsets_errors(polled: Polling) -> dict[str, int]:
 def test_a_broker_that_is_fenced_before_a_poll_asks_it_hangs_unless_it_closed_its_connection(
     polled: Polling, stopped: bool
 ) -> None:
-    """Each poll counts a time-out; a broker that was stopped in order is only fenced."""
     if stopped:
         refuse(polled.brokers, 3)
     else:
@@ -351,7 +333,6 @@ def test_a_broker_that_is_fenced_before_a_poll_asks_it_hangs_unless_it_closed_it
 
 
 def test_nothing_is_known_of_fenced_brokers_before_kafka_4(fenced: Polling) -> None:
-    """DescribeCluster does not report them; nor is any known when no broker answers."""
     fenced.limit({"DescribeCluster": (0, 1)})
     fenced.poll()
     assert fenced.poller.reach.fenced == {}

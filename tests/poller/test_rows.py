@@ -31,12 +31,10 @@ TOPICS = st.dictionaries(st.sampled_from("abcdef"), st.lists(PARTITIONS, min_siz
 
 
 def end(topic: str, topic_id: bytes, number: int, broker: int) -> int:
-    """The end of one log, which no other has."""
     return zlib.crc32(repr((topic, topic_id, number, broker)).encode())
 
 
 def ends_of(seen: Layout) -> list[int]:
-    """The ends of all replicas (R,)."""
     topics = seen.topic[seen.partition].tolist()
     replicas = zip(topics, seen.number[seen.partition].tolist(), seen.broker.tolist(), strict=True)
     return [end(seen.topics[topic], seen.topic_ids[topic], number, broker) for topic, number, broker in replicas]
@@ -96,7 +94,6 @@ def ends(seen: Layout, questions: dict[int, RowIndex]) -> tuple[list[int], int]:
 
 @given(st.lists(st.tuples(TOPICS, st.sets(st.sampled_from("abcdef"))), min_size=2, max_size=8), st.floats(0.1, 3.0))
 def test_requests_that_are_sent_again_have_the_answers_to_new_ones(steps: list[Any], most_changed: float) -> None:
-    """Whatever was added, deleted, moved, elected or created again."""
     answers = LastAnswers()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tables, "LARGE", 1)
@@ -126,7 +123,6 @@ def many_partitions(elected: Mapping[int, int] | None = None) -> list[Partition]
 
 
 def adopted(answers: LastAnswers, seen: Layout) -> Rows:
-    """The rows after this layout."""
     answers.adopt(seen)
     assert answers.rows is not None
     return answers.rows
@@ -157,7 +153,6 @@ def test_only_what_was_added_is_asked_about_apart() -> None:
 
 
 def test_brokers_without_a_change_keep_their_requests() -> None:
-    """For ever, also when rows move."""
     answers = LastAnswers()
     before = adopted(answers, many())
     ends(many(), before.led)
@@ -181,7 +176,6 @@ def test_each_broker_gets_new_requests_in_its_turn(changing: bool) -> None:
 
 
 def test_requests_are_new_where_much_has_changed() -> None:
-    """More than a quarter of the replicas of a broker."""
     answers = LastAnswers()
     adopted(answers, many())
     seen = many({2 * number: 8 for number in range(500)})

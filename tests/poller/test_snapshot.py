@@ -59,7 +59,6 @@ def test_a_snapshot_has_what_the_brokers_answered(polled: Polling) -> None:
 
 
 def test_log_directories_are_asked_in_every_poll_about_replicas_that_move(polled: Polling) -> None:
-    """And about no others until a minute has passed."""
     minute = polled.poll(61.0).clock
     polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1]], end=100, moves={0: {"adding": [3], "removing": [1]}})
     snapshot = polled.poll()
@@ -67,7 +66,6 @@ def test_log_directories_are_asked_in_every_poll_about_replicas_that_move(polled
 
 
 def test_a_log_that_has_just_begun_is_asked_about_in_each_of_the_next_polls(polled: Polling) -> None:
-    """Its leader, until it has answered often enough."""
     polled.brokers.topic("b", [[1, 2]], end=7)
     asked = [polled.poll() and [each["broker"] for each in polled.brokers.seen("DescribeLogDirs")] for _ in range(5)]
     assert asked == [[1]] * YOUNG + [[]] * (5 - YOUNG)

@@ -57,7 +57,6 @@ def test_a_log_that_loses_a_segment_while_it_is_read_keeps_its_last_answer() -> 
 
 
 def test_partitions_are_found_by_name_and_number() -> None:
-    """Those that are not there are left out."""
     seen = layout({"a": [Partition()], "t": [Partition(), Partition()]})
     assert partition_rows(seen, {("t", 1), ("a", 0), ("t", 2), ("gone", 0)}) == {("a", 0): 0, ("t", 1): 2}
 
@@ -88,7 +87,6 @@ REMOTE = {"local": [Partition(replicas=(1, 2))], "remote": [Partition(replicas=(
 
 
 def test_only_leaders_of_topics_with_remote_storage_are_asked_for_its_end() -> None:
-    """Each for what it leads. The same question is used until those topics change."""
     seen = layout(REMOTE)
     rows = Rows(seen)
     asked = rows.remote(seen, frozenset({"remote"}))
@@ -102,7 +100,6 @@ def test_only_leaders_of_topics_with_remote_storage_are_asked_for_its_end() -> N
 
 
 def test_copied_topics_are_those_that_are_known_to_be() -> None:
-    """Not a topic without remote storage, nor one whose copying is disabled."""
     remote, disabled = (TopicConfig(remote_storage=True, remote_copy_disabled=each) for each in (False, True))
     answers = LastAnswers(topic_configs={"local": TopicConfig(), "remote": remote, "disabled": disabled})
     assert answers.copied_topics() == {"remote"}
@@ -124,7 +121,6 @@ def test_configurations_of_topics_age_and_end_with_their_topic() -> None:
 
 
 def test_answers_of_leaders_go_to_their_partitions() -> None:
-    """Those of a partition without a leader are unknown."""
     seen = layout({"t": [Partition(replicas=(1, 2), leader=2), Partition(replicas=(1, 2), leader=UNKNOWN)]})
     table = partition_table(seen, Columns.unknown(4), np.array([1, 2, 3, 4]), np.zeros(2, bool))
     assert all(getattr(table, name) is getattr(seen, name) for name in ("topic", "number", "leader", "leader_epoch"))
@@ -133,19 +129,16 @@ def test_answers_of_leaders_go_to_their_partitions() -> None:
 
 
 def test_a_follower_that_answers_after_its_leader_was_asked_has_no_end() -> None:
-    """It may be above the end of the leader, which itself keeps its end."""
     seen = layout({"t": [Partition(replicas=(1, 2, 3))]})
     ends = in_order(seen, Rows(seen), np.array([10, 10, 11]), {1: 7.0, 2: 5.0, 3: 7.0}, {1: 6.0, 2: 6.0})
     assert ends.tolist() == [10, 10, UNKNOWN]
 
 
 def answer(*stray: tuple[str, int], online: bool = True) -> LogDirs:
-    """An answer with one directory."""
     return LogDirs([LogDir(1, "/data", online, 0, 0, 0)], stray=set(stray))
 
 
 def test_a_replica_that_the_broker_shows_no_log_of() -> None:
-    """Of the broker that was asked; an empty log is a log."""
     seen = layout(REMOTE)
     sizes = np.array([0, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN])
     gaps = log_gaps(seen, 1, sizes, answer(("deleted", 3)), clock=60.0)
@@ -156,14 +149,12 @@ def test_a_replica_that_the_broker_shows_no_log_of() -> None:
 
 
 def test_too_many_stray_logs_are_not_counted() -> None:
-    """Those that were kept are not all."""
     many = replace(answer(("other", 1)), more_stray=True)
     gaps = log_gaps(layout(REMOTE), 1, np.zeros(6, np.int64), many, clock=60.0)
     assert gaps == LogGaps(60.0, frozenset(), None)
 
 
 def test_a_log_in_an_offline_directory_is_not_missing() -> None:
-    """The broker lists no log of it."""
     gaps = log_gaps(layout(REMOTE), 1, np.full(6, UNKNOWN), answer(online=False), clock=60.0)
     assert gaps == LogGaps(60.0, None, frozenset())
 

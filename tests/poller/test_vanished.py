@@ -27,7 +27,6 @@ def add(polled: Polling, **given: Any) -> None:
 
 
 def named(polled: Polling) -> int:
-    """How many requests for the metadata the last poll sent."""
     return len(polled.brokers.seen("Metadata"))
 
 
@@ -61,7 +60,6 @@ def test_a_topic_under_min_isr_with_all_replicas_in_sync(
 
 
 def test_topics_without_a_problem_are_counted(polled: Polling) -> None:
-    """The others are shown, one warning names one, and it stays so until they are back."""
     add(polled)
     polled.brokers.topic("lost", [[1, 2]], listed=False)
     with capture_logs() as logs:
@@ -79,7 +77,6 @@ def test_topics_without_a_problem_are_counted(polled: Polling) -> None:
 
 
 def test_without_any_topic_left_the_metadata_is_refused(polled: Polling) -> None:
-    """An empty cluster has no problem, either."""
     last = polled.poll()
     polled.brokers.do("deny", rights=[DESCRIBE])
     for _ in range(2):
@@ -111,7 +108,6 @@ def test_a_few_topics_that_are_refused_for_long_count_as_deleted(polled: Polling
 
 
 def test_many_topics_that_are_refused_stay_so(polled: Polling) -> None:
-    """More than a tenth: an ACL was lost."""
     many = [f"t{number}" for number in range(18)]
     for name in many:
         polled.brokers.topic(name, [[1, 2]])
@@ -129,7 +125,6 @@ def test_many_topics_that_are_refused_stay_so(polled: Polling) -> None:
 
 
 def test_a_topic_that_can_be_described_meanwhile_starts_again(polled: Polling) -> None:
-    """And each topic has its own time."""
     for name in ("x", *map(str, range(20))):
         polled.brokers.topic(name, [[1, 2]])
     add(polled, isr=[[1]])
@@ -149,7 +144,6 @@ def test_a_topic_that_can_be_described_meanwhile_starts_again(polled: Polling) -
 
 @pytest.mark.parametrize("trouble", [{}, *TROUBLES], ids=str)
 def test_a_deleted_topic_is_forgotten(polled: Polling, trouble: Mapping[str, Any]) -> None:
-    """Also one with a problem, in the first poll, which asks for it once."""
     add(polled, **trouble)
     polled.brokers.do("remove_topics", topics=["lost"])
     assert polled.poll().topics == ("a",)
@@ -161,7 +155,6 @@ def test_a_deleted_topic_is_forgotten(polled: Polling, trouble: Mapping[str, Any
 
 
 def test_some_of_very_many_topics_are_asked_for(polled: Polling, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where one of them is refused, the others count as refused."""
     monkeypatch.setattr("kafka_warden.poller.lead.MOST", 2)
     for name in ("x", "y", "z"):
         polled.brokers.topic(name, [[1, 2]])
@@ -173,7 +166,6 @@ def test_some_of_very_many_topics_are_asked_for(polled: Polling, monkeypatch: py
 
 
 def test_a_broker_that_does_not_answer_for_names_shows_nothing(polled: Polling) -> None:
-    """The poll fails, and the next one asks another broker first."""
     add(polled, isr=[[1]])
     polled.brokers.do("remove_topics", topics=["lost"])
     lead = polled.brokers.seen("Metadata")[0]["broker"]

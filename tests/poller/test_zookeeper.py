@@ -32,7 +32,6 @@ def asked(polled: Polling) -> list[int]:
 
 
 def reachable(polled: Polling) -> bool | None:
-    """Whether the controller answers."""
     return polled.poller.reach.controller
 
 
@@ -49,7 +48,6 @@ def test_the_moves_are_asked_of_the_controller(old: Polling) -> None:
 
 
 def test_a_new_controller_is_asked_in_the_same_poll(old: Polling) -> None:
-    """As soon as the metadata names it."""
     old.brokers.do("zookeeper", controller=1)
     assert old.poll().controller == 1
     assert asked(old) == [1]
@@ -57,7 +55,6 @@ def test_a_new_controller_is_asked_in_the_same_poll(old: Polling) -> None:
 
 
 def test_a_controller_that_is_another_by_now_is_a_failure_of_one_poll(old: Polling) -> None:
-    """The broker answers that it is not the controller any more."""
     old.brokers.rule(3, "ListPartitionReassignments", error=41, times=1)
     old.poll()
     assert old.down() == {"reassignments": "protocol"}
@@ -93,7 +90,6 @@ def test_the_beans_of_the_controller_are_those_of_its_broker(brokers: ScriptedCl
 
 
 def test_a_cluster_without_a_controller(old: Polling) -> None:
-    """No broker is asked; it is not reachable until there is one."""
     old.brokers.do("zookeeper", controller=-1)
     snapshot = old.poll()
     assert snapshot.controller is None
@@ -105,7 +101,6 @@ def test_a_cluster_without_a_controller(old: Polling) -> None:
 
 
 def test_a_controller_that_hangs_costs_its_own_answers(old: Polling) -> None:
-    """The numbers of the other brokers are there in time."""
     old.brokers.rule(3, hang=True)
     for _ in range(2):
         snapshot = old.poll()

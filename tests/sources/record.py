@@ -53,7 +53,6 @@ def main() -> None:
 
 
 def record_eligible_leaders() -> None:
-    """Record the answer for two partitions without a leader."""
     with Cluster(ClusterSettings(version=ELR_VERSION, tiered=False, jmx=False)) as cluster:
         lose_leaders(cluster)
         with recording(ELR_VERSION) as name_next:

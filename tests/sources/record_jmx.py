@@ -145,7 +145,6 @@ def _json(value: Any) -> Any:
 
 
 def load(path: Path) -> RawBeans:
-    """A recorded answer."""
     body = json.loads(path.read_text(encoding="utf-8"))
     values = {(bean, name): math.nan if value is None else value for bean, name, value in body["values"]}
     rows = {

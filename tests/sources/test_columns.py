@@ -82,7 +82,6 @@ def hosted() -> RowIndex:
 
 
 def same(one: Layout, other: Layout) -> bool:
-    """Return whether values and types are the same."""
     pairs = [(getattr(one, name), getattr(other, name)) for name in Layout.__slots__]
     return all(
         left.dtype == right.dtype and np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right
@@ -114,7 +113,6 @@ def test_a_leader_without_the_listener_is_no_missing_leader(version: int, error:
 
 @pytest.mark.parametrize("version", range(MetadataResponse.max_version + 1))
 def test_columns_are_read_of_the_newest_versions(version: int) -> None:
-    """Older versions, and those that are not known yet, are left to kafka-python."""
     reply = Undecoded(version, metadata(0, version), MetadataResponse[version])
     assert (parse_columns(reply.split("topics")[1], version) is not None) == (version in VERSIONS)
     assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))
@@ -153,14 +151,12 @@ def test_broken_metadata_is_what_objects_make_of_it(seed: int, at: int, byte: in
 
 @given(st.integers(0, (1 << 21) - 1))
 def test_numbers_of_elements_are_read_as_they_are_written(value: int) -> None:
-    """Up to three bytes, as kafka-python writes them."""
     written = UnsignedVarInt32.encode(value)
     assert read_varint(written, 0) == (value, len(written))
 
 
 @pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
 def test_a_request_is_the_bytes_of_kafka_python(version: int) -> None:
-    """For no topic, too."""
     for wanted in (RowIndex(), hosted()):
         expected = request_offsets(wanted, LATEST).encode(version=version)
         assert OffsetsRequest(wanted, LATEST).encode(version) == expected
@@ -188,7 +184,6 @@ def test_offsets_go_to_the_same_rows_in_every_version(version: int) -> None:
 
 @pytest.mark.parametrize(("name", "partitions"), [("t", 126), ("t", MANY), ("t" * 126, 1), ("t" * 249, MANY)])
 def test_offsets_of_long_names_and_of_many_partitions(name: str, partitions: int) -> None:
-    """Numbers of one byte and of two, and a topic that was not asked about."""
     wanted, fewer = (
         Rows(layout(dict.fromkeys(names, [Partition(replicas=(1, 2))] * partitions))).hosted[1]
         for names in (("a", name, "z"), ("a", "z"))

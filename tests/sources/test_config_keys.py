@@ -16,7 +16,6 @@ def entries(keys: tuple[str, ...]) -> dict[str, SimpleNamespace]:
 
 
 def test_every_field_of_a_broker_is_asked_for() -> None:
-    """No field keeps its default, except the release, which is no configuration."""
     parsed = replace(parse_broker_config(entries(BROKER_KEYS)), kafka_version="4.1")
     assert [
         part.name for part in fields(parsed) if getattr(parsed, part.name) == getattr(BrokerConfig(), part.name)
@@ -24,7 +23,6 @@ def test_every_field_of_a_broker_is_asked_for() -> None:
 
 
 def test_every_field_of_a_topic_is_asked_for() -> None:
-    """The same."""
     parsed = parse_topic_config(entries(TOPIC_KEYS + COPY_LAG_KEYS))
     assert [
         part.name for part in fields(parsed) if getattr(parsed, part.name) == getattr(TopicConfig(), part.name)

@@ -105,7 +105,6 @@ def test_clients_without_a_number_are_left_out() -> None:
     ],
 )
 def test_properties_of_an_object_name(name: str, expected: dict[str, str]) -> None:
-    """Quoted values lose their quotes and escapes, and may hold commas and equals signs."""
     assert properties(name) == expected
 
 
@@ -117,7 +116,6 @@ def test_a_long_name_is_read_at_once(part: str) -> None:
 
 @given(st.text(), st.text())
 def test_every_quoted_value_comes_back(user: str, client_id: str) -> None:
-    """The text in a quoted value is found as it is, also beside another one."""
     assert properties(f"k:user={_quote(user)},client-id={_quote(client_id)},type=Request") == {
         "user": user,
         "client-id": client_id,
@@ -138,7 +136,6 @@ def test_the_list_is_explicit_and_short() -> None:
 
 
 def test_recorded_files_hold_no_machine_path() -> None:
-    """What is committed says nothing of the machine that it was recorded on."""
     recorded = Path(RECORDED).glob("jmx-*.json")
     assert not [path for path in recorded if "/tmp" in path.read_text(encoding="utf-8")]  # noqa: S108
 

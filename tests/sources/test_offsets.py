@@ -73,14 +73,12 @@ class Link:
     ],
 )
 def test_answers(version: int, why: str, parts: list[tuple[str, int, int, int]], expected: dict[int, int]) -> None:
-    """Nothing tiered is not unknown; an error code, or silence, is."""
     target = np.full(6, UNKNOWN, np.int64)
     parse_tiered(reply(version, *parts), led(), target)
     assert {row: offset for row, offset in enumerate(target.tolist()) if offset != UNKNOWN} == expected, why
 
 
 def test_brokers_before_3_9_are_not_asked() -> None:
-    """They would refuse the whole request; what they have is unknown."""
     target, link = np.full(6, UNKNOWN, np.int64), Link(8, None)
     asyncio.run(read_tiered(link, led(), 5.0, target))  # type: ignore[arg-type]  # a link of our own
     assert link.asked == []

@@ -65,20 +65,17 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 def reply(version: str, name: str) -> Any:
-    """What kafka-python makes of a recorded frame."""
     (file,) = RECORDED.glob(f"kafka-{version}-{name}-v*.bin")
     response = RESPONSES[name][int(file.stem.rpartition("-v")[2])]
     return response.decode(file.read_bytes(), header=True)
 
 
 def known(version: str) -> dict[str, Any]:
-    """What the disks and the sandbox said at the same time."""
     facts: dict[str, Any] = json.loads((RECORDED / f"kafka-{version}-known.json").read_text())
     return facts
 
 
 def layout(version: str) -> Layout:
-    """The rows that the metadata made."""
     return parse_metadata(reply(version, "metadata"))
 
 
@@ -174,7 +171,6 @@ def test_log_dirs_report_the_bytes_of_the_segments(version: str) -> None:
 
 
 def test_a_log_without_a_row_is_stray(version: str) -> None:
-    """A log that the metadata does not assign to its broker is counted, and has no size."""
     sizes, some = unknown(version), hosted(version)
     some.places = {name: place for name, place in some.places.items() if not name.endswith(b"lagging")}
     assert parse_log_dirs(reply(version, "log_dirs"), 1, some, sizes).stray == {("lagging", 0), ("lagging", 1)}
@@ -213,7 +209,6 @@ def test_a_broker_with_many_logs_of_other_topics_is_read(version: str, future: b
 
 
 def test_the_move_between_brokers_is_a_reassignment(version: str) -> None:
-    """One partition, one replica that is added, one that is removed."""
     expected = {("moving", 0): Reassignment(adding=frozenset({3}), removing=frozenset({2}))}
     assert parse_reassignments(reply(version, "reassignments")) == expected
 
@@ -232,7 +227,6 @@ def test_limits_come_from_the_broker_and_else_from_the_default_of_all(version: s
 
 
 def test_the_window_of_the_copy_quota_is_its_own() -> None:
-    """Samples times seconds, and not that of replication."""
     values = {
         "remote.log.storage.system.enable": "true",
         "remote.log.manager.copy.max.bytes.per.second": "1000",
@@ -313,7 +307,6 @@ def test_the_controller_reports_its_window(version: str) -> None:
 
 
 def test_quotas_keep_exact_and_default_entities_apart(version: str) -> None:
-    """A pair, a default user, a default client: each with the values of its own."""
     parsed = parse_quotas(reply(version, "quotas"))
     assert sorted(parsed, key=str) == sorted(
         [
@@ -326,7 +319,6 @@ def test_quotas_keep_exact_and_default_entities_apart(version: str) -> None:
 
 
 def test_values_that_no_quota_has_are_left_out() -> None:
-    """They are unknown; an infinite one limits nothing."""
     values = {"a": 0.0, "b": -1.0, "c": math.nan, "d": math.inf, "e": -math.inf}
     part = SimpleNamespace(entity_type="user", entity_name="alice")
     entry = SimpleNamespace(entity=[part], values=[SimpleNamespace(key=key, value=values[key]) for key in values])
@@ -346,7 +338,6 @@ def test_the_quorum_has_its_leader_and_where_that_listens(version: str) -> None:
 
 
 def test_more_brokers_than_any_cluster_has_are_refused() -> None:
-    """Each would get a connection."""
     nodes = [SimpleNamespace(node_id=number, host="h", port=9092, rack=None) for number in range(MOST_BROKERS + 1)]
     assert len(parse_brokers(nodes[1:])) == MOST_BROKERS
     with pytest.raises(ProtocolError, match="10001 brokers"):

@@ -35,18 +35,15 @@ def log(
 
 
 def keys(partitions: int) -> Keys:
-    """The keys of some partitions without replicas."""
     none = np.zeros(0, np.int32)
     return Keys((), (), np.zeros(partitions, np.int32), np.arange(partitions, dtype=np.int32), none, none)
 
 
 def moved(*rows: int) -> Rows:
-    """The old row of each new partition."""
     return {Axis.PARTITION: np.array(rows, np.int64)}
 
 
 def run(polls: list[LeaderLogs], *, compacted: bool = False) -> tuple[BytesIn, float]:
-    """The state and the last rate after some polls."""
     state = blank(BytesIn, keys(1))
     rates: Floats = np.array([NAN])
     for poll in polls:
@@ -75,7 +72,6 @@ MESSAGES = [
 
 @pytest.mark.parametrize(("why", "before", "now", "expected"), MESSAGES)
 def test_messages_in_rate(why: str, before: LeaderLogs, now: LeaderLogs, expected: float) -> None:
-    """Offsets of one leader between two answers, whatever the sizes are."""
     np.testing.assert_array_equal(inbound.messages_in_rate(before, now), [expected], why)
 
 
@@ -104,7 +100,6 @@ CASES = [
 
 @pytest.mark.parametrize(("why", "polls", "expected"), CASES)
 def test_rate(why: str, polls: list[LeaderLogs], expected: float) -> None:
-    """Bytes a second after the last poll."""
     assert run(polls)[1] == pytest.approx(expected, nan_ok=True), why
 
 
@@ -168,7 +163,6 @@ def test_an_empty_log_teaches_nothing() -> None:
 
 
 def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:
-    """When partitions come and go the state moves with them; a new row is a first sample."""
     state, _ = run([log(1000, 1, 100_000, 1)])
     state = realign(state, moved(U, 0))
     assert state.unpaced.tolist() == [False, True]
@@ -187,7 +181,6 @@ def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:
 
 
 def test_realign_from_nothing() -> None:
-    """A cluster that had no partition at all starts with every row unknown."""
     empty = run([log(1000, 0)])[0]
     none = realign(empty, moved())
     again = realign(none, moved(U, U))
@@ -221,13 +214,11 @@ BETWEEN = log(10_000, 10.0, 550_000, 10.5, start=5_000)
 
 
 def test_what_came_between_end_and_size_is_no_weight_of_the_offsets_before() -> None:
-    """The pace corrects for the growth in between."""
     assert inbound.bytes_per_offset(BETWEEN, np.array([1000.0])).tolist() == [100.0]
     assert inbound.bytes_per_offset(BETWEEN, np.array([NAN])).tolist() == [110.0]
 
 
 def test_the_first_weight_is_put_right_once_the_pace_is_known() -> None:
-    """With the second poll, although log dirs are asked once a minute; and then no more."""
     later = [
         log(end, seconds, 550_000, 10.5, start=5_000)
         for end, seconds in ((20_000, 20.0), (31_000, 30.0), (42_000, 40.0))

@@ -25,7 +25,6 @@ Samples = list[tuple[float, float | None]]
     ],
 )
 def test_stall(why: str, samples: Samples, expected: Stall) -> None:
-    """Stalled is now less the last new minimum, with the samples that failed to bring one."""
     state: Minimum | None = None
     seen = None
     for clock, value in samples:
@@ -52,7 +51,6 @@ def test_stall_says_nothing_about_an_unknown_value() -> None:
     ],
 )
 def test_since(why: str, samples: list[tuple[float, bool]], expected: float) -> None:
-    """Seconds for which a condition has held without a break."""
     start = seconds = np.full(1, np.nan)
     for clock, holds in samples:
         start, seconds = since(start, clock, np.array([holds]))

@@ -13,7 +13,6 @@ NAN = float("nan")
 
 
 def longs(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """A column of offsets."""
     return np.array(values, dtype=np.int64)
 
 
@@ -56,7 +55,6 @@ def test_a_silent_follower_counts_from_its_last_known_end() -> None:
     ],
 )
 def test_lag_bytes(why: str, messages: int, held: int, per_offset: float, expected: float) -> None:
-    """Lag in bytes is messages x bytes per offset, at most what there is to copy."""
     seen = lag.offsets_to_bytes(lag.to_copy(longs(messages), longs(held)), np.array([per_offset]))
     np.testing.assert_equal(seen, [expected], err_msg=why)
 
@@ -94,7 +92,6 @@ def test_cleaned(
 
 @given(st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)), min_size=1, max_size=20))
 def test_cleaning_makes_no_lag_negative_or_unknown(polls: list[tuple[int, int]]) -> None:
-    """Whatever the sizes do."""
     then, leader_then, kept = longs(U), longs(U), np.array([0.0])
     for size, leader in polls:
         kept = lag.cleaned_bytes(then, leader_then, longs(size), longs(leader), kept)
@@ -106,7 +103,6 @@ def test_cleaning_makes_no_lag_negative_or_unknown(polls: list[tuple[int, int]])
     ("lacking", "average", "expected"), [(100, 50.0, 500.0), (0, 50.0, NAN), (U, 50.0, NAN), (5, NAN, NAN)]
 )
 def test_least_bytes(lacking: int, average: float, expected: float) -> None:
-    """A tenth of the average, of offsets that are lacking."""
     np.testing.assert_equal(lag.least_bytes(longs(lacking), np.array([average])), [expected])
 
 
@@ -124,7 +120,6 @@ def test_least_bytes(lacking: int, average: float, expected: float) -> None:
     ],
 )
 def test_lacking_bytes_per_offset(why: str, by_size: float, lacking: int, average: float, expected: float) -> None:
-    """What a replica lacks weighs the difference of the sizes, within reason."""
     seen = lag.lacking_bytes_per_offset(np.array([by_size]), longs(lacking), np.array([average]))
     np.testing.assert_equal(seen, [expected], err_msg=why)
 
@@ -139,7 +134,6 @@ def test_sums_by_broker() -> None:
 
 
 def test_sums_count_followers_only() -> None:
-    """Leaders' rows are no part of a SumReplicaLag, even when nothing is known of them."""
     host = np.array([0, 0], dtype=np.int32)
     seen = lag.sums(host, np.array([NAN, 5.0]), 1, of=np.array([False, True]))
     assert seen.values.tolist() == [5.0]
@@ -178,7 +172,6 @@ def test_example_of_hands_free_replication(
 
 
 def test_unknown_is_not_late() -> None:
-    """Behind for just the limit is not late, nor is a follower with an unknown value."""
     behind, limit = np.array([30.0, 30.1, NAN, 99.0]), np.array([30.0, 30.0, 30.0, NAN])
     assert lag.out_of_sync_by_time(behind, limit).tolist() == [False, True, False, False]
 

@@ -17,7 +17,6 @@ def gross_of(run: Run) -> float:
 
 
 def test_the_table_has_all_33_runs() -> None:
-    """No run of the measurement is left out."""
     assert len({run.name for run in RUNS}) == 33
 
 
@@ -92,14 +91,12 @@ def test_without_a_limit_the_law_knows_no_rate() -> None:
 def test_verdict_rules(
     why: str, headroom: float | None, bytes_in: float | None, slope: float | None, seconds: float, expected: Verdict
 ) -> None:
-    """Each rule decides alone what it knows, and leaves the rest to the next."""
     given_headroom = None if headroom is None else headroom * MB
     given_in = None if bytes_in is None else bytes_in * MB
     assert verdict(given_headroom, 6.3 * MB, given_in, slope, seconds) is expected, why
 
 
 def test_a_flow_without_lagging_partitions_has_converged() -> None:
-    """Once nothing lags there is no burst, no rate and nothing that could never end."""
     assert gross(1 * MB, 0) == 0
     assert verdict(1 * MB, 0, 0.0) is Verdict.CONVERGES
 
@@ -119,7 +116,6 @@ def test_nothing_left_is_nothing_copied() -> None:
 
 
 def test_no_gain_does_not_converge() -> None:
-    """A flow that copies exactly what producers add stays where it is."""
     assert gross(1.0, 11.5) == 1.0
     assert verdict(1.0, 11.5, 1.0) is Verdict.DOES_NOT_CONVERGE
 

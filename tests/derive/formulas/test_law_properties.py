@@ -24,12 +24,10 @@ def test_gross_is_bounded(headroom: float, size: float, window: Window) -> None:
 
 @given(headrooms, st.floats(0, 1e9), bursts, windows)
 def test_more_limit_is_never_slower(headroom: float, more: float, size: float, window: Window) -> None:
-    """A higher limit never lowers gross."""
     assert gross(headroom + more, size, window) >= gross(headroom, size, window)
 
 
 @given(headrooms, bursts, rates, st.floats(0, 1e9))
 def test_more_inbound_never_saves_a_flow(headroom: float, size: float, bytes_in: float, more: float) -> None:
-    """What never ends does not end with more inbound either."""
     if verdict(headroom, size, bytes_in) is Verdict.NEVER:
         assert verdict(headroom, size, bytes_in + more) is Verdict.NEVER

@@ -16,7 +16,6 @@ INF = math.inf
 
 
 def test_internal_topics_do_not_count() -> None:
-    """Of the rows of partitions; without a topic there are none."""
     topic = np.array([0, 1, 1, 2], np.int32)
     found = limits.counted_rows(("a", "__consumer_offsets", "b"), topic)
     assert found.tolist() == [True, False, False, True]
@@ -32,7 +31,6 @@ def test_internal_topics_do_not_count() -> None:
     ],
 )
 def test_room(why: str, brokers: list[float], partitions: int, room: float) -> None:
-    """Each broker counts as a rack."""
     assert limits.room(brokers, range(len(brokers)), partitions) == room, why
 
 
@@ -47,7 +45,6 @@ def test_room(why: str, brokers: list[float], partitions: int, room: float) -> N
     ],
 )
 def test_reassignment_fits(why: str, adding: dict[int, int], expected: bool) -> None:
-    """Only the brokers' limits count for a reassignment."""
     assert limits.reassignment_fits({1: 2, 2: -3}, adding) is expected, why
 
 
@@ -56,7 +53,6 @@ def test_reassignment_fits(why: str, adding: dict[int, int], expected: bool) -> 
     [("orders", True), ("__mine", True), *((topic, False) for topic in sorted(limits.INTERNAL))],
 )
 def test_is_counted(topic: str, expected: bool) -> None:
-    """Topics of Kafka itself are left out, nothing else."""
     assert limits.is_counted(topic) is expected
 
 
@@ -67,7 +63,6 @@ CLUSTERS = st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc")), min_si
 def test_a_placement_is_found_whenever_there_is_one(
     brokers: list[tuple[int, str]], partitions: int, factor: int
 ) -> None:
-    """It agrees with a search of all placements, and respects headroom and racks."""
     headroom, racks = [float(left) for left, _ in brokers], [rack for _, rack in brokers]
     factor = min(factor, len(set(racks)))
     every = combinations(range(len(brokers)), factor)

@@ -16,7 +16,6 @@ NAN = math.nan
 
 
 def fold(rates: Sequence[float], every: float = 10.0) -> list[float]:
-    """The mean after each poll of one partition."""
     state, means = tuple[Sums, ...](), list[float]()
     for number, rate in enumerate(rates):
         state, mean = step_mean(state, every * number, np.array([rate]))
@@ -67,7 +66,6 @@ def test_memory_is_bounded_however_often_is_polled(every: float, polls: int) -> 
 
 
 def test_rows_are_carried() -> None:
-    """A new partition begins with nothing, also when there was none before."""
     assert carry(np.zeros(0), np.array([UNKNOWN, UNKNOWN]), 7.0).tolist() == [7.0, 7.0]
     assert carry(np.array([5.0]), np.array([UNKNOWN, 0]), 7.0).tolist() == [7.0, 5.0]
     state, _ = step_mean((), 0.0, np.array([NAN, NAN]))
@@ -77,6 +75,5 @@ def test_rows_are_carried() -> None:
 
 
 def test_at_least() -> None:
-    """A burst that has just begun, a load that is over; what is not known is neither."""
     found = at_least(np.array([0.5, 2.0, 3.0, NAN]), np.array([2.0, 0.0, NAN, NAN]))
     assert found.tolist() == pytest.approx([0.5, 0.0, 3.0, NAN], nan_ok=True)

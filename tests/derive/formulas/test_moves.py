@@ -19,7 +19,6 @@ MB = 1e6
     ("copied", "remaining", "expected"), [(0, 100, 0.0), (25, 75, 0.25), (100, 0, 1.0), (0, 0, 1.0)]
 )
 def test_progress(copied: float, remaining: float, expected: float) -> None:
-    """Copied over the whole; an empty replica is done."""
     assert moves.progress(copied, remaining) == expected
 
 
@@ -63,7 +62,6 @@ def test_slope(why: str, times: list[float], values: list[float], expected: tupl
 
 @pytest.mark.parametrize(("oldest", "expected"), [(-1.0, 0), (0.0, 0), (9.0, 0), (10.0, 1), (99.0, 2)])
 def test_first_kept(oldest: float, expected: int) -> None:
-    """The last sample that is not later, or the first one."""
     assert copy_rates.first_kept([0.0, 10.0, 20.0], oldest) == expected
 
 
@@ -95,7 +93,6 @@ def bursts(times: list[float]) -> list[float]:
 
 @given(st.floats(0, 11.5), st.floats(3, 15), st.integers(1, 4))
 def test_bursts_put_a_trend_off_by_one_and_a_half_of_them_at_most(first: float, step: float, grains: int) -> None:
-    """Over its span, even where polls and bursts keep step."""
     times = [first + step * poll for poll in range(int(120 / step))]
     seen = known(copy_rates.trend(times, bursts(times), longest=3 * grains))
     assert abs(seen.rate - 1) * seen.seconds <= 1.5 * 11.5
@@ -124,7 +121,6 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
     ],
 )
 def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: float, expected: float) -> None:
-    """What remains between two bursts."""
     assert etas.remaining_by_line(remaining, ahead, grain) == expected, why
 
 
@@ -132,7 +128,6 @@ def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: floa
     ("law", "rate", "expected"), [(5.0, 4.9, True), (5.0, 4.4, True), (5.0, 2.5, False), (5.0, 9.0, False)]
 )
 def test_is_bound(law: float, rate: float, expected: bool) -> None:
-    """A rate within three errors of the law's is that of its limit."""
     assert etas.is_bound(law, (rate, 120.0), rate * 120, 10.0) is expected
 
 
@@ -174,7 +169,6 @@ def test_a_rate_of_almost_nothing_is_believed() -> None:
 
 
 def test_of_flows_that_share_a_limit_no_slope_is_sure() -> None:
-    """However long it is, the next minutes may be others: the law counts for half."""
     net = etas.believed_net(2.0, (2.2, 1200.0), 2.2 * 1200, burst=5, drift=etas.DRIFT)
     assert net == pytest.approx(2.1, abs=1e-3)
 
@@ -196,12 +190,10 @@ def test_of_flows_that_share_a_limit_no_slope_is_sure() -> None:
 def test_bottleneck(
     why: str, remaining: dict[str, float], rates: dict[str, float | None], expected: tuple[str, float] | None
 ) -> None:
-    """Which of several ends last, and when."""
     assert etas.bottleneck(remaining, rates) == expected, why
 
 
 def test_move_ratio() -> None:
-    """Partitions to move over all of them; an empty cluster moves nothing."""
     assert move_totals.move_ratio(10, 100) == 0.1
     assert move_totals.move_ratio(0, 0) == 0
 
@@ -231,7 +223,6 @@ def test_a_move_outside_the_bound_ends() -> None:
 def test_move_time_of_cluster(
     why: str, sizes: list[int], bytes_in: list[float], brokers: int, expected: float | None
 ) -> None:
-    """From the whole of the replicas, and from the leader of the most bytes in."""
     led_by, found = np.array([0, 1, 1]), np.array(bytes_in)
     seen = move_totals.move_time_of_cluster(0.5, 10.0, np.array(sizes, np.int64), led_by, found, brokers)
     assert seen == (expected if expected is None else pytest.approx(expected)), why
@@ -289,13 +280,11 @@ def test_slopes_are_finite(samples: list[tuple[float, float]], shift: float) -> 
 def test_least_deadline(
     why: str, floor: float, bytes_in: float, remaining: float, limit: float, expected: float
 ) -> None:
-    """What a limit lets be done in time, by the rule of the recommended one."""
     assert throttle_use.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(expected), why
 
 
 @given(st.floats(0, 1e9), st.floats(0, 1e9), st.floats(1, 1e15), st.floats(1, 1e6))
 def test_least_deadline_undoes_needed_limit(floor: float, bytes_in: float, remaining: float, deadline: float) -> None:
-    """At the limit that a deadline needs, that deadline is the least."""
     limit = throttle_use.needed_limit(floor, bytes_in, remaining, deadline)
     if remaining / deadline > 1e-3 * (floor + bytes_in):
         assert throttle_use.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(deadline, rel=1e-6)

@@ -95,19 +95,16 @@ def test_resolution_order(first: int) -> None:
 def test_resolve(
     why: str, configured: dict[Entity, float], user: str | None, client_id: str | None, expected: Quota
 ) -> None:
-    """Beans that lack a tag fit only entities that need no such part."""
     assert resolve(configured, user, client_id) == expected, why
 
 
 @given(st.floats(-1e6, 0), st.floats(0.1, 1e3))
 def test_waiting_the_delay_brings_k_to_zero(tokens: float, rate: float) -> None:
-    """Delay and refill agree: after exactly the delay no token is missing."""
     delay = mutation.admission_delay(tokens, rate)
 
     assert refill(tokens, rate, 1e9, delay) == pytest.approx(0, abs=1e-6)
 
 
 def test_refill_stops_at_the_burst() -> None:
-    """An idle client has B tokens, not more, and a clock that goes back adds none."""
     assert refill(0, 5, 55, 1e6) == 55
     assert refill(-5, 5, 55, -30.0) == -5

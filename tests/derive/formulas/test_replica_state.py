@@ -34,7 +34,6 @@ def facts(**given_facts: bool | int) -> FollowerFacts:
 
 
 def state_of(one: FollowerFacts) -> ReplicaState:
-    """The state of one follower."""
     return STATES[int(state(one)[0])]
 
 
@@ -63,12 +62,10 @@ ROWS: list[tuple[str, dict[str, bool | int], ReplicaState]] = [
 
 @pytest.mark.parametrize(("why", "known", "expected"), ROWS)
 def test_state(why: str, known: dict[str, bool | int], expected: ReplicaState) -> None:
-    """The first row of the table that matches is the state."""
     assert state_of(facts(**known)) is expected, why
 
 
 def test_every_state_has_a_row() -> None:
-    """No state without a proof, and states keep the order of the table."""
     assert {expected for _, _, expected in ROWS} == set(ReplicaState)
 
 
@@ -126,7 +123,6 @@ def test_evaluated_since(why: str, before: float, able: bool, woken: bool, expec
     ("seen", "expected"), [([3], 3), ([3, 7], 3), ([3, 7, 7], 7), ([3, 7, 3], 3), ([3, 7, 8, 8], 8), ([3, 7, 3, 7], 3)]
 )
 def test_agreed(seen: list[int], expected: int) -> None:
-    """A state changes only after two polls that agree; the first is shown at once."""
     shown = candidate = np.array([U], dtype=np.int8)
     for code in seen:
         shown, candidate = debounce(shown, candidate, np.array([code], dtype=np.int8))

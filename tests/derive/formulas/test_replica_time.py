@@ -41,7 +41,6 @@ def window(samples: Window) -> tuple[Floats, Longs]:
     ],
 )
 def test_lag_seconds(why: str, samples: Window, follower: int, now: float, expected: float, at_least: bool) -> None:
-    """The age of the oldest record that the follower lacks."""
     seen = lag_seconds(np.array([follower]), *window(samples), now)
     np.testing.assert_allclose(seen.values, [expected], err_msg=why)
     assert seen.at_least.tolist() == [at_least], why
@@ -58,7 +57,6 @@ def test_lag_seconds(why: str, samples: Window, follower: int, now: float, expec
     ],
 )
 def test_end_at(why: str, when: float, expected: float) -> None:
-    """The leader's end at an earlier moment, interpolated."""
     np.testing.assert_allclose(end_at(*window(CONSTANT), np.array([float(when)])), [expected], err_msg=why)
 
 
@@ -71,7 +69,6 @@ def test_end_at(why: str, when: float, expected: float) -> None:
     ],
 )
 def test_end_to_reach(why: str, samples: Window, asked_at: float, expected: float) -> None:
-    """A follower is caught up when it has what its leader had one fetch wait earlier."""
     np.testing.assert_equal(end_to_reach(*window(samples), np.array([asked_at]), slack=0.5), [expected], err_msg=why)
 
 

@@ -17,7 +17,6 @@ Limits = dict[int, float]
 
 
 def shares(flows: Flows, leader: Limits, follower: Limits) -> Floats:
-    """Shares of (leader, target) flows."""
     leaders, targets = ([flow[side] for flow in flows] for side in (0, 1))
     return fair_shares(np.array(leaders, dtype=np.int32), np.array(targets, dtype=np.int32), leader, follower)
 
@@ -42,7 +41,6 @@ def shares(flows: Flows, leader: Limits, follower: Limits) -> Floats:
     ],
 )
 def test_shares(why: str, flows: Flows, leader: Limits, follower: Limits, expected: list[float]) -> None:
-    """All flows grow alike until a side is used up."""
     np.testing.assert_allclose(shares(flows, leader, follower), expected, err_msg=why)
 
 
@@ -81,7 +79,6 @@ def test_a_flow_below_its_rivals_has_a_used_up_side(flows: Flows, leader: Limits
 
 @given(flow_lists, limits, limits)
 def test_order_does_not_matter(flows: Flows, leader: Limits, follower: Limits) -> None:
-    """Shares belong to flows, not to the order in which they are asked."""
     np.testing.assert_allclose(
         shares(flows[::-1], leader, follower), shares(flows, leader, follower)[::-1], rtol=1e-6, atol=1e-6
     )

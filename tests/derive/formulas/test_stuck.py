@@ -29,7 +29,6 @@ Facts = dict[str, Any]
     [(10, Window(), 30), (5, Window(), 22), (1, Window(), 22), (10, Window(30, 1.0), 60)],
 )
 def test_stall_limit(poll: float, window: Window, expected: float) -> None:
-    """Three polls and two quota windows, whichever is longer."""
     assert stall_limit(poll, window) == expected
 
 
@@ -51,7 +50,6 @@ def test_stall_limit(poll: float, window: Window, expected: float) -> None:
 def test_single_stall_limit(
     why: str, moves: int, headroom: float | None, gross: float | None, expected: float | None
 ) -> None:
-    """A replica among many waits for its turn; five missed turns are too many."""
     assert single_stall_limit(30, moves, MIB, headroom, gross) == pytest.approx(expected), why
 
 
@@ -72,7 +70,6 @@ def test_single_stall_limit(
 def test_is_stuck(
     why: str, pair: Stall | None, single: Stall | None, single_limit: float | None, settled: bool, expected: bool
 ) -> None:
-    """A move is stuck when its pair of brokers is, or when it alone missed its turns."""
     assert is_stuck(pair, single, 30, single_limit, settled=settled) is expected, why
 
 
@@ -104,7 +101,6 @@ CAUSES: list[tuple[Facts, Cause]] = [
 
 @pytest.mark.parametrize(("facts", "expected"), CAUSES)
 def test_cause(facts: Facts, expected: Cause) -> None:
-    """Each fact alone names its cause; without any, there is just no progress."""
     assert holding(replace(NOTHING, **facts))[0] is expected
 
 
@@ -119,7 +115,6 @@ def test_cause(facts: Facts, expected: Cause) -> None:
     ],
 )
 def test_has_lasted(cause: Cause, seconds: float, expected: bool) -> None:
-    """Others wait as their rule does; those of another alert have nothing to wait for."""
     assert has_lasted(cause, seconds) is expected
 
 
@@ -139,7 +134,6 @@ def test_may_be_burst(cause: Cause, seconds: float, advanced_at: float, expected
 
 
 def test_every_cause_has_a_row() -> None:
-    """No cause can be added without a proof."""
     assert {expected for _, expected in CAUSES} == set(Cause)
 
 
@@ -158,7 +152,6 @@ PAIRS = [
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
 def test_the_first_cause_wins(pair: tuple[Cause, Cause]) -> None:
-    """Of two causes that hold, the one that comes first in the list of causes is named."""
     first, second = sorted(pair, key=list(Cause).index)
     facts = MoveFacts(**{**asdict(NOTHING), **FIRST_OF[second], **FIRST_OF[first]})
     assert holding(facts)[0] is first

@@ -27,7 +27,6 @@ MB = 1e6
     ],
 )
 def test_parse(value: str, expected: ThrottledReplicas) -> None:
-    """A list is empty, everything, or pairs of partition and broker."""
     assert parse_throttled(value) == expected
     assert bool(parse_throttled(value)) is bool(expected.everything or expected.pairs)
 
@@ -82,7 +81,6 @@ RUN_D1 = table((0, 0, "LIl"), (0, 1, "Il"), (0, 2, "f"))
 def test_floors(
     why: str, replicas: Replicas, bytes_in: list[float], leader: list[float], follower: list[float]
 ) -> None:
-    """In-sync traffic of listed partitions counts against the limits of both sides."""
     found = throttle.floors_of_sides(replicas, np.array(bytes_in), len(leader))
     np.testing.assert_allclose(found, (leader, follower), err_msg=why)
 
@@ -91,7 +89,6 @@ def test_floors(
     ("limit", "floor", "expected"), [(2.5, 2.0, 0.5), (0.5, 0.58, -0.08), (math.inf, 3.0, math.inf), (0.0, 0.0, 0.0)]
 )
 def test_headroom(limit: float, floor: float, expected: float) -> None:
-    """What a limit leaves may be negative; an unset limit leaves everything."""
     assert throttle.headroom(limit, floor) == pytest.approx(expected)
 
 
@@ -109,7 +106,6 @@ def test_bounds() -> None:
 
 
 def test_bounds_are_withheld_when_a_rate_is_unknown() -> None:
-    """A bound with a part missing would be wrong in the unsafe direction."""
     replicas = table((0, 0, "LI"), (1, 1, "LI"))
     rates = np.array([NAN, 5.0])
     np.testing.assert_equal(throttle.lower_bound(replicas, rates, 2).values, [NAN, 5.0])
@@ -117,7 +113,6 @@ def test_bounds_are_withheld_when_a_rate_is_unknown() -> None:
 
 
 def test_a_network_too_small_leaves_nothing() -> None:
-    """The upper bound is never negative."""
     assert throttle.upper_bound(table((0, 0, "LI")), np.array([30.0]), 1, network=20.0).values.tolist() == [0.0]
 
 
@@ -131,7 +126,6 @@ def test_a_network_too_small_leaves_nothing() -> None:
     ],
 )
 def test_largest_fetch(why: str, limit: float, brokers: int, window: float, network: float, expected: float) -> None:
-    """The largest response whose first round passes within a window; equality is allowed."""
     assert throttle.largest_fetch(limit, brokers, window, network) == pytest.approx(expected), why
 
 

@@ -13,12 +13,10 @@ NAN = math.nan
 
 
 def flags(*values: int) -> np.ndarray:
-    """Make a column of conditions."""
     return np.array(values, dtype=bool)
 
 
 def numbers(*values: float) -> np.ndarray:
-    """Make a column of rates."""
     return np.array(values, dtype=np.float64)
 
 
@@ -44,7 +42,6 @@ Polls = list[tuple[float, bool | None]]
     ],
 )
 def test_three_polls(why: str, polls: Polls, grace: float, expected: float | None) -> None:
-    """A problem is raised in its third poll and is as old as the first."""
     state: problems.Held | None = None
     for clock, holds in polls:
         state = problems.persist(state, clock, holds)
@@ -65,7 +62,6 @@ def test_three_polls(why: str, polls: Polls, grace: float, expected: float | Non
     ],
 )
 def test_below_inbound(why: str, limit: float, verdict: Verdict, may_lose: bool | None, expected: bool | None) -> None:
-    """A verdict of never, for which the throttle is the reason."""
     assert problems.below_inbound(limit, verdict, may_lose) is expected, why
 
 
@@ -81,14 +77,12 @@ def test_below_inbound(why: str, limit: float, verdict: Verdict, may_lose: bool 
     ],
 )
 def test_differing(why: str, limits: list[float], counted: list[int], expected: list[int]) -> None:
-    """Limits of the brokers of one move, another move beside it."""
     group = np.array([0, 0, 0, 1], dtype=np.int32)
     found = problems.differing(group, numbers(*limits, 9.0), flags(*counted, 1))
     assert found.tolist() == [*map(bool, expected), False], why
 
 
 def test_differing_of_nothing() -> None:
-    """No move, no row."""
     assert problems.differing(np.zeros(0, np.int32), numbers(), flags()).tolist() == []
 
 
@@ -106,7 +100,6 @@ def test_differing_of_nothing() -> None:
     ],
 )
 def test_one_sided(why: str, ours: int, limit: float, theirs: int, other: float, expected: bool) -> None:
-    """Held back there, free here."""
     found = problems.one_sided(flags(ours), numbers(limit), flags(theirs), numbers(other))
     assert found.tolist() == [expected], why
 
@@ -124,6 +117,5 @@ def test_one_sided(why: str, ours: int, limit: float, theirs: int, other: float,
 def test_list_without_rate(
     why: str, limits: list[float], named: list[int], wildcard: list[int], expected: list[int]
 ) -> None:
-    """Lists that hold nothing back."""
     found = problems.list_without_rate(numbers(*limits), flags(*named), flags(*wildcard))
     assert found.tolist() == list(map(bool, expected)), why

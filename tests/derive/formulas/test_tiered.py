@@ -37,7 +37,6 @@ def overdue_of(
     ],
 )
 def test_uncopied_offsets(why: str, end: int, start: int, copied: int, uncopied: int) -> None:
-    """Offsets that are not yet in remote storage."""
     seen = tiered.uncopied_offsets(np.array([end]), np.array([start]), np.array([copied]))
     assert seen.tolist() == [uncopied], why
 
@@ -52,7 +51,6 @@ def test_uncopied_offsets(why: str, end: int, start: int, copied: int, uncopied:
     ],
 )
 def test_overdue_bytes(why: str, uncopied: float, per_offset: float, segment: float, expected: float) -> None:
-    """Bytes beyond what an active segment may hold."""
     arrays = (np.array([value]) for value in (uncopied, per_offset, segment))
     assert tiered.overdue_bytes(*arrays)[0] == expected, why
 
@@ -75,7 +73,6 @@ def test_overdue_bytes(why: str, uncopied: float, per_offset: float, segment: fl
     ],
 )
 def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: float) -> None:
-    """Seconds since the latest tiered offset last moved while something is overdue."""
     state, seconds = Copying(np.array([UNKNOWN]), np.array([NAN])), np.array([0.0])
     for clock, offset, overdue in polls:
         state, seconds = tiered.stalled(state, clock, np.array([offset]), np.array([overdue], float))
@@ -142,7 +139,6 @@ def test_overdue_with_an_allowed_lag(why: str, seconds: float, size: float, due:
     ],
 )
 def test_latest_tiered(why: str, before: int, reported: int, end: int, expected: int) -> None:
-    """What is once in remote storage stays there; unknown stays unknown."""
     latest = tiered.latest_tiered(np.array([before]), np.array([reported]), np.array([end]))
     assert latest.tolist() == [expected], why
 
@@ -154,7 +150,6 @@ offsets = st.integers(-2, 1 << 40)
 def test_overdue_is_unknown_or_not_negative(
     end: int, start: int, copied: int, per_offset: float, segment: float
 ) -> None:
-    """Also of offsets that contradict each other."""
     values = (end, start, copied, per_offset, segment)
     overdue = overdue_of(values)[0]
     if not np.isnan(overdue):

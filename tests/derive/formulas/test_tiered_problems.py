@@ -67,7 +67,6 @@ def test_fetch_held_back(
     ],
 )
 def test_copy_quota_below_segment(why: str, quota: float, segment: float, window: float, expected: bool) -> None:
-    """A segment is counted whole, so it must fit the window."""
     assert problems.copy_quota_below_segment(quota, segment, window) is expected, why
 
 
@@ -109,7 +108,6 @@ truths = st.sampled_from([True, False, None])
 
 @given(maybe, numbers | st.just(INF), truths, maybe)
 def test_unknown_never_raises(rate: float | None, quota: float, overdue: bool | None, throttle: float | None) -> None:
-    """Whatever is not known, no guess of it turns an answer into its opposite."""
     for guess in (0.0, 1e13):
         answer = problems.copy_held_back(rate, quota, overdue)
         guessed = problems.copy_held_back(
