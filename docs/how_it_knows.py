@@ -18,7 +18,7 @@ from kafka_warden.pipeline.report import colours
 from kafka_warden.pipeline.report.canvas import canvas, legend, units
 from kafka_warden.pipeline.report.numbers import amount_of_bytes, count, duration
 from kafka_warden.pipeline.report.svg import inline
-from tests.derive.formulas.law_runs import RUNS
+from tests.derive.law_runs import RUNS
 
 PICTURES: Final = Path(__file__).parent / "pictures"
 WIDTH: Final = 5.4

@@ -9,6 +9,8 @@ from kafka_warden.arrays import UNKNOWN
 from kafka_warden.derive import lag
 
 U = UNKNOWN
+
+
 NAN = float("nan")
 
 
@@ -138,37 +140,6 @@ def test_sums_count_followers_only() -> None:
     seen = lag.sums(host, np.array([NAN, 5.0]), 1, of=np.array([False, True]))
     assert seen.values.tolist() == [5.0]
     assert seen.unknown.tolist() == [0]
-
-
-def test_sum_replica_lag_of_a_broker() -> None:
-    """The whole way: one silent follower is bounded, one unknown leader withholds its follower's broker only."""
-    end, before = longs(100, U, 30, 80), longs(100, 60, 30, 80)
-    leader_end = longs(100, 100, 100, U)
-    host = np.array([0, 0, 1, 2], dtype=np.int32)
-
-    messages = lag.messages(lag.last_known(end, before), leader_end)
-    seen = lag.sums(host, lag.as_parts(messages.values), 3)
-
-    np.testing.assert_equal(seen.values, [40.0, 70.0, NAN])
-    assert seen.unknown.tolist() == [0, 0, 1]
-
-
-BATCH_OF_FOUR = [
-    ("lag 1 for 100 ms", 1, 0.100, False, False),
-    ("lag 3", 3, 0.100, False, False),
-    ("a batch of exactly 4", 4, 0.0, True, False),
-    ("the same batch unfetched for 500 ms", 4, 0.500, True, False),
-    ("the same batch unfetched for 501 ms", 4, 0.501, True, True),
-]
-
-
-@pytest.mark.parametrize(("why", "messages", "behind", "by_count", "by_time"), BATCH_OF_FOUR)
-def test_example_of_hands_free_replication(
-    why: str, messages: int, behind: float, by_count: bool, by_time: bool
-) -> None:
-    """Count limit 4, time limit 500 ms: a batch trips the count rule, only time trips the other."""
-    assert lag.out_of_sync_by_count(np.array([messages]), 4).tolist() == [by_count], why
-    assert lag.out_of_sync_by_time(np.array([behind]), 0.5).tolist() == [by_time], why
 
 
 def test_unknown_is_not_late() -> None:

@@ -9,6 +9,8 @@ from kafka_warden.derive import throttle_problems as problems
 from kafka_warden.derive.law import Verdict
 
 INF = math.inf
+
+
 NAN = math.nan
 
 

@@ -1,15 +1,98 @@
-"""What all moves add up to: the ETA of all, what binds, and the throttle to recommend."""
+"""What all moves add up to: MoveRatio, MoveTime, the ETA of all, what binds, and the throttle to recommend."""
 
 import math
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kafka_warden.derive import Derived
+from kafka_warden.derive import Derived, etas, move_totals, moves, throttle_use
+from kafka_warden.derive.law import gross, net
 from kafka_warden.derive.move_totals import Totals
 from kafka_warden.model import UNKNOWN, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, known
 from tests.derive.throttled import ALL, MB, STEP, Watch, everywhere, rates, throttle
+
+INF = math.inf
+
+
+@pytest.mark.parametrize(
+    ("copied", "remaining", "expected"), [(0, 100, 0.0), (25, 75, 0.25), (100, 0, 1.0), (0, 0, 1.0)]
+)
+def test_progress(copied: float, remaining: float, expected: float) -> None:
+    assert moves.progress(copied, remaining) == expected
+
+
+def test_move_ratio() -> None:
+    assert move_totals.move_ratio(10, 100) == 0.1
+    assert move_totals.move_ratio(0, 0) == 0
+
+
+def test_a_move_outside_the_bound_ends() -> None:
+    """IN 50 MB/s, one partition of 1 MB/s moves at limit 10: outside KIP-73's bound, and it ends all the same."""
+    gained = net(gross(10 * MB, 1 * MB), 1 * MB)
+    assert move_totals.move_time(0.1, 1e9, 1, 10 * MB, 50 * MB) == INF
+    assert etas.eta(1000 * MB, gained) < 150
+
+
+@pytest.mark.parametrize(
+    ("why", "sizes", "bytes_in", "brokers", "expected"),
+    [
+        ("broker 1 leads two: half of 4000 bytes at 10 less 7", [1000, 3000], [1.0, 4.0, 3.0], 2, 2000 / 3),
+        ("a size is unknown", [1000, -1], [1.0, 4.0, 3.0], 2, None),
+        ("a rate is unknown", [1000, 3000], [1.0, math.nan, 3.0], 2, None),
+        ("no broker", [], [0.0, 0.0, 0.0], 0, None),
+    ],
+)
+def test_move_time_of_cluster(
+    why: str, sizes: list[int], bytes_in: list[float], brokers: int, expected: float | None
+) -> None:
+    led_by, found = np.array([0, 1, 1]), np.array(bytes_in)
+    seen = move_totals.move_time_of_cluster(0.5, 10.0, np.array(sizes, np.int64), led_by, found, brokers)
+    assert seen == (expected if expected is None else pytest.approx(expected)), why
+
+
+@pytest.mark.parametrize(
+    ("why", "needed", "lower", "upper", "expected"),
+    [
+        ("the side that binds", [5, 3], [1], [100], 5),
+        ("KIP-73's lower bound lifts it", [5], [7, 2], [100], 7),
+        ("none fits below the upper bound", [5], [7], [6], None),
+        ("equality fits", [5], [5], [5], 5),
+        ("no network configured", [5], [], [], 5),
+        ("nothing moves", [], [7], [100], None),
+    ],
+)
+def test_recommended_limit(
+    why: str, needed: list[float], lower: list[float], upper: list[float], expected: float | None
+) -> None:
+    """The lowest throttle that ends the moves in time, inside the bounds; none when none fits."""
+    assert throttle_use.recommended_limit(needed, lower, upper) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "floor", "bytes_in", "remaining", "limit", "expected"),
+    [
+        ("2 of 5 MB/s are floor, 1 is not used, 1 is produced", 2 * MB, 1 * MB, 3600 * MB, 5 * MB, 3600),
+        ("what is produced takes all of it", 2 * MB, 2 * MB, 1, 5 * MB, INF),
+        ("nothing remains", 2 * MB, 9 * MB, 0, 5 * MB, 0),
+        ("no limit", 2 * MB, 1 * MB, 3600 * MB, INF, 0),
+    ],
+)
+def test_least_deadline(
+    why: str, floor: float, bytes_in: float, remaining: float, limit: float, expected: float
+) -> None:
+    assert throttle_use.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(expected), why
+
+
+@given(st.floats(0, 1e9), st.floats(0, 1e9), st.floats(1, 1e15), st.floats(1, 1e6))
+def test_least_deadline_undoes_needed_limit(floor: float, bytes_in: float, remaining: float, deadline: float) -> None:
+    limit = throttle_use.needed_limit(floor, bytes_in, remaining, deadline)
+    if remaining / deadline > 1e-3 * (floor + bytes_in):
+        assert throttle_use.least_deadline(floor, bytes_in, remaining, limit) == pytest.approx(deadline, rel=1e-6)
+
 
 LISTS = TopicConfig(leader_throttled="0:1,1:1,2:2", follower_throttled="0:3,1:4,2:4")
 

@@ -1,4 +1,4 @@
-"""What holds of every ETA, whatever flows, loads and measured rates are: known or unknown, endless or over."""
+"""ETAs: what remains by the law and by what was measured, and what holds of each of them."""
 
 import math
 from dataclasses import replace
@@ -8,20 +8,138 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kafka_warden.derive import law
+from kafka_warden.derive import etas, law
 from kafka_warden.derive.copy_rates import Trend
 from kafka_warden.derive.etas import Load, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
 from kafka_warden.derive.law import Flow, FlowKey
 from kafka_warden.model import UNLIMITED, Side
+from tests.building import known
+
+INF = math.inf
+
 
 MB = 1e6
+
+
+@pytest.mark.parametrize(
+    ("why", "remaining", "rate", "expected"),
+    [
+        ("81 MB at 1 MB/s", 81 * MB, 1 * MB, 81),
+        ("nothing remains, however slow", 0, -1, 0),
+        ("no gain", 1, 0, INF),
+        ("inbound outruns it", 1, -5, INF),
+    ],
+)
+def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
+    """What remains over the net rate; never when that is not above 0."""
+    assert etas.eta(remaining, rate) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("why", "remaining", "ahead", "grain", "expected"),
+    [
+        ("just after a burst", 100.0, 4.0, 10.0, 104.0),
+        ("just before one", 100.0, -4.0, 10.0, 96.0),
+        ("never more than half a window", 100.0, 40.0, 10.0, 105.0),
+        ("nor less", 100.0, -40.0, 10.0, 95.0),
+        ("nor than half of what remains", 4.0, -4.0, 10.0, 2.0),
+        ("nothing remains", 0.0, 4.0, 10.0, 0.0),
+    ],
+)
+def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: float, expected: float) -> None:
+    assert etas.remaining_by_line(remaining, ahead, grain) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("law", "rate", "expected"), [(5.0, 4.9, True), (5.0, 4.4, True), (5.0, 2.5, False), (5.0, 9.0, False)]
+)
+def test_is_bound(law: float, rate: float, expected: bool) -> None:
+    assert etas.is_bound(law, (rate, 120.0), rate * 120, 10.0) is expected
+
+
+@pytest.mark.parametrize(
+    ("why", "law", "measured", "copied", "expected"),
+    [
+        ("at first the law", 1.0, None, 0, 1.0),
+        ("12 s are too short", 1.0, (3.0, 12), 1000, 1.0),
+        ("four bursts are too few", 1.0, (3.0, 24), 39, 1.0),
+        ("24 s and five bursts", 1.0, (3.0, 24), 50, 3.0),
+        ("beyond what errors explain the slope stands alone", 1.0, (2.0, 240), 480, 2.0),
+        ("a measured loss is believed too", 1.0, (-3.0, 36), 50, -3.0),
+        ("without a throttle only what was measured", INF, (3.0, 12), 0, 3.0),
+        ("without a throttle and a slope nothing", INF, None, 0, None),
+        ("no law: inbound unknown", None, (3.0, 12), 0, 3.0),
+    ],
+)
+def test_believed_net(
+    why: str, law: float | None, measured: tuple[float, float] | None, copied: float, expected: float | None
+) -> None:
+    """The law until the slope is as good as it: 24 s and five bursts of 10 bytes."""
+    assert etas.believed_net(law, measured, copied, burst=10) == expected, why
+
+
+def test_law_and_slope_are_averaged_by_their_errors() -> None:
+    """The longer the slope, the more it counts; it never gets below one and above the other."""
+    spans = [24.0, 48.0, 120.0, 1200.0]
+    nets = [known(etas.believed_net(2.0, (2.2, span), 2.2 * span, burst=5)) for span in spans]
+    assert nets == sorted(nets)
+    assert all(2.0 < net < 2.2 for net in nets)
+    # Errors at 24 s: 5 / 24 / sqrt(6) = 0.085 of the slope, 0.06 x 2.2 = 0.132 of the law.
+    assert nets[0] == pytest.approx(2.0 + 0.2 * 0.132**2 / (0.132**2 + 0.085**2), abs=1e-3)
+    assert nets[-1] == pytest.approx(2.2, abs=1e-3)
+
+
+def test_a_rate_of_almost_nothing_is_believed() -> None:
+    """The square of so small an error is 0."""
+    assert etas.believed_net(1.9e-180, (2e-180, 24.0), copied=4.8e-179, burst=0.0) == 2e-180
+
+
+def test_of_flows_that_share_a_limit_no_slope_is_sure() -> None:
+    net = etas.believed_net(2.0, (2.2, 1200.0), 2.2 * 1200, burst=5, drift=etas.DRIFT)
+    assert net == pytest.approx(2.1, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("why", "remaining", "rates", "expected"),
+    [
+        ("the slowest binds", {"a": 100, "b": 100}, {"a": 10, "b": 5}, ("b", 20)),
+        ("whatever its name", {"a": 100, "b": 100}, {"a": 5, "b": 10}, ("a", 20)),
+        ("not the one with most bytes", {"a": 1000, "b": 10}, {"a": 1000, "b": 1}, ("b", 10)),
+        ("one that never ends binds", {"a": 100, "b": 1}, {"a": 10, "b": 0}, ("b", INF)),
+        ("it does so even beside an unknown", {"a": 100, "b": 1}, {"a": None, "b": 0}, ("b", INF)),
+        ("an unknown rate makes the whole unknown", {"a": 100, "b": 1}, {"a": None, "b": 1}, None),
+        ("a finished one needs no rate", {"a": 0, "b": 10}, {"a": None, "b": 1}, ("b", 10)),
+        ("nothing remains", {"a": 0}, {"a": 1}, None),
+        ("nothing moves", {}, {}, None),
+    ],
+)
+def test_bottleneck(
+    why: str, remaining: dict[str, float], rates: dict[str, float | None], expected: tuple[str, float] | None
+) -> None:
+    assert etas.bottleneck(remaining, rates) == expected, why
+
+
 AMOUNTS = st.floats(0, 1e13)
+
+
 RATES = st.floats(0, 1e9)
+
+
 LIMITED = st.floats(-1e9, 1e9) | st.just(0.0)
+
+
 HEADROOM = st.none() | LIMITED | st.just(UNLIMITED)
+
+
 LESS_AND_MORE = st.tuples(AMOUNTS, AMOUNTS).map(sorted)
+
+
 LESS_AND_MORE_HEADROOM = st.tuples(LIMITED, LIMITED).map(sorted)
+
+
 WINDOWS = st.builds(law.Window, st.integers(1, 60), st.floats(1, 60))
+
+
 BURSTS = st.just(0.0) | st.floats(1, 1e9)
 
 

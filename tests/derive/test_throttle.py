@@ -9,6 +9,8 @@ from kafka_warden.derive import throttle
 from kafka_warden.derive.throttle import Replicas, ThrottledReplicas, parse_throttled
 
 NAN = float("nan")
+
+
 MB = 1e6
 
 
@@ -60,8 +62,12 @@ def table(*rows: tuple[int, int, str]) -> Replicas:
 
 NEVER_EXAMPLE = table((0, 0, "LIl"), (0, 1, "I"), (0, 2, "I"), (0, 3, "f"))
 """docs/spec/throttle-law.md#never: two in-sync followers of a listed partition at 1 MB/s leave 0.5 of limit 2.5."""
+
+
 RUN_C1 = table((0, 0, "LIlf"), (0, 1, "Ilf"), (0, 2, "lf"))
 """Wildcard lists, RF 2 to 2: the in-sync follower's copy counts on both sides."""
+
+
 RUN_D1 = table((0, 0, "LIl"), (0, 1, "Il"), (0, 2, "f"))
 """The tool's lists name sources and target: the same at the leader, nothing at the follower."""
 
@@ -145,8 +151,3 @@ def test_largest_fetch(why: str, limit: float, brokers: int, window: float, netw
 def test_binds(rate: float, limit: float, samples: int, expected: bool) -> None:
     """From nine tenths of the limit on, with three samples from half of it; 0 at any rate; without a limit never."""
     assert throttle.binds(np.array([limit]), np.array([rate]), np.array([samples])).tolist() == [expected]
-
-
-def test_share_of_network() -> None:
-    """30 % of 125 MB/s for a move is a limit of 37.5 MB/s."""
-    assert throttle.share_of_network(125 * MB, 0.3) == 37.5 * MB

@@ -21,6 +21,8 @@ from kafka_warden.derive.stuck import (
 )
 
 MIB = 1 << 20
+
+
 Facts = dict[str, Any]
 
 
@@ -74,6 +76,8 @@ def test_is_stuck(
 
 
 NOTHING = MoveFacts(usable_bytes=1e12, next_fetch_bytes=MIB, remaining_bytes=1e9)
+
+
 CAUSES: list[tuple[Facts, Cause]] = [
     ({"target_answers": False}, Cause.TARGET_DOWN),
     ({"leader_answers": False}, Cause.LEADER_UNRESPONSIVE),
@@ -141,6 +145,7 @@ FIRST_OF: dict[Cause, dict[str, Any]] = {
     expected: facts for facts, expected in reversed(CAUSES) if expected is not Cause.NO_PROGRESS
 }
 """The first row of each cause."""
+
 
 PAIRS = [
     pair
