@@ -15,8 +15,7 @@ import numpy as np
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.repeated import Repeated
-from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest, ListOffsetsRequest, MetadataRequest
+from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest, ListOffsetsRequest, MetadataRequest, Repeated
 from kafka_warden.clock import monotonic
 from kafka_warden.poller.tables import Rows
 from kafka_warden.settings.strict import parse_address

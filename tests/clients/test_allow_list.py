@@ -8,8 +8,7 @@ import pytest
 from kafka.protocol.api_message import ApiMessage
 
 from kafka_warden.clients.kafka.connection import Connection, Frames
-from kafka_warden.clients.kafka.repeated import Repeated
-from kafka_warden.clients.kafka.requests import READ_ONLY
+from kafka_warden.clients.kafka.requests import READ_ONLY, Repeated
 from kafka_warden.errors import ForbiddenRequestError
 
 READING = {

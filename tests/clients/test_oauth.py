@@ -11,7 +11,7 @@ from pathlib import Path
 import confluent_kafka.admin
 import pytest
 
-from kafka_warden.clients.kafka import oidc
+from kafka_warden.clients.kafka import oauth
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.clients.kafka.tokens import Token, Tokens
@@ -133,9 +133,9 @@ def test_each_answer_has_its_sentence(status: int, body: bytes, kind: type[Excep
 @pytest.mark.parametrize(
     ("body", "lifetime"),
     [
-        (b'{"access_token": "opaque"}', oidc.UNKNOWN_LIFETIME),
+        (b'{"access_token": "opaque"}', oauth.UNKNOWN_LIFETIME),
         (b'{"access_token": "opaque", "expires_in": "60"}', 60.0),
-        (b'{"access_token": "opaque", "expires_in": true}', oidc.UNKNOWN_LIFETIME),
+        (b'{"access_token": "opaque", "expires_in": true}', oauth.UNKNOWN_LIFETIME),
     ],
 )
 def test_a_lifetime_may_be_text_or_missing(body: bytes, lifetime: float) -> None:
@@ -178,7 +178,7 @@ def test_an_issuer_over_tls_must_be_trusted(issuer: Issuer, tmp_path: Path) -> N
 def test_an_issuer_that_cannot_be_reached_is_its_own_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     silent = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
     port = silent.server_address[1]
-    monkeypatch.setattr(oidc, "TIMEOUT", 0.2)
+    monkeypatch.setattr(oauth, "TIMEOUT", 0.2)
     with pytest.raises(TokenError, match=f":{port}/token did not answer in time"):
         token_from(f"http://127.0.0.1:{port}/token")
     silent.server_close()
@@ -201,8 +201,8 @@ def test_an_issuer_that_cannot_be_reached_is_its_own_sentence(monkeypatch: pytes
 )
 def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, scheme: str, head: bytes) -> None:
     """The time limit is that of the whole answer, with its head, and that of a proxy: no thread stays."""
-    monkeypatch.setattr(oidc, "LONGEST", 0.3)
-    monkeypatch.setattr(oidc, "TIMEOUT", 0.3)
+    monkeypatch.setattr(oauth, "LONGEST", 0.3)
+    monkeypatch.setattr(oauth, "TIMEOUT", 0.3)
     with dripping(head) as address:
         issuer = f"{scheme}://{address}/"
         if scheme == "proxy":

@@ -7,9 +7,9 @@ import pytest
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from kafka_warden.clients.kafka import repeated
+from kafka_warden.clients.kafka import requests
 from kafka_warden.clients.kafka.connection import Connection
-from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
+from kafka_warden.clients.kafka.requests import Repeated, Undecoded
 from kafka_warden.errors import ProtocolError, TooLargeError
 
 CLIENT = "kafka-warden"
@@ -134,12 +134,12 @@ def test_objects_are_made_of_a_bounded_reply(monkeypatch: pytest.MonkeyPatch) ->
     """Of the whole, and of the fields before the list that is read as columns."""
     body = metadata(12)
     reply = Undecoded(12, body, MetadataResponse[12])
-    monkeypatch.setattr(repeated, "MOST_DECODED", len(body))
+    monkeypatch.setattr(requests, "MOST_DECODED", len(body))
     assert reply.decode().cluster_id == "c"
-    monkeypatch.setattr(repeated, "MOST_DECODED", len(body) - 1)
+    monkeypatch.setattr(requests, "MOST_DECODED", len(body) - 1)
     with pytest.raises(TooLargeError, match=f"has {len(body)} bytes; of such replies {len(body) - 1} are decoded"):
         reply.decode()
     assert reply.split("topics")[0]["cluster_id"] == "c"
-    monkeypatch.setattr(repeated, "MOST_DECODED", 10)
+    monkeypatch.setattr(requests, "MOST_DECODED", 10)
     with pytest.raises(ProtocolError, match="cannot be decoded"):
         reply.split("topics")

@@ -14,8 +14,7 @@ import pytest
 
 from kafka_warden.clients.kafka.connection import Connection, Frames
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.repeated import MOST_DECODED
-from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeLogDirsRequest
+from kafka_warden.clients.kafka.requests import MOST_DECODED, DescribeClusterRequest, DescribeLogDirsRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
 from sandbox.certificates import Authority, Identity
 from sandbox.key_stores import write_trust_store

@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.repeated import Undecoded
+from kafka_warden.clients.kafka.requests import Undecoded
 from kafka_warden.errors import OtherClusterError
 from kafka_warden.model import Source
 from kafka_warden.poller import Poller, PollerSettings

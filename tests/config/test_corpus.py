@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from kafka_warden.clients.kafka.kerberos import Kerberos
-from kafka_warden.clients.kafka.oidc import Oidc
+from kafka_warden.clients.kafka.oauth import Oidc
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import load

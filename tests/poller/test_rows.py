@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
-from kafka_warden.clients.kafka.repeated import Undecoded
+from kafka_warden.clients.kafka.requests import Undecoded
 from kafka_warden.model import UNKNOWN
 from kafka_warden.poller import tables
 from kafka_warden.poller.answers import LastAnswers

@@ -13,7 +13,7 @@ from kafka.protocol.metadata import MetadataResponse
 from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
 from kafka_warden.clients.kafka.columns import read_varint
-from kafka_warden.clients.kafka.repeated import Undecoded
+from kafka_warden.clients.kafka.requests import Undecoded
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Longs
 from kafka_warden.poller.tables import Rows

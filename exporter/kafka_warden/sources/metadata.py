@@ -10,8 +10,7 @@ import numpy as np
 from kafka_warden.arrays import Keys
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import Ask, BrokerLink
-from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
-from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest
+from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest, Repeated, Undecoded
 from kafka_warden.errors import OtherClusterError, ProtocolError, SourceError, UnsupportedError
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Broker, Ints, members_of_isr
 from kafka_warden.sources.metadata_columns import leader_rows, leaders, parse_columns

@@ -13,8 +13,7 @@ import numpy as np
 
 from kafka_warden.clients.kafka.columns import Shape, write_name, write_topics
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.repeated import Repeated, Undecoded
-from kafka_warden.clients.kafka.requests import ListOffsetsRequest
+from kafka_warden.clients.kafka.requests import ListOffsetsRequest, Repeated, Undecoded
 from kafka_warden.model import NOTHING_TIERED, UNKNOWN, Longs
 from kafka_warden.sources.metadata import Layout
 

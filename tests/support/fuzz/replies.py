@@ -17,8 +17,7 @@ from structlog.testing import capture_logs
 from kafka_warden.clients.kafka.connection import SMALL, Connection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.login import log_in
-from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.sasl import UserLogin
+from kafka_warden.clients.kafka.properties import UserLogin, translate
 from kafka_warden.clock import SystemClock
 from kafka_warden.errors import LONGEST_MESSAGE, SourceError
 from kafka_warden.poller.asking import PollContext

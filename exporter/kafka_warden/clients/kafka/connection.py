@@ -11,8 +11,16 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 
 from kafka_warden.clients.kafka import bounds  # noqa: F401  # limits the decoders of all messages
 from kafka_warden.clients.kafka.faults import error_code_fault
-from kafka_warden.clients.kafka.repeated import MOST_DECODED, Repeated, Undecoded, decoding
-from kafka_warden.clients.kafka.requests import LISTING, LOGIN, READ_ONLY, ApiVersionsRequest
+from kafka_warden.clients.kafka.requests import (
+    LISTING,
+    LOGIN,
+    MOST_DECODED,
+    READ_ONLY,
+    ApiVersionsRequest,
+    Repeated,
+    Undecoded,
+    decoding,
+)
 from kafka_warden.errors import ForbiddenRequestError, ProtocolError, SourceError, TooLargeError, UnsupportedError
 
 LENGTH: Final = 4

@@ -6,9 +6,8 @@ from functools import partial
 from typing import Any, Final
 
 from kafka_warden.clients.kafka.kerberos import MECHANISM, Kerberos
-from kafka_warden.clients.kafka.properties import KafkaClientSettings, translate
+from kafka_warden.clients.kafka.properties import Credentials, KafkaClientSettings, translate
 from kafka_warden.clients.kafka.property_names import SAME, SECRET_PROPERTIES, canonical, marked
-from kafka_warden.clients.kafka.sasl import Credentials
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.clock import monotonic

@@ -14,8 +14,8 @@ from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.kerberos import KerberosLogin
 from kafka_warden.clients.kafka.network import Network
+from kafka_warden.clients.kafka.properties import UserLogin
 from kafka_warden.clients.kafka.requests import SaslAuthenticateRequest, SaslHandshakeRequest
-from kafka_warden.clients.kafka.sasl import UserLogin
 from kafka_warden.clients.kafka.tokens import Token
 from kafka_warden.errors import AuthenticationError, ProtocolError, UnsupportedError
 

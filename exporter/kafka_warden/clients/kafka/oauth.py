@@ -1,22 +1,32 @@
-"""The properties of OAUTHBEARER, in librdkafka's spelling or Java's, as a source of tokens."""
+"""OAUTHBEARER: its properties, in librdkafka's spelling or Java's, as a source of tokens, and an OIDC issuer as one.
 
+The issuer's token endpoint is asked with the client credentials grant (RFC 6749, section 4.4). It blocks.
+"""
+
+import http.client
+import json
+import math
 import re
+import ssl
+import urllib.error
 import urllib.parse
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from kafka_warden.clients.http import TimeLimit, connection
 from kafka_warden.clients.kafka import msk
 from kafka_warden.clients.kafka.jaas import NAME, Jaas, read_jaas
-from kafka_warden.clients.kafka.oidc import Client, Oidc
 from kafka_warden.clients.kafka.property_names import refuse_unsupported
 from kafka_warden.clients.kafka.ssl_properties import checked
 from kafka_warden.clients.kafka.tls import TlsFiles
-from kafka_warden.clients.kafka.tokens import TokenFile, Tokens
-from kafka_warden.errors import ConfigError, SecretError
-from kafka_warden.settings.secrets import Secret, SecretSource
-from kafka_warden.settings.strict import boolean
+from kafka_warden.clients.kafka.tokens import Token, TokenFile, Tokens, read_token, refused, said
+from kafka_warden.errors import ConfigError, SecretError, SourceError, TokenError
+from kafka_warden.settings.secrets import Secret, SecretSource, basic_authorization
+from kafka_warden.settings.strict import boolean, reason
 
 URL: Final = "sasl.oauthbearer.token.endpoint.url"
 CLIENT_ID: Final = "sasl.oauthbearer.client.id"
@@ -40,6 +50,15 @@ _CHOICES: Final = {
 _EXTENSION: Final = re.compile(r"([A-Za-z]+)=([\x21-\x7e \t\r\n]+)")
 """KIP-342."""
 _OPTION: Final = "extension_"
+TIMEOUT: Final = 10.0
+"""Seconds for the connection, and for each part of the answer."""
+LONGEST: Final = 30.0
+"""Seconds for all of it: less than those after which another thread asks (`tokens.GIVE_UP`)."""
+MOST: Final = 256 * 1024
+"""Bytes of an answer."""
+UNKNOWN_LIFETIME: Final = 300.0
+"""Seconds, where the issuer does not say how long a token lives."""
+_ERROR: Final = re.compile(r"[\w.-]{1,60}")
 
 
 def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSource], hosts: Sequence[str]) -> Tokens:
@@ -55,8 +74,8 @@ def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSour
     for name, known in _CHOICES.items():
         refuse_unsupported(properties, name, known)
     url = checked(properties, URL, _url, "")
-    reader = _Reader(properties, secrets)
-    client = reader.read()
+    read = partial(Client.read, properties, secrets)
+    client = read()
     if url.startswith("file:"):
         if client.id:
             raise ConfigError(f"kafka.{CLIENT_ID}: no effect with a token from a file; remove it, or {URL}")
@@ -74,40 +93,166 @@ def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSour
     trusted = TlsFiles(ca=None if ca == "probe" else Path(ca), ca_text=properties.get("https.ca.pem"))
     trusted.context()
     urlencoded = checked(properties, "sasl.oauthbearer.header.urlencode", boolean, "false")
-    return Tokens(Oidc(url, reader.read, (*reader.paths(), *trusted.paths()), trusted.context, urlencoded=urlencoded))
+    sources = (secrets.get(name) for name in (CLIENT_SECRET, "sasl.jaas.config"))
+    files = (path for source in sources if source is not None for path in source.paths())
+    return Tokens(Oidc(url, read, (*files, *trusted.paths()), trusted.context, urlencoded=urlencoded))
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Reads the client's credentials: from properties, and from the options of Java's login module."""
+class Client:
+    """Who asks for a token, and for what."""
 
-    properties: Mapping[str, str]
-    secrets: Mapping[str, SecretSource]
+    id: str
+    secret: Secret
+    scope: str
+    extensions: Mapping[str, str]
 
-    def read(self) -> Client:
-        jaas = self._jaas()
-        secret = self.secrets.get(CLIENT_SECRET)
-        return Client(
-            self.properties.get(CLIENT_ID) or jaas.text("clientId"),
-            secret.read() if secret is not None else jaas.options.get("clientSecret", Secret("")),
-            self.properties.get(SCOPE) or jaas.text("scope"),
-            checked(self.properties, EXTENSIONS, _extensions, "") or _of_options(jaas),
-        )
-
-    def paths(self) -> tuple[Path, ...]:
-        sources = (self.secrets.get(name) for name in (CLIENT_SECRET, "sasl.jaas.config"))
-        return tuple(path for source in sources if source is not None for path in source.paths())
-
-    def _jaas(self) -> Jaas:
-        jaas = read_jaas(self.secrets.get("sasl.jaas.config"), "OAUTHBEARER", "OAuthBearerLoginModule")
+    @classmethod
+    def read(cls, properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> "Client":
+        """Read it from properties, and from the options of Java's login module, as they are now."""
+        jaas = read_jaas(secrets.get("sasl.jaas.config"), "OAUTHBEARER", "OAuthBearerLoginModule")
         if any(name.startswith("ssl.") for name in jaas.options):
             raise SecretError(
                 f"{NAME}: options ssl.* are not supported; set https.ca.location to a file with the certificates that"
                 " sign the issuer's"
             )
-        extensions = (name for name in jaas.options if name.startswith(_OPTION))
+        extensions = [name for name in jaas.options if name.startswith(_OPTION)]
         jaas.only(("clientId", "clientSecret", "scope", f"{_OPTION}NAME", *extensions))
-        return jaas
+        secret = secrets.get(CLIENT_SECRET)
+        return cls(
+            properties.get(CLIENT_ID) or jaas.text("clientId"),
+            secret.read() if secret is not None else jaas.options.get("clientSecret", Secret("")),
+            properties.get(SCOPE) or jaas.text("scope"),
+            checked(properties, EXTENSIONS, _extensions, "") or _of_options(jaas, extensions),
+        )
+
+
+class Oidc:
+    """A token endpoint. `client` reads the credentials again; `context` makes the TLS context of an https URL."""
+
+    def __init__(
+        self,
+        url: str,
+        client: Callable[[], Client],
+        files: tuple[Path, ...],
+        context: Callable[[], ssl.SSLContext],
+        *,
+        urlencoded: bool = False,
+    ) -> None:
+        parts = urllib.parse.urlsplit(url)
+        self.name = f"{parts.scheme}://{parts.netloc}{parts.path}"
+        self._url = url
+        self._client = client
+        self._files = files
+        self._context = context
+        self._urlencoded = urlencoded
+
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files with the secret and the trusted certificates."""
+        return self._files
+
+    def get(self) -> Token:
+        """Ask for a token.
+
+        Raises:
+            SourceError: `AuthenticationError` if the issuer refuses the client, `TokenError` otherwise.
+            ConfigError: a file cannot be used.
+        """
+        client = self._client()
+        status, answer = self._ask(client)
+        document = _json(answer)
+        if status != http.HTTPStatus.OK:
+            raise self._refusal(client, status, document)
+        text, lives = document.get("access_token"), document.get("expires_in")
+        if not isinstance(text, str):
+            raise TokenError(f"{self.name} answered without a token (access_token); is this its token endpoint?")
+        given = float(str(lives)) if _is_number(lives) else None
+        token = read_token(text, given, self.name, client.extensions)
+        if token.lifetime <= 0:
+            raise TokenError(f"{self.name} gave a token that has expired; look at the clocks of both machines")
+        return token if math.isfinite(token.lifetime) else replace(token, lifetime=UNKNOWN_LIFETIME)
+
+    def _ask(self, client: Client) -> tuple[int, bytes]:
+        """Return status and body of the answer."""
+        body = {"grant_type": "client_credentials", **({"scope": client.scope} if client.scope else {})}
+        request = urllib.request.Request(  # noqa: S310  # http or https, as the configuration was checked for
+            self._url,
+            urllib.parse.urlencode(body).encode(),
+            {
+                "Accept": "application/json",
+                "Authorization": self._authorization(client).reveal(),
+                "Content-Type": "application/x-www-form-urlencoded",
+                "User-Agent": "kafka-warden",
+            },
+        )
+        # One without further handlers follows no redirect, which would take the secret to another host.
+        opener = urllib.request.OpenerDirector()
+        opener.add_handler(urllib.request.ProxyHandler())
+        try:
+            with TimeLimit(LONGEST) as limit:
+                opener.add_handler(_Handler(limit, self._context))
+                with opener.open(request, timeout=TIMEOUT) as answer:
+                    return int(answer.status), bytes(answer.read(MOST))
+        except (OSError, http.client.HTTPException, ValueError) as failure:
+            raise self._unreachable(failure) from None
+
+    def _authorization(self, client: Client) -> Secret:
+        if not self._urlencoded:
+            return basic_authorization(client.id, client.secret)
+        quote = urllib.parse.quote_plus
+        return basic_authorization(quote(client.id), Secret(quote(client.secret.reveal())))
+
+    def _refusal(self, client: Client, status: int, document: Mapping[str, Any]) -> SourceError:
+        code, description = (str(document.get(name, "")) for name in ("error", "error_description"))
+        if status in (400, 401, 403) and (_ERROR.fullmatch(code) or status == http.HTTPStatus.UNAUTHORIZED):
+            why = code if _ERROR.fullmatch(code) else f"HTTP {status}"
+            if description:
+                why += f": {said(description)}"
+            return refused(f"{self.name} refused the client {client.id} ({why}); check client id, secret and scope")
+        if status in range(300, 400):
+            return TokenError(f"{self.name} redirects (HTTP {status}); set the URL that it redirects to")
+        return TokenError(f"{self.name} answered HTTP {status}, and no token")
+
+    def _unreachable(self, failure: Exception) -> TokenError:
+        cause = failure.reason if isinstance(failure, urllib.error.URLError) else failure
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return TokenError(
+                f"the certificate of {self.name} is not trusted ({cause.verify_message}); set https.ca.location"
+            )
+        if isinstance(cause, TimeoutError):
+            return TokenError(f"{self.name} did not answer in time; is a firewall dropping packets?")
+        why = reason(cause) if isinstance(cause, OSError) else type(cause).__name__
+        return TokenError(f"{self.name} cannot be reached ({why}); check the URL, and that the issuer runs")
+
+
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Opens connections with a time limit. `tls` makes the context of https."""
+
+    def __init__(self, limit: TimeLimit, tls: Callable[[], ssl.SSLContext]) -> None:
+        super().__init__()
+        self._limit = limit
+        self._tls = tls
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Send a request."""
+        return self.do_open(partial(connection, self._limit), req)
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Send a request over TLS."""
+        return self.do_open(partial(connection, self._limit, context=self._tls()), req)
+
+
+def _json(answer: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(answer)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _is_number(value: object) -> bool:
+    # Some issuers write it as text.
+    return not isinstance(value, bool) and re.fullmatch(r"\d{1,9}(\.\d+)?", str(value), re.ASCII) is not None
 
 
 def _with_iam(properties: Mapping[str, str]) -> bool:
@@ -132,8 +277,7 @@ def _extensions(text: str) -> Mapping[str, str]:
     return dict(_extension(part.strip()) for part in text.split(",") if part.strip())
 
 
-def _of_options(jaas: Jaas) -> Mapping[str, str]:
-    names = [name for name in jaas.options if name.startswith(_OPTION)]
+def _of_options(jaas: Jaas, names: Sequence[str]) -> Mapping[str, str]:
     try:
         return dict(_extension(f"{name.removeprefix(_OPTION)}={jaas.text(name)}") for name in names)
     except ValueError as failure:

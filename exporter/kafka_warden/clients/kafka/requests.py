@@ -1,5 +1,16 @@
-"""All requests that this program may send: classes of kafka-python, and their keys. None of them changes anything."""
+"""All requests that this program may send: classes of kafka-python, and their keys. None of them changes anything.
 
+Those that every poll repeats are encoded once, and their replies are decoded only as far as they are wanted. With
+10,005 partitions x 3 replicas, building and encoding the same six ListOffsets requests took 84 ms of CPU a poll, and
+decoding metadata that had not changed another 30.
+"""
+
+import functools
+import itertools
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kafka.protocol.admin import (
@@ -15,6 +26,9 @@ from kafka.protocol.api_key import ApiKey
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+
+from kafka_warden.clients.kafka.bounds import BoundedContext
+from kafka_warden.errors import ProtocolError, TooLargeError
 
 
 def _keys(*requests: Any) -> frozenset[ApiKey]:
@@ -35,3 +49,103 @@ LISTING: Final = _keys(
 """Those whose replies grow with the cluster: they list topics, logs or clients."""
 READ_ONLY: Final = LOGIN | LISTING | _keys(DescribeClusterRequest, DescribeQuorumRequest)
 """No other request is sent."""
+
+MOST_DECODED: Final = 5 * 1024 * 1024
+"""Bytes of a reply for which kafka-python makes objects: 100,000 quotas fit. No other broker is read then."""
+
+
+class Repeated:
+    """A request that stays the same from poll to poll; `build` is called once per version of the protocol.
+
+    With `undecoded` the reply comes as :class:`Undecoded`. `bodies`: by version, where they outlive this object.
+    """
+
+    def __init__(
+        self,
+        request_class: Any,
+        build: Callable[[], Any],
+        *,
+        undecoded: bool = False,
+        bodies: dict[int, bytes] | None = None,
+    ) -> None:
+        self.request_class = request_class
+        self.undecoded = undecoded
+        self._build = build
+        self._bodies = {} if bodies is None else bodies
+
+    def body(self, version: int) -> bytes:
+        """Return the request without its header, encoded."""
+        if version not in self._bodies:
+            self._bodies[version] = self._build().encode(version=version)
+        return self._bodies[version]
+
+
+@dataclass(frozen=True, slots=True)
+class Undecoded:
+    """A reply without its header, as it came."""
+
+    version: int
+    body: bytes = field(repr=False)
+    response_class: Any = field(repr=False)
+
+    @property
+    def throttle_time_ms(self) -> int:
+        """How long the broker wants to be left alone; the first field of most replies."""
+        first = self.response_class._struct.untagged_fields(self.version)[0]  # noqa: SLF001  # this room may
+        return int.from_bytes(self.body[:4], "big", signed=True) if first.name == "throttle_time_ms" else 0
+
+    def split(self, name: str) -> tuple[dict[str, Any], bytes]:
+        """Decode the fields before the one of that name; return them, and the rest as it came.
+
+        Raises:
+            ProtocolError: they cannot be decoded, or have more bytes than `MOST_DECODED`.
+        """
+        with decoding(self.response_class):
+            values, end = _decoder(self.response_class, self.version, name)(memoryview(self.body)[:MOST_DECODED], 0)
+        return values, self.body[end:]
+
+    def decode(self) -> Any:
+        """Return kafka-python's object.
+
+        Raises:
+            ProtocolError: it cannot be decoded.
+            TooLargeError: it has more bytes than `MOST_DECODED`.
+        """
+        if len(self.body) > MOST_DECODED:
+            what = f"a {self.response_class.__name__} that is not as expected has {len(self.body)} bytes"
+            raise TooLargeError(f"{what}; of such replies {MOST_DECODED} are decoded at most")
+        with decoding(self.response_class):
+            return self.response_class.decode(self.body)
+
+
+@functools.cache
+def _decoder(response_class: Any, version: int, end: str) -> Any:
+    """Make a decoder of the fields before the one of that name, with the limits that those of whole replies have."""
+    context, flexible = BoundedContext(), response_class.flexible_version_q(version)
+    context.lines.append("def decode(data, pos):")
+    context.emit(" ", "obj = {}")
+    fields = response_class._struct.untagged_fields(version)  # noqa: SLF001  # this room may
+    for part in itertools.takewhile(lambda part: part.name != end, fields):
+        part.emit_decode_from(context, f"obj['{part.name}']", " ", version=version, compact=flexible, tagged=flexible)
+    context.emit(" ", "return obj, pos")
+    exec(context.source(), context.globs)  # noqa: S102  # as kafka-python does it
+    return context.globs["decode"]
+
+
+@contextmanager
+def decoding(response_class: Any) -> Iterator[None]:
+    """Turn whatever a decoder raises into a `ProtocolError`."""
+    try:
+        yield
+    except (
+        AssertionError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        struct.error,
+    ) as failure:
+        # Not its `repr`: that of a UnicodeDecodeError has the whole field.
+        what = f"{type(failure).__name__}: {failure}"
+        raise ProtocolError(f"a {response_class.__name__} cannot be decoded: {what}") from failure
