@@ -29,7 +29,6 @@ OLD = Keys(("a", "b"), (b"1", b"2"), ints(1, 0, 0), ints(0, 1, 0), ints(0, 0, 1,
     ],
 )
 def test_rows_are_found_again(why: str, new: Keys, partitions: list[int], replicas: list[int]) -> None:
-    """By topic name, topic id, number and broker, wherever the row is."""
     found = match_partitions(OLD, new)
 
     assert found.tolist() == partitions, why
@@ -37,7 +36,6 @@ def test_rows_are_found_again(why: str, new: Keys, partitions: list[int], replic
 
 
 def test_an_empty_table_has_no_row() -> None:
-    """Neither as the older nor as the newer table."""
     empty = Keys((), (), *(ints() for _ in range(4)))
 
     for old, new in ((empty, OLD), (OLD, empty)):
@@ -50,6 +48,5 @@ def test_an_empty_table_has_no_row() -> None:
 
 @pytest.mark.parametrize("field", ["topics", "topic_ids", "topic", "number", "partition", "broker"])
 def test_keys_are_the_same(field: str) -> None:
-    """Copies are the same, and each field counts."""
     assert OLD.same(replace(OLD, broker=OLD.broker.copy()))
     assert not OLD.same(replace(OLD, **{field: getattr(OLD, field)[1:]}))

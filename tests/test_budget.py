@@ -58,7 +58,6 @@ def seen(topics: Mapping[str, list[Partition]], **fields: Any) -> View:
 
 
 def test_clients_and_unknown_brokers_are_bounded() -> None:
-    """10,000 quotas and 5,000 ids that host replicas and have no broker: the page is bounded, its totals count all."""
     hosts = range(1000, 6000)
     topics = {"t": [Partition(replicas=(1, broker), out=(broker,)) for broker in hosts]}
     brokers = brokers_of({"t": [Partition(replicas=(1, 2, 3))]})
@@ -89,7 +88,6 @@ def test_the_status_of_unknown_brokers_is_shown_while_there_is_room(count: int) 
 
 
 def test_registered_brokers_are_bounded() -> None:
-    """5,000 registered brokers of which none answers: their sources are bounded, too, with and without a snapshot."""
     brokers = {number: Broker(number, "x.example", 9092) for number in range(5000)}
     sources = (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS, Source.JMX)
     status = {(source, str(broker)): answered() for source in sources for broker in brokers}
@@ -121,10 +119,6 @@ def offline(lines: Iterable[str]) -> int:
 
 @pytest.mark.parametrize("moving", [False, True])
 def test_replicas_of_a_dead_broker_keep_state_and_cause(*, moving: bool) -> None:
-    """Each of 10,000 replicas has its state, each stuck move its cause; families by broker stay.
-
-    So do ages, as far as there is room. Nothing that alerts read is left out.
-    """
     lines, families = page(dead_broker(moving=moving))
     assert offline(lines) == DEAD_REPLICAS
     assert families["kafka_warden_reassignment_stuck"] == (DEAD_REPLICAS if moving else 0)
@@ -159,7 +153,6 @@ MISSED: Final = {
 
 
 def test_what_alerts_read_comes_before_details() -> None:
-    """Every family that an expression of the rules reads. The list of ranks names no other families."""
     groups = [yaml.safe_load(file.read_text())["groups"] for file in ALERTS.glob("*.rules.yml")]
     expressions = [rule["expr"] for group in itertools.chain(*groups) for rule in group["rules"]]
     read = {name for each in expressions for name in re.findall(r"(?<![:\w])kafka_warden_\w+", each)}
@@ -169,7 +162,6 @@ def test_what_alerts_read_comes_before_details() -> None:
 
 
 def test_what_alerts_read_is_counted_apart_when_it_is_left_out() -> None:
-    """With room for one series, states and causes are left out last. What has no problem is not counted."""
     view = scene.view()
     all_lines, full = page(view)
     quiet = re.compile(r'_replica_state{.*state="(moving|in_sync)"|_topic_(offline|under_min_isr)_partitions{.*} 0$')
@@ -183,7 +175,6 @@ def test_what_alerts_read_is_counted_apart_when_it_is_left_out() -> None:
 
 @pytest.mark.parametrize("budget", [0, 3, 13, 30, 42, 49, 55, 60, 66, 69])
 def test_what_is_shown_and_what_is_counted_add_up(view: View, budget: int) -> None:
-    """Each series is shown or counted, and a rank is cut only where later ones show nothing."""
     full = page(view)[1]
     lines, families = page(view, budget)
     dropped = {name: count - families[name] for name, count in full.items() if count > families[name]}
@@ -204,7 +195,6 @@ def by_topic(lines: Iterable[str], name: str) -> dict[str, float]:
     ("bad", "budget", "shown"), [(30, 4000, 100), (30, 80, 30), (30, 20, 20), (WORST + 100, WORST, WORST)]
 )
 def test_topics_with_offline_partitions_stay_and_the_worst_last(bad: int, budget: int, shown: int) -> None:
-    """Topics without any come after clients, in whose room they are not. All that is left out is counted."""
     healthy = {f"healthy-{number}": [Partition()] for number in range(70)}
     offline = {f"offline-{number:04}": [Partition(leader=UNKNOWN)] * (1 + number // 10) for number in range(bad)}
     quotas = tuple(QuotaEntity(f"user-{number}", None, {"controller_mutation_rate": 1.0}) for number in range(50))
@@ -221,7 +211,6 @@ def test_topics_with_offline_partitions_stay_and_the_worst_last(bad: int, budget
 
 
 def test_the_largest_topics_are_shown() -> None:
-    """Values that no alert reads: the largest first, and an unknown one takes no room."""
     topics = {f"t{number}": [Partition(end=number, sizes={1: UNKNOWN} if number == 9 else {})] for number in range(10)}
     for room in (1, 3, 9):
         # Four other families come first.
@@ -230,7 +219,6 @@ def test_the_largest_topics_are_shown() -> None:
 
 
 def test_families_without_a_bound_are_few() -> None:
-    """The families that are always shown stay below the documented constant, even if all others lack series."""
     fixed = {metric.full_name for rank, metric, _ in PARTS if rank is Rank.FIXED}
     families = page(scene.view())[1]
     of_process = sum(count for name, count in families.items() if not name.startswith("kafka_warden_"))
@@ -250,7 +238,6 @@ def shown(budget: Budget, values: Iterable[str]) -> set[str]:
 
 
 def test_partitions_that_change_places_stay() -> None:
-    """Where the last that are shown and the first that are not change places, the page keeps those that it shows."""
     numbers = [str(number) for number in range(30)]
     budget = Budget(20)
     first = shown(budget, numbers)
@@ -260,7 +247,6 @@ def test_partitions_that_change_places_stay() -> None:
 
 
 def test_the_busiest_are_always_shown() -> None:
-    """A partition that becomes the busiest is shown at once, in place of the last one."""
     numbers = [str(number) for number in range(30)]
     budget = Budget(20)
     shown(budget, numbers)
@@ -268,7 +254,6 @@ def test_the_busiest_are_always_shown() -> None:
 
 
 def test_free_room_is_used() -> None:
-    """If a rank before this one needs a few series less, and this one then fits as a whole, nothing is left out."""
     budget = Budget(200)
     budget.begin()
     budget.choose(Rank.DETAILS, LAG, order(*(f"other-{number}" for number in range(15))))
@@ -278,7 +263,6 @@ def test_free_room_is_used() -> None:
 
 
 def test_room_that_changes_a_little_does_not_change_the_page() -> None:
-    """If a rank before this one needs a few series less for a while, this one does not grow with each page."""
     numbers = [str(number) for number in range(300)]
     budget = Budget(200)
     sizes = []

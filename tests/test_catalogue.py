@@ -27,7 +27,6 @@ AnyMetric = Metric | SidecarMetric
 
 
 def test_no_name_appears_twice() -> None:
-    """Every family has one entry, also after OpenMetrics takes the suffix off counters and infos."""
     full = [metric.full_name for metric in CATALOGUE]
     families = [name.removesuffix("_total").removesuffix("_info") for name in full]
     assert [name for name, times in (Counter(full) | Counter(families)).items() if times > 1] == []
@@ -35,7 +34,6 @@ def test_no_name_appears_twice() -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_type_follows_from_the_name(metric: AnyMetric) -> None:
-    """`_total` is a counter, `_info` an info, quantiles are a summary's, and everything else is a gauge."""
     kinds = {"total": Kind.COUNTER, "info": Kind.INFO}
     suffix = metric.name.rpartition("_")[2]
     expected = Kind.SUMMARY if "quantile" in metric.labels else kinds.get(suffix, Kind.GAUGE)
@@ -44,7 +42,6 @@ def test_type_follows_from_the_name(metric: AnyMetric) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_name_is_in_base_units(metric: AnyMetric) -> None:
-    """Seconds, bytes and ratios, spelled out, with seconds at the end of the name."""
     assert re.fullmatch(rf"{PREFIX}[a-z][a-z0-9]*(_[a-z0-9]+)*", metric.full_name)
     assert not ABBREVIATED.search(metric.name)
     assert not UNIT_LAST.search(metric.name)
@@ -54,7 +51,6 @@ def test_name_is_in_base_units(metric: AnyMetric) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_labels_leave_room_for_the_targets(metric: AnyMetric) -> None:
-    """No label twice, none of Prometheus' own, and none of a summary or histogram on anything else."""
     assert len(set(metric.labels)) == len(metric.labels)
     assert not TARGET_LABELS & set(metric.labels)
     assert "le" not in metric.labels
@@ -64,7 +60,6 @@ def test_labels_leave_room_for_the_targets(metric: AnyMetric) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_help_is_one_line(metric: AnyMetric) -> None:
-    """HELP is one line without spaces around it and without a full stop."""
     assert metric.help.strip() == metric.help != ""
     assert "\n" not in metric.help
     assert not metric.help.endswith(".")
@@ -72,10 +67,8 @@ def test_help_is_one_line(metric: AnyMetric) -> None:
 
 @pytest.mark.parametrize("metric", [metric for metric in OF_SNAPSHOT if metric not in CLAMPED], ids=lambda it: it.name)
 def test_help_names_its_source(metric: Metric) -> None:
-    """HELP of every number about the cluster names the request, the bean or the option that it comes from."""
     assert SOURCE.search(metric.help)
 
 
 def test_quantiles_are_those_that_are_read() -> None:
-    """`/metrics` has every quantile of the event queue that JMX gives, and no other name is looked for."""
     assert QUANTILES.keys() == {bean.name for bean in BEANS if bean.name.startswith("event_queue_time")}

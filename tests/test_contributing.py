@@ -30,7 +30,6 @@ WORD: Final = re.compile(r"`([A-Za-z_]\w*)(?:\.{3})?`")
 
 @pytest.mark.parametrize(("place", "text"), STEP.findall(GUIDE), ids=[place for place, _ in STEP.findall(GUIDE)])
 def test_each_step_leads_to_a_place_that_has_what_it_names(place: str, text: str) -> None:
-    """The file or folder exists, for every NAME and SUBJECT there is, and has each name of the step."""
     files = list(ROOT.glob(re.sub("NAME|SUBJECT", "*", place)))
     assert files
     inside = "".join(each.read_text() for file in files for each in (file.rglob("*.py") if file.is_dir() else [file]))
@@ -38,7 +37,6 @@ def test_each_step_leads_to_a_place_that_has_what_it_names(place: str, text: str
 
 
 def test_each_errand_has_its_steps() -> None:
-    """What is added most often is a list of places."""
     lists = {head.partition("\n")[0]: STEP.findall(head) for head in GUIDE.split("\n### ")}
     errands = ("A metric from data that a snapshot already has", "A request to Kafka", "A cause of a stuck move")
     assert all(lists[name] for name in (*errands, "An alert", "A job of the pipeline"))

@@ -28,18 +28,14 @@ async def order(cancelled: int | None) -> list[str]:
 
 
 def test_the_lowest_rank_is_next_and_the_first_of_these() -> None:
-    """Whatever came before it."""
     assert asyncio.run(order(None)) == [*IN_ORDER, "last"]
 
 
 def test_a_caller_that_gives_up_takes_no_thread() -> None:
-    """The next one runs, and no thread is lost."""
     assert asyncio.run(order(1)) == [*IN_ORDER[1:], "last"]
 
 
 def test_a_turn_that_comes_with_the_cancellation_is_passed_on() -> None:
-    """The caller is cancelled after its turn came and before it woke up."""
-
     async def late() -> str:
         threads = DaemonThreads(1, "test")
         await threads._take_thread(0)

@@ -9,7 +9,6 @@ import pytest
 from docs import versions
 from docs.catalogue import all_rules
 from docs.generate import outputs
-from docs.how_it_knows import pictures
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
@@ -62,24 +61,6 @@ def test_every_metric_and_every_alert_is_documented() -> None:
     assert sorted(NAMES) == sorted(re.findall(r"^\| `(kafka_warden_\w+)` ", catalogue, re.MULTILINE))
     rows = re.findall(r"^\| \[(\w+)\]\(../alerts/runbooks/\1\.md\) \| `.+` \| .*\*.+\* \|$", catalogue, re.MULTILINE)
     assert rows == [rule.name for rule in all_rules()]
-
-
-@pytest.mark.parametrize("picture", sorted((ROOT / "docs" / "pictures").glob("how-*.svg")), ids=lambda file: file.stem)
-def test_picture_is_read_aloud_and_has_the_colours_of_both_modes(picture: Path) -> None:
-    text = picture.read_text()
-    assert all(re.search(rf"<{part} [^>]*>[^<]+</{part}>", text) for part in ("title", "desc"))
-    style, drawn = re.findall(r"<style>.*?</style>", text), re.sub(r"<style>.*?</style>", "", text)
-    assert len(style) == 1
-    assert "prefers-color-scheme:dark" in style[0]
-    assert re.findall(r"#[0-9a-f]{6}\b", drawn) == []
-    assert set(re.findall(r"var\((--\w+)\)", drawn)) <= set(re.findall(r"(--\w+):", style[0]))
-
-
-def test_every_picture_is_shown_with_a_text() -> None:
-    page = (ROOT / "docs" / "how-it-knows.md").read_text()
-    assert set(re.findall(r"!\[.+\]\((\S+)\)", page)) == {f"pictures/{file.name}" for file in pictures()}
-    images = [image for file in DOCUMENTS for image in re.findall(r"!\[(.*?)\]\(", file.read_text())]
-    assert all(images)
 
 
 @documents

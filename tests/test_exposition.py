@@ -34,7 +34,6 @@ MUTATION_QUOTA = "kafka_warden_controller_mutation_quota_config"
 
 @pytest.fixture(scope="module")
 def page() -> Page:
-    """The golden page."""
     view = scene.view()
     return Exposition(scene.PARAMETERS.series_budget, CollectorRegistry()).render(view.sidecar, view)
 
@@ -74,24 +73,20 @@ def dropped(found: Series) -> dict[str, float]:
 
 
 def test_golden_page(page: Page, golden: Golden) -> None:
-    """The page of the scene is the golden one: each name, type, label, help and value."""
     golden("metrics.txt", page.text)
 
 
 def test_golden_page_shows_every_family(page: Page) -> None:
-    """The scene has a series of every family in the catalogue, so each is parsed, linted and documented."""
     typed = set(re.findall(r"^# TYPE (\w+)", page.text.decode(), re.MULTILINE))
     assert typed == {metric.full_name for metric in CATALOGUE}
 
 
 def test_promtool_finds_nothing(page: Page) -> None:
-    """Prometheus' own linter has nothing to say about names, types and help texts."""
     done = run(tools().promtool, "check", "metrics", given=page.text.decode())
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_both_formats_say_the_same(page: Page) -> None:
-    """The official parsers read the same series and families out of both formats. Infos are gauges in the older one."""
     text, openmetrics = list(parse_text(page.text.decode())), list(parse_openmetrics(page.openmetrics.decode()))
     assert series(text) == series(openmetrics)
     assert [(each.name, each.type, each.documentation) for each in text] == [
@@ -103,13 +98,11 @@ def test_both_formats_say_the_same(page: Page) -> None:
 
 
 def test_compressed_pages_are_the_same_pages(page: Page) -> None:
-    """What is sent to those who take gzip is what the others get."""
     assert gzip.decompress(page.text_gzip) == page.text
     assert gzip.decompress(page.openmetrics_gzip) == page.openmetrics
 
 
 def test_page_without_a_snapshot_is_about_the_sidecar_only() -> None:
-    """With nothing fresh to show, only self-metrics remain, and no number of the cluster."""
     page = Exposition(100).render(scene.sidecar(), None)
     names = {name for name, _ in series(parse_text(page.text.decode()))}
     assert "kafka_warden_up" in names
@@ -132,7 +125,6 @@ PROCESS = {
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_families_of_the_process_are_on_each_page(*, fresh: bool) -> None:
-    """prometheus-client's families stand behind those of the catalogue under their usual names, in both formats."""
     page = Exposition(1000).render(scene.sidecar(), scene.view() if fresh else None)
     for found in (series(parse_text(page.text.decode())), series(parse_openmetrics(page.openmetrics.decode()))):
         assert {name for name, _ in found if not name.startswith("kafka_warden_")} == PROCESS
@@ -144,7 +136,6 @@ def test_families_of_the_process_are_on_each_page(*, fresh: bool) -> None:
 
 @given(st.sets(ANY_TEXT.filter(bool), max_size=5))
 def test_any_label_value_survives(names: set[str]) -> None:
-    """Whatever a user is called, both official parsers read that name back."""
     page = with_quotas(names)
     assert users(series(parse_text(page.text.decode()))) == names
     assert users(series(parse_openmetrics(page.openmetrics.decode()))) == names
@@ -152,13 +143,11 @@ def test_any_label_value_survives(names: set[str]) -> None:
 
 @given(st.sets(st.text(st.characters(categories=["Cs", "Lu"]), min_size=1), max_size=5))
 def test_what_utf8_cannot_write_does_not_break_the_page(names: set[str]) -> None:
-    """A lone surrogate in a name changes the spelling of that name only; the page stays valid."""
     page = with_quotas(names)
     assert len(users(series(parse_text(page.text.decode())))) == len(names)
 
 
 def test_what_utf8_cannot_write_is_escaped_as_the_format_has_it() -> None:
-    """Prometheus knows no escapes except those of backslash, quote and newline."""
     page = with_quotas({"a\ud800"})
     assert rb'user="a\\ud800"' in page.text
     assert rb'user="a\\ud800"' in page.openmetrics
@@ -172,7 +161,6 @@ def test_no_label_set_appears_twice(names: list[str]) -> None:
 
 
 def test_long_label_values_are_cut_and_stay_distinct() -> None:
-    """Kafka does not limit the names of users. A name that looks like another one after the cut is cut, too."""
     names = {"a" * 255, *("a" * 30_000 + end for end in "xyz"), "\ud800" * 300, '"' * 300}
     cut = users(series(parse_text(with_quotas(names).text.decode())))
     found = users(series(parse_text(with_quotas(names | cut).text.decode())))
@@ -182,7 +170,6 @@ def test_long_label_values_are_cut_and_stay_distinct() -> None:
 
 
 def test_of_two_answers_the_first_is_shown() -> None:
-    """A user with the name under which the default quota is shown does not replace it."""
     rates = ((name, {"controller_mutation_rate": rate}) for name, rate in (("", 1.0), ("<default>", 2.0)))
     page = render(quotas=[QuotaEntity(name, None, values) for name, values in rates])
     shown = [value for (name, _), value in series(parse_text(page.text.decode())).items() if name == MUTATION_QUOTA]
@@ -191,7 +178,6 @@ def test_of_two_answers_the_first_is_shown() -> None:
 
 @given(st.floats(allow_nan=True, allow_infinity=True, width=64))
 def test_unknown_is_absent_and_every_other_number_survives(number: float) -> None:
-    """NaN never appears, infinity is written as Prometheus writes it, any other number is read back as it was."""
     page = render(quotas=[QuotaEntity("ada", None, {"controller_mutation_rate": number})])
     found = {name: value for (name, _), value in series(parse_text(page.text.decode())).items()}
     assert not any(math.isnan(value) for value in found.values())
@@ -204,13 +190,11 @@ def test_unknown_is_absent_and_every_other_number_survives(number: float) -> Non
 
 
 def test_family_without_series_is_not_mentioned() -> None:
-    """What is unknown altogether has no HELP and no TYPE either."""
     page = render(quotas=[])
     assert MUTATION_QUOTA.encode() not in page.text + page.openmetrics
 
 
 def test_budget_cuts_from_the_end_and_counts() -> None:
-    """Above `limits.series` the least busy partitions go, what is cut is counted, and families by broker stay."""
     partitions = [Partition(replicas=(1, 2), out=(2,), lag={2: 5}, end=10_000 * number) for number in range(1, 6)]
     grown = [replace(partition, end=partition.end * 2) for partition in partitions]
     derived = judge(snapshot({"t": partitions}), snapshot({"t": grown}, clock=10.0))
@@ -225,7 +209,6 @@ def test_budget_cuts_from_the_end_and_counts() -> None:
 
 
 def test_clients_past_the_limit_of_jmx_are_counted() -> None:
-    """Clients whose beans were not read count as dropped series: of the active controller, and of all brokers."""
     derived = judge(
         snapshot(
             {"t": [Partition(replicas=(1, 2))]},
@@ -240,20 +223,17 @@ def test_clients_past_the_limit_of_jmx_are_counted() -> None:
 
 
 def test_topics_that_may_not_have_series_have_none(page: Page) -> None:
-    """A topic that `topics.deny` names counts in sums by broker and appears nowhere by name."""
     assert b"hidden" not in page.text
     assert b"kafka_warden_cluster_partitions 6\n" in page.text
 
 
 def test_wrong_number_of_labels_is_refused() -> None:
-    """A metric that yields more or fewer label values than it has names is a bug that no page hides."""
     metric = Metric("wrong", "Too few labels (Metadata)", ("a", "b"), lambda _: [(("1",), 1.0)])
     with pytest.raises(ValueError, match="labels"):
         list(Exposition(10)._lines(metric, dict(metric.read(scene.view())), {}))
 
 
 def test_pages_of_one_exposition_do_not_mix() -> None:
-    """What is remembered from page to page is the text of labels, never a value."""
     exposition, view = Exposition(1000), scene.view()
     first = exposition.render(view.sidecar, view)
     changed = replace(

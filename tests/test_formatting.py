@@ -26,12 +26,10 @@ HOUR = 3600
     ],
 )
 def test_times_are_rounded_up(seconds: float, expected: str) -> None:
-    """A prediction that is too long is better than one that is too short."""
     assert in_time(seconds) == expected
 
 
 def test_numbers() -> None:
-    """Powers of ten, three digits, no exponent."""
     amounts = {0: "0 B", 999: "999 B", 1000: "1 kB", 20.625e6: "20.6 MB", 1e15: "1 PB", 2**63: "9.22 EB", -2e6: "-2 MB"}
     rounded = {999.4: "999 B", 999.6: "1 kB", 999_400_000: "999 MB", 999_600_000: "1 GB", 999.6e12: "1 PB"}
     for amount, expected in (amounts | rounded).items():
@@ -62,13 +60,11 @@ def test_numbers() -> None:
     ],
 )
 def test_shares(share: float, expected: str) -> None:
-    """What is not complete is not 100%, and what has begun is not 0%."""
     assert in_percent(share) == expected
 
 
 @given(st.floats(1e-5, 1e6) | st.builds(lambda unit, off: 10.0**unit + off, st.integers(-5, 6), st.floats(-1e-3, 1e-3)))
 def test_a_share_keeps_three_digits(share: float) -> None:
-    """The printed number is within half a unit of its third digit, except just below 100%."""
     printed = float(in_percent(max(share, 1e-5)).rstrip("%").replace(",", "")) / 100
     assert printed == pytest.approx(max(share, 1e-5), rel=0.0051)
     assert (share < 1) == (printed < 1) or printed == 1 <= share
@@ -78,7 +74,6 @@ def test_a_share_keeps_three_digits(share: float) -> None:
     st.floats(1, 1e22) | st.builds(lambda unit, near: 10.0**unit * near, st.integers(1, 21), st.floats(0.998, 1.002))
 )
 def test_a_size_keeps_three_digits(amount: float) -> None:
-    """Below 1000 in every unit, and within half a unit of its third digit."""
     number, unit = in_size(amount).split()
     factor = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "PB": 1e15, "EB": 1e18}[unit]
     value = float(number.replace(",", ""))

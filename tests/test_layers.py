@@ -193,12 +193,10 @@ CONNECTING = ("kafka_warden.planning.command", "kafka_warden.planning.files")
 
 
 def inside(module: str, rooms: set[str] | tuple[str, ...]) -> bool:
-    """Return whether a module is one of these rooms or is in one."""
     return any(module == room or module.startswith(f"{room}.") for room in rooms)
 
 
 def room_of(module: str) -> str:
-    """Name the room of a module."""
     rooms = [room for room in ROOMS if inside(module, (room,))]
     assert rooms, f"{module} is in a new room: say in ROOMS what stands before it"
     return rooms[0]
@@ -243,7 +241,6 @@ def violations(module: str, tree: ast.Module) -> list[str]:
 
 @pytest.mark.parametrize(("module", "file"), [pytest.param(*pair, id=pair[0]) for pair in modules()])
 def test_module_imports_only_what_stands_before_it(module: str, file: Path) -> None:
-    """A module imports its own room, the rooms before it, what is open to all, and the libraries of its room."""
     assert violations(module, ast.parse(file.read_text())) == []
 
 
@@ -282,24 +279,20 @@ def test_module_imports_only_what_stands_before_it(module: str, file: Path) -> N
     ],
 )
 def test_wrong_import_is_found(module: str, line: str) -> None:
-    """An import against the direction is reported, wherever in the module it stands."""
     assert len(violations(module, ast.parse(line))) == 1
 
 
 def test_nothing_is_importable_twice() -> None:
-    """`exporter/` is the source root, no package: what is below it is imported as `kafka_warden` only."""
     packages = [entry.relative_to(ROOT / "exporter") for entry in (ROOT / "exporter").rglob("__init__.py")]
     assert {package.parts[0] for package in packages} == {"kafka_warden"}
 
 
 def test_rules_name_what_exists() -> None:
-    """A module that was renamed keeps its rules."""
     names = [*ROOMS, *PURE, *itertools.chain(*ROOMS.values(), *LIBRARIES.values())]
     assert [name for name in names if importlib.util.find_spec(name) is None] == []
 
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
-    """Importing all of the sidecar starts no JVM bridge, Spark, Arrow, librdkafka, template engine or Textual."""
     extras = {"confluent_kafka", "cryptography", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow"}
     extras |= {"pyspark", "textual"}
     rooms = ", ".join(

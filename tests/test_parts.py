@@ -14,7 +14,6 @@ from sandbox.certificates import Authority
 
 
 def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
-    """Each figure has a family with these labels, and the validity of the certificate is read from its file."""
     pair = Authority(tmp_path, "authority").issue("client")
     tls = TlsClient(TlsFiles(certificate=pair.certificate, key=pair.key))
     config: Any = SimpleNamespace(

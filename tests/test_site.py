@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs.build_site import ROOT, SiteError, add_index, configuration, foreign, pages, raw, stage
+from docs.build_site import ROOT, SiteError, configuration, foreign, pages, raw, stage
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -34,15 +34,6 @@ def test_pages_and_what_they_link_to_keep_their_places(tmp_path: Path) -> None:
     assert copied(folder) == copied(root) - {"secret"}
 
 
-def test_page_that_went_leaves_the_site(tmp_path: Path) -> None:
-    root, folder = tmp_path / "repository", tmp_path / "pages"
-    write(root, {"docs/a.md": "", "docs/b.md": ""})
-    stage(root, folder)
-    (root / "docs/a.md").unlink()
-    stage(root, folder)
-    assert copied(folder) == {"docs/b.md"}
-
-
 @pytest.mark.parametrize("link", ["gone.yml", "../../outside.txt", "../alerts"])
 def test_link_to_no_file_of_the_repository_is_refused(tmp_path: Path, link: str) -> None:
     """A missing file, a file outside the repository and a folder would be dead links on the site."""
@@ -61,14 +52,6 @@ def test_every_page_is_in_the_navigation_once(tmp_path: Path) -> None:
         else:
             left += entry.values() if isinstance(entry, dict) else entry
     assert sorted(places) == [page.as_posix() for page in pages()]
-
-
-def test_search_works_in_pages_that_are_opened_as_files(tmp_path: Path) -> None:
-    """The index is a script, too, since such a page may not read JSON; each page loads the frame for the search."""
-    write(tmp_path, {"search/search_index.json": '{"docs": []}'})
-    add_index(tmp_path)
-    assert (tmp_path / "search" / "search_index.js").read_text() == 'var __index = {"docs": []}'
-    assert "polyfills: [docs/site.js]" in (ROOT / "mkdocs.yml").read_text()
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,6 @@ INVENTED: Final = {"tests/test_site.py", "tests/test_words.py"}
 
 @pytest.mark.parametrize("page", sorted(SPEC.glob("*.md")), ids=lambda page: page.stem)
 def test_examples(page: Path) -> None:
-    """Every example of a page has the result that stands below it."""
     examples = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE))
     names = {**MODULES, "releases": releases, "np": np, "inf": math.inf}
     test = doctest.DocTestParser().get_doctest(examples, names, page.name, str(page), 0)
@@ -54,7 +53,6 @@ def test_examples(page: Path) -> None:
     ],
 )
 def test_tables_have_all_names(page: str, names: type[StrEnum]) -> None:
-    """States, problems and causes have one row each, in the order in which the code takes them."""
     rows = re.findall(r"^\| `(\w+)` \|", (SPEC / f"{page}.md").read_text(), re.MULTILINE)
     assert rows == [str(name) for name in names]
 
@@ -90,6 +88,5 @@ def broken(path: str, text: str) -> Iterator[str]:
 
 
 def test_references_lead_to_a_heading() -> None:
-    """A document that a docstring, a comment or another file names exists, and so does its heading."""
     texts = ((path, text) for path, text in tracked() if path not in INVENTED and ".md" in text)
     assert [each for path, text in texts for each in broken(path, text)] == []

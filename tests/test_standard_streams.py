@@ -53,7 +53,6 @@ def ended(arguments: tuple[str, ...], config: Path, **streams: Any) -> "subproce
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
 def test_a_reader_that_is_gone(arguments: tuple[str, ...], config: Path) -> None:
-    """Before the first line: the exit code is that of the command, and nothing else is reported."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -68,6 +67,5 @@ def test_a_reader_that_is_gone(arguments: tuple[str, ...], config: Path) -> None
 
 
 def test_a_stream_that_is_closed(config: Path) -> None:
-    """From the start, as by `>&-` of a shell."""
     done = ended(("check",), config, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1))
     assert (done.returncode, done.stderr) == (0, b"")

@@ -20,7 +20,6 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_what_is_saved_is_loaded(file: Path) -> None:
-    """The last document, and nothing beside the file."""
     state = StateFile(file)
     state.save({"format": 0})
     state.save(DOCUMENT)
@@ -29,14 +28,12 @@ def test_what_is_saved_is_loaded(file: Path) -> None:
 
 
 def test_a_missing_file_is_a_first_start(file: Path) -> None:
-    """Nothing is loaded, and nothing is said."""
     with capture_logs() as logs:
         assert StateFile(file).load() is None
     assert logs == []
 
 
 def test_a_fifo_is_not_a_state(file: Path) -> None:
-    """It is not waited for and not replaced: a device, such as /dev/null, is neither."""
     os.mkfifo(file)
     with capture_logs() as logs:
         state = StateFile(file)
@@ -66,7 +63,6 @@ def test_a_fifo_is_not_a_state(file: Path) -> None:
     ids=["empty", "half", "list", "raw", "cut", "deep", "nan", "infinity", "inf", "far", "wide", "digits", "lists"],
 )
 def test_a_damaged_file_costs_one_warning(file: Path, content: bytes) -> None:
-    """It is left alone until the next save replaces it."""
     file.write_bytes(content)
     with capture_logs() as logs:
         assert StateFile(file).load() is None
@@ -77,7 +73,6 @@ def test_a_damaged_file_costs_one_warning(file: Path, content: bytes) -> None:
 
 
 def test_a_directory_in_its_place_costs_one_warning_each_way(file: Path) -> None:
-    """Neither reading nor writing raises; a writer says it once, and says when it works again."""
     file.mkdir()
     state = StateFile(file)
     with capture_logs() as logs:
@@ -92,20 +87,17 @@ def test_a_directory_in_its_place_costs_one_warning_each_way(file: Path) -> None
 
 
 def test_a_missing_directory_is_said(tmp_path: Path) -> None:
-    """The folder is the user's to make."""
     with capture_logs() as logs:
         StateFile(tmp_path / "nowhere" / "state").save(DOCUMENT)
     assert [entry["event"] for entry in logs] == ["the state file cannot be written"]
 
 
 def test_others_may_not_read_it(file: Path) -> None:
-    """It has the names of topics."""
     StateFile(file).save(DOCUMENT)
     assert file.stat().st_mode & 0o077 == 0
 
 
 def test_a_value_that_json_has_not_is_said_and_leaves_the_old_file(file: Path) -> None:
-    """NaN is not valid JSON for other programs."""
     state = StateFile(file)
     state.save(DOCUMENT)
     with capture_logs() as logs:
@@ -115,7 +107,6 @@ def test_a_value_that_json_has_not_is_said_and_leaves_the_old_file(file: Path) -
 
 
 def test_a_planted_link_is_not_followed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Not one with the name `.NAME.PID`, and no other name can be predicted."""
     victim = tmp_path_factory.mktemp("elsewhere") / "victim"
     victim.write_text("precious")
     file.with_name(f".{file.name}.{os.getpid()}").symlink_to(victim)
@@ -129,7 +120,6 @@ def test_a_planted_link_is_not_followed(file: Path, tmp_path_factory: pytest.Tem
 
 
 def test_temporary_files_of_a_killed_process_are_removed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the start. Other files beside it stay. One that cannot be removed costs neither the state nor the rest."""
     StateFile(file).save(DOCUMENT)
     own = [file.with_name(f".{file.name}.{name}") for name in ("x3_kl8ab.tmp", "b7_kl8ab.tmp")]
     others = [
@@ -154,7 +144,6 @@ def test_temporary_files_of_a_killed_process_are_removed(file: Path, monkeypatch
 
 
 def test_a_full_disk_leaves_the_old_file_and_no_other(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The document is flushed before it replaces the old one."""
     state = StateFile(file)
     state.save(DOCUMENT)
 
@@ -171,7 +160,6 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(file: Path, monkeypatch: p
 
 @pytest.mark.parametrize("mode", [0o602, 0o666, 0o777])
 def test_a_file_that_others_can_write_is_not_used(file: Path, mode: int) -> None:
-    """The warning has the command; the next save replaces it by one that only its owner can write."""
     StateFile(file).save(DOCUMENT)
     file.chmod(mode)
     with capture_logs() as logs:
@@ -204,7 +192,6 @@ def test_a_file_of_another_user_is_not_used(file: Path, monkeypatch: pytest.Monk
 
 
 def test_no_file_is_written_that_would_not_be_read(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One size is the limit of both."""
     state = StateFile(file)
     state.save(DOCUMENT)
     size = file.stat().st_size
@@ -219,7 +206,6 @@ def test_no_file_is_written_that_would_not_be_read(file: Path, monkeypatch: pyte
 
 
 def test_the_problem_stands_until_the_file_can_be_written(file: Path) -> None:
-    """For the metric, the alert and `/-/ready`; before the first attempt nothing is known."""
     state = StateFile(file)
     assert (state.saved, state.problem) == (False, None)
     file.mkdir()

@@ -1,10 +1,8 @@
 """The Dockerfile: what it copies, runs and names exists; its steps work in a clean directory."""
 
 import fnmatch
-import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -19,7 +17,6 @@ from kafka_warden.pipeline.cli import parser as pipeline_parser
 from sandbox.ports import LOOPBACK
 from sandbox.program import Program
 from tests.deploy.dockerfile import ROOT, Stage, stages, whole
-from tests.support.processes import checked
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FINAL = ("pipeline", "sidecar-slim", "sidecar")
@@ -159,55 +156,3 @@ def test_health_check_works(tmp_path: Path) -> None:
         asked = [sys.executable, "-c", check[1].replace(":10073", f":{sidecar.port}")]
         assert subprocess.run(asked, check=False).returncode == 0
     assert subprocess.run(asked, check=False, stderr=subprocess.DEVNULL).returncode != 0
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Folder in which the steps of `java` and `build` were done, with /opt and /src inside it."""
-    root = tmp_path_factory.mktemp("image")
-    (root / "opt").mkdir()
-    source = root / "src"
-    source.mkdir()
-    python = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
-    environment = {key: value for key, value in os.environ.items() if key not in {"VIRTUAL_ENV", "PYTHONPATH"}}
-    for name in ("java", "build"):
-        for word, given in whole(name).steps:
-            if word == "COPY":
-                copy(given.split(), source)
-            elif word == "RUN":
-                command = given.replace("/opt/", f"{root}/opt/").replace("python -m venv", f"{python} -m venv")
-                checked("bash", "-ec", command, cwd=source, env=environment, timeout=None)
-    shutil.rmtree(source)
-    return root / "opt"
-
-
-def copy(words: list[str], source: Path) -> None:
-    *names, target = words
-    for name in names:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, source / target, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(ROOT / name, source / target)
-
-
-@pytest.mark.full_kafka
-def test_steps_build_the_command(built: Path) -> None:
-    command = built / "kafka-warden" / "bin" / "kafka-warden"
-    clean = {"PATH": "/usr/bin:/bin", "HOME": str(built)}
-    assert PROJECT["version"] in checked(command, "--version", env=clean)
-    checked(command, "run", "--config", ROOT / "deploy" / "compose" / "warden.yml", "--check-config", env=clean)
-    listing = "import importlib.metadata as m; print(*(f'{d.name}=={d.version}' for d in m.distributions()), sep='\\n')"
-    text = checked(command.with_name("python"), "-c", listing, env=clean)
-    installed = {line.lower().replace("_", "-") for line in text.split()}
-    pinned = {line.lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines()}
-    assert {line for line in installed if not line.startswith("kafka-warden")} <= pinned
-    assert not [line for line in installed if line.startswith(("pip=", "setuptools="))]
-
-
-@pytest.mark.full_kafka
-def test_java_runtime_is_enough(built: Path) -> None:
-    java = built / "jre"
-    tests = [ROOT / "tests" / "clients" / f"test_jmx_{name}.py" for name in ("security", "session")]
-    pytest_ = (sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider")
-    checked(*pytest_, *tests, cwd=ROOT, env=os.environ | {"JAVA_HOME": str(java)}, timeout=None)
-    assert sum(file.stat().st_size for file in java.rglob("*") if file.is_file()) < 80e6

@@ -26,13 +26,6 @@ def test_nothing_is_installed_by_its_name() -> None:
     assert [(page.name, found[0]) for page in pages if (found := named.search(page.read_text()))] == []
 
 
-def test_image_is_started_in_one_way() -> None:
-    command = re.compile(r"^(?:\$ )?docker (build|run) ((?:[^\\\n]|\\\n)*)", re.MULTILINE)
-    pages = ("README.md", "docs/platforms/docker.md", "docs/install.md")
-    (same,) = {tuple(command.findall((ROOT / page).read_text())[:2]) for page in pages}
-    assert [name for name, _ in same] == ["build", "run"]
-
-
 def test_steps_are_those_of_the_image() -> None:
     made = " ".join(whole("build").all("RUN"))
     commands = re.findall(r"^(/opt/kafka-warden/bin/pip .*)$", TEXT, re.MULTILINE)

@@ -19,16 +19,6 @@ CONFIGURATIONS = [
 ]
 
 
-def test_pages_have_a_place() -> None:
-    table = (ROOT / "docs" / "platforms" / "README.md").read_text(encoding="utf-8")
-    for page in PAGES:
-        if page.name == "README.md":
-            continue
-        assert f"]({page.name})" in table
-        text = page.read_text(encoding="utf-8")
-        assert "```sh\n" in text[:600], page.name
-
-
 @pytest.mark.parametrize(("page", "text"), CONFIGURATIONS, ids=[page for page, _ in CONFIGURATIONS])
 def test_configurations(page: str, text: str, tmp_path: Path) -> None:
     """Every option exists, and every property has an effect; files are made where the page names some."""

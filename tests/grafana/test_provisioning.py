@@ -6,8 +6,6 @@ from typing import Any, Final
 
 import yaml
 
-from grafana.boards import BOARDS
-
 ROOT: Final = Path(__file__).parents[2]
 PROVISIONING: Final = ROOT / "grafana" / "provisioning"
 README: Final = (ROOT / "grafana" / "README.md").read_text()
@@ -36,11 +34,6 @@ def test_grafana_loads_the_dashboards() -> None:
 def test_every_folder_to_mount_exists() -> None:
     assert len(mounts()) == 3
     assert [here for here in mounts().values() if not (ROOT / here).is_dir()] == []
-
-
-def test_readme_has_every_dashboard() -> None:
-    listed = re.findall(r"^\| ([A-Z][\w ]+) \| ([^|]+\?) \|", README, re.MULTILINE)
-    assert listed == [(board.title, board.question) for board in BOARDS]
 
 
 def test_data_sources() -> None:

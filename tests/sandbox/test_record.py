@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from fleet import truth
 from kafka_warden.history.parquet.reader import read
 from sandbox.errors import SandboxError
-from sandbox.record import main, require_neutral, summary
+from sandbox.record import require_neutral, summary
 from sandbox.record_scene import COMPLETES, STUCK
 from sandbox.record_truth import Diary
 from tests.history.places import write
@@ -45,27 +44,6 @@ def test_what_is_done_is_written_down(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (move.bytes_at_start, move.limit, move.raised_to, move.raised_at) == (5, STUCK.limit, 1000, 130)
 
 
-def test_it_has_the_form_of_a_fleet(tmp_path: Path) -> None:
-    diary = Diary("cluster")
-    diary.begin(COMPLETES, dict.fromkeys(range(COMPLETES.partitions), 7))
-    truth.write(tmp_path, [diary.truth(IDS)])
-
-    assert {file.name for file in tmp_path.iterdir()} == {
-        f"{name}.json" for name in ("calm", "faults", "growth", "moves")
-    }
-    moves = [json.loads(line) for line in (tmp_path / "moves.json").read_text().splitlines()]
-    assert [(move["partition"], move["outcome"], move["ended"]) for move in moves] == [
-        (partition, "running", None) for partition in range(COMPLETES.partitions)
-    ]
-
-
-def test_a_move_that_history_has_not_is_an_error() -> None:
-    diary = Diary("cluster")
-    diary.begin(STUCK, {0: 5})
-    with pytest.raises(SandboxError, match=f"history has no move of {STUCK.topic}"):
-        diary.truth({})
-
-
 def test_a_history_that_names_a_machine_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, scene_polls()[:1])
     host = read(tmp_path, "brokers")["host"].to_pylist()[0]
@@ -76,14 +54,6 @@ def test_a_history_that_names_a_machine_is_refused(tmp_path: Path, monkeypatch: 
         require_neutral(tmp_path)
     with pytest.raises(SandboxError, match="has 1 runs of the sidecar and not 2"):
         summary(tmp_path)
-
-
-def test_another_recording_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "truth").mkdir()
-    with pytest.raises(SystemExit) as end:
-        main(["--out", str(tmp_path)])
-    assert end.value.code == 2
-    assert "already has a recording; remove it, or choose another folder" in capsys.readouterr().err
 
 
 @pytest.mark.cluster

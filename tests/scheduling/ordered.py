@@ -39,7 +39,6 @@ class Ordered(Sidecar):
 
     @property
     def state(self) -> Path:
-        """Its state file."""
         return self.folder / "state"
 
     def order(self, text: str) -> None:
@@ -68,7 +67,6 @@ class Ordered(Sidecar):
             return 0, repr(problem)
 
     def write(self, config: Mapping[str, Any] | str) -> None:
-        """Write another configuration."""
         text = config if isinstance(config, str) else json.dumps(config)
         (self.folder / "kafka-warden.yml").write_text(text)
 

@@ -171,7 +171,6 @@ def test_passwords_of_stores_agents_and_the_history_topic_show_nowhere(
 
 @pytest.mark.realtime
 def test_a_key_of_aws_shows_nowhere(start: Start, brokers: ScriptedCluster, tmp_path: Path) -> None:
-    """Neither it nor the token that it signs, which the brokers refuse. The JMX child does not inherit it."""
     brokers.do("accounts", mechanism="OAUTHBEARER", users={})
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "AWS_MSK_IAM"}
     sidecar = start(

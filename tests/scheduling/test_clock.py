@@ -41,7 +41,6 @@ def poller(brokers: ScriptedCluster) -> Iterator[Poller]:
 
 
 def test_a_suspension_counts(suspension: Suspension) -> None:
-    """For the clock, and for the timers of its loop."""
     clock = SystemClock()
     loop = clock.new_event_loop()
     suspension.seconds = SUSPENDED

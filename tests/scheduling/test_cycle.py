@@ -60,13 +60,11 @@ def clock() -> VirtualClock:
 
 @pytest.fixture
 def polled(clock: VirtualClock) -> Polled:
-    """A poller on that clock."""
     return Polled(clock)
 
 
 @pytest.fixture
 def cycle(clock: VirtualClock, polled: Polled) -> Cycle:
-    """A cycle on that clock."""
     parameters = Parameters(poll_interval=INTERVAL)
     poller: Any = polled
     return Cycle(poller, parameters, lambda _: True, scene.sidecar().build, clock=clock)
@@ -110,7 +108,6 @@ def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: Virtu
 
 
 def test_a_shorter_interval_does_not_empty_the_page(cycle: Cycle, clock: VirtualClock) -> None:
-    """Numbers of the longer interval stay for three of those, until a poll with the shorter one has ended."""
     cycle.configure(Parameters(poll_interval=6 * INTERVAL), lambda _: True, lambda _: False)
     cycle.once()
     clock.advance(5 * INTERVAL)
@@ -127,7 +124,6 @@ def test_a_shorter_interval_does_not_empty_the_page(cycle: Cycle, clock: Virtual
 def test_a_suspension_during_a_poll_stretches_nothing(
     cycle: Cycle, clock: VirtualClock, polled: Polled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its seconds are none that the poll took."""
     monkeypatch.setattr(polled, "poll", lambda _: clock.suspend(8 * 3600.0))
     with capture_logs() as logs:
         cycle.once()
@@ -137,7 +133,6 @@ def test_a_suspension_during_a_poll_stretches_nothing(
 def test_an_older_state_replaces_no_newer_one(
     cycle: Cycle, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While one thread writes, another one waits for a limited time."""
     saved: list[dict[str, Any]] = []
     begun, go_on = threading.Event(), threading.Event()
 
@@ -175,7 +170,6 @@ def test_a_reload_keeps_what_the_page_had_room_for(cycle: Cycle) -> None:
 
 
 def test_numbers_are_removed_after_three_intervals(cycle: Cycle, clock: VirtualClock) -> None:
-    """No poll has to start for that; setting the wall clock changes nothing."""
     assert not shows(cycle)
     cycle.once()
     assert shows(cycle)
@@ -197,7 +191,6 @@ def test_numbers_are_removed_after_three_intervals(cycle: Cycle, clock: VirtualC
 
 
 def test_self_metrics_are_current_without_polls(cycle: Cycle) -> None:
-    """Before the first poll, and while polls hang, the page has what the parts of the sidecar count now."""
     for connections in (3, 4):
         cycle.figures = partial(dict, web_connections={(): connections})
         cycle.expire()
@@ -206,7 +199,6 @@ def test_self_metrics_are_current_without_polls(cycle: Cycle) -> None:
 
 
 def test_counts_that_cannot_be_read_cost_only_themselves(cycle: Cycle) -> None:
-    """All other numbers are shown, and an error is logged."""
     cycle.figures = None  # type: ignore[assignment]  # as a bug in one of the parts
     with capture_logs() as logs:
         cycle.once()
@@ -218,7 +210,6 @@ def test_counts_that_cannot_be_read_cost_only_themselves(cycle: Cycle) -> None:
 def test_polls_without_an_answer_show_the_last_numbers_for_three_intervals(
     cycle: Cycle, clock: VirtualClock, polled: Polled, failure: dict[str, Any]
 ) -> None:
-    """Whether the cluster does not answer, or the poll itself fails."""
     cycle.once()
     vars(polled).update(failure)
     seen = []
@@ -238,7 +229,6 @@ def test_polls_without_an_answer_show_the_last_numbers_for_three_intervals(
 def test_polls_that_cannot_be_evaluated_are_a_reason_for_a_restart(
     cycle: Cycle, clock: VirtualClock, polled: Polled, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    """After a minute, though every poll ends; one that can be evaluated ends that."""
     late = []
     with monkeypatch.context() as patched, capture_logs():
         if broken == "poll":
@@ -267,7 +257,6 @@ def test_a_cluster_that_does_not_answer_is_no_reason_for_a_restart(
 
 
 def test_a_poll_that_is_abandoned_changes_nothing(cycle: Cycle, polled: Polled) -> None:
-    """The process is stopping, and its last page stays."""
     cycle.once()
     page = cycle.holder.page
     polled.raises = PollAbandonedError
@@ -280,7 +269,6 @@ def test_a_poll_that_is_abandoned_changes_nothing(cycle: Cycle, polled: Polled) 
 def test_an_evaluation_that_fails_empties_the_page_until_the_next_one(
     cycle: Cycle, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next poll is evaluated without what was remembered."""
     cycle.once()
     with monkeypatch.context() as broken, capture_logs() as logs:
         clock.advance(INTERVAL)

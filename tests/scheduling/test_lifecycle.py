@@ -37,7 +37,6 @@ def everything(sidecar: Ordered) -> set[str]:
 
 @pytest.mark.realtime
 def test_every_thread_that_ends_is_named(start: Start) -> None:
-    """One after the other, until none is left. `/metrics` is served, and SIGTERM still saves the state."""
     sidecar = start({"history": {"parquet": {"path": "history"}}, "jmx": {"brokers": {1: "127.0.0.1:1"}}})
     watched = {f"thread {name}" for name in WATCHED}
     assert everything(sidecar) - OTHERS == {*watched, *FATAL}, "add a new one to the lists, and watch it"
@@ -63,7 +62,6 @@ def test_every_thread_that_ends_is_named(start: Start) -> None:
 @pytest.mark.realtime
 @pytest.mark.parametrize("victim", [*FATAL, BREAK_TURN])
 def test_what_the_process_cannot_live_without_ends_it(start: Start, victim: str) -> None:
-    """With exit code 1 and its state saved."""
     sidecar = start()
     sidecar.forget_state()
     began = time.monotonic()
@@ -85,7 +83,6 @@ def test_the_end_does_not_wait_for_the_interpreter(start: Start) -> None:
 
 @pytest.mark.realtime
 def test_a_process_that_stays_unhealthy_ends(start: Start) -> None:
-    """With exit code 1, its state saved, the reason in the log, and where every thread is."""
     sidecar = start()
     sidecar.forget_state()
     sidecar.done(HASTY)
@@ -98,7 +95,6 @@ def test_a_process_that_stays_unhealthy_ends(start: Start) -> None:
 
 @pytest.mark.realtime
 def test_a_log_that_is_not_read_does_not_keep_an_unhealthy_process(start: Start) -> None:
-    """It ends all the same, with its state saved."""
     sidecar = start()
     sidecar.forget_state()
     sidecar.done(PATIENT)

@@ -18,7 +18,6 @@ def logged(pace: Pace, durations: Iterable[float]) -> list[str]:
 
 
 def test_the_interval_is_a_multiple_of_the_configured_one() -> None:
-    """Polls start at the configured times, and some of these are left out."""
     pace = Pace(INTERVAL)
     for seconds, interval in ((0.0, 10), (10.0, 10), (10.1, 20), (35.0, 40), (1.0, 10)):
         pace.ended(seconds)
@@ -26,7 +25,6 @@ def test_the_interval_is_a_multiple_of_the_configured_one() -> None:
 
 
 def test_a_poll_under_way_counts() -> None:
-    """Its answers are shown by the interval that it makes necessary."""
     pace = Pace(INTERVAL)
     pace.running(25.0)
     assert pace.interval == 30
@@ -35,7 +33,6 @@ def test_a_poll_under_way_counts() -> None:
 
 
 def test_polls_near_the_interval_are_logged_once() -> None:
-    """Those that take a little more and a little less in turns; then the first poll of a series that keeps it."""
     pace = Pace(INTERVAL)
     assert logged(pace, [10.1, 9.9] * 20) == ["warning"]
     assert logged(pace, [9.9] * (SETTLED - 2)) == []

@@ -50,7 +50,6 @@ class Reloading:
         )
 
     def load(self, **sections: Any) -> Config:
-        """Write a configuration and load it."""
         kafka = {"bootstrap.servers": "a:1", **sections.pop("kafka", {})}
         self.file.write_text(yaml.safe_dump({"kafka": kafka, **sections}))
         return load({}, {}, self.file)
@@ -80,7 +79,6 @@ def reloading(tmp_path: Path) -> Reloading:
 
 
 def test_what_can_be_reloaded_is_used_and_the_rest_is_named(reloading: Reloading) -> None:
-    """Before the next poll. The old values of what needs a restart stay with the new values of the rest."""
     old = reloading.reloader.config
     reloading.load(
         kafka={"bootstrap.servers": "b:2", "client.id": "new"}, poll={"interval": "7s"}, state={"path": "other"}
@@ -104,7 +102,6 @@ def test_what_can_be_reloaded_is_used_and_the_rest_is_named(reloading: Reloading
 
 @pytest.mark.parametrize("bad", ["poll: {intervall: 1s}", "kafka: {}", "{", "poll: {interval: 1s, deadline: 2s}", ""])
 def test_a_bad_configuration_keeps_the_old_one_and_shows_it(reloading: Reloading, bad: str) -> None:
-    """Until one can be used."""
     old, started = reloading.reloader.config, reloading.reloader.in_force_since
     reloading.file.write_text(bad)
     (entry,) = reloading.reload()
@@ -133,7 +130,6 @@ def protected(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("first", ["kafka", "jmx"])
 def test_no_prefix_of_a_file_weakens_the_configuration(reloading: Reloading, protected: str, first: str) -> None:
-    """A file that is written byte by byte: at every length TLS, its authorities and the login stay on."""
     kafka, separator, jmx = protected.partition("jmx:\n")
     text = kafka + separator + jmx if first == "kafka" else separator + jmx + kafka
     reloading.file.write_text(text)
@@ -165,7 +161,6 @@ def test_no_prefix_of_a_file_weakens_the_configuration(reloading: Reloading, pro
 def test_a_weaker_configuration_needs_a_restart(
     reloading: Reloading, old: dict[str, Any], new: dict[str, Any], key: str | None
 ) -> None:
-    """A stronger one does not. The problem names the option."""
     if key and key not in ("security.protocol", *new):
         new = {"security.protocol": "SSL", **new}
     before = reloading.reloader.config = reloading.load(kafka=old)
@@ -214,7 +209,6 @@ def test_topics_that_are_not_allowed_stay_so_until_a_restart(reloading: Reloadin
 
 
 def test_the_newest_read_decides_what_is_shown(reloading: Reloading) -> None:
-    """A good configuration waits for the poll, then a bad one is read: the good one is used, the bad one is shown."""
     reloading.load(poll={"interval": "7s"})
     reloading.read()
     assert reloading.problem() == "the new configuration is being read, or waits for the next poll"
@@ -249,7 +243,6 @@ def test_a_configuration_that_cannot_be_read_is_read_again(
 
 
 def test_a_file_that_a_configuration_names_may_come_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The main thread reads the configuration again by itself, but not while its file is being written."""
     file = tmp_path / "warden.yml"
     file.write_text("kafka: {bootstrap.servers: 'a:1'}")
     started: list[bool] = []
@@ -293,7 +286,6 @@ def test_a_read_that_hangs_is_shown_and_makes_no_further_thread(
 
 
 def test_a_reload_without_a_thread_to_spare_is_refused(reloading: Reloading, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process goes on, and the next reload works."""
     reloading.load(poll={"interval": "7s"})
     with capture_logs() as logs, monkeypatch.context() as full:
         full.setattr(threading.Thread, "start", Mock(side_effect=RuntimeError("can't start new thread")))
@@ -381,7 +373,6 @@ def test_sighup_reads_the_web_configuration_again(tmp_path: Path) -> None:
 
 
 def test_a_web_server_that_hangs_is_unhealthy(tmp_path: Path) -> None:
-    """The process then ends, and is started again."""
     file, signals = tmp_path / "warden.yml", Any
     file.write_text("kafka: {bootstrap.servers: 'a:1'}")
     sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), FileWatch(()), signals)  # type: ignore[arg-type]  # is not used
@@ -393,7 +384,6 @@ def test_a_web_server_that_hangs_is_unhealthy(tmp_path: Path) -> None:
 
 
 def test_every_option_is_in_the_list_of_the_document() -> None:
-    """docs/configuration.md says for each what a reload does."""
     document = (ROOT / "docs" / "configuration.md").read_text()
     rows = document.partition("| With a reload |")[2].partition("\n\n")[0].splitlines()[2:]
     fixed, *others = (row.split("|")[1].replace("`", "").replace(" ", "").split(",") for row in rows)

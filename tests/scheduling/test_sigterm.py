@@ -83,7 +83,6 @@ def test_whatever_hangs(
     trouble: Callable[[Ordered, ScriptedCluster], None],
     sections: dict[str, Any],
 ) -> None:
-    """The state is that of the last poll before."""
     sidecar = start(sections)
     sidecar.forget_state()
     trouble(sidecar, brokers)
@@ -93,7 +92,6 @@ def test_whatever_hangs(
 
 @pytest.mark.parametrize("bootstrap", ["hung brokers", "hang:9092"])
 def test_during_the_first_poll(start: Start, brokers: ScriptedCluster, bootstrap: str) -> None:
-    """Which hangs, as does a name that does not resolve. The state of the process before stays."""
     brokers.rule(hang=True)
     kafka = {"bootstrap.servers": bootstrap} if ":" in bootstrap else {}
     sidecar = start({"kafka": kafka, "poll": {"interval": "60s", "deadline": "50s"}}, ready=False)
@@ -105,7 +103,6 @@ def test_during_the_first_poll(start: Start, brokers: ScriptedCluster, bootstrap
 
 
 def test_before_it_listens(brokers: ScriptedCluster, tmp_path: Path) -> None:
-    """The main thread hangs in a look-up of its own address."""
     sidecar = Ordered(configuration(brokers, web={"listen": "hang:1"}), tmp_path)
     with ThreadPoolExecutor(1) as threads:
         entered = threads.submit(sidecar.__enter__)
@@ -117,7 +114,6 @@ def test_before_it_listens(brokers: ScriptedCluster, tmp_path: Path) -> None:
 
 
 def test_a_state_that_cannot_be_written(start: Start) -> None:
-    """The disk is full, or read-only; the process ends all the same."""
     sidecar = start()
     sidecar.forget_state()
     sidecar.state.mkdir()

@@ -29,7 +29,6 @@ async def idle() -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_loop_that_an_exception_ended_makes_no_caller_wait() -> None:
-    """Every further call fails at once, as after `close`."""
     network = Network()
     network.run(idle)
     thread = next(thread for thread in threading.enumerate() if thread.name == "network")
@@ -42,7 +41,6 @@ def test_a_loop_that_an_exception_ended_makes_no_caller_wait() -> None:
 
 
 def test_a_loop_that_is_busy_delays_no_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Closing waits for a second at most."""
     monkeypatch.setattr("kafka_warden.clients.kafka.network.STOP_WITHIN", 0.01)
     poller = Poller(PollerSettings(), translate({"bootstrap.servers": "127.0.0.1:1"}), None)
     held = threading.Event()
@@ -78,14 +76,12 @@ def test_the_health_names_threads_that_ended_and_polls_that_are_late() -> None:
 
 
 def test_the_health_names_threads_that_ended_before_the_first_check() -> None:
-    """They are nowhere any more, but they were started."""
     check = HealthCheck()
     check.started = ["history-parquet", "MainThread"]
     assert check().reasons == ("the thread history-parquet has ended",)
 
 
 def test_health_checks_of_several_threads_do_not_disturb_each_other() -> None:
-    """A new thread is seen by one check while another one looks at the threads."""
     check, ended = HealthCheck(), threading.Event()
     new = threading.Thread(target=ended.wait, name="history-kafka")
 

@@ -28,11 +28,9 @@ class Calls:
         self.expired = 0
 
     def poll(self) -> None:
-        """Count one."""
         self.polls += 1
 
     def expire(self) -> None:
-        """Count one."""
         self.expired += 1
 
     def watchdog_looked(self) -> None:
@@ -89,7 +87,6 @@ def test_a_poll_starts_within_two_intervals_when_the_wall_clock_was_set_back(
 
 
 def test_after_the_watchdog_the_schedule_goes_on(clock: VirtualClock) -> None:
-    """From the new time of day: the clock that was set back needs the watchdog once."""
     calls = Calls()
     with capture_logs() as logs, running(calls, clock):
         clock.set_wall(-3600.0)
@@ -101,7 +98,6 @@ def test_after_the_watchdog_the_schedule_goes_on(clock: VirtualClock) -> None:
 
 
 def test_old_numbers_are_removed_between_polls(clock: VirtualClock) -> None:
-    """`expire` is called although no poll starts, and again after it failed."""
     calls = Calls()
 
     def fails() -> None:
@@ -115,7 +111,6 @@ def test_old_numbers_are_removed_between_polls(clock: VirtualClock) -> None:
 
 
 def test_the_next_poll_is_hastened(clock: VirtualClock) -> None:
-    """It starts a second later, and the schedule goes on from it. One poll in an interval starts early."""
     calls = Calls()
     timer = Timer(calls.poll, calls.expire, 30.0, clock)
     timer.start()
@@ -143,7 +138,6 @@ def test_the_next_poll_is_hastened(clock: VirtualClock) -> None:
 
 @pytest.mark.parametrize(("interval", "most"), [(10.0, 60.0), (30.0, 90.0)])
 def test_polls_that_do_not_end_are_late(clock: VirtualClock, interval: float, most: float) -> None:
-    """After three intervals, and at least a minute."""
     timer = Timer(lambda: None, lambda: None, INTERVAL, clock)
     clock.advance(most)
     assert timer.late(interval) is None
@@ -152,7 +146,6 @@ def test_polls_that_do_not_end_are_late(clock: VirtualClock, interval: float, mo
 
 
 def test_a_suspension_makes_no_poll_late(clock: VirtualClock) -> None:
-    """The watchdog starts a poll after it, and the process stays healthy until that ends."""
     calls = Calls()
     with capture_logs(), running(calls, clock) as timer:
         clock.suspend(8 * 3600.0)
@@ -161,7 +154,6 @@ def test_a_suspension_makes_no_poll_late(clock: VirtualClock) -> None:
 
 
 def test_no_poll_starts_after_stop(clock: VirtualClock) -> None:
-    """Also when the schedule had already handed one to its thread."""
     calls = Calls()
     with running(calls, clock) as timer:
         pass
@@ -171,7 +163,6 @@ def test_no_poll_starts_after_stop(clock: VirtualClock) -> None:
 
 
 def test_a_change_is_made_before_the_next_poll(clock: VirtualClock) -> None:
-    """On the thread of the polls; of several only the newest. The new interval counts from there."""
     calls = Calls()
     made: list[int] = []
 
