@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -171,20 +170,6 @@ def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> No
     assert isinstance(first, UnsupportedError)
     assert str(first).startswith("the JMX child does not start: it ended with code 1: ")
     assert session.pid is None
-
-
-def test_without_a_jvm_the_error_says_what_to_install(session: JmxSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = (
-        "import jpype._core\n"
-        "def nothing(): raise jpype._core.JVMNotFoundException\n"
-        "jpype._core.getDefaultJVMPath = nothing\n"
-        "from kafka_warden.clients.jmx import child\n"
-        "child.main()\n"
-    )
-    monkeypatch.setattr(process, "_PROGRAM", ("-c", program))
-    answer = ask(session, JmxTarget("one", LOOPBACK, 1))["one"]
-    assert isinstance(answer, UnsupportedError)
-    assert re.fullmatch("JMX needs .*install one.*", str(answer))
 
 
 def test_java_classes_are_what_their_sources_say(tmp_path: Path) -> None:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
 
 from kafka_warden.clients.jmx import child
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans, TlsFiles
@@ -15,6 +13,7 @@ from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
 from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.certificates import HERE, Authority, Identity
+from sandbox.key_stores import write_key_store, write_trust_store
 from sandbox.passwords import new_password, write_secret
 from sandbox.ports import LOOPBACK
 from tests.clients.jmx_server import READER, TIME_LIMIT, JmxServer, MakeSession, ask, ask_one, number, password_options
@@ -158,9 +157,7 @@ class Certificates:
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     directory = tmp_path_factory.mktemp("certificates")
     authority = Authority(directory, "authority")
-    trust = directory / "trust.p12"
-    trusted = pkcs12.PKCS12Certificate(x509.load_pem_x509_certificate(authority.certificate.read_bytes()), b"authority")
-    trust.write_bytes(pkcs12.serialize_java_truststore([trusted], BestAvailableEncryption(STORE_PASSWORD.encode())))
+    trust = write_trust_store(directory / "trust.p12", "PKCS12", STORE_PASSWORD, authority.certificate)
     return Certificates(
         authority,
         authority.issue("server", "server", HERE),
@@ -249,12 +246,7 @@ def test_the_password_goes_in_clear_only_where_the_user_says(
 def _tls_options(
     directory: Path, certificates: Certificates, identity: Identity, *, registry: bool = True, client: bool = True
 ) -> Sequence[str]:
-    certificate = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
-    authority = x509.load_pem_x509_certificate(certificates.authority.certificate.read_bytes())
-    key = load_pem_private_key(identity.key.read_bytes(), None)
-    store = directory / f"{identity.key.name}.p12"
-    encryption = BestAvailableEncryption(STORE_PASSWORD.encode())
-    store.write_bytes(pkcs12.serialize_key_and_certificates(b"own", key, certificate, [authority], encryption))  # type: ignore[arg-type]  # a key of a kind that PKCS #12 knows
+    store = write_key_store(directory / f"{identity.key.name}.p12", "PKCS12", STORE_PASSWORD, identity)
     agent = {"ssl": "true", "registry.ssl": str(registry).lower(), "ssl.need.client.auth": str(client).lower()}
     stores = {"keyStore": store, "trustStore": certificates.trust}
     return [

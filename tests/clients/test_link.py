@@ -1,4 +1,4 @@
-"""The link to a broker: connections, deadlines, versions, pauses and login, on scripted brokers."""
+"""The link to a broker: connections, deadlines, versions, pauses, login and faults, on scripted brokers."""
 
 import asyncio
 import socket
@@ -10,18 +10,21 @@ from typing import Any, Final
 import pytest
 from kafka.protocol.admin import DeleteTopicsRequest
 
+from kafka_warden.clients.kafka.faults import error_code_fault, request_fault
 from kafka_warden.clients.kafka.link import IDLE, LASTING
 from kafka_warden.clients.kafka.network import RESOLVERS, Network
 from kafka_warden.clients.kafka.requests import DescribeQuorumRequest
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
+    AuthorizationError,
     ConnectTimeoutError,
     ForbiddenRequestError,
     KafkaWardenError,
     PollAbandonedError,
     ProtocolError,
     RefusedError,
+    SourceError,
     UnsupportedError,
 )
 from kafka_warden.settings.secrets import Secret, SecretFile
@@ -356,3 +359,25 @@ def test_a_network_that_is_closed_ends_the_calls_that_wait() -> None:
     network.close()
     with pytest.raises(PollAbandonedError, match="the network was closed"):
         network.run(wait_for_ever)
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "says"),
+    [
+        (7, AnswerTimeoutError, "one:1: RequestTimedOutError (why)"),
+        (29, AuthorizationError, "one:1: TopicAuthorizationFailedError (why); docs/security.md lists the ACLs"),
+        (35, UnsupportedError, "one:1: UnsupportedVersionError (why)"),
+        (58, AuthenticationError, "one:1 refused user name or password (why)"),
+        (-1, ProtocolError, "one:1: UnknownError (why)"),
+    ],
+)
+def test_error_codes_have_a_class(code: int, error: type[SourceError], says: str) -> None:
+    fault = error_code_fault(code, "why", "one:1")
+    assert type(fault) is error
+    assert str(fault).startswith(says)
+    assert error_code_fault(0, None, "one:1") is None
+
+
+def test_an_error_without_a_class_of_its_own_is_named() -> None:
+    fault = request_fault(KeyError("x"), "one:1")
+    assert (type(fault), str(fault)) == (ProtocolError, "one:1: KeyError: 'x'")

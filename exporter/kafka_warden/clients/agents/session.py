@@ -23,7 +23,6 @@ from kafka_warden.clients.jmx.session import (
     JmxTarget,
     Place,
     no_room,
-    refuse_clear_password,
 )
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
@@ -32,7 +31,6 @@ from kafka_warden.errors import (
     ConnectTimeoutError,
     ProtocolError,
     RefusedError,
-    SecretError,
     SourceError,
     TlsError,
 )
@@ -193,9 +191,7 @@ class AgentSession:
         Raises:
             SourceError: it did not answer, or may not be sent the password.
         """
-        slot.password = password = _password(target)
-        if password is not None and self.context is None:
-            refuse_clear_password(target)
+        slot.password = password = target.secret(over_tls=self.context is not None)
         try:
             context = self.context() if self.context is not None else None
         except (OSError, ValueError) as failure:
@@ -216,19 +212,12 @@ class AgentSession:
             return read_page(lines, Names.of(question))
 
 
-def _password(target: JmxTarget) -> Secret | None:
-    try:
-        return target.password.read() if target.password is not None else None
-    except SecretError as unreadable:
-        raise AuthenticationError(str(unreadable)) from None
-
-
 def _corrected(target: JmxTarget, slot: _Slot) -> bool:
     """Return whether the password that was refused is another one now."""
     if not isinstance(slot.answer, AuthenticationError):
         return False
     try:
-        return _password(target) != slot.password
+        return target.secret(over_tls=True) != slot.password
     except AuthenticationError:
         return False
 

@@ -80,18 +80,22 @@ class JmxTarget:
         """A target that moved counts as another one: a call that hangs at the old address must not delay it."""
         return (self.key, self.host, self.port)
 
+    def secret(self, *, over_tls: bool) -> Secret | None:
+        """Read the password, which does not go without TLS to a host that only the metadata names.
 
-def refuse_clear_password(target: JmxTarget) -> None:
-    """Send no password without TLS to a host that only the metadata names.
-
-    Raises:
-        TlsError: it is one.
-    """
-    if not target.named:
-        raise TlsError(
-            f"JMX at {target.host}:{target.port} would get the password in clear, and only the metadata names"
-            " this host: set jmx.tls.ca_file, or name the address in jmx.brokers"
-        )
+        Raises:
+            AuthenticationError: it cannot be read.
+            TlsError: it would go there.
+        """
+        if self.password is not None and not over_tls and not self.named:
+            raise TlsError(
+                f"JMX at {self.host}:{self.port} would get the password in clear, and only the metadata names"
+                " this host: set jmx.tls.ca_file, or name the address in jmx.brokers"
+            )
+        try:
+            return self.password.read() if self.password is not None else None
+        except SecretError as unreadable:
+            raise AuthenticationError(str(unreadable)) from None
 
 
 def no_room(target: JmxTarget) -> SourceError:
@@ -231,14 +235,9 @@ class JmxSession:
         """Answer without a request, wait for the request that is under way, or send one."""
         slot, now = wanted.slot, monotonic()
         try:
-            password = wanted.target.password.read() if wanted.target.password is not None else None
-            if password is not None and not self._uses_tls:
-                refuse_clear_password(wanted.target)
-        except SecretError as unreadable:
-            wanted.answer = AuthenticationError(str(unreadable))
-            return
-        except TlsError as refused:
-            wanted.answer = refused
+            password = wanted.target.secret(over_tls=self._uses_tls)
+        except SourceError as fault:
+            wanted.answer = fault
             return
         if slot.held_back(now, password):
             wanted.answer = slot.answer
