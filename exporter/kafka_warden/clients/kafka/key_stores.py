@@ -188,7 +188,8 @@ class KeyStore:
         entries = self._read()
         if entries.key is None or not entries.chain:
             raise self._unusable("there is no private key with its certificate in it")
-        return _pem(entries.chain), Secret(_pem_key(entries.key))
+        key = f"-----BEGIN PRIVATE KEY-----\n{base64.encodebytes(entries.key).decode()}-----END PRIVATE KEY-----\n"
+        return _pem(entries.chain), Secret(key)
 
     def _read(self) -> Entries:
         passwords = [source.read() if source else None for source in (self.password, self.key_password)]
@@ -246,7 +247,3 @@ def _read_pkcs12(content: bytes, name: str, password: str | None) -> Entries:
 
 def _pem(certificates: Iterable[bytes]) -> str:
     return "".join(map(ssl.DER_cert_to_PEM_cert, certificates))
-
-
-def _pem_key(der: bytes) -> str:
-    return f"-----BEGIN PRIVATE KEY-----\n{base64.encodebytes(der).decode()}-----END PRIVATE KEY-----\n"

@@ -69,7 +69,8 @@ def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSour
     Raises:
         ConfigError: something is missing, cannot be used, or is not supported.
     """
-    if _with_iam(properties):
+    handler = properties.get("sasl.login.callback.handler.class", "").rpartition(".")[2]
+    if properties.get("sasl.mechanism", "").upper() == msk.MECHANISM or handler in msk.HANDLERS:
         return Tokens(msk.msk_signer(properties, secrets, hosts))
     for name, known in _CHOICES.items():
         refuse_unsupported(properties, name, known)
@@ -253,11 +254,6 @@ def _json(answer: bytes) -> Mapping[str, Any]:
 def _is_number(value: object) -> bool:
     # Some issuers write it as text.
     return not isinstance(value, bool) and re.fullmatch(r"\d{1,9}(\.\d+)?", str(value), re.ASCII) is not None
-
-
-def _with_iam(properties: Mapping[str, str]) -> bool:
-    handler = properties.get("sasl.login.callback.handler.class", "").rpartition(".")[2]
-    return properties.get("sasl.mechanism", "").upper() == msk.MECHANISM or handler in msk.HANDLERS
 
 
 def _url(text: str) -> str:

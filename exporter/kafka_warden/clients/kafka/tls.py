@@ -186,12 +186,10 @@ class TlsClient:
         """Return the validity of the client's certificate; `None` without one, or while it is unusable."""
         seen = tuple(map(file_status, self.files.paths()))
         if self._validity is None or self._validity[0] != seen:
-            self._validity = seen, self._read_validity()
+            try:
+                own = self.files.pem_identity()
+                found = validity(self.files.certificate if own is None else own[0])
+            except ConfigError:
+                found = None
+            self._validity = seen, found
         return self._validity[1]
-
-    def _read_validity(self) -> Validity | None:
-        try:
-            own = self.files.pem_identity()
-        except ConfigError:
-            return None
-        return validity(self.files.certificate if own is None else own[0])
