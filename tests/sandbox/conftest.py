@@ -1,7 +1,5 @@
 """A sidecar's `/metrics` with a stuck move, a recorded run of the demo, and `make demo-look` over it; without Kafka."""
 
-import http.server
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,41 +10,29 @@ from sandbox.demo_folder import Run
 from sandbox.demo_keep import keep
 from tests.sandbox.demo_data import prometheus_of_a_run
 from tests.sandbox.demo_looking import LAST_LINE, Looking
+from tests.support.serving import Server
 
 
-class Page(http.server.ThreadingHTTPServer):
+class Page(Server):
     """Serves `/metrics` of a sidecar, with a stuck move while `stuck` is true."""
 
+    stuck = True
+
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.stuck = True
-        self.address = f"127.0.0.1:{self.server_port}"
+        super().__init__(self._metrics)
 
-
-class _Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        assert isinstance(self.server, Page)
+    def _metrics(self, _: bytes) -> bytes:
         lines = [f"kafka_warden_snapshot_timestamp_seconds {time.time()}", 'kafka_warden_up{source="reassignments"} 1']
-        if self.server.stuck:
+        if self.stuck:
             labels = 'topic="orders",partition="0",broker="2",cause="throttle_below_inbound"'
             lines.append(f"kafka_warden_reassignment_stuck{{{labels}}} 1")
-        self.send_response(200)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.end_headers()
-        self.wfile.write(("\n".join(lines) + "\n").encode())
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the standard library's
-        """Log nothing."""
+        return ("\n".join(lines) + "\n").encode()
 
 
 @pytest.fixture
 def page() -> Iterator[Page]:
     with Page() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")
