@@ -2,21 +2,11 @@
 
 import http
 from collections.abc import Callable
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
-from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.requests import Undecoded
-from kafka_warden.errors import OtherClusterError
-from kafka_warden.model import Source
-from kafka_warden.poller import Poller, PollerSettings
-from kafka_warden.sources.metadata import Layout, MetadataQuestion
 from sandbox import Cluster, wait_for
-from tests.building import known
 from tests.cluster.forwarder import Forwarder
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
@@ -53,36 +43,6 @@ def test_a_bootstrap_address_that_moves_to_another_cluster(
             address.lead_to(own.bootstrap)
             sidecar.wait_ready()
             assert _cluster(sidecar.scrape()) == _cluster(before)
-
-
-def test_a_broker_whose_own_address_moves_to_another_cluster(
-    make_cluster: Callable[..., Cluster], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Both have a broker 2. The one of the other cluster is refused at once, and asked for nothing else."""
-    own, other = make_cluster(brokers=2, tiered=False), make_cluster(brokers=2, tiered=False)
-    own.admin.create_topic("own", partitions=2, replication_factor=2)
-    (first, second), moved_to = own.bootstrap.split(","), other.bootstrap.split(",")[1]
-    address = Forwarder(second)
-    parse = MetadataQuestion.parse
-
-    def forwarded(question: MetadataQuestion, reply: Undecoded, at: str = "") -> Layout:
-        layout = parse(question, reply, at)
-        host, port = address.address.rsplit(":", 1)
-        moved = replace(layout.brokers[2], host=host, port=int(port))
-        return replace(layout, brokers={**layout.brokers, 2: moved})
-
-    monkeypatch.setattr(MetadataQuestion, "parse", forwarded)
-    kafka = translate({"bootstrap.servers": first}, {})
-    with address, closing(Poller(PollerSettings(), kafka, None)) as poller:
-        assert set(known(poller.poll()).offsets_at) == {1, 2}
-        address.lead_to(moved_to)
-        with capture_logs() as logs:
-            for _ in range(2):
-                assert set(known(poller.poll()).offsets_at) == {1}
-        assert poller.status[Source.OFFSETS, "2"].errors == {OtherClusterError.reason: 2}
-        assert {entry["error"].split(",")[0] for entry in logs if entry.get("broker") == "2"} == {address.address}
-        address.lead_to(second)
-        assert set(known(poller.poll()).offsets_at) == {1, 2}
 
 
 def _assert_refused(sidecar: Sidecar) -> None:

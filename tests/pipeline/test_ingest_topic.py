@@ -196,23 +196,6 @@ def test_kill_between_two_commits_loses_and_repeats_nothing(
 
 @full
 @pytest.mark.cluster
-def test_batch_of_files_is_left_by_a_call_on_the_topic(
-    spark: SparkSession, kept: Cluster, taken: Callable[[], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A store may have both: the next call on files takes what a killed one had planned, and no row is twice."""
-    history = history_polls(3)
-    write(tmp_path / "landing", history)
-    with killed_at(3):
-        take(spark, tmp_path / "store", tmp_path / "landing")
-    send(kept, history[1:])
-    taken()
-    assert "NOT TAKEN: file:///" in capsys.readouterr().err
-    take(spark, tmp_path / "store", tmp_path / "landing")
-    assert rows(tmp_path / "store") == landed(tmp_path / "landing")
-
-
-@full
-@pytest.mark.cluster
 def test_newer_message_is_not_taken(
     spark: SparkSession, kept: Cluster, taken: Callable[[], None], tmp_path: Path
 ) -> None:

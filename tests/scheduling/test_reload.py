@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -171,41 +171,31 @@ def test_a_weaker_configuration_needs_a_restart(
     assert f"kafka.{key}" in str(problem) and "restart" in str(problem) if key else problem is None
 
 
-def test_denied_topics_stay_denied_until_a_restart(reloading: Reloading) -> None:
-    """One of several patterns may go. Without any, the file may be cut off."""
-    reloading.reloader.config = reloading.load(topics={"deny": ["secret-.*", "old-.*"]})
-    reloading.load(topics={"deny": ["secret-.*"]})
+@pytest.mark.parametrize(
+    ("option", "patterns", "changed"),
+    [
+        ("deny", ["secret-.*", "old-.*"], ["secret-.*"]),
+        ("uncounted", ["secret-.*", "old-.*"], ["secret-.*"]),  # or critical alerts would fire
+        ("allow", ["public-.*"], ["public-.*", "old-.*"]),  # or all topics would be shown
+    ],
+)
+def test_patterns_of_topics_stay_until_a_restart_where_none_is_left(
+    reloading: Reloading, option: str, patterns: list[str], changed: list[str]
+) -> None:
+    """Single patterns may change. Without any the file may be cut off."""
+
+    def shown(topic: str) -> bool:
+        topics = reloading.reloader.config.topics
+        return not topics.is_uncounted(topic) if option == "uncounted" else topics.matches(topic)
+
+    reloading.reloader.config = reloading.load(topics={option: patterns})
+    reloading.load(topics={option: changed})
     reloading.reload()
-    assert not reloading.reloader.config.topics.matches("secret-1")
-    assert reloading.reloader.config.topics.matches("old-1")
+    assert (shown("old-1"), shown("secret-1")) == (True, False)
     reloading.load()
     reloading.reload()
-    assert not reloading.reloader.config.topics.matches("secret-1")
-    assert "topics.deny: restart" in str(reloading.problem())
-
-
-def test_uncounted_topics_stay_so_until_a_restart(reloading: Reloading) -> None:
-    """One of several patterns may go. Without any, the file may be cut off, and critical alerts would fire."""
-    reloading.reloader.config = reloading.load(topics={"uncounted": ["old-.*", "test-.*"]})
-    reloading.load(topics={"uncounted": ["old-.*"]})
-    reloading.reload()
-    assert not reloading.reloader.config.topics.is_uncounted("test-1")
-    reloading.load()
-    reloading.reload()
-    assert reloading.reloader.config.topics.is_uncounted("old-1")
-    assert "topics.uncounted: restart" in str(reloading.problem())
-
-
-def test_topics_that_are_not_allowed_stay_so_until_a_restart(reloading: Reloading) -> None:
-    """Other patterns are a change of mind. Without any, all topics would be shown, and the file may be cut off."""
-    reloading.reloader.config = reloading.load(topics={"allow": ["public-.*"]})
-    reloading.load(topics={"allow": ["public-.*", "old-.*"]})
-    reloading.reload()
-    assert reloading.reloader.config.topics.matches("old-1")
-    reloading.load()
-    reloading.reload()
-    assert not reloading.reloader.config.topics.matches("secret-1")
-    assert "topics.allow: restart" in str(reloading.problem())
+    assert not shown("secret-1")
+    assert f"topics.{option}: restart" in str(reloading.problem())
 
 
 def test_the_newest_read_decides_what_is_shown(reloading: Reloading) -> None:
@@ -242,22 +232,34 @@ def test_a_configuration_that_cannot_be_read_is_read_again(
     assert (len(reloading.used), reloading.problem(), reloading.reloader.due()) == (1, None, False)
 
 
-def test_a_file_that_a_configuration_names_may_come_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def make_sidecar(tmp_path: Path, stack: ExitStack) -> Callable[..., Sidecar]:
+    """Make a sidecar that is not started, with these signals waiting for it."""
     file = tmp_path / "warden.yml"
     file.write_text("kafka: {bootstrap.servers: 'a:1'}")
+
+    def make(*numbers: int, watch: Any = FileWatch(())) -> Sidecar:  # noqa: B008  # of no file
+        signals: Any = SimpleNamespace(inbox=queue.SimpleQueue())
+        for number in numbers:
+            signals.inbox.put(number)
+        made = Sidecar(load({}, {}, file), lambda: load({}, {}, file), watch, signals)
+        stack.callback(made._poller.close)
+        return made
+
+    return make
+
+
+def test_a_file_that_a_configuration_names_may_come_later(
+    make_sidecar: Callable[..., Sidecar], monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[bool] = []
     monkeypatch.setattr("kafka_warden.app.WATCH_SECONDS", 0.0)
     monkeypatch.setattr(Reloader, "due", lambda _: True)
     monkeypatch.setattr(Reloader, "start", lambda _, again=False: started.append(again))
-    signals: Any = SimpleNamespace(inbox=queue.SimpleQueue())
-    watch: Any = SimpleNamespace(changed=iter([True, True, False, False]).__next__)
-    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), watch, signals)
-    try:
-        with suppress(StopIteration):
-            sidecar.supervise()
-        assert started == [False, True]
-    finally:
-        sidecar._poller.close()
+    watch = SimpleNamespace(changed=iter([True, True, False, False]).__next__)
+    with suppress(StopIteration):
+        make_sidecar(watch=watch).supervise()
+    assert started == [False, True]
 
 
 def test_a_read_that_hangs_is_shown_and_makes_no_further_thread(
@@ -336,51 +338,35 @@ def test_a_configuration_that_cannot_be_put_in_force_keeps_the_old_one(reloading
     assert (reloading.reloader.config, reloading.problem() is None) == (old, False)
 
 
-def test_nothing_of_a_configuration_that_fails_is_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_of_a_configuration_that_fails_is_in_force(
+    make_sidecar: Callable[..., Sidecar], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What can fail comes before the first change."""
 
     def fail(*_: object) -> None:
         raise OverflowError
 
-    file, signals = tmp_path / "warden.yml", Any
-    file.write_text("kafka: {bootstrap.servers: 'a:1'}")
-    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), FileWatch(()), signals)  # type: ignore[arg-type]  # is not used
+    sidecar, file = make_sidecar(), tmp_path / "warden.yml"
     monkeypatch.setattr(Timer, "reschedule", fail)
     file.write_text("{kafka: {bootstrap.servers: 'a:1'}, poll: {interval: 20s}, log: {level: error}}")
     level = logging.getLogger().level
-    try:
-        with pytest.raises(OverflowError):
-            sidecar._put_in_force(load({}, {}, file))
-        assert sidecar._cycle.interval == 10
-        assert logging.getLogger().level == level
-    finally:
-        sidecar._poller.close()
+    with pytest.raises(OverflowError):
+        sidecar._put_in_force(load({}, {}, file))
+    assert sidecar._cycle.interval == 10
+    assert logging.getLogger().level == level
 
 
-def test_sighup_reads_the_web_configuration_again(tmp_path: Path) -> None:
+def test_sighup_reads_the_web_configuration_again(make_sidecar: Callable[..., Sidecar]) -> None:
     """Also a file that did not change: it may have been unreadable for a moment."""
-    file = tmp_path / "warden.yml"
-    file.write_text("kafka: {bootstrap.servers: 'a:1'}")
-    signals: Any = SimpleNamespace(inbox=queue.SimpleQueue())
-    for number in (signal.SIGHUP, signal.SIGTERM):
-        signals.inbox.put(number)
-    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), FileWatch(()), signals)
-    try:
-        assert sidecar.supervise() == 0
-        assert sidecar._server.current.reread
-    finally:
-        sidecar._poller.close()
+    sidecar = make_sidecar(signal.SIGHUP, signal.SIGTERM)
+    assert sidecar.supervise() == 0
+    assert sidecar._server.current.reread
 
 
-def test_a_web_server_that_hangs_is_unhealthy(tmp_path: Path) -> None:
-    file, signals = tmp_path / "warden.yml", Any
-    file.write_text("kafka: {bootstrap.servers: 'a:1'}")
-    sidecar = Sidecar(load({}, {}, file), lambda: load({}, {}, file), FileWatch(()), signals)  # type: ignore[arg-type]  # is not used
-    try:
-        sidecar._server._turn_at = time.monotonic() - 31
-        assert sidecar._health().reasons == ("the web server has served no request for 31 s",)
-    finally:
-        sidecar._poller.close()
+def test_a_web_server_that_hangs_is_unhealthy(make_sidecar: Callable[..., Sidecar]) -> None:
+    sidecar = make_sidecar()
+    sidecar._server._turn_at = time.monotonic() - 31
+    assert sidecar._health().reasons == ("the web server has served no request for 31 s",)
 
 
 def test_every_option_is_in_the_list_of_the_document() -> None:
