@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from inspect import isgeneratorfunction
 
 import pytest
 
@@ -23,37 +24,12 @@ pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.full_faults
 Fault = Callable[[Witness], Iterator[set[Fired]]]
 """Causes a fault, asserts what proves it, yields the alerts that it must bring, and undoes it."""
 
-FAULTS: tuple[Fault, ...] = (
-    brokers.killed,
-    brokers.hung,
-    brokers.all_down,
-    brokers.deleted,
-    brokers.recreated,
-    brokers.restarted,
-    jmx.slow,
-    jmx.refused,
-    jmx.dropped,
-    jmx.wrong_password,
-    access.expired,
-    access.misnamed,
-    access.wrong_password,
-    acls.without_describe_of_cluster,
-    acls.without_configs_of_cluster,
-    acls.without_describe_of_topics,
-    acls.without_configs_of_topics,
-    access.throttled_shortly,
-    access.throttled_long,
-    web.flooded,
-    web.slow_clients,
-    web.odd_names,
-    web.many_clients,
-    web.first_poll,
-    web.swaps,
-    process.disk_full,
-    process.ended_while_hung,
-    process.killed_while_writing,
-    process.reloaded,
-)
+FAULTS: list[Fault] = [
+    each
+    for module in (brokers, jmx, access, acls, web, process)
+    for name, each in vars(module).items()
+    if isgeneratorfunction(each) and each.__module__ == module.__name__ and not name.startswith("_")
+]
 LONGER = 25.0
 """Seconds, longer than the longest `for` at this scale."""
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.pipeline.backtest.alarms import alarms
@@ -16,25 +15,32 @@ FORM = (
 HOUR = 60
 DAY = 24 * HOUR
 
-CASES: dict[str, str | list[tuple[int, str]]] = {
+Story = str | list[tuple[int, str]]
+Alarm = tuple[int, int | None, int | None, bool]
+"""Minutes of beginning, firing and end, and whether it fired."""
+
+CASES: dict[str, tuple[Story, list[Alarm]]] = {
     # One letter a minute: + it holds, - it does not, ? it is unknown; `for` and `keep_firing_for` are two minutes.
-    "too short": "-+-----",
-    "just long enough": "-++----",
-    "comes back soon": "-++-+--",
-    "comes back late": "-++----+---",
-    "short, then long": "-+-++--",
-    "unknown meanwhile": "-++??+-",
-    "unknown at its end": "-++??---",
-    "unknown before it fires": "-+?+---",
-    "goes on": "---+++",
-    "silence": [(0, "++"), (HOUR, "+-")],
-    "a poll that speaks through a silence": [(0, "+"), (HOUR, "+-")],
-    "a silence of days": [(0, "++"), (2 * DAY, "+-")],
-    "a silence of weeks": [(0, "++"), (9 * DAY, "++-")],
+    "too short": ("-+-----", [(1, None, 2, False)]),
+    "just long enough": ("-++----", [(1, 3, 3, True)]),
+    "comes back soon": ("-++-+--", [(1, 3, 5, True)]),
+    "comes back late": ("-++----+---", [(1, 3, 3, True), (7, None, 8, False)]),
+    "short, then long": ("-+-++--", [(1, None, 2, False), (3, 5, 5, True)]),
+    "unknown meanwhile": ("-++??+-", [(1, 3, 6, True)]),
+    "unknown at its end": ("-++??---", [(1, 3, 5, True)]),
+    "unknown before it fires": ("-+?+---", [(1, None, 2, False), (3, None, 4, False)]),
+    "goes on": ("---+++", [(3, 5, None, True)]),
+    "silence": ([(0, "++"), (HOUR, "+-")], [(0, 2, HOUR + 1, True)]),
+    "a poll that speaks through a silence": ([(0, "+"), (HOUR, "+-")], [(0, 2, HOUR + 1, True)]),
+    "a silence of days": ([(0, "++"), (2 * DAY, "+-")], [(0, 2, 2 * DAY + 1, True)]),
+    "a silence of weeks": (
+        [(0, "++"), (9 * DAY, "++-")],
+        [(0, 2, 1 + 7 * DAY, True), (9 * DAY, 9 * DAY + 2, 9 * DAY + 2, True)],
+    ),
 }
 
 
-def rows(trial: int, story: str | list[tuple[int, str]]) -> list[tuple[Any, ...]]:
+def rows(trial: int, story: Story) -> list[tuple[Any, ...]]:
     """Signals of one story; polls are a minute apart, and speak for three."""
     parts = [(0, story)] if isinstance(story, str) else story
     polls = [(start + minute, letter) for start, letters in parts for minute, letter in enumerate(letters)]
@@ -50,37 +56,12 @@ def rows(trial: int, story: str | list[tuple[int, str]]) -> list[tuple[Any, ...]
     return found
 
 
-@pytest.fixture(scope="module")
-def found(spark: SparkSession) -> dict[str, list[tuple[Any, ...]]]:
-    """Story to its alarms: minutes of beginning, firing and end, and whether it fired."""
-    signals = [row for trial, story in enumerate(CASES.values()) for row in rows(trial, story)]
-    names = list(CASES)
-    stories: dict[str, list[tuple[Any, ...]]] = {name: [] for name in names}
+def test_alarms(spark: SparkSession) -> None:
+    """Each story has the alarms that an Alertmanager would have seen."""
+    signals = [row for trial, (story, _) in enumerate(CASES.values()) for row in rows(trial, story)]
+    found: dict[str, list[tuple[Any, ...]]] = {name: [] for name in CASES}
     for row in alarms(spark.createDataFrame(signals, FORM)).orderBy("trial", "began").collect():
         times = (None if row[name] is None else row[name] / MINUTE for name in ("began", "fired", "ended"))
         assert row["seconds"] == (row["last_until"] if row["ended"] is None else row["ended"]) - row["began"]
-        stories[names[row["trial"]]].append((*times, row["would_fire"]))
-    return stories
-
-
-@pytest.mark.parametrize(
-    ("story", "expected"),
-    [
-        ("too short", [(1, None, 2, False)]),
-        ("just long enough", [(1, 3, 3, True)]),
-        ("comes back soon", [(1, 3, 5, True)]),
-        ("comes back late", [(1, 3, 3, True), (7, None, 8, False)]),
-        ("short, then long", [(1, None, 2, False), (3, 5, 5, True)]),
-        ("unknown meanwhile", [(1, 3, 6, True)]),
-        ("unknown at its end", [(1, 3, 5, True)]),
-        ("unknown before it fires", [(1, None, 2, False), (3, None, 4, False)]),
-        ("goes on", [(3, 5, None, True)]),
-        ("silence", [(0, 2, HOUR + 1, True)]),
-        ("a poll that speaks through a silence", [(0, 2, HOUR + 1, True)]),
-        ("a silence of days", [(0, 2, 2 * DAY + 1, True)]),
-        ("a silence of weeks", [(0, 2, 1 + 7 * DAY, True), (9 * DAY, 9 * DAY + 2, 9 * DAY + 2, True)]),
-    ],
-)
-def test_alarms(found: dict[str, list[tuple[Any, ...]]], story: str, expected: list[tuple[Any, ...]]) -> None:
-    """Each story has the alarms that an Alertmanager would have seen."""
-    assert found[story] == expected
+        found[list(CASES)[row["trial"]]].append((*times, row["would_fire"]))
+    assert found == {name: expected for name, (_, expected) in CASES.items()}
