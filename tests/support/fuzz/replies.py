@@ -91,7 +91,7 @@ class Replies:
         async def hashed(_: Callable[[], bytes]) -> bytes:
             return bytes(32)
 
-        network: Any = SimpleNamespace(clock=_Clock(), hash=hashed)
+        network: Any = SimpleNamespace(clock=_Clock(), hashers=SimpleNamespace(run=hashed))
         state: Any = SimpleNamespace(network=network, links=Links(network, self._settings))
         link = BrokerLink(network, self._settings, "fuzzed.example", 9092)
         connection = link._connection = Connection(_Frames(key, reply), "fuzz", link.address)  # type: ignore[arg-type]  # has what is used

@@ -117,7 +117,7 @@ class Kerberos:
         self._now = network.clock.monotonic()
         try:
             async with asyncio.timeout_at(timeout_at):
-                return await network.kerberos(partial(self._use, use))
+                return await network.kerberos.run(partial(self._use, use))
         except TimeoutError:
             raise TokenError("no ticket from the KDC in time; is it reachable, and fast enough?") from None
 

@@ -78,7 +78,7 @@ async def _exchange_all(connection: Connection, network: Network, mechanism: str
     username, password = login.username, login.password.reveal()
     if mechanism == "PLAIN":
         return (await _exchange(connection, f"\0{username}\0{password}".encode()))[1]
-    client = ScramClient(mechanism, username, password, network.hash, delegated=login.delegated)
+    client = ScramClient(mechanism, username, password, network.hashers.run, delegated=login.delegated)
     refusable = "the delegation token" if login.delegated else _PASSWORD
     server_first, _ = await _exchange(connection, client.first_message(), refusable)
     server_final, lifetime = await _exchange(connection, await client.final_message(server_first), refusable)
@@ -90,7 +90,7 @@ async def _exchange_tickets(connection: Connection, network: Network, login: Ker
     message, refusable = login.first, f"the ticket of {login.principal}"
     while not login.done:
         answer, _ = await _exchange(connection, message, refusable)
-        message = await network.kerberos(partial(login.answer, answer))
+        message = await network.kerberos.run(partial(login.answer, answer))
     return (await _exchange(connection, message, refusable))[1]
 
 

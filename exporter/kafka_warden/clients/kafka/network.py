@@ -48,8 +48,9 @@ class Network:
         self._found: set[str] = set()
         self._lookups: dict[str, int] = {}
         """By name that was not found yet, how often it was looked up."""
-        self._hashers = DaemonThreads(HASHERS, "hash")
-        self._kerberos = DaemonThreads(KDC_CALLS, "kerberos")
+        self.hashers = DaemonThreads(HASHERS, "hash")
+        self.kerberos = DaemonThreads(KDC_CALLS, "kerberos")
+        """Threads for calls of the Kerberos library. The callers limit their time."""
         self._thread = threading.Thread(target=self._run_loop, name="network", daemon=True)
         self._thread.start()
 
@@ -95,14 +96,6 @@ class Network:
         self._found.add(host)
         self._lookups.pop(host, None)
         return found
-
-    async def hash(self, work: Callable[[], bytes]) -> bytes:
-        """Compute a password hash without holding up the loop."""
-        return await self._hashers.run(work)
-
-    async def kerberos(self, call: Callable[[], T]) -> T:
-        """Run a call of the Kerberos library without holding up the loop. The caller limits the time."""
-        return await self._kerberos.run(call)
 
     def post(self, call: Callable[[], None]) -> None:
         """Call this on the loop, without waiting for it. A loop that is closed does nothing."""
