@@ -15,7 +15,6 @@ MONTH_99 = ssl.DER_cert_to_PEM_cert(b"0\x1e\x17\r240101000000Z\x17\r259901000000
 
 
 def issue(folder: Path, years: int) -> Identity:
-    """A certificate that expires after so many years."""
     return Authority(folder, "authority").issue(f"{years}", lifetime=dt.timedelta(days=365 * years))
 
 
@@ -37,12 +36,10 @@ def test_each_form_of_a_time_is_read(tmp_path: Path, years: int) -> None:
 
 
 def test_the_first_to_expire_counts(tmp_path: Path) -> None:
-    """In a file with a chain."""
     pairs = [issue(tmp_path, years) for years in (14, 9, 34)]
     assert validity("".join(pair.certificate.read_text() for pair in pairs)) == valid(pairs[1])
 
 
 def test_without_a_certificate_the_time_is_unknown(tmp_path: Path) -> None:
-    """The file is missing, a key only, empty, or damaged."""
     for source in (tmp_path / "missing.pem", issue(tmp_path, 1).key, None, "", DAMAGED, MONTH_99):
         assert validity(source) is None

@@ -67,7 +67,6 @@ def test_the_form_is_javas(text: str, expected: dict[str, str]) -> None:
 
 @given(st.text(max_size=60))
 def test_any_text_is_pairs_or_one_line(text: str) -> None:
-    """Nothing else is raised."""
     problem = ""
     try:
         parse_properties(text)
@@ -77,7 +76,6 @@ def test_any_text_is_pairs_or_one_line(text: str) -> None:
 
 
 def test_secrets_in_it_are_used_and_read_again(tmp_path: Path) -> None:
-    """The file is that of another client; a password that changes in it is used for the next connection."""
     file = write_secret(tmp_path / "client.properties", TEXT)
     kafka = loaded(tmp_path).kafka
     assert [str(address) for address in kafka.settings.bootstrap] == ["broker-1.example:9093", "broker-2.example:9093"]
@@ -94,7 +92,6 @@ def test_secrets_in_it_are_used_and_read_again(tmp_path: Path) -> None:
 
 
 def test_other_layers_win(tmp_path: Path) -> None:
-    """The configuration file, also by another spelling of a property, and the environment."""
     write_secret(tmp_path / "client.properties", "bootstrap.servers=a:1\nclient.id=other\nsasl.password=p\n")
     password = write_secret(tmp_path / "password", "q")
     config = loaded(
@@ -148,7 +145,6 @@ def test_other_layers_win(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, text: str, mode: int, message: str) -> None:
-    """It names file and property, and quotes no secret."""
     write_secret(tmp_path / "client.properties", text).chmod(mode)
     with pytest.raises(ConfigError) as caught:
         loaded(tmp_path)
@@ -158,7 +154,6 @@ def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, text: str, mode:
 
 
 def test_a_file_without_secrets_may_be_read_by_all(tmp_path: Path) -> None:
-    """A missing one is a mistake."""
     file = tmp_path / "client.properties"
     file.write_text("bootstrap.servers=a:1\n")
     file.chmod(0o644)
@@ -255,7 +250,6 @@ def test_key_and_certificate_in_it_stay_a_pair(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_certificate_and_its_key_belong_together(tmp_path: Path, spelling: str) -> None:
-    """A message names both, and what else is set."""
     write_inline(tmp_path, Authority(tmp_path, "authority"), spelling, "escaped", None)
     file = tmp_path / "client.properties"
     text = file.read_text()
@@ -270,7 +264,6 @@ def test_a_certificate_and_its_key_belong_together(tmp_path: Path, spelling: str
 
 @pytest.mark.parametrize("password", ["", "wrong"])
 def test_pem_text_that_cannot_be_used_is_not_shown(tmp_path: Path, password: str) -> None:
-    """A key that its password does not open."""
     key = write_inline(tmp_path, Authority(tmp_path, "authority"), "Java", "escaped", CANARY)[2]
     file = tmp_path / "client.properties"
     write_secret(file, file.read_text().replace(f"ssl.key.password={CANARY}", f"ssl.key.password={password}"))

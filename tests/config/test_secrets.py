@@ -24,7 +24,6 @@ def _file(folder: Path, content: bytes = b"canary-Tr0ub4dor\n", mode: int = 0o60
 
 
 def test_a_secret_prints_redacted_everywhere() -> None:
-    """Only `reveal` shows a secret."""
     secret = Secret(CANARY)
 
     shown = [str(secret), repr(secret), f"{secret}", f"{secret!r:>30}", repr([secret]), repr({"a": secret})]
@@ -34,7 +33,6 @@ def test_a_secret_prints_redacted_everywhere() -> None:
 
 
 def test_a_secret_is_not_in_a_traceback() -> None:
-    """A traceback with local variables does not show the value."""
     secret = Secret(CANARY)
     try:
         json.dumps(secret)
@@ -46,7 +44,6 @@ def test_a_secret_is_not_in_a_traceback() -> None:
 
 
 def test_a_secret_cannot_be_pickled_and_is_not_copied() -> None:
-    """Pickling raises. Copying returns the same object, as dataclasses.asdict needs."""
     secret = Secret(CANARY)
 
     with pytest.raises(TypeError):
@@ -56,7 +53,6 @@ def test_a_secret_cannot_be_pickled_and_is_not_copied() -> None:
 
 
 def test_equality_is_of_values_and_there_is_no_hash() -> None:
-    """Two secrets are equal when their values are; a secret is not equal to its text and has no hash."""
     assert Secret(CANARY) == Secret(CANARY)
     assert Secret(CANARY) != Secret("other")
     assert Secret(CANARY) != CANARY
@@ -65,7 +61,6 @@ def test_equality_is_of_values_and_there_is_no_hash() -> None:
 
 
 def test_scrub_replaces_every_secret_that_is_in_memory() -> None:
-    """Secrets in a text are replaced, the longest first."""
     secrets = [Secret(CANARY), Secret(f"{CANARY}-longer"), Secret("abc")]
 
     cleaned = scrub(f"x {CANARY}-longer y {CANARY} z abc")
@@ -136,13 +131,11 @@ def test_the_forms_of_a_secret_are_made_once_and_live_as_long_as_it(monkeypatch:
     ],
 )
 def test_one_newline_at_the_end_does_not_belong_to_the_secret(tmp_path: Path, content: bytes, expected: str) -> None:
-    """Only the last newline is removed."""
     assert SecretFile(_file(tmp_path, content)).read().reveal() == expected
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe", b"x" * 70_000])
 def test_what_is_no_secret_is_refused(tmp_path: Path, content: bytes) -> None:
-    """Empty, binary and huge files are errors that name the file and quote nothing."""
     path = _file(tmp_path, content)
 
     with pytest.raises(SecretError, match=str(path)) as caught:
@@ -152,7 +145,6 @@ def test_what_is_no_secret_is_refused(tmp_path: Path, content: bytes) -> None:
 
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o660, 0o666, 0o620])
 def test_a_file_that_others_may_read_is_refused_with_the_command_to_run(tmp_path: Path, mode: int) -> None:
-    """The message has the chmod command with the path."""
     path = _file(tmp_path, mode=mode)
     if os.getuid() == 0:
         # root's own group is one that a secret may be handed out to
@@ -177,7 +169,6 @@ def test_a_kubernetes_secret_volume_is_taken_with_its_default_mode(tmp_path: Pat
 
 
 def test_a_missing_file_and_a_folder_are_one_line_errors(tmp_path: Path) -> None:
-    """So is a FIFO. They are SecretErrors that name the path."""
     os.mkfifo(tmp_path / "fifo", 0o600)
     for path in (tmp_path / "missing", tmp_path, tmp_path / "fifo"):
         with pytest.raises(SecretError, match=str(path)):
@@ -185,7 +176,6 @@ def test_a_missing_file_and_a_folder_are_one_line_errors(tmp_path: Path) -> None
 
 
 def test_a_rotation_is_noticed_once(tmp_path: Path) -> None:
-    """Writing, replacing and swapping the Kubernetes link are changes. A missing file is not."""
     path = _file(tmp_path)
     watch = FileWatch((path,))
     assert not watch.changed()
@@ -202,7 +192,6 @@ def test_a_rotation_is_noticed_once(tmp_path: Path) -> None:
 
 
 def test_a_watch_covers_all_of_its_files(tmp_path: Path) -> None:
-    """A change of one of several files is a change, and so is a new file."""
     first, second = tmp_path / "first", tmp_path / "second"
     first.write_text("1")
     watch = FileWatch((first, second))

@@ -21,7 +21,6 @@ _TWO = (("::1", 9093), ("::2", 9093))
     [("10s", 10), ("500ms", 0.5), ("4h", 14400), ("1h30m", 5400), ("1.5s", 1.5), ("2d", 172800), (" 60s ", 60)],
 )
 def test_durations(text: str, seconds: float) -> None:
-    """A duration is numbers with units, larger units first."""
     assert values.duration(text) == pytest.approx(seconds)
 
 
@@ -29,14 +28,12 @@ def test_durations(text: str, seconds: float) -> None:
     "value", ["10", 10, "s", "", "0s", "-1s", "10 s", "30m1h", "1e3s", "10S", "\u0661s", None, True, [], {}]
 )
 def test_a_bad_duration_is_refused(value: Any) -> None:
-    """A number without a unit, zero and a wrong order are refused. The message has examples."""
     with pytest.raises(ValueError, match="such as 500ms, 10s or 1h30m"):
         values.duration(value)
 
 
 @given(st.lists(st.integers(0, 10**8), min_size=5, max_size=5))
 def test_durations_add_up(numbers: list[int]) -> None:
-    """Each part counts with its unit, in any combination."""
     text = "".join(f"{number}{unit}" for number, unit in zip(numbers, _UNITS, strict=True))
 
     expected = sum(number * unit for number, unit in zip(numbers, _SECONDS, strict=True))
@@ -55,7 +52,6 @@ def test_durations_add_up(numbers: list[int]) -> None:
     ],
 )
 def test_addresses(text: str, host: str, port: int) -> None:
-    """Names, IPv4 and IPv6 in brackets, and back to text."""
     assert parse_address(text) == Address(host, port)
     assert parse_address(str(Address(host, port))) == (host, port)
 
@@ -65,7 +61,6 @@ def test_addresses(text: str, host: str, port: int) -> None:
     ["a", "a:", ":1", "a:0", "a:65536", "a:-1", "a:x", "::1:1", "[::1]", "[x]:1", "a b:1", "http://a:1", "a:1 2"],
 )
 def test_a_bad_address_is_refused(text: str) -> None:
-    """The message has the expected form."""
     with pytest.raises(ValueError, match=r"expected host:port or \[IPv6 address\]:port"):
         parse_address(text)
 
@@ -174,7 +169,6 @@ def test_patterns_as_text(text: str, items: list[str]) -> None:
     ],
 )
 def test_bad_values_say_what_is_expected(read: Callable[[object], object], value: object, message: str) -> None:
-    """The message is one line."""
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         read(value)
 
@@ -191,7 +185,6 @@ _YAML_VALUES = st.recursive(
 @given(st.sampled_from(OPTIONS), _YAML_VALUES)
 @example(OPTIONS[1], "{a: {b: c}}")
 def test_any_value_is_read_or_refused(option: Any, value: Any) -> None:
-    """A reader returns a value or raises a ValueError of one line."""
     try:
         assert option.read(value) is not None
     except ValueError as failure:
