@@ -14,14 +14,9 @@ from kafka_warden.model import (
     UNKNOWN,
     Broker,
     BrokerConfig,
-    ControllerWindow,
     Limit,
-    LogDir,
-    LogGaps,
     Origin,
     PartitionTable,
-    Quorum,
-    QuorumReplica,
     QuotaEntity,
     ReplicaTable,
     Side,
@@ -30,6 +25,7 @@ from kafka_warden.model import (
     SourceStatus,
     TopicConfig,
 )
+from kafka_warden.replies import ControllerWindow, LogDir, LogGaps, Quorum, QuorumReplica
 
 KAFKA: Final = "4.1.1"
 LOG_DIR: Final = "/var/lib/kafka/data"

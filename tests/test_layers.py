@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OPEN = {f"kafka_warden.{part}" for part in ("arrays", "errors", "formatting", "model", "releases")}
+OPEN = {f"kafka_warden.{part}" for part in ("arrays", "errors", "formatting", "model", "releases", "replies")}
 """What every room may import."""
 
 SETTINGS = {"kafka_warden.settings"}
@@ -31,8 +31,9 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.errors": set(),
     "kafka_warden.formatting": set(),
     "kafka_warden.arrays": set(),
-    "kafka_warden.model": {"kafka_warden.arrays"},
-    "kafka_warden.releases": {"kafka_warden.arrays"},
+    "kafka_warden.replies": set(),
+    "kafka_warden.model": {"kafka_warden.arrays", "kafka_warden.replies"},
+    "kafka_warden.releases": {"kafka_warden.arrays", "kafka_warden.model"},
     "kafka_warden.settings": OPEN,
     "kafka_warden.clients": OPEN | CLOCK | SETTINGS | THREADS,
     "kafka_warden.sources": OPEN | {"kafka_warden.clients"},
@@ -177,6 +178,7 @@ PURE = (
     "kafka_warden.model",
     "kafka_warden.arrays",
     "kafka_warden.releases",
+    "kafka_warden.replies",
     "kafka_warden.derive",
     "kafka_warden.planning",
     "kafka_warden.catalogue",

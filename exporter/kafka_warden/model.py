@@ -1,6 +1,6 @@
 """The snapshot of one poll: frozen dataclasses and columnar tables, with time as a field.
 
-Imported by everything; imports only the standard library, numpy and `arrays`. No I/O, no clocks.
+Imported by everything; imports only the standard library, numpy, `arrays` and `replies`. No I/O, no clocks.
 
 A field that history stores has its description in `Annotated`, and its unit if it has one: docs/history-schema.md.
 
@@ -8,15 +8,14 @@ Two clocks appear, never mixed: `time` is Unix time in seconds, for people and f
 everything named `*_at` are seconds of the monotonic clock, for differences.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Final, NamedTuple
-
-import numpy as np
+from typing import Annotated, Final
 
 from kafka_warden import arrays
 from kafka_warden.arrays import Keys
+from kafka_warden.replies import ControllerWindow, FutureReplica, LogDir, LogGaps, Quorum
 
 Bools = arrays.Bools
 Ints = arrays.Ints
@@ -184,74 +183,6 @@ class ReplicaTable:
 
 
 @dataclass(frozen=True, slots=True)
-class FutureReplica:
-    """A replica on its way to another log directory of the same broker (KIP-113)."""
-
-    topic: str
-    partition: int
-    broker: int
-    log_dir: Annotated[str, "path of the new log directory"]
-    size: Annotated[int, "size of the log in the new directory", "bytes"]
-    offset_lag: Annotated[int, "lag that the broker reports", "messages"]
-
-
-@dataclass(frozen=True, slots=True)
-class LogDir:
-    """One log directory of one broker. Bytes; `UNKNOWN` where the broker does not report it (before 3.3)."""
-
-    broker: int
-    path: Annotated[str, "path of the directory"]
-    online: Annotated[bool, "the broker can use it"]
-    bytes: Annotated[int, "size of the logs in it", "bytes"]
-    usable_bytes: Annotated[int, "free bytes of its volume (Kafka 3.3)", "bytes"]
-    total_bytes: Annotated[int, "size of its volume (Kafka 3.3)", "bytes"]
-    cordoned: Annotated[bool, "it gets no new replicas (Kafka 4.3)"] = False
-    """`cordoned.log.dirs` has it: it keeps its replicas and gets no new ones (KIP-1066, Kafka 4.3)."""
-
-
-def for_new_replicas(directories: Iterable[LogDir]) -> list[LogDir]:
-    """Return which log directories of a broker may get a new replica of its choice; none if all are offline.
-
-    If all that are online are cordoned, the broker uses one of them. No new replica should get there:
-    Kafka places none on such a broker, and from 4.4 on it refuses assignments that name it (KAFKA-20832).
-    """
-    online = [directory for directory in directories if directory.online]
-    return [directory for directory in online if not directory.cordoned] or online
-
-
-def cordoned_brokers(directories: Iterable[LogDir]) -> frozenset[int]:
-    """Return the brokers whose log directories are all cordoned, offline ones left out."""
-    online = [directory for directory in directories if directory.online]
-    return frozenset(each.broker for each in online) - {each.broker for each in online if not each.cordoned}
-
-
-class MissingLog(NamedTuple):
-    """A replica without a log on its broker."""
-
-    topic: Annotated[str, "topic of a replica without a log on the broker"]
-    topic_id: Annotated[bytes, "id of the topic"]
-    partition: Annotated[int, "partition number"]
-
-
-class StrayLog(NamedTuple):
-    """A log that is not assigned to its broker."""
-
-    topic: Annotated[str, "topic of a log that is not assigned to the broker"]
-    partition: Annotated[int, "partition number"]
-
-
-@dataclass(frozen=True, slots=True)
-class LogGaps:
-    """Where the log directories of one broker and the metadata of the same poll differ."""
-
-    at: Annotated[float, "clock of the poll that requested all logs of the broker", "monotonic s"]
-    missing: Annotated[frozenset[MissingLog] | None, "replicas without a log; null while a directory is offline"]
-    """`None` while a log directory is offline: they may lie there."""
-    stray: Annotated[frozenset[StrayLog] | None, "logs without a replica; null if there are too many to keep"]
-    """Future replicas are none. `None` if there are too many to keep."""
-
-
-@dataclass(frozen=True, slots=True)
 class Limit:
     """An effective dynamic limit in bytes per second; `UNLIMITED` when it is not set."""
 
@@ -305,22 +236,6 @@ class TopicConfig:
     min_insync_replicas: Annotated[int, "`min.insync.replicas`"] = 1
 
 
-def min_insync_replicas(topics: Iterable[str], configs: Mapping[str, TopicConfig]) -> Longs:
-    """Return what each topic is configured to need (T,); 1 where that is unknown."""
-    found = map(configs.get, topics)
-    return np.array([1 if config is None else config.min_insync_replicas for config in found], np.int64)
-
-
-def skips_tiered(topic: TopicConfig | None, broker: BrokerConfig | None) -> bool:
-    """Return whether an empty follower on a broker begins behind what is in remote storage (KIP-1023).
-
-    Only if its leader no longer has the log from its first record on: the leader answers a fetch of that one otherwise.
-    """
-    if topic is None or broker is None:
-        return False
-    return broker.follower_fetch_last_tiered and topic.remote_storage and not topic.compacted
-
-
 def members_of_isr(chosen: Bools, partition: Ints, broker: Ints, in_isr: Bools) -> frozenset[int]:
     """Return the brokers in the ISR of chosen (P,) partitions: they are up, since the controller drops dead ones."""
     return frozenset(broker[in_isr & chosen[partition]].tolist())
@@ -341,37 +256,6 @@ class QuotaEntity:
     client_id: str | None
     values: Mapping[str, float]
     """Quota key, such as `controller_mutation_rate`, to value."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuorumReplica:
-    """One member of the metadata quorum (DescribeQuorum). Times are Unix seconds, `None` where not reported."""
-
-    node: Annotated[int, "node id"]
-    voter: Annotated[bool, "it is a voter; if not, it is an observer"]
-    log_end_offset: Annotated[int, "log end of its copy of the metadata log", "offset"]
-    last_caught_up_time: Annotated[float | None, "time at which it was last caught up", "Unix s"]
-
-
-@dataclass(frozen=True, slots=True)
-class Quorum:
-    """The metadata quorum. `controllers` maps a node id to `host:port` of its listener (v2, Kafka 3.9+)."""
-
-    leader: Annotated[int, "node id of the active controller"]
-    leader_epoch: Annotated[int, "leader epoch"]
-    high_watermark: Annotated[int, "high watermark of the metadata log", "offset"]
-    replicas: Annotated[tuple[QuorumReplica, ...], "voters and observers"] = ()
-    controllers: Annotated[Mapping[int, str], "`host:port` of the listener by node id (Kafka 3.9)"] = field(
-        default_factory=dict
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class ControllerWindow:
-    """`controller.quota.window.num` x `controller.quota.window.size.seconds` of the active controller."""
-
-    samples: Annotated[int, "`controller.quota.window.num`"]
-    seconds: Annotated[float, "`controller.quota.window.size.seconds`", "s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,7 +334,6 @@ class Snapshot:
     offsets_at: Annotated[
         Mapping[int, float], "time at which it reported the log ends of the partitions that it leads", "monotonic s"
     ] = field(default_factory=dict)
-    """By broker."""
     log_dirs: Annotated[tuple[LogDir, ...], "its log directories"] = ()
     placed: Annotated[
         Mapping[int, Mapping[tuple[str, int], str]],
@@ -500,12 +383,7 @@ class Snapshot:
         """Keys of the rows."""
         partitions, replicas = self.partitions, self.replicas
         return Keys(
-            self.topics,
-            self.topic_ids,
-            partitions.topic,
-            partitions.number,
-            replicas.partition,
-            replicas.broker,
+            self.topics, self.topic_ids, partitions.topic, partitions.number, replicas.partition, replicas.broker
         )
 
 

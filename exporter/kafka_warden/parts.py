@@ -14,10 +14,11 @@ from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
 from kafka_warden.config.types import RMI
 from kafka_warden.history.recorder import Recorder, Sink
-from kafka_warden.model import ControllerWindow, OptionalQuestion
+from kafka_warden.model import OptionalQuestion
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from kafka_warden.reload import Reloader
+from kafka_warden.replies import ControllerWindow
 from kafka_warden.settings.tls import validity
 from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.web.server import WebServer

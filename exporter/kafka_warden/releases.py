@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kafka_warden.arrays import Longs
+from kafka_warden.model import TopicConfig
 
 
 def is_since(kafka_version: str | None, since: tuple[int, int]) -> bool:
@@ -36,6 +38,12 @@ def effective(configured: npt.ArrayLike, replicas: npt.ArrayLike, capped: npt.Ar
     """
     least: Longs = np.where(capped, np.minimum(configured, replicas), configured)
     return least
+
+
+def min_insync_replicas(topics: Iterable[str], configs: Mapping[str, TopicConfig]) -> Longs:
+    """Return what each topic is configured to need (T,); 1 where that is unknown."""
+    found = map(configs.get, topics)
+    return np.array([1 if config is None else config.min_insync_replicas for config in found], np.int64)
 
 
 ALL_SINCE: Final = (3, 8)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from kafka_warden.derive import limits
 from kafka_warden.derive.limits import LogCounts
-from kafka_warden.model import LogGaps, MissingLog, Parameters, Snapshot, StrayLog
+from kafka_warden.model import Parameters, Snapshot
+from kafka_warden.replies import LogGaps, MissingLog, StrayLog
 from tests.building import Partition, judge, snapshot
 from tests.derive.following import families
 

@@ -13,7 +13,8 @@ from kafka_warden.catalogue import Build, Sidecar, View
 from kafka_warden.catalogue.metric import Sample
 from kafka_warden.catalogue.moves import MOVES
 from kafka_warden.derive import Derived
-from kafka_warden.model import UNKNOWN, BrokerConfig, FutureReplica, Limit, Origin, Side
+from kafka_warden.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
+from kafka_warden.replies import FutureReplica
 from tests.building import Partition, snapshot
 from tests.derive.throttled import MB, Watch
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from fleet.advance import refill
 from kafka_warden.derive import mutation
 from kafka_warden.derive.mutation import ClientMutations, Mutations, Quota, derive_mutations, resolve, shown
-from kafka_warden.model import ClientBean, ControllerWindow, Entity, ProcessBeans, QuotaEntity, Snapshot
+from kafka_warden.model import ClientBean, Entity, ProcessBeans, QuotaEntity, Snapshot
+from kafka_warden.replies import ControllerWindow
 from tests.building import Partition, judge, snapshot
 from tests.derive.following import families
 

@@ -11,7 +11,6 @@ from kafka_warden.model import (
     Broker,
     BrokerConfig,
     Limit,
-    LogDir,
     Origin,
     Parameters,
     ProcessBeans,
@@ -19,6 +18,7 @@ from kafka_warden.model import (
     Source,
     TopicConfig,
 )
+from kafka_warden.replies import LogDir
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, answered, judge, judge_each, snapshot
 
 POLLS = range(12)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_warden.model import SIDES, UNKNOWN, BrokerConfig, FutureReplica, Limit, Origin, Side, TopicConfig
+from kafka_warden.model import SIDES, UNKNOWN, BrokerConfig, Limit, Origin, Side, TopicConfig
+from kafka_warden.replies import FutureReplica
 from tests.building import Partition, Topics
 from tests.derive.throttled import ALL, MB, Found, Watch, everywhere, found, of, rates, throttle, throttled_rates
 

@@ -9,7 +9,6 @@ from kafka_warden.model import (
     Broker,
     BrokerConfig,
     Limit,
-    LogDir,
     Origin,
     Parameters,
     ProcessBeans,
@@ -17,6 +16,7 @@ from kafka_warden.model import (
     Snapshot,
     TopicConfig,
 )
+from kafka_warden.replies import LogDir
 from tests.building import Topics, snapshot
 
 MB = 1e6

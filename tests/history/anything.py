@@ -11,23 +11,25 @@ from kafka_warden.model import (
     Broker,
     BrokerConfig,
     ClientBean,
-    ControllerWindow,
-    FutureReplica,
     Limit,
-    LogDir,
-    LogGaps,
-    MissingLog,
     Origin,
     ProcessBeans,
-    Quorum,
-    QuorumReplica,
     QuotaEntity,
     Side,
     Snapshot,
     Source,
     SourceStatus,
-    StrayLog,
     TopicConfig,
+)
+from kafka_warden.replies import (
+    ControllerWindow,
+    FutureReplica,
+    LogDir,
+    LogGaps,
+    MissingLog,
+    Quorum,
+    QuorumReplica,
+    StrayLog,
 )
 from tests.building import EPOCH, Partition, snapshot
 

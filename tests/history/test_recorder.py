@@ -17,7 +17,8 @@ from kafka_warden.history import recorder as recorder_module
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import Recorder, SinkStats
 from kafka_warden.history.schema import count
-from kafka_warden.model import ClientBean, FutureReplica, Parameters, ProcessBeans, QuotaEntity, Snapshot, TopicConfig
+from kafka_warden.model import ClientBean, Parameters, ProcessBeans, QuotaEntity, Snapshot, TopicConfig
+from kafka_warden.replies import FutureReplica
 from sandbox import wait_for
 from tests.building import Partition, snapshot
 

@@ -11,21 +11,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history.poll import Poll
-from kafka_warden.model import (
-    BrokerConfig,
-    FutureReplica,
-    Limit,
-    LogDir,
-    Origin,
-    Parameters,
-    Side,
-    Snapshot,
-    TopicConfig,
-)
+from kafka_warden.model import BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
 from kafka_warden.pipeline.jobs.moves import JOB
 from kafka_warden.pipeline.marts import shaped
 from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES, REASSIGNMENTS
 from kafka_warden.pipeline.moves.reassignments import reassignments
+from kafka_warden.replies import FutureReplica, LogDir
 from tests.building import EPOCH, Partition, Topics, snapshot
 from tests.history.places import write
 from tests.history.replay import polls

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from kafka_warden.model import UNKNOWN, LogDir
+from kafka_warden.model import UNKNOWN
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.findings import problems, warnings
 from kafka_warden.planning.room import Disk, Partitions, count_replicas
+from kafka_warden.replies import LogDir
 from tests.support.planned import GB, cluster, log_dir, plan, sized, to
 
 OFFLINE, CORDONED = log_dir(2, online=False), log_dir(2, cordoned=True)

@@ -2,8 +2,9 @@
 
 import itertools
 
-from kafka_warden.model import Broker, Quorum, QuorumReplica
+from kafka_warden.model import Broker
 from kafka_warden.poller.links import Images
+from kafka_warden.replies import Quorum, QuorumReplica
 
 
 def test_a_broker_whose_directory_was_replaced_is_as_old_as_its_newest_one() -> None:

@@ -7,9 +7,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.cycle import Cycle
-from kafka_warden.model import IN_ELR, ControllerWindow, OptionalQuestion, Parameters, Snapshot, Source
+from kafka_warden.model import IN_ELR, OptionalQuestion, Parameters, Snapshot, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.status import ASK_AGAIN
+from kafka_warden.replies import ControllerWindow
 from kafka_warden.state import StateFile
 from tests import scene
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling

@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 
 from kafka_warden.arrays import Keys
-from kafka_warden.model import (
-    UNKNOWN,
-    ControllerWindow,
-    FutureReplica,
-    LogDir,
-    LogGaps,
-    MissingLog,
-    StrayLog,
-    TopicConfig,
-)
+from kafka_warden.model import UNKNOWN, TopicConfig
 from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.poller import in_order, partition_table
 from kafka_warden.poller.tables import Columns, Rows, log_gaps, partition_rows, recently_finished
+from kafka_warden.replies import ControllerWindow, FutureReplica, LogDir, LogGaps, MissingLog, StrayLog
 from kafka_warden.sources.cluster import Reassignment
 from kafka_warden.sources.log_dirs import LogDirs
 from tests.building import Partition, Topics, layout

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kafka_warden.model import ControllerWindow, Source
+from kafka_warden.model import Source
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.replies import ControllerWindow
 from tests.poller.polling import DEADLINE, Polling, polling
 from tests.poller.test_beans import Session
 from tests.support.scripted import ScriptedCluster, VirtualClock

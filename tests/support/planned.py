@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from kafka_warden.model import Broker, BrokerConfig, Floats, LogDir, Snapshot, TopicConfig
+from kafka_warden.model import Broker, BrokerConfig, Floats, Snapshot, TopicConfig
 from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.inbound import Inbound, step
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.reassignment import Target
+from kafka_warden.replies import LogDir
 from tests.building import Partition, Topics, brokers_of, snapshot
 
 MB = 1e6

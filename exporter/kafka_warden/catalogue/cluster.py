@@ -11,7 +11,8 @@ from kafka_warden.catalogue.metric import Counted, Kind, Metric, Sample, View, b
 from kafka_warden.derive.lag import as_parts
 from kafka_warden.derive.limits import LogCounts, headroom
 from kafka_warden.derive.topics import Topics
-from kafka_warden.model import UNKNOWN, BrokerState, LogDir
+from kafka_warden.model import UNKNOWN, BrokerState
+from kafka_warden.replies import LogDir
 
 BROKER = ("broker",)
 

@@ -25,9 +25,8 @@ from kafka_warden.model import (
     Longs,
     Snapshot,
     Source,
-    min_insync_replicas,
 )
-from kafka_warden.releases import effective, is_capped
+from kafka_warden.releases import effective, is_capped, min_insync_replicas
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import numpy as np
 from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive.columns import realign
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.tiered import first_copied
-from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs, skips_tiered
+from kafka_warden.derive.tiered import first_copied, skips_tiered
+from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs
 
 UNEVEN: Final = 10.0
 """Factor by which bytes per offset of the missing part may differ from those of the whole log."""

@@ -16,7 +16,8 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.arrays import Bools, Ints, Value
-from kafka_warden.model import LogGaps, Snapshot
+from kafka_warden.model import Snapshot
+from kafka_warden.replies import LogGaps
 
 INTERNAL: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__remote_log_metadata"}

@@ -14,7 +14,8 @@ from kafka_warden.derive import copy_rates, etas, law
 from kafka_warden.derive.copy_rates import MoveKey
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import Throttles
-from kafka_warden.model import UNKNOWN, Floats, FutureReplica, LogDir, Side, for_new_replicas
+from kafka_warden.model import UNKNOWN, Floats, Side
+from kafka_warden.replies import FutureReplica, LogDir, for_new_replicas
 
 LogDirKey = tuple[bytes, str, int, int, str]
 """Topic id, topic name, partition, broker and target directory."""

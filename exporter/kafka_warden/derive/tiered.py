@@ -17,7 +17,7 @@ import numpy as np
 from kafka_warden.arrays import Axis, Column, Longs
 from kafka_warden.derive.columns import blank
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.model import DEFAULT, NOTHING_TIERED, UNKNOWN, Bools, BrokerConfig, Entity, Floats
+from kafka_warden.model import DEFAULT, NOTHING_TIERED, UNKNOWN, Bools, BrokerConfig, Entity, Floats, TopicConfig
 
 
 def overdue_bytes(uncopied: Floats, per_offset: Floats, segment_bytes: Floats) -> Floats:
@@ -43,6 +43,16 @@ def first_copied(start: Longs, tiered: Longs) -> Longs:
     `tiered` may be `UNKNOWN` or `NOTHING_TIERED`: then that is where the local log starts.
     """
     return np.where(tiered >= 0, np.maximum(tiered + 1, start), start)
+
+
+def skips_tiered(topic: TopicConfig | None, broker: BrokerConfig | None) -> bool:
+    """Return whether an empty follower on a broker begins behind what is in remote storage (KIP-1023).
+
+    Only if its leader no longer has the log from its first record on: the leader answers a fetch of that one otherwise.
+    """
+    if topic is None or broker is None:
+        return False
+    return broker.follower_fetch_last_tiered and topic.remote_storage and not topic.compacted
 
 
 def partition_overdue(

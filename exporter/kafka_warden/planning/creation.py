@@ -12,9 +12,10 @@ import numpy as np
 from kafka_warden.derive import limits
 from kafka_warden.errors import PlanError
 from kafka_warden.formatting import in_count
-from kafka_warden.model import Snapshot, cordoned_brokers
+from kafka_warden.model import Snapshot
 from kafka_warden.planning.json_values import Key
 from kafka_warden.planning.room import count_replicas
+from kafka_warden.replies import cordoned_brokers
 
 Rack = str | None
 """`None` for a broker without a rack: for Kafka all of these are one rack."""

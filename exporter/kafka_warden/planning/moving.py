@@ -12,11 +12,12 @@ import numpy as np
 
 from kafka_warden.arrays import as_known
 from kafka_warden.derive.limits import is_counted
-from kafka_warden.derive.tiered import first_copied
+from kafka_warden.derive.tiered import first_copied, skips_tiered
 from kafka_warden.errors import IncompleteError, PlanError
-from kafka_warden.model import UNKNOWN, Floats, LogDir, Longs, ReplicaTable, Snapshot, cordoned_brokers, skips_tiered
+from kafka_warden.model import UNKNOWN, Floats, Longs, ReplicaTable, Snapshot
 from kafka_warden.planning.json_values import Key
 from kafka_warden.planning.reassignment import Target
+from kafka_warden.replies import LogDir, cordoned_brokers
 
 
 def lacking_bytes(snapshot: Snapshot, row: int, broker: int, replica: int | None) -> float:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from kafka_warden.derive import limits
-from kafka_warden.model import LogDir, Snapshot, for_new_replicas
+from kafka_warden.model import Snapshot
 from kafka_warden.planning.during_move import Bounds
 from kafka_warden.planning.json_values import UNLIMITED, Key
 from kafka_warden.planning.moving import Arriving, Moving
+from kafka_warden.replies import LogDir, for_new_replicas
 
 _NOT_REPORTED: Final = "not reported by the broker"
 

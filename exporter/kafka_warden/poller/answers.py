@@ -11,19 +11,15 @@ from kafka_warden.arrays import carry, inverted, match_partitions, match_replica
 from kafka_warden.model import (
     Broker,
     BrokerConfig,
-    ControllerWindow,
     Floats,
-    FutureReplica,
-    LogDir,
-    LogGaps,
     OptionalQuestion,
     ProcessBeans,
-    Quorum,
     QuotaEntity,
     Source,
     TopicConfig,
 )
 from kafka_warden.poller.tables import Columns, Rows
+from kafka_warden.replies import ControllerWindow, FutureReplica, LogDir, LogGaps, Quorum
 from kafka_warden.sources.cluster import Reassignments
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.metadata import Layout, MetadataQuestion

@@ -16,9 +16,10 @@ from kafka_warden.errors import (
     SourceError,
     UnsupportedError,
 )
-from kafka_warden.model import NO_BROKER, UNKNOWN, OptionalQuestion, Quorum, Source
+from kafka_warden.model import NO_BROKER, UNKNOWN, OptionalQuestion, Source
 from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
+from kafka_warden.replies import Quorum
 from kafka_warden.sources.cluster import (
     EligibleLeaders,
     read_eligible_leaders,

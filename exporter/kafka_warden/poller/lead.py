@@ -19,11 +19,11 @@ import structlog
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeQuorumRequest
 from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, UnsupportedError
-from kafka_warden.model import NO_BROKER, Bools, Broker, OptionalQuestion, Source, min_insync_replicas
+from kafka_warden.model import NO_BROKER, Bools, Broker, OptionalQuestion, Source
 from kafka_warden.poller.answers import LOST_FOR, LastAnswers
 from kafka_warden.poller.asking import PollContext, watched_replicas
 from kafka_warden.poller.links import newer
-from kafka_warden.releases import effective, is_capped
+from kafka_warden.releases import effective, is_capped, min_insync_replicas
 from kafka_warden.sources.metadata import FENCED_BROKERS, Layout, MetadataQuestion, read_fenced, topic_errors
 
 SHUTDOWN: Final = 5.0

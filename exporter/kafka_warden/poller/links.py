@@ -18,7 +18,8 @@ from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import AuthenticationError, SourceError
-from kafka_warden.model import UNKNOWN, Broker, Quorum
+from kafka_warden.model import UNKNOWN, Broker
+from kafka_warden.replies import Quorum
 from kafka_warden.sources.metadata import Layout, verify_cluster
 
 OLD: Final = 5.0

@@ -18,7 +18,6 @@ from kafka_warden.model import (
     NO_BROKER,
     UNKNOWN,
     Bools,
-    ControllerWindow,
     Ints,
     Longs,
     OptionalQuestion,
@@ -36,6 +35,7 @@ from kafka_warden.poller.lead import Lead
 from kafka_warden.poller.links import Images, Links
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.poller.tables import Columns, Rows, mark_moves, partition_rows
+from kafka_warden.replies import ControllerWindow
 from kafka_warden.sources.cluster import EligibleLeaders
 from kafka_warden.sources.metadata import Layout
 

@@ -8,16 +8,8 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.arrays import carry
-from kafka_warden.model import (
-    UNKNOWN,
-    Bools,
-    Floats,
-    Ints,
-    LogGaps,
-    Longs,
-    MissingLog,
-    StrayLog,
-)
+from kafka_warden.model import UNKNOWN, Bools, Floats, Ints, Longs
+from kafka_warden.replies import LogGaps, MissingLog, StrayLog
 from kafka_warden.sources.cluster import Reassignments
 from kafka_warden.sources.log_dirs import LogDirs
 from kafka_warden.sources.metadata import Layout

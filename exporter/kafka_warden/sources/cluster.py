@@ -16,7 +16,8 @@ from kafka_warden.clients.kafka.requests import (
     ListPartitionReassignmentsRequest,
 )
 from kafka_warden.errors import ProtocolError
-from kafka_warden.model import DEFAULT, IN_ELR, LAST_KNOWN_ELR, Quorum, QuorumReplica, QuotaEntity
+from kafka_warden.model import DEFAULT, IN_ELR, LAST_KNOWN_ELR, QuotaEntity
+from kafka_warden.replies import Quorum, QuorumReplica
 
 
 async def read_quotas(link: BrokerLink, timeout_at: float) -> tuple[QuotaEntity, ...]:

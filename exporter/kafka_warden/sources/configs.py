@@ -9,7 +9,8 @@ from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeConfigsRequest
 from kafka_warden.errors import InvalidRequestError, MisdirectedError, ProtocolError, SourceError
-from kafka_warden.model import UNLIMITED, BrokerConfig, ControllerWindow, Limit, Origin, Side, TopicConfig
+from kafka_warden.model import UNLIMITED, BrokerConfig, Limit, Origin, Side, TopicConfig
+from kafka_warden.replies import ControllerWindow
 
 TOPIC: Final = 2
 BROKER: Final = 4

@@ -10,7 +10,8 @@ from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest
 from kafka_warden.errors import AuthorizationError
-from kafka_warden.model import UNKNOWN, Bools, FutureReplica, LogDir, Longs
+from kafka_warden.model import UNKNOWN, Bools, Longs
+from kafka_warden.replies import FutureReplica, LogDir
 from kafka_warden.sources.offsets import RowIndex, column, find_partitions
 
 MOST_OTHERS = 50_000

@@ -22,7 +22,8 @@ from kafka_warden.history.column import (
 )
 from kafka_warden.history.column_types import BIGINT, DOUBLE, INT, MapOf, PythonValue, column_type_of
 from kafka_warden.history.poll import Poll
-from kafka_warden.model import SIDES, Broker, Floats, LogDir, Side, Source, SourceStatus
+from kafka_warden.model import SIDES, Broker, Floats, Side, Source, SourceStatus
+from kafka_warden.replies import LogDir
 
 
 @dataclass(frozen=True, slots=True)

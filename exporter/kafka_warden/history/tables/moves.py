@@ -8,7 +8,7 @@ from kafka_warden.derive.moves import Move
 from kafka_warden.history.column import Column, Columns, Table, columns, path_column, records, row_columns
 from kafka_warden.history.column_types import INT, ColumnType
 from kafka_warden.history.poll import Poll, topic_id_text
-from kafka_warden.model import FutureReplica
+from kafka_warden.replies import FutureReplica
 
 REASSIGNMENT: Final = "reassignment"
 WAITING: Final = "waiting"
