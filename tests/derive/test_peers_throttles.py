@@ -73,8 +73,3 @@ def test_kafka_kit_85_a_throttle_left_on_one_broker() -> None:
     configured = rates({1: 9 * MB, 4: 9 * MB, 3: 2 * MB})
     raised = Watch().problems({**rest, **going}, polls=9, broker_configs=configured, topic_configs=lists)
     assert raised == of("left_behind", (3, "follower"))
-
-
-def test_kafka_kit_313_a_rate_without_replica_list_does_nothing() -> None:
-    raised = Watch().problems(moves(3), polls=3, broker_configs=rates(RATES))
-    assert raised == of("lopsided", (1, "leader"), (3, "follower")) | of("idle_rate", (4, "leader"), (4, "follower"))

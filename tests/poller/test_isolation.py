@@ -56,17 +56,6 @@ def test_a_broker_that_fails_at_its_followers_is_asked_nothing_more(polled: Poll
     assert set(polled.down()) == {"offsets2", "log_dirs2", "configs2"}
 
 
-def test_brokers_that_hang_for_the_metadata_are_asked_last(polled: Polling) -> None:
-    polled.brokers.brokers(*({"id": broker} for broker in range(4, 12)))
-    lead_of(polled)
-    for broker in range(1, 11):
-        polled.brokers.rule(broker, hang=True)
-    polled.poll()
-    assert "metadata" in polled.down()
-    polled.poll()
-    assert "metadata" not in polled.down()
-
-
 @pytest.mark.parametrize("broker", [1, 3])
 def test_a_broker_that_refuses_connections_costs_its_own_numbers_and_no_time(polled: Polling, broker: int) -> None:
     """It is asked again in every poll, so that the first one after its return has its numbers."""
@@ -244,12 +233,6 @@ def test_a_poll_of_throttled_brokers_takes_as_long_as_they_ask_for(polled: Polli
         assert polled.down() == {}
         assert polled.took > DEADLINE
     assert polled.connections() == before
-
-
-def test_durations_are_those_of_all_questions(polled: Polling) -> None:
-    polled.brokers.rule(1, "ListOffsets", delay=0.5)
-    polled.poll()
-    assert polled.status(Source.OFFSETS, "1").duration == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

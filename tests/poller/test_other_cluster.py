@@ -11,7 +11,6 @@ from kafka_warden.cycle import Cycle
 from kafka_warden.model import Parameters
 from kafka_warden.state import BOOTSTRAP, StateFile
 from tests import scene
-from tests.building import known
 from tests.poller.polling import CONNECTED, INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -93,19 +92,6 @@ def test_the_own_address_of_a_broker_that_leads_to_another_cluster(moved: Pollin
     moved.brokers.do("clear")
     assert set(moved.poll().offsets_at) == {1, 2, 3}
     assert moved.down() == {}
-
-
-def test_the_page_names_the_broker_whose_address_leads_to_another_cluster(moved: Polling, tmp_path: Path) -> None:
-    made = cycle(moved, tmp_path / "state")
-    for _ in range(2):
-        made.once()
-        moved.clock.advance(INTERVAL)
-    views = known(known(known(made.holder.page).views).get())
-    (problem,) = [each for each in views.problems.rows if each.kind == "broker_unanswering"]
-    assert problem.sentence == (
-        "Broker 2 is not answering."
-        " Another cluster has answered instead in 2 polls, and is not used: the log names both."
-    )
 
 
 def test_a_poll_costs_no_more_while_connections_stay(polled: Polling) -> None:

@@ -1,6 +1,5 @@
 """What is in remote storage: the question that only newer brokers are asked, and what their answers mean."""
 
-import asyncio
 import gc
 import weakref
 from typing import Any
@@ -9,10 +8,9 @@ import numpy as np
 import pytest
 from kafka.protocol.consumer import ListOffsetsResponse
 
-from kafka_warden.clients.kafka.requests import ListOffsetsRequest
 from kafka_warden.model import NOTHING_TIERED, UNKNOWN
 from kafka_warden.poller.tables import Rows
-from kafka_warden.sources.offsets import LATEST_TIERED, RowIndex, _request, parse_tiered, read_tiered, request_offsets
+from kafka_warden.sources.offsets import LATEST_TIERED, RowIndex, _request, parse_tiered
 from tests.building import Partition, layout
 
 NOT_LEADER = 6
@@ -42,27 +40,6 @@ def reply(version: int, *parts: tuple[str, int, int, int]) -> Any:
     return response.decode(response(throttle_time_ms=0, topics=topics).encode(version=version))
 
 
-class Link:
-    """A broker that knows versions of ListOffsets up to one, and answers all with the same."""
-
-    def __init__(self, newest: int, answer: Any) -> None:
-        self._newest = newest
-        self._answer = answer
-        self.asked: list[Any] = []
-
-    async def supports(self, request_class: Any, version: int, timeout_at: float) -> bool:
-        """Return whether it knows a version."""
-        assert request_class is ListOffsetsRequest
-        assert timeout_at == 5.0
-        return version <= self._newest
-
-    async def ask(self, request: Any, timeout_at: float) -> Any:
-        """Note the question."""
-        assert timeout_at == 5.0
-        self.asked.append(request)
-        return self._answer
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
     ("why", "parts", "expected"),
@@ -76,25 +53,6 @@ def test_answers(version: int, why: str, parts: list[tuple[str, int, int, int]],
     target = np.full(6, UNKNOWN, np.int64)
     parse_tiered(reply(version, *parts), led(), target)
     assert {row: offset for row, offset in enumerate(target.tolist()) if offset != UNKNOWN} == expected, why
-
-
-def test_brokers_before_3_9_are_not_asked() -> None:
-    target, link = np.full(6, UNKNOWN, np.int64), Link(8, None)
-    asyncio.run(read_tiered(link, led(), 5.0, target))  # type: ignore[arg-type]  # a link of our own
-    assert link.asked == []
-    assert set(target.tolist()) == {UNKNOWN}
-
-
-def test_others_are_asked_for_the_latest_tiered_offset() -> None:
-    """-5 for what is led; the request stays the same from poll to poll."""
-    target, link, wanted = np.full(6, UNKNOWN, np.int64), Link(9, reply(9, ("a", 0, 0, 12))), led()
-    for _ in range(2):
-        asyncio.run(read_tiered(link, wanted, 5.0, target))  # type: ignore[arg-type]  # a link of our own
-    expected = request_offsets(wanted, LATEST_TIERED)
-    assert link.asked[0].body(9) is link.asked[1].body(9)
-    assert link.asked[0].body(9) == expected.encode(version=9)
-    assert [part.timestamp for topic in expected.topics for part in topic.partitions] == [-5, -5]
-    assert target[0] == 12
 
 
 def test_a_request_is_freed_with_its_replicas() -> None:

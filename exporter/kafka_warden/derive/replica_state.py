@@ -171,7 +171,7 @@ def evaluate_states(inputs: StateInputs) -> Codes:
     return states
 
 
-def count_out_of_sync(indexed: IndexedSnapshot, lag: Lag, shown: Codes) -> Longs:
+def _out_of_sync(indexed: IndexedSnapshot, lag: Lag, shown: Codes) -> Longs:
     """Count (B, S) the followers outside the ISR by hosting broker and shown state, adding replicas included.
 
     The sum over states is what kafka-topics lists under Replicas and not under Isr, nothing else.
@@ -340,7 +340,8 @@ def derive_replicas(
     since the previous poll; `known_end` (R,) are the last known ends as of that poll.
     """
     clock, replicas = indexed.snapshot.clock, indexed.snapshot.replicas
-    window = quota_window(indexed)
+    configs = list(indexed.snapshot.broker_configs.values()) or [BrokerConfig()]
+    window = max(config.quota_window_num * config.quota_window_size for config in configs)
     leaders = append_leaders(memory.leaders, LeaderEnds(clock, logs.ended_at, logs.end), elected)
     followers = append_followers(memory.followers, FollowerEnds(clock, lag.end, lag.messages), window)
     times = derive_times(indexed, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
@@ -364,13 +365,7 @@ def derive_replicas(
         leaders,
         followers,
     )
-    return kept, Replicas(times, kept.shown, count_out_of_sync(indexed, lag, kept.shown))
-
-
-def quota_window(indexed: IndexedSnapshot) -> float:
-    """Return the seconds of the longest replication quota window of all brokers."""
-    configs = list(indexed.snapshot.broker_configs.values()) or [BrokerConfig()]
-    return max(config.quota_window_num * config.quota_window_size for config in configs)
+    return kept, Replicas(times, kept.shown, _out_of_sync(indexed, lag, kept.shown))
 
 
 def _restarted(indexed: IndexedSnapshot, known_end: Longs, before: Bools) -> Bools:

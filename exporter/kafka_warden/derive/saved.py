@@ -18,9 +18,9 @@ from kafka_warden.derive.evaluate import Memory, remembered, take
 from kafka_warden.derive.law import FlowKey
 from kafka_warden.derive.moves import MovesMemory, Track
 from kafka_warden.derive.stuck import Cause, Stuck, StuckMemory, Together
-from kafka_warden.derive.throttle_problems import Held, ProblemKey
+from kafka_warden.derive.throttle_problems import Held
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
-from kafka_warden.derive.tiered import Holding, Key
+from kafka_warden.derive.tiered import Holding
 from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.errors import StateError
 from kafka_warden.model import Bools, BrokerConfig, Longs, Side, Snapshot
@@ -44,17 +44,30 @@ def to_document(memory: Memory, snapshot: Snapshot) -> Document:
     partitions = np.unique(np.concatenate([partitions, memory.keys.partition[replicas]]))
     keys = _subset(memory.keys, partitions, replicas)
     kept, clock = take(memory, keys, rows_of(memory.keys, keys, partitions, replicas)), Clock(snapshot)
-    moving, pairs = _write_moves(memory.moves, clock)
+    # Flows refer to moves by their place in that table.
+    moves = sorted(memory.moves.tracks)
     return {
         "format": FORMAT,
         "cluster_id": snapshot.cluster_id,
         "saved_at": snapshot.time,
         "partitions": _write_partitions(kept, clock),
         "replicas": _write_replicas(kept, clock),
-        "moves": moving,
-        "pairs": pairs,
-        "throttle_problems": _write_held(memory.throttling.problems.held, clock),
-        "tiered_problems": _write_holdings(memory.tiered.problems, clock),
+        "moves": [_write_move(memory.moves, key, clock) for key in moves],
+        "pairs": _write_flows(memory.moves, {key: place for place, key in enumerate(moves)}, clock),
+        "throttle_problems": [
+            {"broker": broker, "side": side, "problem": problem, "polls": held.polls, "since": clock.write(held.since)}
+            for (broker, side, problem), held in memory.throttling.problems.held.items()
+        ],
+        "tiered_problems": [
+            {
+                "broker": broker,
+                "problem": problem,
+                "shown": held.shown,
+                "seen": held.seen,
+                "start": None if held.start is None else clock.write(held.start),
+            }
+            for (broker, problem), held in memory.tiered.problems.items()
+        ],
     }
 
 
@@ -95,8 +108,18 @@ def _read(document: Document, clock: Clock) -> Memory:
     partitions, replicas = document["partitions"], document["replicas"]
     keys = _read_keys(partitions, replicas)
     made = read(Memory, keys, {Axis.PARTITION: partitions, Axis.REPLICA: replicas}, clock, keys=keys)
-    held = _read_held(document["throttle_problems"], clock)
-    holdings = _read_holdings(document["tiered_problems"], clock)
+    held = {
+        (row["broker"], Side(row["side"]), ThrottleProblem(row["problem"])): Held(
+            clock.read(row["since"]), int(row["polls"])
+        )
+        for row in document["throttle_problems"]
+    }
+    holdings = {
+        (row["broker"], TieredProblem(row["problem"])): Holding(
+            bool(row["shown"]), bool(row["seen"]), None if row["start"] is None else clock.read(row["start"])
+        )
+        for row in document["tiered_problems"]
+    }
     return replace(
         made,
         moves=_read_moves(document["moves"], document["pairs"], clock),
@@ -162,13 +185,6 @@ def _read_keys(partitions: Sequence[Row], replicas: Sequence[Row]) -> Keys:
     )
 
 
-def _write_moves(memory: MovesMemory, clock: Clock) -> tuple[list[Row], list[Row]]:
-    """Write every move and every flow; flows refer to moves by their place in that table."""
-    keys = sorted(memory.tracks)
-    places = {key: place for place, key in enumerate(keys)}
-    return [_write_move(memory, key, clock) for key in keys], _write_flows(memory, places, clock)
-
-
 def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
     topic_id, topic, partition, broker = key
     fact, polls = moves.stuck.facts.get(key, (None, 0))
@@ -205,7 +221,7 @@ def _write_flows(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock
 
 
 def _read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> MovesMemory:
-    """Read them back."""
+    """Read moves and flows back."""
     keys = [(bytes.fromhex(row["topic_id"]), row["topic"], row["partition"], row["broker"]) for row in rows]
     flows = {_flow_key(row): row for row in flow_rows}
     return MovesMemory(
@@ -220,11 +236,14 @@ def _read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> 
                 )
                 for flow, row in flows.items()
             },
-            facts={key: (_cause(row["fact"]), int(row["fact_polls"])) for key, row in zip(keys, rows, strict=True)},
-            shown={
-                key: Stuck(cause, clock.read(row["stuck_at"]))
+            facts={
+                key: (None if row["fact"] is None else Cause(row["fact"]), int(row["fact_polls"]))
                 for key, row in zip(keys, rows, strict=True)
-                if (cause := _cause(row["cause"])) is not None
+            },
+            shown={
+                key: Stuck(Cause(row["cause"]), clock.read(row["stuck_at"]))
+                for key, row in zip(keys, rows, strict=True)
+                if row["cause"] is not None
             },
         ),
     )
@@ -237,10 +256,6 @@ def _flow_key(row: Row) -> FlowKey:
     return FlowKey(int(row["target"]), int(row["leader"]), leader_listed, follower_listed)
 
 
-def _cause(name: str | None) -> Cause | None:
-    return None if name is None else Cause(name)
-
-
 def _read_change(row: Row, keys: Sequence[MoveKey], clock: Clock) -> Change:
     leader, target = (np.inf if limit == "unlimited" else limit for limit in row["limits"])
     moves = {keys[int(place)]: _state(state) for place, state in row["throttled"].items()}
@@ -250,48 +265,6 @@ def _read_change(row: Row, keys: Sequence[MoveKey], clock: Clock) -> Change:
 def _state(state: Sequence[Any]) -> State:
     by_leader, by_follower, in_isr = state
     return bool(by_leader), bool(by_follower), bool(in_isr)
-
-
-def _write_held(problems: Mapping[ProblemKey, Held], clock: Clock) -> list[Row]:
-    """Write down the problems of throttles."""
-    return [
-        {"broker": broker, "side": side, "problem": problem, "polls": held.polls, "since": clock.write(held.since)}
-        for (broker, side, problem), held in problems.items()
-    ]
-
-
-def _read_held(rows: Sequence[Row], clock: Clock) -> dict[ProblemKey, Held]:
-    """Read them back."""
-    return {
-        (row["broker"], Side(row["side"]), ThrottleProblem(row["problem"])): Held(
-            clock.read(row["since"]), int(row["polls"])
-        )
-        for row in rows
-    }
-
-
-def _write_holdings(problems: Mapping[Key, Holding], clock: Clock) -> list[Row]:
-    """Write down the problems of tiered storage."""
-    return [
-        {
-            "broker": broker,
-            "problem": problem,
-            "shown": held.shown,
-            "seen": held.seen,
-            "start": None if held.start is None else clock.write(held.start),
-        }
-        for (broker, problem), held in problems.items()
-    ]
-
-
-def _read_holdings(rows: Sequence[Row], clock: Clock) -> dict[Key, Holding]:
-    """Read them back."""
-    return {
-        (row["broker"], TieredProblem(row["problem"])): Holding(
-            bool(row["shown"]), bool(row["seen"]), None if row["start"] is None else clock.read(row["start"])
-        )
-        for row in rows
-    }
 
 
 def _write_minimum(minimum: Minimum | None, clock: Clock) -> Row | None:

@@ -80,32 +80,22 @@ class Replicas:
     """Named by its topic's follower list."""
 
 
-def leader_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
-    """In-sync traffic that counts against each broker's leader limit: (B,), withheld where a rate is unknown.
+def floors_of_sides(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, Floats]:
+    """In-sync traffic that counts against each broker's leader and follower limit, (B,) each; it is never held back.
 
-    Sum of in(p) x followers in the ISR over p listed and led there. It is counted and never held back.
-    docs/spec/throttles.md#headroom.
+    Leader: sum of in(p) x followers in the ISR over p listed and led there. Follower: sum of in(p) over p listed there
+    whose replica there follows in sync. NaN where a rate is unknown. docs/spec/throttles.md#headroom.
     """
     following = replicas.in_isr & ~replicas.is_leader
     followers = np.bincount(replicas.partition[following], minlength=len(bytes_in))
-    rows = np.flatnonzero(replicas.is_leader & replicas.leader_listed)
-    rows = rows[followers[replicas.partition[rows]] > 0]
-    led = replicas.partition[rows]
-    return sums(replicas.broker[rows], bytes_in[led] * followers[led], brokers)
-
-
-def follower_floor(replicas: Replicas, bytes_in: Floats, brokers: int) -> Sums:
-    """In-sync traffic that counts against each broker's follower limit: (B,), withheld where a rate is unknown.
-
-    Sum of in(p) over p listed there whose replica there follows in sync. docs/spec/throttles.md#headroom.
-    """
-    rows = np.flatnonzero(replicas.follower_listed & replicas.in_isr & ~replicas.is_leader)
-    return sums(replicas.broker[rows], bytes_in[replicas.partition[rows]], brokers)
-
-
-def floors_of_sides(replicas: Replicas, bytes_in: Floats, brokers: int) -> tuple[Floats, Floats]:
-    """The floors of the leader's and of the follower's side, (B,) each, NaN where a rate is unknown."""
-    return (leader_floor(replicas, bytes_in, brokers).values, follower_floor(replicas, bytes_in, brokers).values)
+    leading = np.flatnonzero(replicas.is_leader & replicas.leader_listed)
+    leading = leading[followers[replicas.partition[leading]] > 0]
+    led = replicas.partition[leading]
+    rows = np.flatnonzero(following & replicas.follower_listed)
+    return (
+        sums(replicas.broker[leading], bytes_in[led] * followers[led], brokers).values,
+        sums(replicas.broker[rows], bytes_in[replicas.partition[rows]], brokers).values,
+    )
 
 
 def headroom(limit: Value, floor: Value) -> Value:

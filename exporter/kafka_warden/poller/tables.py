@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -96,20 +96,18 @@ class Columns:
 
     def carried(self, rows: Longs) -> "Columns":
         """Move the known values to other rows, given as of `match_replicas`; a replica that is new is unknown."""
-        return Columns(
-            carry(self.size, rows, UNKNOWN),
-            carry(self.sized_at, rows, 0.0),
-            carry(self.start, rows, UNKNOWN),
-            carry(self.young, rows, YOUNG),
-            carry(self.copy_due, rows, UNKNOWN),
-            carry(self.due_at, rows, 0.0),
-        )
+        moved = {name: carry(getattr(self, name), rows, new) for name, new in NEW.items()}
+        return replace(self, shared=False, **moved)
 
     def _own(self) -> None:
         if self.shared:
-            self.size, self.sized_at, self.start = self.size.copy(), self.sized_at.copy(), self.start.copy()
-            self.young, self.copy_due, self.due_at = self.young.copy(), self.copy_due.copy(), self.due_at.copy()
+            for name in NEW:
+                setattr(self, name, getattr(self, name).copy())
             self.shared = False
+
+
+NEW: Final = {"size": UNKNOWN, "sized_at": 0.0, "start": UNKNOWN, "young": YOUNG, "copy_due": UNKNOWN, "due_at": 0.0}
+"""Column to its value for a replica that is new."""
 
 
 class Rows:
