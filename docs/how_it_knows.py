@@ -108,7 +108,7 @@ def draw_behind(name: str) -> str:
     burst, down = truth("calm", kind="burst"), truth("faults", kind="broker_down")
     messages = np.array([row["lag_messages"] for row in found])
     behind = np.array([row["behind_seconds"] for row in found])
-    over, late = lag.out_of_sync_by_count(messages, COUNT_LIMIT), lag.out_of_sync_by_time(behind, LATE)
+    over, late = messages >= COUNT_LIMIT, lag.out_of_sync_by_time(behind, LATE)
     verdicts = [bool(rule[_within(found, event)].any()) for rule in (over, late) for event in (burst, down)]
     if verdicts != [True, False, False, True]:
         raise ValueError("the recording no longer shows what docs/how-it-knows.md says of it")

@@ -37,13 +37,6 @@ def test_messages(why: str, end: int, leader_end: int, elected: bool, expected: 
     assert (seen.values[0], seen.clamped) == (expected, clamped), why
 
 
-def test_a_silent_follower_counts_from_its_last_known_end() -> None:
-    """The last known end is used while a follower does not answer: its lag can only be smaller."""
-    end = lag.last_known(longs(U, 70, U), longs(60, 50, U))
-    assert end.tolist() == [60, 70, U]
-    assert lag.messages(end, longs(100, 100, 100)).values.tolist() == [40, 30, U]
-
-
 @pytest.mark.parametrize(
     ("why", "messages", "held", "per_offset", "expected"),
     [
@@ -99,13 +92,6 @@ def test_cleaning_makes_no_lag_negative_or_unknown(polls: list[tuple[int, int]])
         kept = lag.cleaned_bytes(then, leader_then, longs(size), longs(leader), kept)
         then, leader_then = longs(size), longs(leader)
         assert lag.lag_bytes_by_size(then, leader_then, kept)[0] >= 0
-
-
-@pytest.mark.parametrize(
-    ("lacking", "average", "expected"), [(100, 50.0, 500.0), (0, 50.0, NAN), (U, 50.0, NAN), (5, NAN, NAN)]
-)
-def test_least_bytes(lacking: int, average: float, expected: float) -> None:
-    np.testing.assert_equal(lag.least_bytes(longs(lacking), np.array([average])), [expected])
 
 
 @pytest.mark.parametrize(

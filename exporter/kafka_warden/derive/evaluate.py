@@ -14,12 +14,10 @@ from kafka_warden.derive.columns import Rows, blank, match, realign
 from kafka_warden.derive.inbound import (
     BytesIn,
     Sums,
-    at_least,
     compacted,
     elected,
     leader_logs,
     messages_in_rate,
-    spanned,
     step,
     step_mean,
 )
@@ -114,7 +112,9 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     cluster = derive_cluster(seen)
     ages = derive_ages(seen, cluster.under_replicated, before.out_since, before.under_since)
     mean_memory, mean = step_mean(before.mean_in, seen.snapshot.clock, bytes_in)
-    inbound = Inbound(mean, at_least(mean, bytes_in), spanned(mean_memory))
+    # The rate that lasts: a burst passes, and a load ends.
+    lasting, spanned = np.fmin(mean, bytes_in), mean_memory[-1].seconds - mean_memory[0].seconds
+    inbound = Inbound(mean, lasting, spanned)
     throttles = derive_throttles(seen, bytes_in, inbound.least, parameters.network_bytes_per_second)
     replicas_memory, replicas = derive_replicas(
         seen, lag, logs, throttles, per_offset, new_leader, before.known_end, before.replicas

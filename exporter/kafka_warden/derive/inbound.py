@@ -204,17 +204,6 @@ def step_mean(sums: tuple[Sums, ...], clock: float, rates: Floats) -> tuple[tupl
     return sums, mean
 
 
-def spanned(sums: tuple[Sums, ...]) -> Floats:
-    """Seconds (P,) that the last means span."""
-    seconds: Floats = sums[-1].seconds - sums[0].seconds
-    return seconds
-
-
-def at_least(mean: Floats, rates: Floats) -> Floats:
-    """The rate (P,) that lasts: the mean, or the present rate where that is lower. A burst passes, a load ends."""
-    return np.fmin(mean, rates)
-
-
 def elected(before: LeaderLogs, now: LeaderLogs) -> Bools:
     """Return (P,) which partitions have another leader than in the previous poll; False for new partitions."""
     changed: Bools = ~same_leader(before, now) & (before.epoch != UNKNOWN)

@@ -37,14 +37,6 @@ class Sums:
     unknown: Annotated[Longs, "number of unknown parts"]
 
 
-def last_known(end: Longs, before: Longs) -> Longs:
-    """Ends; for brokers that do not answer their last known ones, which bound their lag from above.
-
-    `before`: (R,) last known ends, `UNKNOWN` where there never was one. docs/spec/lag.md#log-ends.
-    """
-    return np.where(end == UNKNOWN, before, end)
-
-
 def messages(end: Longs, leader_end: Longs, elected: Bools | None = None) -> Messages:
     """Lag of R replicas in messages. Shapes (R,); `UNKNOWN` in either end gives `UNKNOWN`.
 
@@ -114,11 +106,6 @@ def lacking_bytes_per_offset(by_size: Floats, lacking: Longs, average: Floats) -
     return np.clip(quotient, average / UNEVEN, average * UNEVEN)
 
 
-def least_bytes(lacking: Longs, average: Floats) -> Floats:
-    """Least bytes that R adding replicas lack, NaN where unknown; `average` as in `lacking_bytes_per_offset`."""
-    return np.where(lacking > 0, lacking * average / UNEVEN, np.nan)
-
-
 def sums(group: Ints, parts: Floats, groups: int, of: Bools | None = None) -> Sums:
     """Sums of `parts` (R,) by `group` (R,), each in [0, groups) or `UNKNOWN`; withheld where a part is NaN.
 
@@ -138,12 +125,6 @@ def as_parts(values: Longs) -> Floats:
     parts = values.astype(np.float64)
     parts[values == UNKNOWN] = np.nan
     return parts
-
-
-def out_of_sync_by_count(lag: Longs, limit: int) -> Bools:
-    """The rule before KIP-16, `replica.lag.max.messages`, kept to compare with. Hands-free Kafka replication."""
-    out: Bools = lag >= limit
-    return out
 
 
 def out_of_sync_by_time(behind: Floats, limit: Floats | float) -> Bools:
@@ -231,7 +212,8 @@ def estimate_remaining(
     cleaned = np.where(compacted[partition], changed, 0.0)
     by_size = np.where(comparable, lag_bytes_by_size(size, leader_size, cleaned), np.nan)
     # The change by cleaning is an estimate, and must not end a move too early.
-    least = np.where(compacted[partition], least_bytes(lacking[rows], average[partition]), np.nan)
+    lacks = compacted[partition] & (lacking[rows] > 0)
+    least = np.where(lacks, lacking[rows] * average[partition] / UNEVEN, np.nan)
     by_size = np.where(np.isnan(by_size), by_size, np.fmax(by_size, least))
     found = lacking_bytes_per_offset(by_size, lacking[rows], average[partition])
     weight = np.where(np.isnan(found), known, found)
@@ -300,9 +282,10 @@ def derive_lag(
     bytes of the leader's log; `elected` (P,) marks another leader or epoch since the previous poll.
     """
     replicas = indexed.snapshot.replicas
-    # A follower on a broker that cannot be asked goes on, unlike one that is down.
+    # The last known end of a broker that does not answer bounds its lag from above: docs/spec/lag.md#log-ends. A
+    # follower on a broker that cannot be asked goes on, unlike one that is down.
     unseen = np.isin(replicas.broker, list(indexed.hidden))
-    end = last_known(replicas.end, np.where(unseen, UNKNOWN, known_end))
+    end = np.where(replicas.end == UNKNOWN, np.where(unseen, UNKNOWN, known_end), replicas.end)
     leader_end = indexed.leader_end[replicas.partition]
     # The remembered end of a silent follower is not compared where it is above, like one from before an election.
     silent = replicas.end == UNKNOWN
