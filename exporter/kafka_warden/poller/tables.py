@@ -19,6 +19,8 @@ YOUNG: Final = 3
 """Answers that are needed for a log that was empty or absent at first. End and size of a log that has just begun are
 read too far apart to be compared, and the next question about all logs may be a minute away."""
 
+NEW: Final = {"size": UNKNOWN, "sized_at": 0.0, "start": UNKNOWN, "young": YOUNG, "copy_due": UNKNOWN, "due_at": 0.0}
+"""Columns of the answers to their values for a replica that is new."""
 
 LARGE: Final = 1000
 """Replicas of a broker from which on one more request costs less than to write a new one."""
@@ -104,10 +106,6 @@ class Columns:
             for name in NEW:
                 setattr(self, name, getattr(self, name).copy())
             self.shared = False
-
-
-NEW: Final = {"size": UNKNOWN, "sized_at": 0.0, "start": UNKNOWN, "young": YOUNG, "copy_due": UNKNOWN, "due_at": 0.0}
-"""Column to its value for a replica that is new."""
 
 
 class Rows:
