@@ -24,14 +24,6 @@ def moves(*targets: int, end: int = 200_000, lag: int = 100_000) -> Topics:
 REST: Topics = {"t": [Partition(replicas=(1, 3), end=200_000), Partition(replicas=(1, 4), end=200_000)]}
 
 
-def test_cruise_control_1972_throttles_set_and_cleared_again_and_again() -> None:
-    watch = Watch()
-    for _ in range(10):
-        assert watch.problems(moves(3), broker_configs=rates(RATES), topic_configs={"t": TOOL}) == set()
-        assert watch.problems(REST, broker_configs=rates(RATES), topic_configs={"t": TOOL}) == set()
-        assert watch.problems(REST) == set()
-
-
 class Entry:
     """One configuration entry of DescribeConfigs, its layers as synonyms."""
 
@@ -63,13 +55,3 @@ def test_cruise_control_748_half_removed_throttle() -> None:
     watch.problems(moves(3, 4), polls=3, broker_configs=rates(RATES), topic_configs={"t": TOOL})
     raised = watch.problems(REST, polls=3, topic_configs={"t": TOOL})
     assert raised == of("lopsided", (1, "leader"), (2, "leader"), (3, "follower"), (4, "follower"))
-
-
-def test_kafka_kit_85_a_throttle_left_on_one_broker() -> None:
-    """All others were cleared; this one keeps rate and list, and is found while other moves go on at another rate."""
-    lists = {"t": TopicConfig(follower_throttled="0:3"), "u": TopicConfig("0:1", "0:4")}
-    going = {"u": [Partition(replicas=(1, 4), adding=(4,), end=10**6, lag={4: 10**5})]}
-    rest = {"t": [Partition(replicas=(2, 3), end=200_000)]}
-    configured = rates({1: 9 * MB, 4: 9 * MB, 3: 2 * MB})
-    raised = Watch().problems({**rest, **going}, polls=9, broker_configs=configured, topic_configs=lists)
-    assert raised == of("left_behind", (3, "follower"))
