@@ -101,6 +101,14 @@ def unclean_elections_of_a_new_controller() -> Story:
     return Story([exporter], [silent(unclean, until=90), fires(unclean, until=93)], evaluation=30)
 
 
+@scenario("S40d")
+def unclean_election_at_the_start() -> Story:
+    """An unclean election 2 min after the first start of Prometheus: a page within 3 min."""
+    exporter = Exporter(30)
+    exporter.set("unclean_leader_elections_total", after(2 * MINUTE, 1), node=1)
+    return Story([exporter], [silent(until=2), fires("KafkaUncleanLeaderElection", until=5)])
+
+
 @scenario("S45d")
 def again_and_again() -> Story:
     """Partitions refuse writes, or are offline, for 60 s of every 2 min: a page within 32 min, which ends."""
