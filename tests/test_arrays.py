@@ -11,7 +11,6 @@ U = UNKNOWN
 
 
 def ints(*values: int) -> Ints:
-    """A column as snapshots have it."""
     return np.array(values, np.int32)
 
 

@@ -32,7 +32,6 @@ Page = Counter[str]
 
 
 def page(view: View | None, budget: int = DEFAULT, sidecar: Sidecar | None = None) -> tuple[list[str], Page]:
-    """The series of a rendered page, and their number by family."""
     exposition = Exposition(budget)
     text = exposition.render(sidecar or scene.sidecar(), view).text.decode()
     lines = [line for line in text.splitlines() if not line.startswith("#")]
@@ -40,19 +39,16 @@ def page(view: View | None, budget: int = DEFAULT, sidecar: Sidecar | None = Non
 
 
 def value(lines: Iterable[str], name: str) -> float:
-    """The value of a series by its name and labels."""
     (found,) = [line for line in lines if line.startswith(f"{name} ")]
     return float(found.rpartition(" ")[2])
 
 
 @pytest.fixture(scope="module")
 def view() -> View:
-    """The cluster of the golden page."""
     return scene.view()
 
 
 def seen(topics: Mapping[str, list[Partition]], **fields: Any) -> View:
-    """The view of a cluster after three polls, all its topics allowed."""
     derived = judge(*(snapshot(topics, clock=clock, **fields) for clock in (0.0, 10.0, 20.0)))
     return View(derived, scene.sidecar(), np.ones(len(topics), bool))
 
@@ -113,7 +109,6 @@ def dead_broker(*, moving: bool, brokers: int = 3) -> View:
 
 
 def offline(lines: Iterable[str]) -> int:
-    """The number of replicas of the dead broker with their state."""
     return len([line for line in lines if f'broker="{DEAD}",state="offline"' in line and "replica_state" in line])
 
 
@@ -186,7 +181,6 @@ def test_what_is_shown_and_what_is_counted_add_up(view: View, budget: int) -> No
 
 
 def by_topic(lines: Iterable[str], name: str) -> dict[str, float]:
-    """The series of a family by topic."""
     found = (re.fullmatch(rf'{name}{{topic="(.*)"}} (.*)', line) for line in lines)
     return {match[1]: float(match[2]) for match in found if match}
 
@@ -227,12 +221,10 @@ def test_families_without_a_bound_are_few() -> None:
 
 
 def order(*values: str) -> list[tuple[Labels, float]]:
-    """Samples in this order."""
     return [(("t", each), 1.0) for each in values]
 
 
 def shown(budget: Budget, values: Iterable[str]) -> set[str]:
-    """The partitions that are shown of these."""
     budget.begin()
     return {partition for _, partition in budget.choose(Rank.RATES, LAG, order(*values))[0]}
 

@@ -55,19 +55,16 @@ def copy(tmp_path: Path) -> Path:
 
 
 def contents(directory: Path) -> dict[str, bytes]:
-    """Every file by its path relative to the directory, except what tools keep in hidden directories."""
     files = {str(file.relative_to(directory)): file for file in directory.rglob("*") if file.is_file()}
     return {name: file.read_bytes() for name, file in files.items() if not name.startswith(".")}
 
 
 def changed(before: dict[str, bytes], directory: Path) -> set[str]:
-    """The files that were added, changed or removed."""
     after = contents(directory)
     return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
 
 
 def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python on the copy."""
     environment = os.environ | {
         "PYTHONPATH": f"{directory}:{directory / 'exporter'}",
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -77,7 +74,6 @@ def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 
 
 def metric_tests(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the tests of all metrics on the copy, without promtool."""
     chosen = ("-k", "not promtool", "tests/test_catalogue.py", "tests/test_exposition.py")
     return python(directory, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, *options)
 

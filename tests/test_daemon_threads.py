@@ -10,7 +10,6 @@ IN_ORDER = ["1: 1", "3: 1", "2: 2", "0: 3"]
 
 
 async def order(cancelled: int | None) -> list[str]:
-    """Start a call that blocks the only thread, then one of each rank, then let it go."""
     threads, held, ran = DaemonThreads(1, "test"), threading.Event(), list[str]()
     first = asyncio.create_task(threads.run(held.wait))
     await asyncio.sleep(0)

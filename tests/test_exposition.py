@@ -39,7 +39,6 @@ def page() -> Page:
 
 
 def render(*, sidecar: Sidecar | None = None, budget: int = 20_000, **fields: Any) -> Page:
-    """Render one poll of a cluster with a quiet topic, with some fields of its snapshot replaced."""
     seen = snapshot({"quiet": [Partition()]}, **fields)
     view = View(judge(seen), scene.sidecar(), np.ones(len(seen.topics), bool))
     return Exposition(budget).render(sidecar or view.sidecar, view)
@@ -51,7 +50,6 @@ def with_quotas(users: Iterable[str]) -> Page:
 
 
 def series(families: Iterable[Any]) -> Series:
-    """Name and labels to value of what a parser read; fails on a series that is there twice."""
     found: Series = {}
     for family in families:
         for sample in family.samples:
@@ -67,7 +65,6 @@ def users(found: Series) -> set[str]:
 
 
 def dropped(found: Series) -> dict[str, float]:
-    """Series left out, by family."""
     name = "kafka_warden_dropped_series"
     return {dict(labels)["family"]: value for (each, labels), value in found.items() if each == name}
 

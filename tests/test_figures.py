@@ -30,7 +30,6 @@ RUNS: Final = re.compile(r"^\| ([\d,]+) \| \d+ ms \| \d+ ms \| \d+ ms \| [\d,]+ 
 
 
 def memory() -> str:
-    """What bench/README.md has, rounded up to tens of MB."""
     measured = dict(RUNS.findall((ROOT / "bench" / "README.md").read_text()))
     small, middle, large = (
         f"{10 * math.ceil(int(measured[partitions]) / 10)} MB for" for partitions in ("10,005", "50,000", "200,000")

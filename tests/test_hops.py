@@ -70,7 +70,6 @@ def lag_in(value: Any) -> bool:
 
 
 def cause_in(value: Any) -> bool:
-    """What the replica lacks, whether its flow converges, and the cause."""
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "if" and bool((value == BYTES).any())
     if isinstance(value, str | bytes) and not isinstance(value, Cause | Verdict):
@@ -110,7 +109,6 @@ def trace(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Callable[[C
 def test_the_way_of_a_value(
     trace: Callable[[Callable[[Any], bool]], set[str]], name: str, carries: Callable[[Any], bool], most: int
 ) -> None:
-    """The document lists each file that the value passes, and no other one."""
     (section,) = re.findall(rf"^### {name}\b.*\n((?:.*\n)+?)(?:#|\Z)", ARCHITECTURE.read_text(), re.MULTILINE)
     listed = re.findall(r"^\d+\. `([\w/]+\.py)`", section, re.MULTILINE)
     passed = trace(carries)

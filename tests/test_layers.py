@@ -213,7 +213,6 @@ def modules(base: Path = ROOT / "exporter") -> Iterator[tuple[str, Path]]:
 
 
 def imports(tree: ast.Module) -> set[str]:
-    """Dotted names that a module imports anywhere, functions and type checking included."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

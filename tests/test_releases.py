@@ -40,7 +40,6 @@ def test_releases(version: str | None, expected: bool) -> None:
     ],
 )
 def test_effective(why: str, configured: int, replicas: int, capped: bool, expected: int) -> None:
-    """A number for a plan, and the same in a column of partitions whose leaders have different releases."""
     assert int(effective(configured, replicas, capped)) == expected, why
     column = effective(np.array([configured, 2]), np.array([replicas, 1]), np.array([capped, False]))
     assert column.tolist() == [expected, 2], why

@@ -9,14 +9,12 @@ from docs.build_site import ROOT, SiteError, configuration, foreign, pages, raw,
 
 
 def write(root: Path, files: dict[str, str]) -> None:
-    """Make files of a small repository."""
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
 
 
 def copied(folder: Path) -> set[str]:
-    """The files below a folder."""
     return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
 
 

@@ -59,14 +59,12 @@ def test_tables_have_all_names(page: str, names: type[StrEnum]) -> None:
 
 @cache
 def anchors(document: Path) -> set[str]:
-    """The anchors of a document's headings, as code hosts make them."""
     text = re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
     headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def prose(source: str) -> Iterator[str]:
-    """The docstrings and comments of a module."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value

@@ -29,7 +29,6 @@ COMMANDS = {
 
 @pytest.fixture
 def config(brokers: ScriptedCluster, tmp_path: Path) -> Path:
-    """Of three scripted brokers with a topic."""
     brokers.controller()
     brokers.topic("orders", [[1, 2], [2, 3]], end=10)
     file = tmp_path / "warden.yml"

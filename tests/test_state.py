@@ -15,7 +15,6 @@ DOCUMENT = {"format": 1, "replicas": [1, 2]}
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Where the state goes."""
     return tmp_path / "kafka-warden.state"
 
 

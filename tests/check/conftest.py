@@ -26,7 +26,6 @@ class ScriptedDoctor(Doctor):
 def doctor(
     brokers: ScriptedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], logging_as_before: None
 ) -> ScriptedDoctor:
-    """Of a healthy cluster of three brokers with a topic, without TLS and login."""
     brokers.controller()
     brokers.topic("orders", [[1, 2], [2, 3]], end=10)
     config = {
@@ -40,14 +39,11 @@ def doctor(
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """The authority of the brokers' certificates."""
     return Authority(tmp_path / "tls", "authority")
 
 
 @pytest.fixture
 def secured(doctor: ScriptedDoctor, authority: Authority) -> Callable[..., Identity]:
-    """Give all brokers and the controller TLS, with the certificate that is issued with these arguments."""
-
     def secure(hosts: Sequence[str] = HERE, **issued: Any) -> Identity:
         pair = authority.issue("server", hosts=hosts, **issued)
         files = {"certificate": str(pair.certificate), "key": str(pair.key)}

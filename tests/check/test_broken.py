@@ -21,7 +21,6 @@ ACL = "kafka-acls.sh --bootstrap-server"
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
     return port
@@ -35,24 +34,20 @@ def fill_queue(address: tuple[str, int], stack: ExitStack) -> None:
 
 
 def with_accounts(doctor: ScriptedDoctor, mechanism: str = "SCRAM-SHA-256") -> None:
-    """Have the brokers want a login."""
     doctor.brokers.do("accounts", mechanism=mechanism, users={"monitor": PASSWORD})
 
 
 def test_wrong_port(doctor: ScriptedDoctor) -> None:
-    """Nothing listens there."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{free_port()}")
     doctor.one("KW-TCP", "refused the connection", "correct the port")
 
 
 def test_wrong_host_name(doctor: ScriptedDoctor) -> None:
-    """The name does not exist."""
     doctor.kafka(bootstrap_servers="no-such-host.invalid:9092")
     doctor.one("KW-DNS", "no-such-host.invalid:9092 does not resolve")
 
 
 def test_a_later_check_is_skipped(doctor: ScriptedDoctor) -> None:
-    """It names the code that failed, and skipped is not passed."""
     doctor.kafka(bootstrap_servers="no-such-host.invalid:9092")
     skipped = {each["code"]: each["message"] for each in doctor.checks() if each["result"] == "skipped"}
     assert skipped["KW-BROKER"] == skipped["KW-ACL-TOPIC-CONFIGS"] == "not checked: KW-DNS failed"
@@ -60,7 +55,6 @@ def test_a_later_check_is_skipped(doctor: ScriptedDoctor) -> None:
 
 
 def test_port_of_something_else(doctor: ScriptedDoctor, stack: ExitStack) -> None:
-    """It greets as an SSH server does."""
     server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
 
     def greet() -> None:
@@ -85,14 +79,12 @@ def test_a_server_whose_packets_are_dropped(doctor: ScriptedDoctor, stack: ExitS
 
 
 def test_a_server_that_accepts_and_never_answers(doctor: ScriptedDoctor, stack: ExitStack) -> None:
-    """As behind a proxy, or a broker that is stopped."""
     silent = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{silent.getsockname()[1]}")
     doctor.one("KW-API", "accepts connections and does not answer")
 
 
 def test_a_broker_that_hangs(doctor: ScriptedDoctor) -> None:
-    """It is a bootstrap server, too, and is reported once."""
     doctor.brokers.rule(2, "ApiVersions", hang=True)
     doctor.one("KW-API", f"127.0.0.1:{doctor.brokers.ports[2]} accepts connections and does not answer")
 
@@ -105,39 +97,33 @@ def test_one_of_three_bootstrap_servers(doctor: ScriptedDoctor) -> None:
 
 
 def test_wrong_authority(doctor: ScriptedDoctor, secured: Secure, tmp_path: Path) -> None:
-    """Another one than that of the brokers."""
     secured()
     doctor.kafka(ssl_ca_location=str(Authority(tmp_path / "other", "other").certificate))
     doctor.one("KW-TLS", "is not trusted", "ssl.ca.location")
 
 
 def test_certificate_of_another_host(doctor: ScriptedDoctor, secured: Secure) -> None:
-    """The name does not match."""
     secured(hosts=["kafka.elsewhere.example"])
     doctor.one("KW-TLS", "mismatch", "subjectAltName")
 
 
 def test_expired_certificate(doctor: ScriptedDoctor, secured: Secure) -> None:
-    """Of the brokers."""
     secured(lifetime=-DAY)
     doctor.one("KW-TLS", "has expired", "clock of this machine")
 
 
 def test_plain_client_at_a_tls_port(doctor: ScriptedDoctor, secured: Secure) -> None:
-    """The brokers want TLS."""
     secured()
     doctor.config["kafka"] = {"bootstrap.servers": doctor.brokers.bootstrap}
     doctor.one("KW-TLS", "speaks TLS, and security.protocol does not")
 
 
 def test_tls_client_at_a_plain_port(doctor: ScriptedDoctor, authority: Authority) -> None:
-    """The reverse."""
     doctor.kafka(security_protocol="SSL", ssl_ca_location=str(authority.certificate))
     doctor.one("KW-TLS", "speaks Kafka without TLS")
 
 
 def test_no_client_certificate(doctor: ScriptedDoctor, authority: Authority, secured: Secure) -> None:
-    """The brokers require one."""
     pair = secured()
     files = {"certificate": str(pair.certificate), "key": str(pair.key), "client_ca": str(authority.certificate)}
     for broker in (1, 2, 3):
@@ -147,7 +133,6 @@ def test_no_client_certificate(doctor: ScriptedDoctor, authority: Authority, sec
 
 
 def test_wrong_password(doctor: ScriptedDoctor) -> None:
-    """It is tried once, not on every server."""
     with_accounts(doctor)
     doctor.login("canary-wrong")
     doctor.brokers.do("forget")
@@ -167,20 +152,17 @@ def test_text_in_a_login_module_that_is_no_option(doctor: ScriptedDoctor) -> Non
 
 
 def test_wrong_mechanism(doctor: ScriptedDoctor) -> None:
-    """The line names those that are offered."""
     with_accounts(doctor)
     doctor.login(mechanism="SCRAM-SHA-512")
     doctor.one("KW-LOGIN", "does not offer SCRAM-SHA-512; it offers: SCRAM-SHA-256")
 
 
 def test_login_at_a_listener_without_one(doctor: ScriptedDoctor) -> None:
-    """The listener has no SASL."""
     doctor.login()
     doctor.one("KW-LOGIN", "has no login")
 
 
 def test_no_login_at_a_listener_that_wants_one(doctor: ScriptedDoctor) -> None:
-    """The line names the mechanisms."""
     with_accounts(doctor)
     doctor.one("KW-LOGIN", "wants a login; it offers SCRAM-SHA-256", "SASL_PLAINTEXT")
 
@@ -192,13 +174,11 @@ def test_advertised_name_that_does_not_resolve(doctor: ScriptedDoctor) -> None:
 
 
 def test_advertised_port_that_is_closed(doctor: ScriptedDoctor) -> None:
-    """The same with a port."""
     _advertise(doctor, "127.0.0.1", free_port())
     doctor.one("KW-BROKER", "broker 3: ", "refused the connection", "advertised.listeners")
 
 
 def test_advertised_address_of_another_broker(doctor: ScriptedDoctor) -> None:
-    """All brokers have that of broker 1; then one of them has it, by another name."""
     port = doctor.brokers.ports[1]
     for broker in (2, 3):
         doctor.brokers.do("advertise", broker=broker, host="127.0.0.1", port=port)
@@ -209,7 +189,6 @@ def test_advertised_address_of_another_broker(doctor: ScriptedDoctor) -> None:
 
 
 def _advertise(doctor: ScriptedDoctor, host: str, port: int) -> None:
-    """Add a broker that is described with this address; nothing listens for it."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
     doctor.brokers.do("advertise", broker=3, host=host, port=port)
 
@@ -253,7 +232,6 @@ def test_a_first_poll_that_times_out(doctor: ScriptedDoctor) -> None:
 )
 @pytest.mark.parametrize("topics", [True, False], ids=["topics", "no topic"])
 def test_missing_acl(doctor: ScriptedDoctor, denied: str, code: str, command: str, topics: bool) -> None:
-    """Each by itself, also in an empty cluster; the line has the command for this principal."""
     if not topics:
         doctor.brokers.do("remove_topics", topics=["orders"])
     with_accounts(doctor)
@@ -271,7 +249,6 @@ def test_acl_for_some_topics(doctor: ScriptedDoctor) -> None:
 
 
 def test_acl_for_the_configuration_of_some_topics(doctor: ScriptedDoctor) -> None:
-    """A warning; a topic that does not exist any more is none, and topics.deny leaves one out."""
     doctor.brokers.topic("secret", [[1]], config_error=29)
     doctor.one("KW-ACL-TOPIC-CONFIGS", "1 of 2", "--topic '*' --operation DescribeConfigs", result="warning")
     doctor.config["topics"] = {"deny": ["sec.*"]}
@@ -282,7 +259,6 @@ def test_acl_for_the_configuration_of_some_topics(doctor: ScriptedDoctor) -> Non
 
 
 def test_stray_log(doctor: ScriptedDoctor) -> None:
-    """A log of a topic that does not exist any more is no missing right."""
     doctor.brokers.topic("gone", [[1]], listed=False, deleted=True)
     assert doctor.wrong() == {}
 
@@ -319,7 +295,6 @@ def test_old_brokers(doctor: ScriptedDoctor) -> None:
 
 
 def test_a_reply_without_an_answer(doctor: ScriptedDoctor) -> None:
-    """The line is that of the broker that sent it."""
     doctor.brokers.rule(1, "DescribeConfigs", changes={"results": []})
     doctor.one("KW-BROKER", "broker 1", "returned nothing about 1")
 
@@ -338,7 +313,6 @@ def test_a_reply_of_an_unexpected_shape(doctor: ScriptedDoctor, monkeypatch: pyt
 
 
 def test_clock_skew(doctor: ScriptedDoctor) -> None:
-    """The active controller reports its time."""
     doctor.brokers.do("skew", seconds=0.0)
     assert ("KW-CLOCK", "ok") in {(each["code"], each["result"]) for each in doctor.checks()}
     doctor.brokers.do("skew", seconds=120.0)
@@ -346,7 +320,6 @@ def test_clock_skew(doctor: ScriptedDoctor) -> None:
 
 
 def test_state_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
-    """Its parent is a file."""
     (doctor.folder / "file").touch()
     doctor.config["state"]["path"] = str(doctor.folder / "file" / "state")
     doctor.one("KW-STATE", "cannot be written", "state.path")
@@ -380,7 +353,6 @@ def test_damaged_state_file(doctor: ScriptedDoctor) -> None:
 
 
 def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
-    """Of the state file, and of the history."""
     disk = stack.enter_context(small_disk(doctor.folder / "disk", 256))
     doctor.config["state"]["path"] = str(disk / "state")
     doctor.one("KW-STATE", "No space left", "free some space")
@@ -411,7 +383,6 @@ def test_history_folder_is_left_as_it_was(doctor: ScriptedDoctor) -> None:
 
 
 def test_broken_web_file(doctor: ScriptedDoctor) -> None:
-    """The line is that of the reader."""
     (doctor.folder / "web.yml").write_text("basic_auth_users: {me: plain}\n")
     doctor.config["web"]["config_file"] = str(doctor.folder / "web.yml")
     doctor.one("KW-WEB-FILE", "basic_auth_users.me", "bcrypt hash")
@@ -441,7 +412,6 @@ def test_own_certificate_expires(doctor: ScriptedDoctor, authority: Authority, s
 
 
 def test_configuration_that_cannot_be_used(doctor: ScriptedDoctor) -> None:
-    """Everything else is skipped."""
     doctor.config["pol"] = {}
     doctor.one("KW-CONFIG", "unknown key; did you mean poll?")
     write_secret(doctor.folder / "open", PASSWORD).chmod(0o644)
@@ -452,7 +422,6 @@ def test_configuration_that_cannot_be_used(doctor: ScriptedDoctor) -> None:
 
 
 def with_token(doctor: ScriptedDoctor, token: str, *accepted: str) -> None:
-    """Log in with a token from a file; the brokers accept these tokens."""
     doctor.brokers.do("accounts", mechanism="OAUTHBEARER", users=dict.fromkeys(accepted, ""))
     file = write_secret(doctor.folder / "token", token)
     doctor.kafka(security_protocol="SASL_PLAINTEXT", sasl_mechanism="OAUTHBEARER")
@@ -531,6 +500,5 @@ def test_what_is_disabled_is_not_checked(
 
 
 def test_a_cluster_that_refuses_describe_cluster(doctor: ScriptedDoctor) -> None:
-    """Only fenced brokers are not known."""
     doctor.brokers.rule(None, "DescribeCluster", error=31)
     assert doctor.wrong() == {}

@@ -13,7 +13,6 @@ from tests.check.conftest import ScriptedDoctor
 
 
 def test_each_result_is_one_line(doctor: ScriptedDoctor) -> None:
-    """Status, code, what is wrong and what to do; the last line counts."""
     doctor.brokers.do("deny", rights=["topic_configs"])
     *lines, last = doctor.run().splitlines()
     codes = [line.split()[1] for line in lines]
@@ -25,7 +24,6 @@ def test_each_result_is_one_line(doctor: ScriptedDoctor) -> None:
 
 
 def test_checks_are_chosen(doctor: ScriptedDoctor) -> None:
-    """A code means those that begin with it, too; what is left out does not count."""
     doctor.brokers.do("deny", rights=["topic_configs"])
     rights = {each["code"] for each in doctor.checks("--only", "kw-acl")}
     assert rights == {code for code in CHECKS if code.startswith("KW-ACL-")}
@@ -38,14 +36,12 @@ def test_checks_are_chosen(doctor: ScriptedDoctor) -> None:
 
 
 def test_only_files_need_no_cluster(doctor: ScriptedDoctor) -> None:
-    """No connection is made for them."""
     doctor.brokers.do("forget")
     assert [each["code"] for each in doctor.checks("--only", "KW-STATE,KW-WEB-LISTEN")] == ["KW-STATE", "KW-WEB-LISTEN"]
     assert doctor.brokers.seen() == []
 
 
 def test_nothing_that_was_asked_for_is_not_fine(doctor: ScriptedDoctor) -> None:
-    """JMX is not configured."""
     assert (doctor.checks("--only", "KW-JMX"), doctor.code) == ([], 4)
 
 
@@ -60,7 +56,6 @@ def test_nothing_that_was_asked_for_is_not_fine(doctor: ScriptedDoctor) -> None:
 def test_bad_flags(
     doctor: ScriptedDoctor, capsys: pytest.CaptureFixture[str], flags: tuple[str, ...], message: str
 ) -> None:
-    """Exit code 2 and one line on standard error; standard output stays empty."""
     assert cli.main(["check", *flags]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -68,7 +63,6 @@ def test_bad_flags(
 
 
 def test_wait_repeats_until_there_are_no_errors(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the last results are printed."""
     monkeypatch.setattr(command, "PAUSE", 0.1)
     for broker in (1, 2, 3):
         doctor.brokers.do("refuse", broker=broker)
@@ -97,7 +91,6 @@ def test_wait_does_not_repeat_a_refused_login(doctor: ScriptedDoctor, monkeypatc
 
 
 def test_only_reads(doctor: ScriptedDoctor) -> None:
-    """Of the cluster; the folder has the configuration and nothing else afterwards."""
     doctor.brokers.do("forget")
     assert doctor.wrong() == {}
     asked = {each["request"] for each in doctor.brokers.seen()}
@@ -109,6 +102,5 @@ def test_only_reads(doctor: ScriptedDoctor) -> None:
 
 
 def test_text_of_other_machines_is_harmless() -> None:
-    """One line, no control characters, no secrets."""
     secret = Secret("canary-Tr0ub4dor")
     assert clean(f"a\nb \x1b[31m{secret.reveal()} \u202ec") == "a b \\x1b[31m<redacted> \\u202ec"

@@ -10,7 +10,6 @@ TEXT = (Path(__file__).parents[2] / "docs" / "check.md").read_text()
 
 
 def test_every_code_has_a_section() -> None:
-    """So that the anchors of the JSON document exist."""
     sections = re.findall(r"^### (\S+)$", TEXT, re.MULTILINE)
     assert sorted(sections) == sorted(CHECKS)
 

@@ -8,7 +8,6 @@ from tests.support.doctor import PASSWORD
 
 
 def test_a_plain_cluster_without_jmx(doctor: ScriptedDoctor) -> None:
-    """Every check that the configuration asks for is ok."""
     found = doctor.checks()
     assert {each["result"] for each in found} == {"ok"}
     assert {"KW-DNS", "KW-BROKER", "KW-CONTROLLER", "KW-ACL-TOPIC-CONFIGS", "KW-STATE"} <= {
@@ -18,13 +17,11 @@ def test_a_plain_cluster_without_jmx(doctor: ScriptedDoctor) -> None:
 
 
 def test_a_cluster_without_topics(doctor: ScriptedDoctor) -> None:
-    """Rights on topics are checked, too."""
     doctor.brokers.do("remove_topics", topics=["orders"])
     assert {each["result"] for each in doctor.checks()} == {"ok"}
 
 
 def test_a_secured_cluster(doctor: ScriptedDoctor, secured: Callable[..., Identity]) -> None:
-    """TLS and login."""
     secured()
     doctor.login(protocol="SASL_SSL")
     doctor.brokers.do("accounts", mechanism="SCRAM-SHA-256", users={"monitor": PASSWORD})

@@ -15,25 +15,21 @@ from tests.support.serving import answering
 
 @pytest.fixture(scope="module")
 def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A JVM that is no broker."""
     return compile_java(tmp_path_factory.mktemp("classes"))
 
 
 def test_closed_port(doctor: ScriptedDoctor) -> None:
-    """Of one broker."""
     doctor.config["jmx"] = {"brokers": {1: f"127.0.0.1:{free_port()}"}}
     doctor.one("KW-JMX", "broker 1 (127.0.0.1:", "nothing listens", "JMX_PORT")
 
 
 def test_port_of_another_process(doctor: ScriptedDoctor, classes: Path, stack: ExitStack) -> None:
-    """It answers JMX, and has no bean of Kafka's."""
     server = stack.enter_context(JmxServer(classes))
     doctor.config["jmx"] = {"brokers": {1: f"127.0.0.1:{server.port}"}}
     doctor.one("KW-JMX", "no beans of a Kafka broker")
 
 
 def test_wrong_password(doctor: ScriptedDoctor, classes: Path, stack: ExitStack) -> None:
-    """And a user without the right to read."""
     server = stack.enter_context(JmxServer(classes, options=password_options(doctor.folder, PASSWORD)))
     file = write_secret(doctor.folder / "jmx", "canary-wrong")
     doctor.config["jmx"] = {
@@ -46,13 +42,11 @@ def test_wrong_password(doctor: ScriptedDoctor, classes: Path, stack: ExitStack)
 
 
 def test_port_of_a_broker(doctor: ScriptedDoctor) -> None:
-    """It speaks Kafka."""
     doctor.config["jmx"] = {"brokers": {1: f"127.0.0.1:{doctor.brokers.ports[1]}"}}
     doctor.one("KW-JMX", "broker 1")
 
 
 def test_a_host_that_does_not_resolve_is_reported_once(doctor: ScriptedDoctor) -> None:
-    """JMX is on the advertised host."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
     doctor.brokers.do("remove_brokers", brokers=[2])
     doctor.brokers.do("remove_topics", topics=["orders"])
@@ -64,7 +58,6 @@ def test_a_host_that_does_not_resolve_is_reported_once(doctor: ScriptedDoctor) -
 
 
 def test_no_java(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line, however many processes there are."""
     for name in ("JAVA_HOME", "JDK_HOME", "JRE_HOME"):
         monkeypatch.setenv(name, str(doctor.folder))
     monkeypatch.setattr("kafka_warden.clients.jmx.process._PROGRAM", ("-c", NO_JAVA))
@@ -132,7 +125,6 @@ def test_agents(doctor: ScriptedDoctor) -> None:
     ],
 )
 def test_rules_that_leave_beans_out(doctor: ScriptedDoctor, kind: str, page: str, missing: str) -> None:
-    """Groups that each such process has are named, and where to find rules for them."""
     with answering({"/metrics": page.encode()}) as (url, _):
         doctor.config["jmx"] = {
             "source": "http",
@@ -143,7 +135,6 @@ def test_rules_that_leave_beans_out(doctor: ScriptedDoctor, kind: str, page: str
 
 @pytest.mark.parametrize(("page", "named"), [(BYTES + FETCHERS + STATE, True), (STATE + THROTTLES, False)])
 def test_an_agent_of_a_broker_without_the_reporter(doctor: ScriptedDoctor, page: str, *, named: bool) -> None:
-    """No rule helps where the process has no beans of Kafka's own metrics."""
     with answering({"/metrics": page.encode()}) as (url, _):
         doctor.config["jmx"] = {"source": "http", "brokers": {1: url.removeprefix("http://")}}
         doctor.one("KW-JMX", "none of", "metric.reporters" if named else "docs/agents.md", result="warning")

@@ -9,7 +9,6 @@ from tests.support.doctor import PASSWORD
 
 
 def test_a_right_and_a_state_folder(doctor: ScriptedDoctor) -> None:
-    """One in the cluster, one on this machine."""
     doctor.brokers.do("deny", rights=["cluster_describe"])
     (doctor.folder / "file").touch()
     doctor.config["state"]["path"] = str(doctor.folder / "file" / "state")
@@ -17,13 +16,11 @@ def test_a_right_and_a_state_folder(doctor: ScriptedDoctor) -> None:
 
 
 def test_two_rights(doctor: ScriptedDoctor) -> None:
-    """On the cluster and on topics."""
     doctor.brokers.do("deny", rights=["cluster_configs", "topic_describe"])
     assert doctor.wrong().keys() == {"KW-ACL-CLUSTER-CONFIGS", "KW-ACL-TOPIC-DESCRIBE"}
 
 
 def test_a_password_and_a_web_file(doctor: ScriptedDoctor) -> None:
-    """The checks of this machine do not wait for the cluster."""
     doctor.brokers.do("accounts", mechanism="SCRAM-SHA-256", users={"monitor": PASSWORD})
     doctor.login("canary-wrong")
     (doctor.folder / "web.yml").write_text("rate_limit: {interval: soon}\n")
@@ -32,7 +29,6 @@ def test_a_password_and_a_web_file(doctor: ScriptedDoctor) -> None:
 
 
 def test_a_broker_and_a_right(doctor: ScriptedDoctor) -> None:
-    """The rights are checked at the brokers that answer."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
     doctor.brokers.do("advertise", broker=2, host="no-such-broker.invalid", port=9092)
     doctor.brokers.do("deny", rights=["topic_configs"])

@@ -19,7 +19,6 @@ def issue(folder: Path, years: int) -> Identity:
 
 
 def valid(pair: Identity) -> Validity:
-    """Of a certificate, as another library reads it."""
     read = x509.load_pem_x509_certificate(pair.certificate.read_bytes())
     return Validity(read.not_valid_before_utc.timestamp(), read.not_valid_after_utc.timestamp())
 

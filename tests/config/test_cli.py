@@ -27,7 +27,6 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Run the command in an empty folder; keyword arguments are environment variables."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("KAFKA_WARDEN_")}
 
     def start(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -38,7 +37,6 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_version(run: Run) -> None:
-    """The version is one line on stdout."""
     done = run("--version")
 
     assert done.returncode == 0
@@ -46,7 +44,6 @@ def test_version(run: Run) -> None:
 
 
 def test_a_good_configuration_is_checked_without_a_cluster(run: Run, tmp_path: Path) -> None:
-    """--check-config reads everything and ends with 0; no broker needs to be there."""
     (tmp_path / "warden.yml").write_text("kafka: {bootstrap.servers: 'a:1'}\nweb: {config_file: web.yml}\n")
     (tmp_path / "web.yml").write_text("http_server_config: {http2: true}\n")
 
@@ -73,7 +70,6 @@ def test_a_good_configuration_is_checked_without_a_cluster(run: Run, tmp_path: P
 def test_a_mistake_is_one_line_and_exit_code_2(
     run: Run, tmp_path: Path, text: str, web: str, arguments: tuple[str, ...], message: str
 ) -> None:
-    """On stderr, with nothing on stdout and no traceback."""
     (tmp_path / "warden.yml").write_text(text)
     (tmp_path / "web.yml").write_text(web)
 
@@ -88,7 +84,6 @@ def test_a_mistake_is_one_line_and_exit_code_2(
 
 @pytest.mark.parametrize("flag", ["--sasl-password", "--password", "--jmx-password", "--boot", "--kafka.sasl.password"])
 def test_no_flag_takes_a_secret_and_none_is_guessed(run: Run, flag: str) -> None:
-    """An unknown flag is refused with exit code 2, and so is a prefix of a flag."""
     done = run("run", flag, CANARY)
 
     assert done.returncode == 2
@@ -115,7 +110,6 @@ def test_signals_during_the_start() -> None:
 
 
 def test_the_environment_configures_too(run: Run) -> None:
-    """Without a file and flags, with variables; a misspelt variable is exit code 2."""
     assert run("run", "--check-config", KAFKA_WARDEN_KAFKA_BOOTSTRAP_SERVERS="a:1").returncode == 0
 
     done = run("run", "--check-config", KAFKA_WARDEN_KAFKA_BOOTSTRAP_SERVERS="a:1", KAFKA_WARDEN_POL_INTERVAL="1s")
@@ -150,8 +144,6 @@ def test_an_error_of_the_program_has_its_own_exit_code(
 def test_error_lines_have_no_terminal_escapes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Names in them come from other machines."""
-
     def fail(_: object) -> int:
         raise IncompleteError("broker 2 has /bad\x1b]0;owned\x07\x1b[2J and \u202eno more")
 
@@ -162,6 +154,5 @@ def test_error_lines_have_no_terminal_escapes(
 
 
 def test_output_has_no_terminal_escapes(capsys: pytest.CaptureFixture[str]) -> None:
-    """Lines stay lines."""
     write("one\x1b[2J\ntwo \u2028 three\n")
     assert capsys.readouterr().out == "one\\x1b[2J\ntwo \\u2028 three\n"

@@ -42,7 +42,6 @@ def _secret(folder: Path, name: str = "password", content: str = f"{CANARY}\n") 
 
 
 def test_a_bootstrap_server_is_enough() -> None:
-    """Without a file, one flag gives the documented defaults."""
     config = load({"--bootstrap-servers": "a:1"}, {})
 
     assert config.kafka.settings.bootstrap == (("a", 1),)
@@ -55,7 +54,6 @@ def test_a_bootstrap_server_is_enough() -> None:
 
 
 def test_everything_that_can_be_set(tmp_path: Path) -> None:
-    """Each key reaches its typed field in base units."""
     _secret(tmp_path)
     (tmp_path / "ca.pem").touch()
     config = _load(
@@ -158,7 +156,6 @@ def test_history_is_off_without_a_destination(tmp_path: Path) -> None:
 
 
 def test_a_flag_overrides_the_environment_and_that_the_file(tmp_path: Path) -> None:
-    """The same option in all three layers, then without the strongest, then without the next."""
     text = MINIMAL + "poll: {interval: 30s}\n"
     environment = {"KAFKA_WARDEN_POLL_INTERVAL": "20s"}
 
@@ -169,7 +166,6 @@ def test_a_flag_overrides_the_environment_and_that_the_file(tmp_path: Path) -> N
 
 
 def test_a_stronger_layer_wins_with_another_spelling(tmp_path: Path) -> None:
-    """An alias of a property, and a password instead of a password file, override the weaker layer."""
     _secret(tmp_path, content="from-file")
     config = _load(
         tmp_path,
@@ -194,7 +190,6 @@ jmx: {user: u, password_file: password}
 
 
 def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
-    """KAFKA_WARDEN_CONFIG has the effect of --config."""
     path = tmp_path / "other.yml"
     path.write_text("kafka: {bootstrap.servers: 'z:1'}")
 
@@ -202,7 +197,6 @@ def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
 
 
 def test_every_option_can_be_set_in_the_environment() -> None:
-    """Each option has its own variable."""
     names = [variable(option.key) for option in OPTIONS]
 
     assert len(set(names)) == len(names)
@@ -240,7 +234,6 @@ def test_variables_of_kubernetes_services_are_ignored(tmp_path: Path) -> None:
 
 
 def test_the_deadline_follows_a_short_interval(tmp_path: Path) -> None:
-    """The default deadline is half the interval where 5 s are too long."""
     assert _load(tmp_path, flags={"--poll-interval": "4s"}).poll.deadline == 2.0
 
 
@@ -335,7 +328,6 @@ _MISTAKES: tuple[tuple[str, str], ...] = (
 
 @pytest.mark.parametrize(("text", "message"), _MISTAKES)
 def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """The line starts with the file, has the key and the expected value, and quotes no secret."""
     with pytest.raises(ConfigError) as caught:
         _load(tmp_path, text, flags={} if text.startswith("kafka: {b") else {"--bootstrap-servers": "a:1"})
 
@@ -379,7 +371,6 @@ def test_a_mistake_in_the_file_is_one_line(tmp_path: Path, text: str, message: s
 def test_a_mistake_in_a_variable_or_flag_is_one_line(
     environment: Mapping[str, str], flags: Mapping[str, str], message: str
 ) -> None:
-    """The line starts with the variable or the flag."""
     with pytest.raises(ConfigError) as caught:
         load({"--bootstrap-servers": "a:1", **flags}, environment)
 
@@ -389,7 +380,6 @@ def test_a_mistake_in_a_variable_or_flag_is_one_line(
 
 
 def test_no_bootstrap_server_is_one_line(tmp_path: Path) -> None:
-    """The message names the flag, the variable and the key."""
     for text in ("", "# nothing\n", "kafka: {}\n"):
         with pytest.raises(
             ConfigError, match=r"kafka\.bootstrap\.servers: missing; .* --bootstrap-servers or in KAFKA_WARDEN"
@@ -400,7 +390,6 @@ def test_no_bootstrap_server_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
-    """Missing, a folder, and not text."""
     binary = tmp_path / "binary"
     binary.write_bytes(b"\xff\xfe\xfd")
     os.mkfifo(tmp_path / "fifo")
@@ -417,7 +406,6 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 def test_relative_paths_start_at_the_file_or_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those in the file start at its folder, those in the environment at the working directory."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
@@ -438,7 +426,6 @@ def test_merged_yaml_mappings_are_not_duplicates(tmp_path: Path) -> None:
 
 
 def test_the_configuration_does_not_print_secrets(tmp_path: Path) -> None:
-    """The repr of a configuration with secrets from a file and from the environment has none of them."""
     _secret(tmp_path)
     config = _load(
         tmp_path,
@@ -466,7 +453,6 @@ jmx: {user: u}
     .flatmap(lambda text: st.permutations(text).map("".join))
 )
 def test_any_file_is_a_configuration_or_one_line(tmp_path: Path, text: str) -> None:
-    """No content of the file makes the program fail in another way, and the line names the file."""
     file = tmp_path / "fuzz.yml"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     try:
@@ -493,7 +479,6 @@ def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -
 
 
 def test_the_documentation_names_every_option_and_flag() -> None:
-    """Every option with its default, and every flag with its value and its option."""
     text = (DOCS / "configuration.md").read_text()
     rows = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
 

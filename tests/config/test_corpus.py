@@ -34,7 +34,6 @@ class Part(NamedTuple):
 
 
 def cases() -> Iterator[Any]:
-    """Each case of the corpus, by its title."""
     for case in CORPUS.read_text(encoding="utf-8").split("\n=== ")[2:]:
         title, *parts = case.split("\n--- ")
         heads = [part.partition("\n") for part in parts]
@@ -44,7 +43,6 @@ def cases() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an authority, a client's key and certificate, and stores with them."""
     folder = tmp_path_factory.mktemp("certificates")
     authority = Authority(folder, "authority")
     pair = authority.issue("client")
@@ -60,7 +58,6 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write(folder: Path, part: Part) -> None:
-    """Write a file of a case."""
     text = part.text.replace("·", " ").replace("→", "\t").replace("{folder}", str(folder))
     for pem in ("ca.pem", "service.cert", "service.key"):
         text = text.replace(f"{{{pem}}}", (folder / pem).read_text().strip().replace("\n", "\\n"))
@@ -105,7 +102,6 @@ def shown(settings: KafkaClientSettings) -> dict[str, str]:
 def test_a_client_file_is_accepted_or_refused_with_what_to_do(
     parts: list[Part], certificates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The line of a refusal names file and property, or the variable, and quotes no secret."""
     Tickets().install(monkeypatch)
     shutil.copytree(certificates, tmp_path, dirs_exist_ok=True)
     *files, expected = parts
@@ -132,7 +128,6 @@ def test_a_client_file_is_accepted_or_refused_with_what_to_do(
 
 
 def test_the_corpus_is_read_whole() -> None:
-    """Each case has files and an expectation."""
     found = [parameters.values[0] for parameters in cases()]
     assert len(found) >= LEAST
     assert {parts[-1].name for parts in found} == {"gives", "refused"}

@@ -21,7 +21,6 @@ pytestmark = pytest.mark.usefixtures("logging_as_before")
 
 
 def test_json_is_one_object_a_line_with_utc_time(capsys: pytest.CaptureFixture[str]) -> None:
-    """Event, level, logger and an ISO time in UTC, for any values."""
     log.configure("info", "json")
 
     structlog.get_logger("kafka_warden.poller").info("polled", broker=1, took=0.25, path=Path("/x"), ids={3})
@@ -35,7 +34,6 @@ def test_json_is_one_object_a_line_with_utc_time(capsys: pytest.CaptureFixture[s
 
 
 def test_logfmt_is_one_line_whatever_is_in_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """Newlines, quotes and escape sequences in a value do not break the line or the terminal."""
     log.configure("info", "logfmt")
 
     structlog.get_logger("x").info('two\nlines "quoted"', topic="a\r\nb\x1b[31m", **{"odd key": 1})
@@ -112,7 +110,6 @@ def test_a_line_of_a_library_is_logged_once(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_line_of_a_library_is_repeated_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log of the last hour shows a lasting problem."""
     now = [1000.0]
     monkeypatch.setattr("kafka_warden.log.time.monotonic", lambda: now[0])
     library_filter = log.LibraryFilter()
@@ -184,7 +181,6 @@ int(jmx)
 @pytest.mark.process
 @pytest.mark.parametrize("form", log.FORMATS)
 def test_no_secret_is_printed(tmp_path: Path, form: str) -> None:
-    """Passwords from a file and the environment are not in debug logs, repr, command line or traceback."""
     password = tmp_path / "password"
     password.write_text(f"{CANARY}-kafka")
     password.chmod(0o600)

@@ -202,7 +202,6 @@ FORMS = {"escaped": "\\n", "continued": " \\\n  "}
 
 
 def write_inline(folder: Path, authority: Authority, spelling: str, form: str, password: str | None) -> list[str]:
-    """A file with the texts of authority, certificate and key, which are returned."""
     pair = authority.issue("client", password=password)
     texts = [file.read_text() for file in (authority.certificate, pair.certificate, pair.key)]
     lines = [
@@ -220,7 +219,6 @@ def write_inline(folder: Path, authority: Authority, spelling: str, form: str, p
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_pem_text_in_it_is_used(tmp_path: Path, spelling: str, form: str, password: str | None) -> None:
-    """Certificates and key, with newlines that are escaped or lost; for confluent-kafka, too."""
     texts = write_inline(tmp_path, Authority(tmp_path, "authority"), spelling, form, password)
     config = loaded(tmp_path)
     settings = config.kafka.settings

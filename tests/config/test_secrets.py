@@ -81,7 +81,6 @@ def test_scrub_replaces_every_secret_that_is_in_memory() -> None:
     ],
 )
 def test_a_short_secret_is_replaced_where_it_is_a_word(secret: str, text: str, cleaned: str) -> None:
-    """Within other words it is ordinary text, which has to stay readable."""
     known = Secret(secret)
     assert scrub(text) == cleaned
     assert known.reveal() == secret
@@ -108,7 +107,6 @@ def test_scrub_replaces_a_secret_however_it_is_written(canary: str) -> None:
 
 
 def test_the_forms_of_a_secret_are_made_once_and_live_as_long_as_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every value in the log is searched for them."""
     value = "only-in-this-test"
     secret = Secret(value)
     encoded = base64.b64encode(value.encode()).decode()

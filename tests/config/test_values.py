@@ -133,7 +133,6 @@ _LISTS: tuple[tuple[str, list[str]], ...] = (
 
 @pytest.mark.parametrize(("text", "items"), _LISTS)
 def test_patterns_as_text(text: str, items: list[str]) -> None:
-    """One YAML list, or items between commas; a comma inside brackets or braces belongs to its item."""
     assert values.patterns(text) == tuple(re.compile(item) for item in items)
 
 

@@ -12,7 +12,6 @@ from tests.support.scripted import ScriptedCluster
 
 @pytest.fixture
 def start(brokers: ScriptedCluster, tmp_path: Path) -> Iterator[Start]:
-    """Starts a sidecar, which is killed at the end of the test."""
     brokers.topic("a", [[1, 2], [2, 3]], isr=[[1], [2, 3]], rate=10.0)
     started: list[Ordered] = []
 

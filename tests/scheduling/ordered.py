@@ -17,7 +17,6 @@ PROGRAM: Final = Path(__file__).parent / "process"
 
 
 def configuration(brokers: ScriptedCluster, **sections: Any) -> dict[str, Any]:
-    """The options of a sidecar that polls twice a second."""
     made = {
         "kafka": {"bootstrap.servers": brokers.bootstrap},
         "poll": {"interval": INTERVAL},
@@ -42,20 +41,17 @@ class Ordered(Sidecar):
         return self.folder / "state"
 
     def order(self, text: str) -> None:
-        """Give an order, without waiting."""
         (self.folder / "it.done").unlink(missing_ok=True)
         (self.folder / "new").write_text(text)
         (self.folder / "new").rename(self.folder / "it.order")
 
     def done(self, text: str) -> dict[str, list[str]]:
-        """Give an order, wait until it was obeyed, and return the threads and tasks after it."""
         self.order(text)
         wait_for((self.folder / "it.done").exists, SLOW_MACHINE, f"the order {text!r} was obeyed")
         found: dict[str, list[str]] = json.loads((self.folder / "it.json").read_text())
         return found
 
     def forget_state(self) -> None:
-        """Remove the state file, as soon as the process has something to save."""
         self.wait(out_of_sync)
         self.state.unlink()
 
@@ -71,7 +67,6 @@ class Ordered(Sidecar):
         (self.folder / "kafka-warden.yml").write_text(text)
 
     def reload(self, config: Mapping[str, Any] | str) -> None:
-        """Write another configuration and send SIGHUP."""
         self.write(config)
         self.process.send_signal(signal.SIGHUP)
 

@@ -26,13 +26,11 @@ FILES = ("cmdline", "environ")
 
 
 def texts(process: int) -> list[bytes]:
-    """Arguments of a process and of its children, and the environments of the children."""
     found = [Path(f"/proc/{process}/cmdline").read_bytes()]
     return found + [Path(f"/proc/{child}/{name}").read_bytes() for child in children(process) for name in FILES]
 
 
 def everything(sidecar: Any, folder: Path) -> list[bytes]:
-    """All that it serves; then it ends, and all that it wrote."""
     paths = ("/metrics", "/-/ready", "/-/healthy", "/", "/api/v1/sidecar", "/api/v1/sources", "/nowhere")
     found = [sidecar.get(path)[1].encode() for path in paths]
     assert sidecar.stop()[0] == 0
@@ -83,7 +81,6 @@ def test_a_password_shows_nowhere(start: Start, brokers: ScriptedCluster, tmp_pa
 def test_a_token_and_the_secret_of_its_client_show_nowhere(
     start: Start, brokers: ScriptedCluster, tmp_path: Path
 ) -> None:
-    """Refused by an issuer that quotes the secret in its answer; then accepted and refused by the brokers."""
     token = "canary-T0ken.of.warden"
     secret = write_secret(tmp_path / "secret", f"{CANARY}-wrong")
     brokers.do("accounts", mechanism="OAUTHBEARER", users={token: ""})

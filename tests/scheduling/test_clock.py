@@ -25,7 +25,6 @@ class Suspension:
 
 @pytest.fixture
 def suspension(monkeypatch: pytest.MonkeyPatch) -> Suspension:
-    """A machine that a test suspends."""
     made = Suspension()
     monkeypatch.setattr(time, "CLOCK_BOOTTIME", 7, raising=False)
     monkeypatch.setattr(time, "clock_gettime", lambda clock: time.monotonic() + made.seconds * (clock == 7))
@@ -34,7 +33,6 @@ def suspension(monkeypatch: pytest.MonkeyPatch) -> Suspension:
 
 @pytest.fixture
 def poller(brokers: ScriptedCluster) -> Iterator[Poller]:
-    """A poller on the clock of the machine."""
     made = Poller(PollerSettings(), translate({"bootstrap.servers": brokers.bootstrap}), None, SystemClock())
     yield made
     made.close()
@@ -51,7 +49,6 @@ def test_a_suspension_counts(suspension: Suspension) -> None:
 
 
 def test_elsewhere_the_clock_is_the_monotonic_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not every system has CLOCK_BOOTTIME."""
     monkeypatch.delattr(time, "CLOCK_BOOTTIME", raising=False)
     assert time.monotonic() <= SystemClock().monotonic() <= time.monotonic()
 

@@ -43,7 +43,6 @@ class Polled:
         """Has only one cluster."""
 
     def poll(self, interval: float = 0.0) -> Snapshot | None:  # noqa: ARG002  # as of a poller
-        """Return the last snapshot, which is new while the cluster answers."""
         if self.raises is not None:
             raise self.raises
         if self.answers:
@@ -54,7 +53,6 @@ class Polled:
 
 @pytest.fixture
 def clock() -> VirtualClock:
-    """A clock that stands still."""
     return VirtualClock()
 
 
@@ -71,13 +69,11 @@ def cycle(clock: VirtualClock, polled: Polled) -> Cycle:
 
 
 def shows(cycle: Cycle) -> bool:
-    """Whether the page has numbers of replicas."""
     assert cycle.holder.page is not None
     return SHOWN in cycle.holder.page.text
 
 
 def test_an_interval_that_cannot_be_kept_is_stretched(cycle: Cycle, clock: VirtualClock, polled: Polled) -> None:
-    """The metric has the interval that is kept, numbers stay for three of these, and it is logged once."""
     poll = polled.poll
     asked_for: list[float] = []
 

@@ -30,7 +30,6 @@ OTHERS: Final = {
 
 
 def everything(sidecar: Ordered) -> set[str]:
-    """Names of all threads and tasks."""
     found = sidecar.done("list")
     return {f"thread {name}" for name in found["threads"]} | {f"task {name}" for name in found["tasks"]}
 

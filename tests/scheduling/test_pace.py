@@ -10,7 +10,6 @@ INTERVAL = 10.0
 
 
 def logged(pace: Pace, durations: Iterable[float]) -> list[str]:
-    """Levels of what is logged while polls take so many seconds."""
     with capture_logs() as logs:
         for seconds in durations:
             pace.ended(seconds)

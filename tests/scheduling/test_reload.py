@@ -55,16 +55,13 @@ class Reloading:
         return load({}, {}, self.file)
 
     def problem(self) -> str | None:
-        """Why the file as it is now is not in use."""
         return self.reloader.problem
 
     def read(self, *, again: bool = False) -> None:
-        """Reload without a poll."""
         self.reloader.start(again=again)
         wait_for(lambda: not self.reloader._reading, SLOW_MACHINE)
 
     def reload(self, *, again: bool = False) -> list[Any]:
-        """Reload, poll, and return the log."""
         with capture_logs() as logs:
             self.read(again=again)
             while self.changes:
@@ -74,7 +71,6 @@ class Reloading:
 
 @pytest.fixture
 def reloading(tmp_path: Path) -> Reloading:
-    """A reloader of a small configuration."""
     return Reloading(tmp_path)
 
 
@@ -118,7 +114,6 @@ def test_a_bad_configuration_keeps_the_old_one_and_shows_it(reloading: Reloading
 
 @pytest.fixture
 def protected(tmp_path: Path) -> str:
-    """The examples of docs/security.md, with files that exist."""
     authority = Authority(tmp_path, "ca").certificate
     authority.with_name("jmx-ca.pem").write_bytes(authority.read_bytes())
     for name in ("kafka-password", "jmx-password"):
@@ -234,7 +229,6 @@ def test_a_configuration_that_cannot_be_read_is_read_again(
 
 @pytest.fixture
 def make_sidecar(tmp_path: Path, stack: ExitStack) -> Callable[..., Sidecar]:
-    """Make a sidecar that is not started, with these signals waiting for it."""
     file = tmp_path / "warden.yml"
     file.write_text("kafka: {bootstrap.servers: 'a:1'}")
 
@@ -325,7 +319,6 @@ def test_a_change_during_a_reload_keeps_jmx(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_configuration_that_cannot_be_put_in_force_keeps_the_old_one(reloading: Reloading) -> None:
-    """An exception where only a bug can be is logged with its traceback."""
     old = reloading.reloader.config
 
     def fail(_: Config) -> None:
@@ -341,8 +334,6 @@ def test_a_configuration_that_cannot_be_put_in_force_keeps_the_old_one(reloading
 def test_nothing_of_a_configuration_that_fails_is_in_force(
     make_sidecar: Callable[..., Sidecar], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What can fail comes before the first change."""
-
     def fail(*_: object) -> None:
         raise OverflowError
 
@@ -381,7 +372,6 @@ def test_every_option_is_in_the_list_of_the_document() -> None:
 
 @pytest.fixture
 def socket_of_systemd(tmp_path: Path) -> Iterator[socket.socket]:
-    """Where a process reports its state."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(tmp_path / "notify"))
         listener.settimeout(SLOW_MACHINE)

@@ -21,21 +21,18 @@ JMX = {"jmx": {"brokers": {1: "127.0.0.1:1"}}}
 
 
 def end(sidecar: Ordered) -> None:
-    """SIGTERM, and the time until the process has ended."""
     code, seconds = sidecar.stop()
     print(f"code {code} after {seconds:.2f} s")
     assert (code, seconds < STOP_WITHIN) == (0, True), sidecar.log
 
 
 def hang_brokers(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """No broker answers, as under SIGSTOP."""
     brokers.do("forget")
     brokers.rule(hang=True)
     wait_for(brokers.seen, SLOW_MACHINE, "a request hangs")
 
 
 def send_garbage(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """A broker that answers with a megabyte of 0xFF, before login too."""
     brokers.do("forget")
     brokers.rule(raw=b"\xff" * 1000, repeat=1000)
     brokers.do("disconnect", broker=1)
@@ -43,25 +40,21 @@ def send_garbage(sidecar: Ordered, brokers: ScriptedCluster) -> None:
 
 
 def hang_child(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """The JMX child does nothing, not even end."""
     for child in children(sidecar.process.pid):
         os.kill(child, signal.SIGSTOP)
 
 
 def block_stderr(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """Any caller that writes a line to the log waits for ever."""
     sidecar.done("stderr")
     brokers.rule(error=-1)
     wait_for(lambda: sidecar.done("list"), SLOW_MACHINE)
 
 
 def refuse_threads(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """No further thread can start."""
     sidecar.done("full")
 
 
 def slow_down_disk(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    """Each flush takes longer than all other parts of the stop."""
     sidecar.done("disk")
 
 

@@ -56,7 +56,6 @@ def test_a_loop_that_is_busy_delays_no_stop(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_health_names_threads_that_ended_and_polls_that_are_late() -> None:
-    """Only threads that must run as long as the process."""
     late: list[str] = []
     check = HealthCheck(lambda: late[0] if late else None, notes=[lambda: "a note"])
     ended = threading.Event()
@@ -149,7 +148,6 @@ def test_other_settings_are_used_from_the_next_poll_on(brokers: ScriptedCluster,
 
 
 def test_ages_survive_other_settings(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """Limits, patterns and the interval change between two polls; the age goes on."""
     brokers.topic("a", [[1, 2], [2, 3]], isr=[[1], [2, 3]])
     age = b'replica_out_of_sync_seconds{topic="a",partition="0",broker="2"} '
     with polling(brokers, clock) as made:

@@ -34,7 +34,6 @@ class Calls:
         self.expired += 1
 
     def watchdog_looked(self) -> None:
-        """Wait until the watchdog has looked at the clock, however long this machine takes."""
         before = self.expired
         wait_for(lambda: self.expired >= before + 2, WITHIN)
 
@@ -56,7 +55,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> VirtualClock:
 
 @contextmanager
 def running(calls: Calls, clock: VirtualClock, expire: Callable[[], None] | None = None) -> Iterator[Timer]:
-    """A timer after its first poll."""
     timer = Timer(calls.poll, expire or calls.expire, INTERVAL, clock)
     timer.start()
     try:

@@ -6,5 +6,4 @@ from kafka_warden.cli import _parser
 
 
 def flags(*arguments: str, **values: Any) -> dict[str, Any]:
-    """Return the flags of a call, some of them with other values."""
     return {**vars(_parser().parse_args(["top", *arguments])), **values}

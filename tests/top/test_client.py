@@ -31,14 +31,12 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
 def made(url: str, seconds: float = 60.0, **values: str) -> Client:
-    """Make the client that the flags describe."""
     made = known(read_flags(flags(url=url, **values), {}, {}).client)
     made._seconds = seconds
     return made
 
 
 def problem(asking: Client) -> str:
-    """Read from it, and return what is wrong."""
     with pytest.raises(NoAnswerError) as raised:
         asyncio.run(read(asking.get, {"moves": 10}))
     assert PASSWORD not in str(raised.value)
@@ -47,7 +45,6 @@ def problem(asking: Client) -> str:
 
 @pytest.fixture
 def listen() -> Iterator[Callable[[Callable[[socket.socket], object]], str]]:
-    """Serve each connection by a function, on a port of loopback; return the address."""
     listening: list[socket.socket] = []
 
     def start(answer: Callable[[socket.socket], object]) -> str:
@@ -143,13 +140,11 @@ def _answering(*answer: bytes) -> Callable[[socket.socket], None]:
 def test_what_is_no_sidecar_is_named(
     listen: Callable[..., str], answer: tuple[bytes, ...], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each failure has a sentence, without control characters."""
     monkeypatch.setattr(client, "LARGEST", 1000)
     assert re.match(expected, problem(made(listen(_answering(*answer)))))
 
 
 def test_addresses_without_a_server_are_named() -> None:
-    """A port where nothing listens, and a name that does not resolve."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert problem(made(f"http://127.0.0.1:{port}")) == "nothing listens there: connection refused"
@@ -158,7 +153,6 @@ def test_addresses_without_a_server_are_named() -> None:
 
 @pytest.fixture
 def secured(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> Served:
-    """A sidecar with TLS and a user."""
     hashed = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
     tls = "tls_server_config: {cert_file: server.pem, key_file: server.key}\n"
     (tmp_path / "web.yml").write_text(f"{tls}basic_auth_users:\n  ada: {hashed}\n")
@@ -189,7 +183,6 @@ def test_tls_and_password(secured: Served, tmp_path: Path, authority: Authority)
 
 
 def test_another_host_than_that_of_the_certificate(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """A certificate of the authority for another host is refused."""
     made_up = Authority(tmp_path / "tls", "authority")
     made_up.issue("server", hosts=["elsewhere.example"])
     (tmp_path / "tls" / "web.yml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}\n")
@@ -200,13 +193,11 @@ def test_another_host_than_that_of_the_certificate(serve: Callable[..., Served],
 
 
 def test_plain_http_is_not_https(serve: Callable[..., Served]) -> None:
-    """The hint names the other one."""
     found = problem(made(f"https://127.0.0.1:{serve().port}"))
     assert re.match(r"TLS failed \(\w+\). Is the address http://", found)
 
 
 def test_a_client_certificate_is_shown(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
-    """Where the web file requires one."""
     pair = authority.issue("client")
     settings = "cert_file: server.pem, key_file: server.key, client_ca_file: authority.pem"
     (tmp_path / "web.yml").write_text(
@@ -222,14 +213,12 @@ def test_a_client_certificate_is_shown(serve: Callable[..., Served], tmp_path: P
 
 
 def test_no_page_yet(serve: Callable[..., Served]) -> None:
-    """The text of the sidecar is passed on."""
     served = serve()
     served.holder.page = PageHolder().page
     assert problem(made(f"http://127.0.0.1:{served.port}")) == "503: no page has been rendered yet; try again"
 
 
 def test_age_is_measured_on_the_clock_of_the_server(listen: Callable[..., str]) -> None:
-    """A clock of this machine that is wrong does not make the data older or younger."""
     head = HEAD + b"Date: Wed, 21 Oct 2015 07:28:00 GMT\r\nContent-Length: 2\r\n\r\n{}"
     answer = asyncio.run(made(listen(_answering(head))).get("sidecar"))
     assert answer.clock == 1445412480.0
@@ -263,7 +252,6 @@ def test_age_is_measured_on_the_clock_of_the_server(listen: Callable[..., str]) 
     ],
 )
 def test_flags_are_read_strictly(values: dict[str, str], message: str) -> None:
-    """What is wrong is named, with what to write, and without a password."""
     with pytest.raises(ConfigError) as raised:
         read_flags(flags(**values), {}, {})
     assert str(raised.value).startswith(message)
@@ -282,7 +270,6 @@ def test_options_need_own_polls() -> None:
 
 
 def test_certificates_of_the_system_are_the_default() -> None:
-    """And TLS is 1.2 or newer."""
     context = known(known(read_flags(flags(url="https://a"), {}, {}).client)._tls)
     assert context.verify_mode is ssl.CERT_REQUIRED
     assert context.check_hostname

@@ -67,7 +67,6 @@ def test_the_tables_are_printed_once(top: Top) -> None:
 
 
 def test_the_document_has_the_rows_of_the_api(top: Top, serve: Callable[..., Served]) -> None:
-    """All of them, with all digits, and with one table only that."""
     served = serve()
     served.holder.page = page = status_rows.moving()
     found = _json(top, page)
@@ -89,7 +88,6 @@ def test_the_document_has_the_rows_of_the_api(top: Top, serve: Callable[..., Ser
 
 
 def test_rows_are_chosen_and_ordered(top: Top) -> None:
-    """From all rows, not only from the first ones."""
     page = status_rows.moving()
     moves = views_of(page).moves.rows
 
@@ -111,7 +109,6 @@ def test_rows_are_chosen_and_ordered(top: Top) -> None:
 
 
 def test_without_fresh_data(top: Top, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the sidecar knows of itself is printed, and the exit code says that there is no more."""
     text = top(status_rows.blind(), code=command.NO_DATA)
     assert text.splitlines()[1].startswith("No fresh data. Last data of 2023-11-14 22:14:50 UTC")
     assert "jmx" in text
@@ -123,13 +120,11 @@ def test_without_fresh_data(top: Top, capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_bad_flags(capsys: pytest.CaptureFixture[str]) -> None:
-    """End with 2, as for all commands."""
     assert cli.main(["top", "--sort", "eta"]) == cli.BAD_CONFIGURATION
     assert capsys.readouterr().err == "kafka-warden: --sort: needs --table\n"
 
 
 def test_hostile_names_are_printed_as_text(top: Top) -> None:
-    """No escape sequence, no line feed and no mark of direction, in text and in JSON."""
     page = status_rows.page(hostile, scene.PARAMETERS)
     text = top(page)
     assert text.count(SHOWN) > 5
@@ -163,7 +158,6 @@ def test_a_reader_that_has_enough_is_no_failure(serve: Callable[..., Served]) ->
 
 
 def test_a_terminal_without_the_characters(serve: Callable[..., Served]) -> None:
-    """Characters that the encoding lacks are replaced."""
     served = serve()
     served.holder.page = status_rows.troubled()
     done = _run("TOP", served.port, PYTHONIOENCODING="ascii")

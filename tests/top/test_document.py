@@ -36,5 +36,4 @@ def test_the_screen_in_the_document_is_current(request: pytest.FixtureRequest) -
 
 
 def test_the_environment_variable_has_its_name() -> None:
-    """The one of the document."""
     assert TOP_PASSWORD in DOCUMENT.read_text()

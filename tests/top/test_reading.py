@@ -43,7 +43,6 @@ def test_all_that_is_shown_is_what_the_page_has(make: Callable[[], Page]) -> Non
 
 @each_page
 def test_a_served_sidecar_shows_the_same(serve: Callable[..., Served], make: Callable[[], Page]) -> None:
-    """Over HTTP; numbers keep all their digits."""
     served = serve()
     served.holder.page = make()
     client = known(read_flags(flags(url=f"http://127.0.0.1:{served.port}"), {}, {}).client)
@@ -55,7 +54,6 @@ def test_a_served_sidecar_shows_the_same(serve: Callable[..., Served], make: Cal
 
 @pytest.fixture
 def config(brokers: ScriptedCluster, tmp_path: Path) -> Path:
-    """Of scripted brokers with a move, a throttle and a follower that is out of sync; one topic is denied."""
     brokers.controller()
     move = {"moves": {0: {"adding": [3], "removing": [2]}}, "isr": [[1, 2]]}
     brokers.topic("orders", [[1, 2, 3]], end=100_000, rate=100.0, lag={3: 50_000}, **move)
@@ -108,7 +106,6 @@ def test_own_polls_go_on(config: Path, logging_as_before: None) -> None:
 
 
 def test_two_polls_are_never_mixed() -> None:
-    """A poll that ends between two answers is seen by their times, and everything is read again."""
     pages = status_rows.troubled(), status_rows.moving(40)
     for first in range(1, 20):
         turn = itertools.chain([pages[0]] * first, itertools.repeat(pages[1]))
@@ -117,7 +114,6 @@ def test_two_polls_are_never_mixed() -> None:
 
 
 def test_data_that_becomes_too_old_meanwhile_is_not_mixed() -> None:
-    """The sidecar removes its numbers between two answers."""
     turn = itertools.chain([status_rows.troubled()] * 3, itertools.repeat(status_rows.blind()))
     shown = shown_of(getter(lambda: next(turn)))
 
@@ -125,7 +121,6 @@ def test_data_that_becomes_too_old_meanwhile_is_not_mixed() -> None:
 
 
 def test_polls_that_are_too_fast_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is shown that is not of one poll."""
     monkeypatch.setattr("kafka_warden.top.reading.PAUSE", 0.0)
     # A sidecar answers with what it made from the page before, for a second: then all may be of one poll.
     monkeypatch.setattr("kafka_warden.web.rows.FRESH_SECONDS", 0.0)
@@ -164,8 +159,6 @@ def _changed(change: Callable[[Any], object]) -> bytes:
     ],
 )
 def test_garbage_is_no_sidecar(body: bytes) -> None:
-    """What answers with something else is named, without an exception of another kind."""
-
     async def get(path: str) -> Answer:
         return Answer(200, body, 0.0)
 
@@ -189,8 +182,6 @@ def test_a_number_beyond_64_bits_is_no_sidecars(field: tuple[str, ...]) -> None:
 
 
 def test_fields_that_a_version_lacks_are_unknown() -> None:
-    """An older sidecar has fewer fields, a newer one has more."""
-
     async def get(path: str) -> Answer:
         answer = await getter(status_rows.troubled)(path)
         document = json.loads(answer.body)
@@ -208,7 +199,6 @@ def test_fields_that_a_version_lacks_are_unknown() -> None:
 
 
 def test_rows_have_keys_and_columns_differ() -> None:
-    """Each row has a key of its own, and no column writes a value in two ways."""
     for name, spec in BY_NAME.items():
         assert len({column.field for column in spec.columns}) == len(spec.columns)
         for make in PAGES:
@@ -267,12 +257,10 @@ MOVE = rows.Move(
     ],
 )
 def test_a_number_is_written_in_the_unit_of_its_metric(table: str, row: Any, texts: str) -> None:
-    """Bytes, rates, times, shares, counts and instants; names stay as they are."""
     assert "|".join(column.text(row) for column in BY_NAME[table].columns) == texts
 
 
 def test_a_name_is_cut_in_the_middle() -> None:
-    """The number of its partition stays, and no other text is cut."""
     row = replace(MOVE, topic="n" * 249, partition=12345, sentence="s" * 300)
     columns = BY_NAME["moves"].columns
     assert cell(columns[0], row, 60) == "n" * 13 + "…-12345"

@@ -78,8 +78,6 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
     [(status_rows.troubled, "problems"), (status_rows.quiet, "brokers"), (status_rows.blind, "problems")],
 )
 def test_it_opens_on_the_first_table_with_rows(make: Callable[[], Page], table: str) -> None:
-    """An empty table is no first look."""
-
     async def script(app: Top, pilot: Pilot[int]) -> None:
         assert app.spec is BY_NAME[table]
         assert app.query_one(Rows).chosen is not None
@@ -89,7 +87,6 @@ def test_it_opens_on_the_first_table_with_rows(make: Callable[[], Page], table: 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_keys(size: tuple[int, int]) -> None:
-    """Move, order, turn round, filter, detail, keys, pause and end."""
     page = status_rows.moving(300)
     moves = views_of(page).moves.rows
 
@@ -142,7 +139,6 @@ def test_keys(size: tuple[int, int]) -> None:
 
 
 def test_ctrl_c_ends_everywhere() -> None:
-    """Also in the filter and in a detail."""
     for keys in ((), ("slash", "a"), ("enter",), ("question_mark",)):
 
         async def script(app: Top, pilot: Pilot[int], keys: tuple[str, ...] = keys) -> None:
@@ -253,8 +249,6 @@ def test_servers_that_fail_leave_the_data_with_its_age() -> None:
 
 
 def test_a_server_that_never_answered() -> None:
-    """There is nothing to show, and the screen says why."""
-
     async def get(path: str) -> Answer:
         raise NoAnswerError("nothing listens there")
 
@@ -287,7 +281,6 @@ def test_a_tiny_terminal_is_no_failure(size: tuple[int, int]) -> None:
 
 
 def test_no_state_is_shown_by_colour_alone() -> None:
-    """Every row with a colour has a mark, and words that say the same; the cursor has a mark, too."""
     seen = set()
     for page in (status_rows.troubled(), status_rows.blind()):
         for spec in TABLES:

@@ -37,13 +37,11 @@ class Terminal:
     written: bytearray = field(default_factory=bytearray)
 
     def read(self) -> None:
-        """Keep what is written, until the terminal is closed."""
         with suppress(OSError):
             while part := os.read(self.master, 1 << 16):
                 self.written += part
 
     def shows(self, text: bytes) -> None:
-        """Wait for a text."""
         wait_for(lambda: text in self.written, WITHIN, f"{text!r} is shown")
 
     def ended(self) -> int:
@@ -59,7 +57,6 @@ class Terminal:
 
 @pytest.fixture
 def terminal(serve: Callable[..., Served]) -> Iterator[Callable[..., Terminal]]:
-    """Start the command on a terminal, of a sidecar in trouble."""
     served = serve()
     served.holder.page = status_rows.troubled()
     started: list[Terminal] = []
@@ -104,7 +101,6 @@ def terminal(serve: Callable[..., Served]) -> Iterator[Callable[..., Terminal]]:
 def test_the_terminal_is_as_before(
     terminal: Callable[..., Terminal], keys: bytes, number: signal.Signals | None, code: int
 ) -> None:
-    """After q, Ctrl-C, SIGTERM, SIGHUP, and Ctrl-C while a filter is written."""
     running = terminal("--table", "moves")
     running.shows(b"orders-1")
     os.write(running.master, keys)
@@ -115,7 +111,6 @@ def test_the_terminal_is_as_before(
 
 
 def test_ctrl_c_before_the_first_answer(terminal: Callable[..., Terminal]) -> None:
-    """A server that accepts and says nothing does not delay the end."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         running = terminal("--url", f"http://127.0.0.1:{silent.getsockname()[1]}")
         running.shows(b"Reading")
@@ -124,7 +119,6 @@ def test_ctrl_c_before_the_first_answer(terminal: Callable[..., Terminal]) -> No
 
 
 def test_colours(terminal: Callable[..., Terminal]) -> None:
-    """There are some, and with NO_COLOR none."""
     for environment, expected in (({}, True), ({"NO_COLOR": "1"}, False)):
         running = terminal("--table", "moves", columns=120, **environment)
         running.shows(b"orders-0")
@@ -137,7 +131,6 @@ def test_colours(terminal: Callable[..., Terminal]) -> None:
 
 
 def test_forty_columns(terminal: Callable[..., Terminal]) -> None:
-    """What matters is there, and no traceback."""
     running = terminal("--table", "moves", columns=40)
     running.shows(b"never")
     os.write(running.master, b"\r")

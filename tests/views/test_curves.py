@@ -8,7 +8,6 @@ from kafka_warden.views.recent import Curve, History, SideHistory
 
 
 def drawn(curve: Curve, width: int = 200) -> str:
-    """Return the blocks alone."""
     return curve_line(curve, width)[:LONGEST]
 
 
@@ -30,7 +29,6 @@ def test_a_value_goes_on_until_the_next_sample_and_the_unknown_is_empty() -> Non
 
 
 def test_a_step_has_the_largest_of_its_values() -> None:
-    """Infinity is not drawn."""
     curve = Curve("", [0.0, 1.0, 2.0, 599.0, 600.0], [1.0, 5.0, 2.0, math.inf, None])
     assert curve.steps(curve.values, 2) == [(0, 5.0), (2, None)]
     assert curve.top == 5.0 * 1.05
@@ -38,7 +36,6 @@ def test_a_step_has_the_largest_of_its_values() -> None:
 
 
 def test_what_a_curve_says_is_kept_in_a_narrow_terminal() -> None:
-    """Then nothing is drawn."""
     history = History((0.0, 10.0), (5e6, 3e6), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0), (4.0, 2.0), ())
     assert curve_line(recent.of_remaining(history), 40) == "Bytes left in the last hour: now 3 MB"
     assert (

@@ -15,7 +15,6 @@ from tests.building import Partition, judge, snapshot
 
 
 def poll(clock: float, brokers: int = 3, limit: float = 1e6) -> Snapshot:
-    """A cluster with a limit on each broker."""
     limits = {side: Limit(limit, Origin.BROKER) for side in (Side.LEADER, Side.FOLLOWER)}
     replicas = tuple(range(1, brokers + 1))
     return snapshot(
@@ -26,7 +25,6 @@ def poll(clock: float, brokers: int = 3, limit: float = 1e6) -> Snapshot:
 
 
 def test_samples_come_back_in_order() -> None:
-    """With the limit and what is out of sync; a rate that is not known is null."""
     recent = Recent()
     for number in range(5):
         recent.add(_view(judge(poll(10.0 * number, limit=1e6 + number))))
@@ -41,7 +39,6 @@ def test_samples_come_back_in_order() -> None:
 
 
 def test_it_holds_an_hour_and_no_more() -> None:
-    """Older samples are overwritten or left out, and polls that are closer than five seconds are thinned."""
     derived = judge(poll(0.0))
     recent = Recent()
     for number in range(5000):
@@ -55,7 +52,6 @@ def test_it_holds_an_hour_and_no_more() -> None:
 
 @pytest.mark.parametrize("brokers", [1, 50, 400, 3000])
 def test_it_never_takes_more_than_four_megabytes(brokers: int) -> None:
-    """With many brokers it has fewer samples, and still covers the hour."""
     recent = Recent()
     derived = judge(poll(0.0, brokers))
     for number in range(800):
@@ -67,7 +63,6 @@ def test_it_never_takes_more_than_four_megabytes(brokers: int) -> None:
 
 
 def test_brokers_that_come_and_go_keep_their_samples() -> None:
-    """A broker's samples stay in its own series."""
     recent = Recent()
     recent.add(_view(judge(poll(0.0, 2))))
     recent.add(_view(judge(poll(10.0, 4))))
@@ -78,7 +73,6 @@ def test_brokers_that_come_and_go_keep_their_samples() -> None:
 
 
 def test_a_clock_that_is_set_back_leaves_no_gap() -> None:
-    """Samples from the future are not shown, and new ones are."""
     derived, recent = judge(poll(0.0)), Recent()
     for time in (0.0, 10.0, 7200.0, 20.0, 30.0):
         recent.add(_view(_at(derived, time)))

@@ -37,7 +37,6 @@ SOURCES = tuple((ROOT / "exporter" / "kafka_warden" / "views").glob("*.py"))
 
 
 def views_of(page: Page) -> Views:
-    """Make the rows of a page."""
     return known(known(page.views).get())
 
 
@@ -45,7 +44,6 @@ def views_of(page: Page) -> Views:
     "make", [status_rows.troubled, status_rows.blind, status_rows.quiet], ids=lambda each: each.__name__
 )
 def test_every_number_is_that_of_metrics(make: Callable[[], Page]) -> None:
-    """In every kind of trouble, without a fresh snapshot, and in a healthy cluster."""
     page = make()
     wrong, compared = differences(views_of(page), page.text)
 
@@ -129,8 +127,6 @@ def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:
 
 
 def test_a_move_that_only_removes_replicas_says_what_it_waits_for() -> None:
-    """Not that it copies, or that its bytes are not known; stuck or not, and also if its broker is down."""
-
     def poll(clock: float, down: bool = False) -> Snapshot:
         removal = Partition(replicas=(1, 3), removing=(1,), out=(3,), end=1000, lag={3: 400})
         brokers = {1: Broker(1, "one", 9092), 3: Broker(3, "three", 9092, fenced=down)}
@@ -157,7 +153,6 @@ def test_a_move_that_only_removes_replicas_says_what_it_waits_for() -> None:
 
 
 def without_topics(text: str, names: set[str]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    """Sum up the samples of some families over topics and partitions."""
     sums: dict[tuple[str, frozenset[tuple[str, str]]], float] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -168,7 +163,6 @@ def without_topics(text: str, names: set[str]) -> dict[tuple[str, frozenset[tupl
 
 
 def test_the_worst_come_first() -> None:
-    """Stuck moves first, brokers that do not answer before active ones, critical problems before warnings."""
     views = views_of(status_rows.troubled())
 
     assert [row.cause is None for row in views.moves.rows] == [False, True]
@@ -180,7 +174,6 @@ def test_the_worst_come_first() -> None:
 
 
 def test_only_the_worst_of_very_many_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The total says how many there are."""
     monkeypatch.setattr("kafka_warden.views.followers.MOST", 7)
     views = views_of(status_rows.moving(40, polls=10))
 
@@ -189,7 +182,6 @@ def test_only_the_worst_of_very_many_rows_are_kept(monkeypatch: pytest.MonkeyPat
 
 
 def test_every_cause_and_problem_has_a_sentence() -> None:
-    """And each runbook that is named exists."""
     assert set(alerts.CAUSES) == set(Cause)
     assert set(alerts.STATES) == set(ReplicaState)
     assert set(alerts.THROTTLES) == set(ThrottleProblem)
@@ -202,7 +194,6 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
 
 
 def test_fields_name_metrics_and_labels_that_exist() -> None:
-    """A row is identified by the labels of its metrics, or has no labels at all."""
     for kind in (rows.Cluster, rows.SidecarRow, recent.History, recent.SideHistory, *(spec.row for spec in TABLES)):
         for name, (_, about) in fields_of(kind).items():
             assert isinstance(about, Of | LabelOf | Text), name
@@ -234,8 +225,6 @@ def test_dropped_series_are_those_of_metrics(brokers: ScriptedCluster, clock: Vi
 
 
 def test_clients_with_the_fewest_tokens_come_first() -> None:
-    """By their share of the burst, clients without a quota last."""
-
     def poll(clock: float) -> Snapshot:
         seen = scene.poll(clock)
         beans = seen.controller_beans["101"]
@@ -251,7 +240,6 @@ def test_clients_with_the_fewest_tokens_come_first() -> None:
 
 
 def test_hostile_names_are_kept_as_they_are() -> None:
-    """Rows have names as the cluster has them; escaping is the renderer's."""
     evil = 'a"<script>\n\x1b[31m'
 
     def poll(clock: float) -> Snapshot:

@@ -59,7 +59,6 @@ class Served:
     opened: list[socket.socket] = field(default_factory=list)
 
     def connect(self, context: ssl.SSLContext | None = None, source: str = "127.0.0.1") -> socket.socket:
-        """Open a connection, with TLS when given a context; it is closed with the test."""
         connection = socket.create_connection(("127.0.0.1", self.port), TIMEOUT, source_address=(source, 0))
         self.opened.append(connection)
         if context is not None:
@@ -70,24 +69,20 @@ class Served:
     def get(
         self, path: str = "/metrics", *headers: str, method: str = "GET", context: ssl.SSLContext | None = None
     ) -> Answer:
-        """Send one request on a connection of its own and read all of the answer."""
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers, "", ""]
         with self.connect(context) as connection:
             connection.sendall("\r\n".join(lines).encode())
             return parse(read_all(connection))
 
     def refresh(self) -> None:
-        """Put the web configuration file in force as it is now."""
         assert self.server._loop is not None
         asyncio.run_coroutine_threadsafe(self.server.refresh(), self.server._loop).result(TIMEOUT)
 
     def descriptors(self) -> int:
-        """Count the open file descriptors of this process without those of the clients."""
         return procfs.descriptors(os.getpid()) - sum(client.fileno() >= 0 for client in self.opened)
 
 
 def read_all(connection: socket.socket) -> bytes:
-    """Read until the server closes."""
     received = b""
     with contextlib.suppress(ConnectionResetError):
         while part := connection.recv(1 << 16):
@@ -96,7 +91,6 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 def parse(received: bytes) -> Answer:
-    """Read a response."""
     if not received:
         raise ConnectionError("the server hung up without an answer")
     head, _, body = received.partition(b"\r\n\r\n")
@@ -128,13 +122,11 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Served]]:
 
 @pytest.fixture
 def served(serve: Callable[..., Served]) -> Served:
-    """A server without a web configuration file."""
     return serve()
 
 
 @pytest.fixture
 def authority(tmp_path: Path) -> Authority:
-    """An authority beside the web configuration file, and a server's certificate from it."""
     made = Authority(tmp_path, "authority")
     made.issue("server", hosts=HERE)
     return made
@@ -150,7 +142,6 @@ def watching(profile: Path) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A browser for all tests of a file."""
     with watching(tmp_path_factory.mktemp("browser")) as page:
         yield page
 

@@ -26,17 +26,14 @@ PAGES = (status_rows.troubled, status_rows.quiet, status_rows.blind)
 
 
 def views_of(made: Page) -> Views:
-    """Make the rows of a page."""
     return known(known(made.views).get())
 
 
 def ask(views: Views, path: str, query: str = "") -> Response:
-    """Ask for a path of the document."""
     return known(api.answer(views, path.removeprefix("/"), query.encode()))
 
 
 def check(path: str, answer: Response) -> Any:
-    """Compare an answer with the document, and return it."""
     described = DOCUMENT["paths"][path]["get"]["responses"][str(answer.status)]
     if "$ref" in described:
         described = DOCUMENT["components"]["responses"]["Error"]
@@ -64,7 +61,6 @@ def test_answers_are_as_the_document_says(page: Callable[[], Page], path: str) -
 
 
 def test_a_schema_that_is_wrong_is_noticed() -> None:
-    """An answer with another type, or with a field that the document does not have, does not pass."""
     answer = ask(views_of(status_rows.troubled()), "/moves")
     body = json.loads(answer.body)
     for wrong in ({"partition": "zero"}, {"more": 1}):
@@ -101,7 +97,6 @@ def test_thousands_of_moves_come_in_parts() -> None:
 
 
 def test_filters_choose_rows() -> None:
-    """Names by a part, all else as a whole; the total counts what matches."""
     views = views_of(status_rows.moving(400))
     body = check("/moves", ask(views, "/moves", "topic=placed&broker=5&limit=1000"))
 
@@ -124,7 +119,6 @@ def test_filters_choose_rows() -> None:
     ],
 )
 def test_what_cannot_be_answered_is_a_400(path: str, query: str, says: str) -> None:
-    """The error names what was expected, and does not repeat what was sent."""
     answer = ask(views_of(status_rows.troubled()), path, query)
 
     assert answer.status == 400
@@ -133,7 +127,6 @@ def test_what_cannot_be_answered_is_a_400(path: str, query: str, says: str) -> N
 
 
 def test_history_has_the_last_hour(served: Served) -> None:
-    """One broker and side can be chosen."""
     views = views_of(status_rows.troubled())
     body = check("/history", ask(views, "/history", "broker=1&side=leader"))["data"]
 
@@ -155,7 +148,6 @@ def test_paths_over_the_wire(served: Served) -> None:
 
 
 def test_rows_are_made_once_and_only_when_somebody_asks(served: Served) -> None:
-    """Scrapes make none; two requests share them; a new page has its own."""
     made: list[str] = []
 
     def page(name: str) -> Page:
@@ -190,7 +182,6 @@ def test_a_request_during_the_next_evaluation_waits_for_its_page(served: Served)
 
 
 def test_a_response_of_a_second_ago_is_served_while_the_next_is_made(served: Served) -> None:
-    """With polls back to back no client waits; an older response is never served again."""
     go_on = threading.Event()
 
     def slow() -> Views:
@@ -239,7 +230,6 @@ def test_very_many_different_requests_are_refused(served: Served) -> None:
 
 
 def _closed(schema: Any) -> Any:
-    """Allow no other fields than those that are described."""
     if isinstance(schema, dict):
         closed = {key: _closed(value) for key, value in schema.items()}
         if "properties" in schema and schema.get("type") == "object":

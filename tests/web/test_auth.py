@@ -20,7 +20,6 @@ def _hash(password: str = PASSWORD, prefix: bytes = b"2b", cost: int = 4) -> str
 
 
 def header(user: str, password: str = PASSWORD) -> str:
-    """Make the header of a user."""
     return "Authorization: Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
@@ -32,7 +31,6 @@ def _web_file(folder: Path, users: dict[str, str]) -> Path:
 
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The hashes that bcrypt was asked about, in order."""
     asked: list[bytes] = []
     original = bcrypt.checkpw
 
@@ -142,7 +140,6 @@ def test_the_cache_key_is_user_hash_and_password(serve: Callable[..., Served], t
 
 
 def test_the_cache_key_has_the_lengths_of_its_parts() -> None:
-    """Different parts with the same concatenation have different keys."""
     logins: Any = Logins()
 
     assert logins._digest("a", "bc", "d") != logins._digest("ab", "c", "d")
@@ -152,7 +149,6 @@ def test_the_cache_key_has_the_lengths_of_its_parts() -> None:
 def test_a_rate_limit_answers_429(
     serve: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The burst is served, further requests are refused, and each interval allows one more."""
     now = 1000.0
     monkeypatch.setattr("kafka_warden.web.site.time", SimpleNamespace(monotonic=lambda: now))
     path = tmp_path / "web.yml"

@@ -36,7 +36,6 @@ LIMIT = "rate_limit: {interval: 1ms, burst: 100}\n"
 
 
 def _refreshed(web: CurrentWebFile) -> WebFile:
-    """Return the settings in force after a refresh."""
     if (new := web.refresh()) is not None:
         web.use(new)
     return web.loaded.file
@@ -50,7 +49,6 @@ def _replace(path: Path, text: str) -> None:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A web configuration file with users."""
     path = tmp_path / "web.yml"
     path.write_text(USERS)
     return path
@@ -98,7 +96,6 @@ def test_authentication_stays_on_without_users_in_the_file(
 def test_a_file_that_cannot_be_read_keeps_authentication_on(
     serve: Callable[..., Served], path: Path, *, folder: bool
 ) -> None:
-    """It is logged once, shown by the statistics, and the file is used again when it is back."""
     served = serve(path)
     assert served.server.current.problem is None
 
@@ -120,7 +117,6 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
 
 
 def test_a_fifo_keeps_authentication_on_and_blocks_no_request(serve: Callable[..., Served], path: Path) -> None:
-    """A FIFO without a writer in place of the file."""
     served = serve(path)
     path.unlink()
     os.mkfifo(path)
@@ -164,7 +160,6 @@ def test_whatever_is_wrong_with_a_file_keeps_authentication_on(path: Path, monke
 
 
 def test_files_are_read_again_on_request(path: Path) -> None:
-    """Once, although they did not change."""
     web = CurrentWebFile(path)
     web.reread = True
     with structlog.testing.capture_logs() as logged:
@@ -195,7 +190,6 @@ def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(
 
 @pytest.mark.parametrize("text", [USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n" + LIMIT])
 def test_no_prefix_of_a_file_with_users_first_starts_without_a_password(path: Path, text: str) -> None:
-    """At every length the start fails, or there are users."""
     for end in range(len(text)):
         path.write_text(text[:end])
         try:
@@ -222,7 +216,6 @@ def test_what_a_new_file_removes_is_a_warning(path: Path) -> None:
 def test_no_prefix_of_a_file_weakens_the_check_of_client_certificates(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At every length TLS is on, and a client certificate is required and its name is checked."""
     monkeypatch.setattr(current, "server_context", lambda tls: tls)
     path.write_text(TLS)
     web = CurrentWebFile(path)
@@ -265,7 +258,6 @@ def test_weaker_tls_needs_a_restart(
 
 
 def test_authentication_can_be_switched_on_while_running(serve: Callable[..., Served], path: Path) -> None:
-    """Users in the file are used at once."""
     path.write_text(LIMIT)
     served = serve(path)
     assert served.get().status == 200

@@ -21,7 +21,6 @@ def _read(folder: Path, text: str) -> WebFile:
 
 
 def test_every_key_is_understood(tmp_path: Path) -> None:
-    """The whole supported format, with relative paths."""
     file = _read(
         tmp_path,
         f"""
@@ -64,7 +63,6 @@ def test_a_user_name_is_text_as_it_is_written(tmp_path: Path, user: str) -> None
 
 @pytest.mark.parametrize("text", ["tls_server_config: {}\n", "rate_limit: {interval: 0}"])
 def test_empty_sections_have_no_effect(tmp_path: Path, text: str) -> None:
-    """No TLS, no users, no limit."""
     assert _read(tmp_path, text) == WebFile()
 
 
@@ -110,7 +108,6 @@ _MISTAKES = (
 
 @pytest.mark.parametrize(("text", "message"), _MISTAKES)
 def test_a_mistake_is_one_line(tmp_path: Path, text: str, message: str) -> None:
-    """The line has the file, the key and the expected value, and does not quote a password."""
     with pytest.raises(ConfigError) as caught:
         _read(tmp_path, text)
 
@@ -124,7 +121,6 @@ def test_a_mistake_is_one_line(tmp_path: Path, text: str, message: str) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text() | st.sampled_from(_MISTAKES).flatmap(lambda mistake: st.permutations(mistake[0]).map("".join)))
 def test_any_file_is_read_or_refused_by_one_line(tmp_path: Path, text: str) -> None:
-    """No content of the file makes the program fail in another way, and the line names the file."""
     file = tmp_path / "fuzz.yml"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     try:

@@ -53,7 +53,6 @@ def test_the_name_of_the_machine_is_accepted(served: Served) -> None:
 
 
 def test_with_a_password_every_name_is_accepted(serve: Callable[..., Served], tmp_path: Path) -> None:
-    """A web page has no password."""
     path = tmp_path / "web.yml"
     path.write_text(USERS)
     served = serve(path)
@@ -93,7 +92,6 @@ def test_names_that_public_dns_does_not_have_are_accepted(name: str) -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])  # noqa: S104  # this machine only, for the test
 def test_the_address_of_the_server_does_not_matter(address: str) -> None:
-    """A web page reaches every address that its browser reaches."""
     made = WebServer(WebSettings(Address(address, 0)), PageHolder(PAGE, ready=True), health=Health)
     served = Served(made, made.start(), PageHolder(), [])
     try:
@@ -141,12 +139,10 @@ def test_unknown_names_are_logged_once(served: Served) -> None:
     ],
 )
 def test_what_only_looks_like_a_known_name_is_refused(host: str) -> None:
-    """Without a match, and as a part of another name."""
     assert not HostNames(own=frozenset({"localhost"})).accept(host, protected=False)
 
 
 def test_only_a_target_that_starts_with_an_origin_is_in_absolute_form(served: Served) -> None:
-    """An escaped one is a path."""
     assert served.get("http%3a//evil/metrics").status in (400, 404)
     assert served.get("/http%3a//evil/metrics").status == 404
     assert served.get("http://x/%6detrics").body == PAGE.text

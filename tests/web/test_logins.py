@@ -35,7 +35,6 @@ class Bcrypt:
         self.go = threading.Event()
 
     def checkpw(self, password: bytes, hashed: bytes) -> bool:
-        """Check a password."""
         self.started.append(password.decode())
         assert self.go.wait(TIMEOUT), hashed
         if self.started[-1].startswith("panic"):
@@ -45,7 +44,6 @@ class Bcrypt:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bcrypt]:
-    """Instead of bcrypt."""
     fake = Bcrypt()
     monkeypatch.setattr(bcrypt, "checkpw", fake.checkpw)
     yield fake
@@ -60,20 +58,16 @@ class Waiting:
         self.tasks: list[asyncio.Task[bool | None]] = []
 
     async def add(self, *passwords: str) -> None:
-        """Let clients log in."""
         for password in passwords:
             self.tasks.append(asyncio.create_task(self.allows(password)))
             for _ in range(3):
                 await asyncio.sleep(0)
 
     async def allows(self, password: str) -> bool | None:
-        """Log in."""
         return await self.logins.allows(f"Basic {_encoded(password)}", {"u": HASH})
 
 
 def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
-    """Run a test in an event loop."""
-
     @functools.wraps(test)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         asyncio.run(test(*args, **kwargs))
@@ -83,7 +77,6 @@ def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]
 
 @asynccontextmanager
 async def _waiting(fake: Bcrypt, *passwords: str) -> AsyncIterator[Waiting]:
-    """Logins, of which the first one is being checked; all checks end with the block."""
     waiting = Waiting()
     await waiting.add(*passwords)
     await asyncio.to_thread(wait_for, lambda: fake.started, TIMEOUT)
@@ -108,7 +101,6 @@ async def test_few_checks_wait_and_further_ones_are_refused_at_once(fake: Bcrypt
 
 @in_loop
 async def test_verified_credentials_never_wait(fake: Bcrypt) -> None:
-    """They are known after their first check, also when several requests with them wait."""
     async with _waiting(fake, "right", "right", "wrong") as waiting:
         fake.go.set()
         assert await asyncio.gather(*waiting.tasks) == [True, True, False]
@@ -120,7 +112,6 @@ async def test_verified_credentials_never_wait(fake: Bcrypt) -> None:
 
 @in_loop
 async def test_a_login_that_is_given_up_frees_its_place(fake: Bcrypt) -> None:
-    """The check of the next one runs."""
     async with _waiting(fake, *(f"wrong {number}" for number in range(WAITING))) as waiting:
         waiting.tasks[1].cancel()
         await waiting.add("right")
@@ -160,7 +151,6 @@ async def test_logins_are_checked_again_once_threads_can_start(fake: Bcrypt, mon
 
 @in_loop
 async def test_verified_credentials_are_bounded(fake: Bcrypt, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that were used least lately are forgotten."""
     monkeypatch.setattr(login, "_VERIFIED", 2)
     fake.go.set()
     waiting = Waiting()

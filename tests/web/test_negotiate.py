@@ -50,7 +50,6 @@ PROTOBUF = (
     ],
 )
 def test_the_format_is_the_preferred_one(accept: str, openmetrics: bool) -> None:  # a table
-    """OpenMetrics only where it is preferred to text; versions and q-values count."""
     assert wants_openmetrics(accept) is openmetrics
 
 
@@ -80,12 +79,10 @@ def test_gzip_is_used_where_it_is_accepted(accept_encoding: str, gzip: bool) -> 
 
 @given(st.text() | st.text(alphabet='agzip*/;,=q01. "tex', max_size=80))
 def test_nothing_is_used_that_no_header_accepts(header: str) -> None:
-    """Any text is read, and a format or an encoding that it does not name is not used."""
     assert not wants_openmetrics(header) or "application/" in header.lower()
     assert not wants_gzip(header) or "gzip" in header.lower() or "*" in header
 
 
 @given(st.lists(st.sampled_from(["application/openmetrics-text;q=0.9", "text/plain;q=0.3", "*/*;q=0.1", "a/b"])))
 def test_order_does_not_matter(parts: list[str]) -> None:
-    """Only q-values and precision decide, not which range comes first."""
     assert wants_openmetrics(",".join(parts)) is wants_openmetrics(",".join(reversed(parts)))

@@ -43,7 +43,6 @@ class Beans:
     """Answers for each process at once, with every bean and one client that is over its quota."""
 
     def ask(self, targets: Sequence[JmxTarget], _: float) -> dict[str, RawBeans]:
-        """Answer."""
         return {target.key: self._of(target.key) for target in targets}
 
     def close(self) -> None:
@@ -94,7 +93,6 @@ def troubled(brokers: ScriptedCluster) -> None:
 
 @pytest.fixture
 def polled(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
-    """A poller with JMX of a cluster in trouble."""
     troubled(brokers)
     jmx = JmxQuestions(PLAN, Beans())  # type: ignore[arg-type]  # has what is used of a session
     with polling(brokers, clock, jmx=jmx) as made:
@@ -102,7 +100,6 @@ def polled(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
 
 
 def shown(served: Served, page: Page, before: Mapping[float, bytes] | None = None) -> Answers:
-    """Ask a web server for everything that it shows of a page."""
     served.holder.page = page
 
     def get(path: str) -> bytes:
@@ -158,7 +155,6 @@ def test_every_number_agrees_in_a_run_with_faults(
 
 
 def _copied(poll: int) -> dict[str, Any]:
-    """The topic whose move advances."""
     adding = {0: {"adding": [3], "removing": [2]}}
     lag = {3: 700_000 - 20_000 * poll}
     return {"name": "copied", "replicas": [[2, 1, 3]], "isr": [[2, 1]], "end": 900_000, "rate": 10.0, "lag": lag} | {
@@ -176,7 +172,6 @@ def test_every_number_of_a_snapshot_agrees(make: Callable[[], Page], served: Ser
 
 
 def test_a_number_that_differs_is_found(served: Served) -> None:
-    """In each of the three, also if a row is missing."""
     answers = shown(served, status_rows.troubled())
     page = served.get("/").body.decode()
 
@@ -202,7 +197,6 @@ def test_a_number_that_differs_is_found(served: Served) -> None:
 
 
 def test_numbers_without_a_metric_are_those_of_the_document(served: Served) -> None:
-    """No reason is left for a field that does not exist, or has a metric by now."""
     schemas = shown(served, status_rows.troubled()).document["components"]["schemas"]
     for name, key in (*WITHOUT, *same_numbers.MADE_OF):
         assert "x-metric" not in schemas[name]["properties"][key]

@@ -52,7 +52,6 @@ def test_metrics_come_in_the_requested_format(served: Served, headers: tuple[str
 
 
 def test_head_has_the_headers_of_get_and_no_body(served: Served) -> None:
-    """HEAD has the length and no body."""
     answer = served.get(method="HEAD")
 
     assert (answer.status, answer.body) == (200, b"")
@@ -81,7 +80,6 @@ def test_a_target_in_absolute_form_is_served_by_its_path(served: Served, target:
     "path", ["/metric", "/metrics/", "/-/reload", "/config", "/..", "//metrics", "/%2e%2e/etc/passwd"]
 )
 def test_other_paths_are_not_found(served: Served, path: str) -> None:
-    """The response does not repeat the requested path."""
     answer = served.get(path)
 
     assert answer.status == 404
@@ -94,7 +92,6 @@ def test_a_query_string_changes_nothing(served: Served) -> None:
 
 
 def test_every_answer_has_the_security_headers_and_none_names_the_server(served: Served) -> None:
-    """Success and error alike; uvicorn does not send its name."""
     for path in ("/", "/metrics", "/nowhere"):
         headers = served.get(path).headers
         assert headers["x-content-type-options"] == "nosniff"
@@ -128,7 +125,6 @@ def test_before_the_first_page_there_is_no_empty_page(served: Served) -> None:
 
 
 def test_a_failing_health_check_is_a_500_and_the_next_request_is_fine(served: Served) -> None:
-    """The failure is logged and affects one response."""
     served.health.clear()
     with structlog.testing.capture_logs() as logged:
         assert served.get("/-/ready").status == 500
@@ -139,7 +135,6 @@ def test_a_failing_health_check_is_a_500_and_the_next_request_is_fine(served: Se
 
 
 def test_a_loop_that_hangs_is_late(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until it runs again."""
     monkeypatch.setattr(server, "LATE", 1.5)
     go_on, loop = threading.Event(), served.server._loop
     assert loop is not None
@@ -153,7 +148,6 @@ def test_a_loop_that_hangs_is_late(served: Served, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_response_is_of_one_page(served: Served) -> None:
-    """While pages are replaced, each response is complete and has the length of its page."""
     pages = [
         Page(text=str(digit).encode() * 200_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
         for digit in range(10)
@@ -168,7 +162,6 @@ def test_a_response_is_of_one_page(served: Served) -> None:
 
 
 def test_a_connection_serves_several_requests(served: Served) -> None:
-    """Keep-alive works, also after HEAD."""
     connection = served.connect()
     for method in ("GET", "HEAD", "GET"):
         connection.sendall(f"{method} /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
@@ -264,7 +257,6 @@ def test_http_2_is_never_spoken(served: Served, sent: bytes, status: int) -> Non
 
 
 def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[..., Served]) -> None:
-    """Idle, half-sent and unread connections do not delay the stop, and no thread or socket is left."""
     before = procfs.descriptors(os.getpid()), threading.active_count()
     served = serve()
     served.holder.page = Page(text=b"x" * 50_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
@@ -315,7 +307,6 @@ def test_connections_that_end_are_no_errors(failure: BaseException) -> None:
 
 
 def test_a_port_that_is_taken_is_one_line(served: Served) -> None:
-    """The message has the address and the reason."""
     second = WebServer(WebSettings(Address("127.0.0.1", served.port)), PageHolder(), health=Health)
 
     with pytest.raises(ConfigError, match=rf"web\.listen: cannot listen on 127\.0\.0\.1:{served.port}: .*[Aa]ddress"):
@@ -325,7 +316,6 @@ def test_a_port_that_is_taken_is_one_line(served: Served) -> None:
 
 @pytest.mark.parametrize("host", ["", "::", "::1", "localhost"])
 def test_other_addresses_can_be_listened_on(host: str) -> None:
-    """Every interface, IPv6 and names; an empty host answers over IPv4 too."""
     server = WebServer(WebSettings(Address(host, 0)), PageHolder(PAGE), health=Health)
     try:
         port = server.start()

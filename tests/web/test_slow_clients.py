@@ -30,17 +30,14 @@ MANY_ROWS = "/api/v1/moves?limit=1000"
 
 
 def begin(path: str = "/metrics") -> bytes:
-    """Return the start of a request."""
     return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".encode()
 
 
 def whole(path: str) -> bytes:
-    """Return a request that leaves the connection open."""
     return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
 
 def assert_served(served: Served, **given: Any) -> None:
-    """Assert that every path is answered."""
     assert served.get(**given).body == PAGE.text
     assert [served.get(path, **given).status for path in PATHS] == [200, 200, 200]
 
@@ -100,7 +97,6 @@ def test_a_flood_from_the_address_of_the_scraper(
 
 
 def test_timeouts_are_counted(serve: Callable[..., Served]) -> None:
-    """Half requests, silent clients and one that is idle after its request, but not clients that hang up."""
     served = serve(idle_timeout=2.0)
     silent = [served.connect() for _ in range(10)]
     half = [served.connect() for _ in range(10)]
@@ -145,7 +141,6 @@ def test_connections_above_the_limit_are_closed_at_once(serve: Callable[..., Ser
 
 
 def test_connections_near_the_limit_of_descriptors_are_closed_at_once(serve: Callable[..., Served]) -> None:
-    """The other parts of the process still get theirs."""
     served = serve()
     assert served.server._listener is not None
     served.server._listener._highest = 0
@@ -215,7 +210,6 @@ def test_clients_that_do_not_read_do_not_block_scrapes(
 def test_a_client_that_hangs_up_leaves_nothing_behind(
     serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The rest of its response is not sent, nothing is logged, and the descriptor is freed."""
     served = serve()
     served.holder.page = Page(text=b"x" * 30_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
     before = served.descriptors()

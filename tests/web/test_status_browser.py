@@ -54,7 +54,6 @@ CONTRAST = """
 
 
 def combinations() -> Iterator[Any]:
-    """Return state, width, theme, and whether JavaScript is on."""
     for state, width, scheme, script in itertools.product(STATES, WIDTHS, SCHEMES, (True, False)):
         marks = [] if script and (state, width, scheme) in QUICK else [pytest.mark.full_kafka]
         name = f"{state.__name__}-{width}-{scheme}-{'script' if script else 'plain'}"
@@ -106,7 +105,6 @@ def _justified(rule: str, reason: str, element: str) -> bool:
 
 
 def test_what_is_not_accessible_is_found(browser: Page, served: Served, address: str) -> None:
-    """A picture without a name, and text that is too pale."""
     served.holder.page = status_rows.blind()
     browser.media("screen", "light")
     browser.visit(address)
@@ -116,7 +114,6 @@ def test_what_is_not_accessible_is_found(browser: Page, served: Served, address:
 
 
 def test_page_is_complete_without_javascript(browser: Page, served: Served, address: str) -> None:
-    """The same text, and links that lead to the next part."""
     served.holder.page = status_rows.moving()
     browser.size(1280)
     browser.visit(address)
@@ -156,7 +153,6 @@ def test_page_refreshes_itself_and_keeps_the_focus(browser: Page, served: Served
 
 
 def test_a_table_keeps_the_focus(browser: Page, served: Served, address: str) -> None:
-    """It can be scrolled by keys, and its section is replaced when one of its numbers changes."""
     served.holder.page = status_rows.moving(40)
     browser.visit(address)
     browser.ask("var old = document.getElementById('moves-table'); old.focus()")

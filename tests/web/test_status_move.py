@@ -47,8 +47,6 @@ class Watched:
         self._served.holder.page = self._cycle.holder.page
 
     def sees(self, where: str, *parts: str) -> None:
-        """Wait until the open page shows these parts; without JavaScript it is loaded again and again."""
-
         def shown() -> bool:
             if not self._script:
                 self._browser.visit(self._address)
@@ -62,7 +60,6 @@ class Watched:
 
 @pytest.fixture
 def polled(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
-    """A poller that has not polled yet."""
     brokers.controller()
     with polling(brokers, clock) as made:
         yield made

@@ -28,7 +28,6 @@ EVIL = "x\"'><script>alert(1)</script>\u202e\x1b[31m{{7*7}}&amp;"
 
 
 def text_of(views: Views, query: bytes = b"") -> str:
-    """Render the page."""
     answer = status(views, query, "1.2")
     assert answer.status == 200
     return answer.body.decode()
@@ -44,17 +43,14 @@ class Tags(html.parser.HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
         self.found.append((tag, dict(attrs)))
         if tag not in ("meta", "link", "input"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag that is closed at once."""
         self.found.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
-        """Close a tag, which must be the last that was opened."""
         assert self.open.pop() == tag
 
 
@@ -93,7 +89,6 @@ def test_hostile_names_are_text() -> None:
     "make", [status_rows.troubled, status_rows.quiet, status_rows.blind], ids=lambda each: each.__name__
 )
 def test_page_is_well_formed_and_can_be_read_aloud(make: Callable[[], Page]) -> None:
-    """Tags close in order, ids are unique, and pictures, regions, tables and bars have a name."""
     tags = Tags(text_of(views_of(make())))
 
     assert tags.open == []
@@ -117,7 +112,6 @@ def test_a_row_with_something_wrong_says_so_in_words() -> None:
 
 
 def test_three_thousand_moves_are_served_in_parts() -> None:
-    """Every move is on exactly one part, links lead from part to part, and the answer stays small."""
     views = views_of(status_rows.moving())
     seen: list[str] = []
     for number in range(1, 151):
@@ -133,7 +127,6 @@ def test_three_thousand_moves_are_served_in_parts() -> None:
 
 
 def test_filters_choose_rows_and_stay_in_the_links() -> None:
-    """A part of a topic's name, and a broker."""
     views = views_of(status_rows.moving(400))
     text = text_of(views, b"topic=placed&broker=5")
     rows = re.findall(r'data-row="([^"]*)/\d+/(\d+)"', text)
@@ -149,7 +142,6 @@ def test_filters_choose_rows_and_stay_in_the_links() -> None:
     "query", [b"moves=x", b"moves=-1", b"moves=" + b"9" * 50, b"a" * 3000, b"&".join(b"a=1" for _ in range(50))]
 )
 def test_a_query_that_cannot_be_answered_is_a_400(query: bytes) -> None:
-    """It names the parameter, not its value."""
     answer = status(views_of(status_rows.quiet()), query, "1")
 
     assert answer.status == 400
@@ -157,7 +149,6 @@ def test_a_query_that_cannot_be_answered_is_a_400(query: bytes) -> None:
 
 
 def test_empty_states_say_what_would_appear() -> None:
-    """A healthy cluster has a sentence in each section, and no problem."""
     text = text_of(views_of(status_rows.quiet()))
 
     assert "Nothing needs a look" in text
@@ -181,7 +172,6 @@ def test_empty_states_claim_no_more_than_is_known() -> None:
 
 
 def test_problems_of_one_kind_have_different_ids() -> None:
-    """Such as the same problem of tiered storage on two brokers."""
     views = views_of(status_rows.troubled())
     problem = views.problems.rows[0]
     tags = Tags(text_of(replace(views, problems=Table((problem, problem), 2)))).found
@@ -190,7 +180,6 @@ def test_problems_of_one_kind_have_different_ids() -> None:
 
 
 def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems() -> None:
-    """By the thresholds of the alert, which is critical above the second; the row says it, too."""
     chosen = {each.name: each.value for each in thresholds()}
     assert [float(chosen[name]) for name in ("disk_full", "disk_critical")] == [FILLING_ABOVE, FULL_ABOVE]
     views = views_of(status_rows.quiet())
@@ -216,7 +205,6 @@ def test_without_a_fresh_snapshot_the_page_says_so() -> None:
 
 
 def test_sources_that_are_not_available_show_why() -> None:
-    """Below those that are not answered, and not as a problem."""
     views = views_of(status_rows.troubled())
     page = text_of(views)
     states = [source_state(row.up, row.not_available) for row in views.sources.rows]
@@ -233,7 +221,6 @@ def test_denied_topics_are_nowhere() -> None:
 
 
 def test_invisible_characters_become_visible() -> None:
-    """Letters of all languages stay."""
     assert visible("a\x00b\u200bc\u202ed\ud800é日本") == "a\\x00b\\u200bc\\u202ed\\ud800é日本"
 
 

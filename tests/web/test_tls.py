@@ -44,7 +44,6 @@ def _serial(served: Served, context: ssl.SSLContext) -> int:
 
 
 def test_scrapes_work_over_tls(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
-    """The page comes over TLS 1.2 and 1.3, by HTTP/1.1; without TLS it does not come."""
     served = serve(_write(tmp_path))
     assert served.server.current.loaded.context is not None
 
@@ -61,7 +60,6 @@ def test_scrapes_work_over_tls(serve: Callable[..., Served], tmp_path: Path, aut
 
 
 def test_old_versions_are_refused(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
-    """The lowest version is TLS 1.2, and the handshake fails with 1.2 where the file requires 1.3."""
     tls = read_web_file(_write(tmp_path)).tls
     assert tls is not None
     assert server_context(tls).minimum_version is ssl.TLSVersion.TLSv1_2  # OpenSSL itself may refuse 1.1
@@ -73,7 +71,6 @@ def test_old_versions_are_refused(serve: Callable[..., Served], tmp_path: Path, 
 
 
 def test_the_cipher_suite_can_be_chosen(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
-    """Go's name of a suite selects the suite of OpenSSL."""
     suites = "cipher_suites: [TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256]"
     served = serve(_write(tmp_path, f"{TLS}, max_version: TLS12, {suites}, curve_preferences: [CurveP256]"))
 
@@ -88,7 +85,6 @@ def test_the_cipher_suite_can_be_chosen(serve: Callable[..., Served], tmp_path: 
 def test_client_certificates_are_asked_for_and_verified(
     serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
-    """RequireAndVerifyClientCert accepts a certificate of the authority, and refuses none or another one."""
     (tmp_path / "stranger").mkdir()
     stranger = Authority(tmp_path / "stranger", "authority")
     served = serve(_write(tmp_path, VERIFIED))
@@ -132,7 +128,6 @@ def test_only_allowed_names_are_accepted(
 def test_an_optional_client_certificate_is_verified_when_given(
     serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
-    """VerifyClientCertIfGiven accepts a client without one."""
     served = serve(_write(tmp_path, VERIFIED.replace("RequireAndVerifyClientCert", "VerifyClientCertIfGiven")))
 
     assert served.get(context=_client(authority)).body == PAGE.text
@@ -142,7 +137,6 @@ def test_an_optional_client_certificate_is_verified_when_given(
 def test_a_new_certificate_is_served_to_the_next_connection(
     serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
-    """Certificate and key change on disk; connections that are open stay as they are."""
     served = serve(_write(tmp_path))
     context = _client(authority)
     first = _serial(served, context)
@@ -224,7 +218,6 @@ def test_a_certificate_that_comes_after_the_file_that_names_it_is_used(
 
 
 def test_headers_of_the_file_win(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
-    """http_server_config.headers replace the program's own."""
     rest = "http_server_config: {headers: {X-Frame-Options: sameorigin, Strict-Transport-Security: max-age=60}}"
     answer = serve(_write(tmp_path, rest=rest)).get(context=_client(authority))
 
@@ -256,7 +249,6 @@ def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, aut
 def test_the_validity_of_certificates_is_known(
     serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
-    """That of the server's certificate and that of the clients' authority."""
     lifetime = dt.timedelta(days=5)
     files = {
         "web": authority.issue("server", hosts=HERE, lifetime=lifetime).certificate,
