@@ -47,6 +47,26 @@ def troubled() -> Page:
     return page(scene.poll, scene.PARAMETERS)
 
 
+def hostile(name: str, client_id: str) -> Page:
+    """The cluster in trouble, with a name that would change a screen or a page: of all that has names."""
+
+    def poll(clock: float) -> Snapshot:
+        seen = scene.poll(clock)
+        beans = seen.controller_beans["101"]
+        clients = (replace(beans.mutations[0], user=name, client_id=client_id),)
+        return replace(
+            seen,
+            topics=tuple(name if topic == "orders" else topic for topic in seen.topics),
+            topic_configs={**seen.topic_configs, name: TopicConfig()},
+            controller_beans={"101": replace(beans, mutations=clients)},
+            log_dirs=tuple(replace(each, path=name) for each in seen.log_dirs[:1]),
+            cluster_id=name,
+            kafka_version=name,
+        )
+
+    return page(poll, scene.PARAMETERS)
+
+
 @cache
 def blind() -> Page:
     return rendered(scene.sidecar(), None, Recent())

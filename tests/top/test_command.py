@@ -14,10 +14,9 @@ import pytest
 from kafka_warden import cli
 from kafka_warden.exposition import Page
 from kafka_warden.top import command
-from tests import scene
 from tests.support import status_rows
 from tests.support.asking import views_of
-from tests.top.test_screen import SHOWN, hostile
+from tests.top.test_screen import EVIL, SHOWN
 from tests.web.conftest import Served
 
 COMMAND = [sys.executable, "-m", "kafka_warden.cli", "top"]
@@ -125,7 +124,7 @@ def test_bad_flags(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_hostile_names_are_printed_as_text(top: Top) -> None:
-    page = status_rows.page(hostile, scene.PARAMETERS)
+    page = status_rows.hostile(EVIL, EVIL)
     text = top(page)
     assert text.count(SHOWN) > 5
     assert not set(text) & {"\x1b", "\u202e", "\x07"}

@@ -4,7 +4,6 @@ import asyncio
 import gc
 import tracemalloc
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,13 +13,11 @@ from textual.pilot import Pilot
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.exposition import Page
 from kafka_warden.formatting import in_size
-from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.top.client import Answer, Get
 from kafka_warden.top.flags import Request
 from kafka_warden.top.output import SERVED, cell, chosen, mark
 from kafka_warden.top.screen import ROWS, Rows, Top
 from kafka_warden.views.specs import BY_NAME, TABLES
-from tests import scene
 from tests.support import status_rows
 from tests.support.asking import getter, views_of
 from tests.support.screens import screen_of, settled
@@ -175,24 +172,9 @@ def test_the_chosen_row_stays_chosen() -> None:
     driven(getter(lambda: pages[0]), script, (60, 20), table="moves")
 
 
-def hostile(clock: float) -> Snapshot:
-    """The cluster in trouble, with names that would change a screen."""
-    seen: Any = scene.poll(clock)
-    beans = seen.controller_beans["101"]
-    return replace(
-        seen,
-        topics=tuple(EVIL if name == "orders" else name for name in seen.topics),
-        topic_configs={**seen.topic_configs, EVIL: TopicConfig()},
-        controller_beans={"101": replace(beans, mutations=(replace(beans.mutations[0], user=EVIL, client_id=EVIL),))},
-        log_dirs=tuple(replace(each, path=EVIL) for each in seen.log_dirs[:1]),
-        cluster_id=EVIL,
-        kafka_version=EVIL,
-    )
-
-
 def test_hostile_names_are_text() -> None:
     """Names of topics, users, clients, directories and the cluster become no escape sequence and no markup."""
-    page = status_rows.page(hostile, scene.PARAMETERS)
+    page = status_rows.hostile(EVIL, EVIL)
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
         seen = ""

@@ -19,7 +19,7 @@ from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.exposition import Page
 from kafka_warden.model import Broker, Parameters, QuotaEntity, Snapshot, TopicConfig
-from kafka_warden.views import Views, alerts, recent, rows
+from kafka_warden.views import alerts, recent, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
@@ -29,15 +29,12 @@ from tests import scene
 from tests.building import Partition, known, snapshot
 from tests.poller.polling import INTERVAL, polling
 from tests.support import status_rows
+from tests.support.asking import views_of
 from tests.support.row_values import differences, rows_of, series_of
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 ROOT = Path(__file__).parents[2]
 SOURCES = tuple((ROOT / "exporter" / "kafka_warden" / "views").glob("*.py"))
-
-
-def views_of(page: Page) -> Views:
-    return known(known(page.views).get())
 
 
 @pytest.mark.parametrize(

@@ -18,15 +18,12 @@ from kafka_warden.web.rows import MOST_MAKING
 from sandbox import wait_for
 from tests.building import known
 from tests.support import status_rows
+from tests.support.asking import views_of
 from tests.web.conftest import PAGE, Served
 
 DOCUMENT = make()
 PATHS = tuple(DOCUMENT["paths"])
 PAGES = (status_rows.troubled, status_rows.quiet, status_rows.blind)
-
-
-def views_of(made: Page) -> Views:
-    return known(known(made.views).get())
 
 
 def ask(views: Views, path: str, query: str = "") -> Response:

@@ -7,6 +7,7 @@ import ssl
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -92,37 +93,35 @@ def test_authentication_stays_on_without_users_in_the_file(
     assert served.server.current.problem is None
 
 
-@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize(
+    ("make", "remove", "problem"),
+    [
+        (None, None, "cannot read the file"),
+        (Path.mkdir, Path.rmdir, "cannot read the file"),
+        (os.mkfifo, Path.unlink, "not a regular file"),
+    ],
+)
 def test_a_file_that_cannot_be_read_keeps_authentication_on(
-    serve: Callable[..., Served], path: Path, *, folder: bool
+    serve: Callable[..., Served], path: Path, make: Any, remove: Any, problem: str
 ) -> None:
     served = serve(path)
     assert served.server.current.problem is None
 
     with structlog.testing.capture_logs() as logged:
         path.unlink()
-        if folder:
-            path.mkdir()
+        if make is not None:
+            make(path)
         served.refresh()
         assert [served.get().status for _ in range(3)] == [401] * 3
     assert [entry["log_level"] for entry in logged] == ["warning"]
-    assert "cannot read the file" in str(served.server.current.problem)
+    assert problem in str(served.server.current.problem)
 
-    if folder:
-        path.rmdir()
+    if remove is not None:
+        remove(path)
     path.write_text(USERS.replace("prometheus", "other"))
     served.refresh()
     assert [served.get("/", header(user)).status for user in ("prometheus", "other")] == [401, 200]
     assert served.server.current.problem is None
-
-
-def test_a_fifo_keeps_authentication_on_and_blocks_no_request(serve: Callable[..., Served], path: Path) -> None:
-    served = serve(path)
-    path.unlink()
-    os.mkfifo(path)
-    served.refresh()
-    assert [served.get().status for _ in range(3)] == [401] * 3
-    assert "not a regular file" in str(served.server.current.problem)
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.EACCES])

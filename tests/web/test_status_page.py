@@ -4,13 +4,11 @@ import html.parser
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from kafka_warden.exposition import Page
 from kafka_warden.formatting import visible
-from kafka_warden.model import Snapshot, TopicConfig
 from kafka_warden.rules.thresholds import thresholds
 from kafka_warden.views import Views
 from kafka_warden.views.alerts import FILLING_ABOVE, FULL_ABOVE, MARKS, NOT_AVAILABLE, of_row, source_state
@@ -56,23 +54,7 @@ class Tags(html.parser.HTMLParser):
 
 def test_hostile_names_are_text() -> None:
     """Names of topics, users, clients and directories become no markup, and control characters are visible."""
-
-    def poll(clock: float) -> Snapshot:
-        seen: Any = scene.poll(clock)
-        renamed = tuple(EVIL if name == "orders" else name for name in seen.topics)
-        beans = seen.controller_beans["101"]
-        clients = (replace(beans.mutations[0], user=EVIL, client_id="\ud800"),)
-        return replace(
-            seen,
-            topics=renamed,
-            topic_configs={**seen.topic_configs, EVIL: TopicConfig()},
-            controller_beans={"101": replace(beans, mutations=clients)},
-            log_dirs=tuple(replace(each, path=EVIL) for each in seen.log_dirs[:1]),
-            cluster_id=EVIL,
-            kafka_version=EVIL,
-        )
-
-    page = text_of(views_of(status_rows.page(poll, scene.PARAMETERS)))
+    page = text_of(views_of(status_rows.hostile(EVIL, "\ud800")))
 
     assert page.count("<script") == 1
     assert "alert(1)&lt;/script&gt;" in page

@@ -164,11 +164,6 @@ def _candidates(view: View) -> Iterator[Sample]:
             yield (*labels, candidacy), 1
 
 
-def _candidates_by_broker(view: View) -> Iterable[Sample]:
-    partitions = view.derived.candidates.partitions
-    return () if partitions is None else view.brokers(partitions)
-
-
 def _bytes_in(view: View) -> Iterable[Sample]:
     """Moving partitions first, then the busiest: the budget cuts from the end."""
     rates = view.derived.bytes_in
@@ -240,7 +235,7 @@ REPLICAS = (
         "broker_leader_candidate_partitions",
         "Partitions without a leader whose ISR or ELR has the broker (Metadata, DescribeTopicPartitions). KIP-966",
         ("broker",),
-        _candidates_by_broker,
+        lambda view: () if (known := view.derived.candidates.partitions) is None else view.brokers(known),
     ),
     _by_leader("broker_under_replicated_partitions", "Under-replicated partitions by leader (Metadata). KIP-352"),
     _by_leader(

@@ -24,11 +24,6 @@ def _errors(sidecar: Sidecar) -> Iterator[Sample]:
             yield (source, broker, reason), count
 
 
-def _build(sidecar: Sidecar) -> Iterator[Sample]:
-    build = sidecar.build
-    yield (build.version, build.revision, build.python), 1
-
-
 def _sinks(value: Callable[[SinkStatus], float | None]) -> ReadSidecar:
     return lambda sidecar: known(((sink,), value(status)) for sink, status in sidecar.sinks.items())
 
@@ -200,7 +195,13 @@ SIDECAR = (
         "Starts of the child process that reads beans: more than one when it ended, hung, or used too much memory",
     ),
     _figures("jmx_source_info", "What beans are read from: rmi, or prometheus or jolokia over HTTP", "source"),
-    SidecarMetric("build_info", "This program", ("version", "revision", "python"), _build, Kind.INFO),
+    SidecarMetric(
+        "build_info",
+        "This program",
+        ("version", "revision", "python"),
+        lambda sidecar: [((sidecar.build.version, sidecar.build.revision, sidecar.build.python), 1)],
+        Kind.INFO,
+    ),
 )
 
 CLAMPED = (

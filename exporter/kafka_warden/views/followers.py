@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
@@ -11,7 +12,11 @@ from kafka_warden.derive.moves import Move as DerivedMove
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.model import NO_LISTENER, UNKNOWN
 from kafka_warden.views.alerts import WAITS, cause_of, of_move, of_replica, runbook, why_no_eta
+from kafka_warden.views.fields import fields_of
 from kafka_warden.views.rows import MOST, Move, Replica, Table
+
+_SAME: Final = fields_of(Move).keys() - {"cause", "sentence", "runbook", "severity"}
+"""Fields that a row has of the derived move."""
 
 
 def moves(view: View) -> Table[Move]:
@@ -47,18 +52,7 @@ def _move(move: DerivedMove) -> Move:
     else:
         sentence = why_no_eta(known=move.eta is not None, never=move.never_ends)
     return Move(
-        topic=move.topic,
-        partition=move.partition,
-        broker=move.broker,
-        adding=move.adding,
-        leader=move.leader,
-        remaining_bytes=move.remaining_bytes,
-        remaining_messages=move.remaining_messages,
-        progress=move.progress,
-        bytes_per_second=move.bytes_per_second,
-        eta=move.eta,
-        never_ends=move.never_ends,
-        stalled=move.stalled,
+        **{name: getattr(move, name) for name in _SAME},
         cause=None if stuck is None else str(stuck),
         sentence=sentence,
         runbook=None if alert is None else runbook(alert.name),

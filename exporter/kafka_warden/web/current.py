@@ -87,7 +87,8 @@ class CurrentWebFile:
             loaded = self._read(self._path)
             _refuse_weaker(self._path, self.loaded.file, loaded.file)
         except Exception as failure:  # noqa: BLE001  # the last good settings stay in force, whatever is wrong
-            known, self.problem, self.reread = self.problem, str(failure) or repr(failure), _unreadable(failure)
+            # Perhaps the system did not let a file be read for a moment: they are read again until they can be used.
+            known, self.problem, self.reread = self.problem, str(failure) or repr(failure), True
             if not same or self.problem != known:
                 structlog.get_logger(__name__).warning(
                     "the new web configuration is not used; the last good one stays in force", problem=self.problem
@@ -112,13 +113,6 @@ class CurrentWebFile:
         # Before the files that it names are opened: one that is missing now may come.
         self._seen |= {named: file_status(named) for named in (file.tls.paths() if file.tls else ())}
         return _load(path, file)
-
-
-def _unreadable(failure: BaseException | None) -> bool:
-    """Return whether the operating system did not let a file be read, for a moment perhaps."""
-    if failure is None or (isinstance(failure, OSError) and not isinstance(failure, ssl.SSLError)):
-        return failure is not None
-    return _unreadable(failure.__context__)
 
 
 def _removed(old: WebFile, new: WebFile) -> list[str]:
