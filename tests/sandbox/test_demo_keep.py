@@ -1,6 +1,5 @@
 """The folder of a run of the demo, without Kafka: it appears whole, and replaces nothing but another run."""
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -10,9 +9,7 @@ from sandbox import wait_for
 from sandbox.demo_folder import (
     ALERTED,
     DATA,
-    DESCRIPTION,
     FOLDER_VARIABLE,
-    RULES,
     FolderError,
     Outcome,
     Run,
@@ -124,23 +121,6 @@ def test_a_folder_without_a_run_is_not_replaced(tmp_path: Path) -> None:
         with pytest.raises(FolderError, match=FOLDER_VARIABLE):
             refused(folder)
     assert [file.name for file in folder.iterdir()] == ["thesis.tex"]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", "{}", json.dumps({"began": 2, "ended": 1}), '{"began": "then", "ended": 1, "alerted": null}'],
-)
-def test_a_broken_description_says_what_to_do(first: Path, text: str) -> None:
-    (first / DESCRIPTION).write_text(text)
-    with pytest.raises(FolderError, match=r"run\.json cannot be used .*remove .*make demo"):
-        read(first)
-
-
-@pytest.mark.parametrize("part", [DATA, RULES])
-def test_a_missing_part_says_what_to_do(tmp_path: Path, first: Path, part: Path) -> None:
-    (first / part).rename(tmp_path / "taken")
-    with pytest.raises(FolderError, match=rf"{part} is missing or empty: remove .*make demo"):
-        read(first)
 
 
 def test_data_of_a_running_prometheus_is_kept_at_a_signal(page: Page, tmp_path: Path) -> None:
