@@ -64,7 +64,7 @@ ROOMS: dict[str, set[str]] = {
             "kafka.librdkafka",
             "kafka.properties",
             "kafka.property_names",
-            "kafka.ssl_properties",
+            "kafka.tls",
         )
     },
     "kafka_warden.state": OPEN | {"kafka_warden.settings.strict"},

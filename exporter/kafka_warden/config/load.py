@@ -9,7 +9,7 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.librdkafka import refusal
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.clients.kafka.property_names import SECRET_PROPERTIES, canonical, check_name, marked, secret_file
-from kafka_warden.clients.kafka.ssl_properties import HOST_NAMES
+from kafka_warden.clients.kafka.tls import HOST_NAMES
 from kafka_warden.config import values
 from kafka_warden.config.layers import (
     CONFIG_VARIABLE,

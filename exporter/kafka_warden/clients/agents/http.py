@@ -36,7 +36,7 @@ def answer(
     context: ssl.SSLContext | None,
     most: int,
 ) -> Iterator[Iterator[bytes]]:
-    """Send a GET, or a POST of JSON where there is a `body`; yield the lines of the answer while they come.
+    """Send a GET, or a POST of JSON where there is a `body`; yield the answer in parts, while it comes.
 
     `seconds`: for all of it, after the connection. `context`: of HTTPS. `most`: bytes. Variables that name a proxy have
     no effect.
@@ -55,7 +55,7 @@ def answer(
                 if response.status != HTTPStatus.OK:
                     raise _refusal(response.status, where, path, target.user)
                 large = f"{where} answers with more than {most >> 20} MiB; write rules for its agent"
-                yield _lines(parts(response, most, TooLargeError(large)))
+                yield parts(response, most, TooLargeError(large))
 
 
 def _connect(connection: http.client.HTTPConnection, where: str) -> None:
@@ -81,8 +81,8 @@ def _headers(target: JmxTarget, body: bytes | None, password: Secret | None) -> 
     return headers
 
 
-def _lines(body: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the lines of an answer without their ends; one that is very long in parts."""
+def lines(body: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines of an answer, which comes in parts, without their ends; one that is very long in parts."""
     rest = b""
     for part in body:
         *lines, rest = (rest + part).split(b"\n")

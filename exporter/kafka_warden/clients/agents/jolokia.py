@@ -17,7 +17,7 @@ from kafka_warden.errors import AuthorizationError, ProtocolError, TooLargeError
 
 Asked = TypeVar("Asked")
 Used = TypeVar("Used")
-Post = Callable[[bytes], bytes | bytearray]
+Post = Callable[[bytes], bytes]
 Answers = Sequence[Mapping[str, Any]]
 
 MOST_VALUES: Final = 150_000
@@ -80,7 +80,7 @@ def _ask(post: Post, requests: Sequence[Mapping[str, str]], use: Callable[[Answe
         return use(_answers(body, len(requests)))
 
 
-def _answers(body: bytes | bytearray, count: int) -> Answers:
+def _answers(body: bytes, count: int) -> Answers:
     if sum(map(body.count, (b",", b"[", b"{"))) > MOST_VALUES:
         raise TooLargeError(f"Jolokia answers with more than {MOST_VALUES} values")
     try:

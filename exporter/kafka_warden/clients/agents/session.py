@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kafka_warden.clients.agents.http import CONNECT_SECONDS, answer
+from kafka_warden.clients.agents.http import CONNECT_SECONDS, answer, lines
 from kafka_warden.clients.agents.jolokia import read_beans
 from kafka_warden.clients.agents.prometheus import Names, read_page
 from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
@@ -200,16 +200,13 @@ class AgentSession:
         if self.source == "jolokia":
             path = f"{self.path.rstrip('/')}/"
 
-            def post(body: bytes) -> bytearray:
-                found = bytearray()
-                with answer(target, path, body, password, LONGEST, context, MOST_JSON) as lines:
-                    for line in lines:
-                        found += line
-                return found
+            def post(body: bytes) -> bytes:
+                with answer(target, path, body, password, LONGEST, context, MOST_JSON) as parts:
+                    return b"".join(parts)
 
             return read_beans(post, question)
-        with answer(target, self.path, None, password, LONGEST, context, MOST_PAGE) as lines:
-            return read_page(lines, Names.of(question))
+        with answer(target, self.path, None, password, LONGEST, context, MOST_PAGE) as parts:
+            return read_page(lines(parts), Names.of(question))
 
 
 def _corrected(target: JmxTarget, slot: _Slot) -> bool:

@@ -20,8 +20,7 @@ from typing import Any, Final
 from kafka_warden.clients.http import TimeLimit, connection
 from kafka_warden.clients.kafka import msk
 from kafka_warden.clients.kafka.jaas import NAME, Jaas, read_jaas
-from kafka_warden.clients.kafka.property_names import refuse_unsupported
-from kafka_warden.clients.kafka.ssl_properties import checked
+from kafka_warden.clients.kafka.property_names import checked, refuse_unsupported
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import Token, TokenFile, Tokens, read_token, refused, said
 from kafka_warden.errors import ConfigError, SecretError, SourceError, TokenError

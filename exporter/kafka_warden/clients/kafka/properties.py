@@ -13,9 +13,8 @@ from typing import Any, Final, NamedTuple
 from kafka_warden.clients.kafka.jaas import NAME, read_jaas
 from kafka_warden.clients.kafka.kerberos import MECHANISM, Kerberos, is_meant, kerberos
 from kafka_warden.clients.kafka.oauth import oauth_tokens
-from kafka_warden.clients.kafka.property_names import EFFECTIVE, TOKEN_ONLY, marked, split
-from kafka_warden.clients.kafka.ssl_properties import CIPHERS, checked, tls_files, unknown_ciphers
-from kafka_warden.clients.kafka.tls import TlsClient
+from kafka_warden.clients.kafka.property_names import EFFECTIVE, TOKEN_ONLY, checked, marked, split
+from kafka_warden.clients.kafka.tls import CIPHERS, TlsClient, tls_files, unknown_ciphers
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.secrets import FileWatch, Secret, SecretSource

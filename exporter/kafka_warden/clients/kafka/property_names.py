@@ -1,7 +1,7 @@
 """The names of client properties: which are known, what each means here, and which two name one thing."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 from kafka_warden.clients.kafka.jaas import PASSWORD_FILE
@@ -10,6 +10,7 @@ from kafka_warden.settings.secrets import Secret, SecretSource
 from kafka_warden.settings.strict import nearest
 
 T = TypeVar("T", bound=str | SecretSource)
+V = TypeVar("V")
 
 _TABLE: Final = """
     bootstrap.servers
@@ -204,6 +205,18 @@ def check_name(name: str) -> None:
         shown = " ".join(name.split())
         hint = f"did you mean {meant}?" if (meant := meant_by(name)) else "remove it, if it is not misspelt"
         raise ConfigError(f"kafka.{shown}: no Kafka client has this property; {hint}")
+
+
+def checked(properties: Mapping[str, str], name: str, read: Callable[[str], V], default: str) -> V:
+    """Read one property; `read` raises a ValueError that says what it expected.
+
+    Raises:
+        ConfigError: the same, with the name of the property in front.
+    """
+    try:
+        return read(properties.get(name, default).strip())
+    except ValueError as failure:
+        raise ConfigError(f"kafka.{name}: {failure}") from None
 
 
 def refuse_unsupported(properties: Mapping[str, str], name: str, known: tuple[str, ...]) -> None:
