@@ -188,6 +188,7 @@ class Oidc:
         # One without further handlers follows no redirect, which would take the secret to another host.
         opener = urllib.request.OpenerDirector()
         opener.add_handler(urllib.request.ProxyHandler())
+        opener.add_handler(urllib.request.UnknownHandler())
         try:
             with TimeLimit(LONGEST) as limit:
                 opener.add_handler(_Handler(limit, self._context))
