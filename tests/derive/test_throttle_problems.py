@@ -407,9 +407,11 @@ def test_fetch_size() -> None:
 
 
 def test_fetch_size_on_a_small_network() -> None:
-    """Four brokers on 3 MB/s: 11 s x 3 MB/s / 4 is 8.25 MB, less than 10 MiB."""
-    raised = Watch(network_bytes_per_second=3 * MB).problems(moving(), polls=3, **tool())
-    assert {problem for _, _, problem in raised} == {"fetch_size"}
+    """Four brokers on 3 MB/s: 11 s x 3 MB/s / 4 is 8.25 MB, less than 10 MiB, and as much is allowed."""
+    for size, problems in ((10 << 20, {"fetch_size"}), (8_250_000, set())):
+        watch, configured = Watch(network_bytes_per_second=3 * MB), tool(replica_fetch_response_max_bytes=size)
+        raised = watch.problems(moving(), polls=3, **configured)
+        assert {problem for _, _, problem in raised} == problems
 
 
 def test_idle_rate() -> None:
