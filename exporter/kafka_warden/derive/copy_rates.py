@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Window
+from kafka_warden.derive.law import DEFAULT_WINDOW, FlowKey, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import BrokerSide, Throttles
 from kafka_warden.model import SIDES, UNLIMITED, Floats
@@ -311,17 +311,6 @@ def _unburdened(copy_progress: CopyProgress) -> tuple[float, ...]:
     ended, rates = np.array(copy_progress.finished).T
     spared = np.minimum(np.subtract.outer(copy_progress.times, ended), 0.0) @ rates
     return tuple((copy_progress.total + spared).tolist())
-
-
-def measure_all(
-    copy_progress: Mapping[FlowKey, CopyProgress], changes: Mapping[FlowKey, Change], flows: Mapping[FlowKey, Flow]
-) -> dict[FlowKey, Measured]:
-    """Measure every flow that has not ended."""
-    return {
-        flow: measure(found, changes[flow], flows[flow].window if flow in flows else DEFAULT_WINDOW)
-        for flow, found in copy_progress.items()
-        if not found.ended
-    }
 
 
 def _add(

@@ -22,14 +22,14 @@ from kafka_warden.derive.copy_rates import (
     first_kept,
     follow_copies,
     longest_settling,
-    measure_all,
+    measure,
     move_key,
     slope,
     stall,
 )
 from kafka_warden.derive.etas import flow_eta, replica_eta
 from kafka_warden.derive.lag import Lag
-from kafka_warden.derive.law import Flow, FlowKey, Verdict, group_by_flow
+from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, group_by_flow
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.stuck import BLINDING, Cause, MoveProgress, Stuck, StuckMemory, evaluate_stuck, has_lasted
 from kafka_warden.derive.throttle import ThrottledTraffic, Throttles, follow_floors
@@ -117,7 +117,11 @@ def follow_moves(
     traffic, floors = follow_floors(indexed, throttles, memory.traffic)
     changes = derive_changes(indexed, throttles, groups, keys, memory.changes, floors)
     copy_progress = follow_copies(indexed, groups, keys, remaining, bytes_in, throttles, memory.copy_progress)
-    measured = measure_all(copy_progress, changes, flows)
+    measured = {
+        flow: measure(found, changes[flow], flows[flow].window if flow in flows else DEFAULT_WINDOW)
+        for flow, found in copy_progress.items()
+        if not found.ended
+    }
     inputs = MoveProgress(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
     return MovesMemory(tracks, changes, copy_progress, measured, evaluate_stuck(inputs, memory.stuck), traffic), inputs
 

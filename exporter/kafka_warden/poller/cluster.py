@@ -61,9 +61,7 @@ class ClusterQuestions:
     @property
     def failing(self) -> bool:
         """Whether the active controller did not answer in the last poll."""
-        return any(
-            self.context.state.book.failing(source, NO_BROKER) for source in (Source.REASSIGNMENTS, Source.QUORUM)
-        )
+        return any(self.context.state.book.failing(source, NO_BROKER) for source in FORWARDED)
 
     @property
     def _candidates(self) -> Sequence[BrokerLink]:
