@@ -8,8 +8,8 @@ import pytest
 
 from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.model import UNKNOWN, Broker, TopicConfig
-from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.findings import notes, warnings
+from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.moving import copies_anything, names, resolve
 from kafka_warden.planning.plan import plan_move
 from kafka_warden.planning.reassignment import Target

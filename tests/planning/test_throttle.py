@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kafka_warden.derive.law import fair_shares
 from kafka_warden.derive.throttle_use import USE_OF_LIMIT
 from kafka_warden.model import BrokerConfig, Side, TopicConfig
-from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.findings import problems, warnings
+from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.plan import MovePlan, _move_time
 from tests.building import known
 from tests.support.planned import GB, HOUR, MB, cluster, plan, rates, sized, to

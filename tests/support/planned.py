@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from kafka_warden.model import Broker, BrokerConfig, Floats, Snapshot, TopicConfig
-from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.inbound import Inbound, step
+from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.reassignment import Target
 from kafka_warden.replies import LogDir

@@ -15,13 +15,13 @@ from kafka_warden.errors import ConfigError, IncompleteError, PlanError
 from kafka_warden.formatting import in_time
 from kafka_warden.log import complain, configure, write
 from kafka_warden.model import NO_BROKER, Snapshot, Source
-from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.document import creation_document, move_document
 from kafka_warden.planning.files import read_inbound, read_targets, write_rollback
 from kafka_warden.planning.findings import Verdict, verdict
 from kafka_warden.planning.inbound import Inbound, step
+from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.moving import copies_anything
 from kafka_warden.planning.plan import plan_move
 from kafka_warden.planning.reassignment import Target, to_json

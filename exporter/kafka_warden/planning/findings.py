@@ -8,8 +8,8 @@ from typing import Final
 from kafka_warden.derive import throttle
 from kafka_warden.formatting import in_bytes, in_count, in_percent, in_rate, in_time
 from kafka_warden.model import SIDES, UNLIMITED, Side, Snapshot
-from kafka_warden.planning.choice import Choice
 from kafka_warden.planning.during_move import LONGEST_LIST
+from kafka_warden.planning.loads import Choice
 from kafka_warden.planning.moving import Moving, electing, first_of, names, only_growing, only_under_way, skips
 from kafka_warden.planning.plan import MovePlan, Transfer
 from kafka_warden.releases import completes, effective, is_capped

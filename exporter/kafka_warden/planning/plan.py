@@ -14,9 +14,8 @@ from kafka_warden.derive import move_totals
 from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.formatting import in_rate, in_time
 from kafka_warden.model import UNKNOWN, Floats, Snapshot
-from kafka_warden.planning.choice import Choice, Goal, choose
 from kafka_warden.planning.during_move import Bounds, ByHand, after_move, by_hand, during_move
-from kafka_warden.planning.loads import Load, derive_loads, last_to_end
+from kafka_warden.planning.loads import Choice, Goal, Load, choose, derive_loads, last_to_end
 from kafka_warden.planning.moving import Moving, resolve
 from kafka_warden.planning.reassignment import Target
 from kafka_warden.planning.room import Room, derive_room

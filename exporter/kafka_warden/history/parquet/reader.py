@@ -195,21 +195,15 @@ def read(path: Path | str, table: str, start: float = 0.0, end: float = float("i
         EmptyHistoryError: no table has a file of that time.
         HistoryFileError: names the file and what is wrong with it.
     """
-    found = inventory(path).between(start, end)
-    parts = [_read_file(found.system, file) for file in found.files if file.table == table]
-    rows = pa.concat_tables(parts) if parts else schema_of(BY_NAME[table]).empty_table()
+    found, schema = inventory(path).between(start, end), schema_of(BY_NAME[table])
+    parts = [schema.empty_table()]
+    for file in found.files:
+        if file.table == table:
+            with opened(found.system, file) as parquet:
+                parts.append(parquet.read(schema.names))
+    # A column or a field that is newer than a file is null there.
+    rows = pa.concat_tables(parts, promote_options="permissive")
     return rows.filter((pc.field("time") >= start) & (pc.field("time") < end))
-
-
-def _read_file(system: Any, file: Found) -> Any:
-    """Read one file with the columns of this version; a column that is newer than the file is null."""
-    with opened(system, file) as parquet:
-        rows = parquet.read()
-    schema = schema_of(BY_NAME[file.table])
-    for field in schema:
-        if field.name not in rows.column_names:
-            rows = rows.append_column(field.name, pa.nulls(len(rows), field.type))
-    return rows.select(schema.names).cast(schema)
 
 
 def polls(path: Path, start: float = 0.0, end: float = float("inf")) -> Iterator[Mapping[str, Columns]]:

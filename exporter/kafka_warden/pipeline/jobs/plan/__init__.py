@@ -20,11 +20,11 @@ from kafka_warden.pipeline.jobs.plan.latest import Latest, latest, percentiles
 from kafka_warden.pipeline.jobs.plan.rows import row
 from kafka_warden.pipeline.marts.plan import PLANS
 from kafka_warden.pipeline.store import in_list
-from kafka_warden.planning.choice import Goal
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.files import read_targets, write_inbound
 from kafka_warden.planning.findings import Verdict, verdict
 from kafka_warden.planning.inbound import Percentile, total
+from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.text import move_text, table
 
