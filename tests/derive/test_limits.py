@@ -40,20 +40,6 @@ def test_room(why: str, brokers: list[float], partitions: int, room: float) -> N
 
 
 @pytest.mark.parametrize(
-    ("why", "adding", "expected"),
-    [
-        ("fits exactly", {1: 2}, True),
-        ("one too many", {1: 3}, False),
-        ("a broker without a limit", {9: 1000}, True),
-        ("nothing is added to a broker over its limit", {2: 0, 1: 1}, True),
-        ("something is", {2: 1}, False),
-    ],
-)
-def test_reassignment_fits(why: str, adding: dict[int, int], expected: bool) -> None:
-    assert limits.reassignment_fits({1: 2, 2: -3}, adding) is expected, why
-
-
-@pytest.mark.parametrize(
     ("topic", "expected"),
     [("orders", True), ("__mine", True), *((topic, False) for topic in sorted(limits.INTERNAL))],
 )

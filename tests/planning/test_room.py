@@ -37,6 +37,15 @@ def test_a_limit_that_is_exceeded_during_the_move_is_a_problem() -> None:
     assert problems(found)[0] == "broker 1 would have 2 partitions while it moves, its limit is 1"
 
 
+def test_a_broker_over_its_limit_may_lose_replicas() -> None:
+    """It has no room for a new one, and needs none."""
+    found = plan(cluster({"t": [sized([1], GB)] * 3}, more=[2]), to("t", 0, 2), most_partitions=1)
+    assert [room.partitions for room in found.rooms] == [
+        Partitions(3, 3, 2, 1, fits=True),
+        Partitions(0, 1, 1, 1, fits=True),
+    ]
+
+
 def test_a_replica_that_is_being_added_is_counted_once() -> None:
     """A move in progress needs no further room."""
     found = plan(cluster({"t": [sized([1, 2], GB, adding=[2])]}), to("t", 0, 2), most_partitions=1)

@@ -8,7 +8,6 @@ directories are not read at one instant: a topic that was just created or delete
 only gaps in two answers in a row count, a minute apart (option poll.log_dirs).
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -52,11 +51,6 @@ def room(headroom: Sequence[float], racks: Sequence[object], partitions: int) ->
     twice. A broker that is over its limit has room for none.
     """
     return sum(min(_left(headroom, rack), partitions) for rack in _brokers(racks))
-
-
-def reassignment_fits(broker_headroom: Mapping[int, float], adding: Mapping[int, int]) -> bool:
-    """Whether each broker has room for the replicas that a reassignment adds; checks broker limits only."""
-    return all(count <= broker_headroom.get(broker, math.inf) for broker, count in adding.items() if count > 0)
 
 
 def placement(

@@ -71,9 +71,25 @@ def derive_room(
     hosts = {one.broker for p in moving for one in p.arriving}
     brokers = sorted(hosts | {broker for p in moving if p.arriving or p.leaving for broker in (*p.sources, *p.leaving)})
     counts = count_replicas(snapshot)
-    return tuple(
-        _room(snapshot, moving, each, counts.get(each, 0), most_partitions, bounds.get(each)) for each in brokers
-    )
+    rooms = []
+    for broker in brokers:
+        hosted = counts.get(broker, 0)
+        arriving = [(p, one) for p in moving for one in p.arriving if one.broker == broker]
+        new = sum(p.counted and not one.under_way for p, one in arriving)
+        deleted = sum(p.counted and broker in p.leaving for p in moving)
+        # A broker that is over its limit and gets no replica fits.
+        fits = new <= max(limits.headroom(most_partitions, float(hosted)), 0.0)
+        rooms.append(
+            Room(
+                broker=broker,
+                sends=sum((one.remaining for p in moving if p.leader == broker for one in p.arriving), 0.0),
+                receives=sum((one.remaining for _, one in arriving), 0.0),
+                bounds=bounds.get(broker),
+                partitions=Partitions(hosted, hosted + new, hosted + new - deleted, most_partitions, fits),
+                disk=_disk(snapshot, moving, [one for _, one in arriving], broker),
+            )
+        )
+    return tuple(rooms)
 
 
 def count_replicas(snapshot: Snapshot) -> dict[int, int]:
@@ -81,23 +97,6 @@ def count_replicas(snapshot: Snapshot) -> dict[int, int]:
     counted = limits.counted_rows(snapshot.topics, snapshot.partitions.topic)
     hosts = snapshot.replicas.broker[counted[snapshot.replicas.partition]]
     return dict.fromkeys(sorted(snapshot.brokers), 0) | Counter(hosts.tolist())
-
-
-def _room(
-    snapshot: Snapshot, moving: Sequence[Moving], broker: int, hosted: int, most: float, bounds: Bounds | None
-) -> Room:
-    arriving = [(p, one) for p in moving for one in p.arriving if one.broker == broker]
-    new = sum(p.counted and not one.under_way for p, one in arriving)
-    deleted = sum(p.counted and broker in p.leaving for p in moving)
-    fits = limits.reassignment_fits({broker: limits.headroom(most, float(hosted))}, {broker: new})
-    return Room(
-        broker=broker,
-        sends=sum((one.remaining for p in moving if p.leader == broker for one in p.arriving), 0.0),
-        receives=sum((one.remaining for _, one in arriving), 0.0),
-        bounds=bounds,
-        partitions=Partitions(hosted, hosted + new, hosted + new - deleted, most, fits),
-        disk=_disk(snapshot, moving, [one for _, one in arriving], broker),
-    )
 
 
 def _disk(snapshot: Snapshot, moving: Sequence[Moving], arriving: Sequence[Arriving], broker: int) -> Disk:
