@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from kafka_warden import cli
-from kafka_warden.config import values
 from kafka_warden.errors import ConfigError
 from kafka_warden.planning.command import _OF_MOVES, _OF_TOPICS, CreationRequest, MoveRequest, read
 
@@ -95,42 +94,3 @@ def test_flags_are_read_by_the_parsers_of_the_configuration() -> None:
     assert read({**NONE, "topic": "t", "partitions": "3", "replication_factor": "2"}) == CreationRequest("t", 3, 2)
     with pytest.raises(ConfigError):
         read(NONE)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (125e6, 125e6),
-        ("125000000", 125e6),
-        ("125MB/s", 125e6),
-        ("1.5 GB/s", 1.5e9),
-        ("10KiB/s", 10240),
-        ("1Gbit/s", 125e6),
-        (" 10MB/s ", 10e6),
-    ],
-)
-def test_rates(text: object, expected: float) -> None:
-    """Bytes per second, or a number with a unit; networks also in bits."""
-    assert values.rate(text) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    "value", ["10MB", "MB/s", "-1MB/s", "0MB/s", "1mb/s", "1MB/h", "", None, True, [], "inf", "nan"]
-)
-def test_bad_rates_are_refused(value: object) -> None:
-    """Zero, and other units."""
-    with pytest.raises(ValueError, match="above 0"):
-        values.rate(value)
-
-
-@pytest.mark.parametrize(("text", "expected"), [("30%", 0.3), ("100%", 1.0), ("0.3", 0.3), (1, 1.0), ("0.5%", 0.005)])
-def test_shares(text: object, expected: float) -> None:
-    """Percent, or a number up to 1."""
-    assert values.share(text) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("value", ["0%", "101%", "30", "1.1", "-1%", "%", "", None, True, [], "nan%", "inf"])
-def test_bad_shares_are_refused(value: object) -> None:
-    """30 without % is ambiguous."""
-    with pytest.raises(ValueError, match="expected a share above 0% and up to 100%"):
-        values.share(value)

@@ -152,14 +152,8 @@ def write_inbound(file: Path, snapshot: Snapshot, inbound: Percentile) -> None:
         for key, rate in zip(_keys(snapshot), inbound.rates.tolist(), strict=True)
         if math.isfinite(rate)
     )
-    head = {
-        "format": FORMAT,
-        "cluster_id": snapshot.cluster_id,
-        "percentile": PERCENT * inbound.share,
-        "polls": inbound.polls,
-        "first": inbound.first,
-        "last": inbound.last,
-    }
+    of_all = (FORMAT, snapshot.cluster_id, PERCENT * inbound.share, inbound.polls, inbound.first, inbound.last)
+    head = dict(zip(_WHOLE, of_all, strict=False))
     lines = ",\n".join(f"  {entry}" for entry in entries)
     try:
         replace_file(file, f'{json.dumps(head)[:-1]}, "partitions": [\n{lines}\n]}}\n')
