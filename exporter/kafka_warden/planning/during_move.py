@@ -19,7 +19,7 @@ from kafka_warden.arrays import as_known
 from kafka_warden.derive import throttle
 from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, ReplicaTable, Side, Snapshot, TopicConfig
 from kafka_warden.planning.json_values import NO_UPPER_BOUND, UNKNOWN_INBOUND, Key
-from kafka_warden.planning.moving import Moving
+from kafka_warden.planning.moving import Moving, rows_of
 
 LONGEST_LIST: Final = 32_767
 """Bytes of a value in Kafka's requests."""
@@ -182,9 +182,7 @@ def after_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
 def _rows(snapshot: Snapshot, moving: Moving) -> list[tuple[int, int, bool]]:
     """Replicas of one partition after the move, in order: row of the replica to copy, broker id, whether it leads."""
     replicas, leader_row = snapshot.replicas, int(snapshot.partitions.leader_row[moving.row])
-    first, last = np.searchsorted(
-        replicas.partition, np.array([moving.row, moving.row + 1], replicas.partition.dtype)
-    ).tolist()
+    first, last = rows_of(replicas, moving.row)
     present = {int(replicas.broker[row]): row for row in range(first, last) if not replicas.adding[row]}
     rows = [(present.get(broker, leader_row if leader_row != UNKNOWN else first), broker) for broker in moving.replicas]
     in_sync = [broker for row, broker in rows if leader_row != UNKNOWN and replicas.in_isr[row]]

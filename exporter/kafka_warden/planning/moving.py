@@ -222,12 +222,12 @@ class _Resolver:
     def _hosts(self, target: Target) -> set[int]:
         """Return the brokers of the present replicas."""
         row, replicas = self.row(target), self._snapshot.replicas
-        return set() if row is None else set(replicas.broker[slice(*_rows_of(replicas, row))].tolist())
+        return set() if row is None else set(replicas.broker[slice(*rows_of(replicas, row))].tolist())
 
     def moving(self, row: int, target: Target | None) -> Moving:
         """Resolve the partition of one row. `target` is `None` if the file does not name it."""
         partitions, replicas = self._snapshot.partitions, self._snapshot.replicas
-        first, last = _rows_of(replicas, row)
+        first, last = rows_of(replicas, row)
         at = {int(replicas.broker[index]): index for index in range(first, last)}
         sources = tuple(broker for broker, index in at.items() if not replicas.adding[index])
         staying = tuple(broker for broker, index in at.items() if not replicas.removing[index])
@@ -262,7 +262,7 @@ class _Resolver:
         )
 
 
-def _rows_of(replicas: ReplicaTable, row: int) -> tuple[int, int]:
+def rows_of(replicas: ReplicaTable, row: int) -> tuple[int, int]:
     """Return the first row of the replicas of a partition, and that behind the last."""
     first, last = np.searchsorted(replicas.partition, np.array([row, row + 1], replicas.partition.dtype)).tolist()
     return first, last
