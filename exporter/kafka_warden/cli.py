@@ -4,9 +4,10 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kafka_warden.config import FLAGS, OPTIONS, Config, config_file, load
 from kafka_warden.config.types import BOOTSTRAP
@@ -34,6 +35,7 @@ _CODES: Final[Mapping[type[Exception], int]] = {
     JobError: GAVE_UP,
 }
 PIPELINE: Final = "pipeline"
+AddCommand = Callable[..., argparse.ArgumentParser]
 
 _EPILOGUE: Final = (
     "Every option of the file can also be set in the environment: poll.interval is KAFKA_WARDEN_POLL_INTERVAL."
@@ -80,19 +82,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"kafka-warden {version()}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    run = commands.add_parser(
-        "run",
-        help="poll a cluster and serve /metrics",
-        description="Poll a cluster and serve /metrics.",
-        epilog=_EPILOGUE,
-        allow_abbrev=False,
-    )
+    add = partial(commands.add_parser, epilog=_EPILOGUE, allow_abbrev=False)
+    run = add("run", help="poll a cluster and serve /metrics", description="Poll a cluster and serve /metrics.")
     _add_option_flags(run, "run")
     run.add_argument("--check-config", action="store_true", help="check the configuration and its files, then exit")
-    _add_plan(commands)
-    _add_check(commands)
-    _add_top(commands)
-    _add_rules(commands)
+    _add_plan(add)
+    _add_check(add)
+    _add_top(add)
+    _add_rules(add)
     # The flags of the jobs need Spark.
     commands.add_parser(PIPELINE, help="Spark jobs over the history", add_help=False)
     return parser
@@ -109,14 +106,12 @@ def _add_option_flags(command: argparse.ArgumentParser, name: str) -> None:
             command.add_argument(flag.name, metavar=flag.metavar, help=flag.help + note)
 
 
-def _add_plan(commands: Any) -> None:
-    plan = commands.add_parser(
+def _add_plan(add: AddCommand) -> None:
+    plan = add(
         "plan",
         help="recommend a throttle for a reassignment, or check whether a topic fits",
         description="Print the recommended throttle for a reassignment, or whether a topic fits. Changes nothing. Exit"
         " codes: 0 possible, 1 not possible or does not fit, 2 bad input, 3 data from the cluster is missing.",
-        epilog=_EPILOGUE,
-        allow_abbrev=False,
     )
     _add_option_flags(plan, "plan")
     plan.add_argument("--reassignment", type=Path, metavar="FILE", help="JSON of kafka-reassign-partitions")
@@ -133,15 +128,13 @@ def _add_plan(commands: Any) -> None:
     plan.add_argument("--output", choices=("text", "json"), default="text", help="format of the result (default: text)")
 
 
-def _add_check(commands: Any) -> None:
-    check = commands.add_parser(
+def _add_check(add: AddCommand) -> None:
+    check = add(
         "check",
         help="check everything that run needs, and name what is wrong",
         description="Check configuration, connection, login, rights, JMX, files and web file, with the configuration of"
         " run. Changes nothing in the cluster. Exit codes: 0 no errors, 1 errors, 2 bad flags, 3 warnings with"
         " --fail-on warning, 4 something could not be checked.",
-        epilog=_EPILOGUE,
-        allow_abbrev=False,
     )
     _add_option_flags(check, "check")
     check.add_argument("--only", metavar="CODES", help="report only these checks, such as KW-ACL,KW-JMX")
@@ -151,8 +144,8 @@ def _add_check(commands: Any) -> None:
     check.add_argument("--json", action="store_true", help="print one JSON document")
 
 
-def _add_top(commands: Any) -> None:
-    top = commands.add_parser(
+def _add_top(add: AddCommand) -> None:
+    top = add(
         "top",
         help="show moves, throttles, replicas and problems on the terminal",
         description="Show what the status page shows on the terminal: of a running sidecar, by default that of this"
@@ -160,7 +153,6 @@ def _add_top(commands: Any) -> None:
         " or printed, 2 bad flags, 3 printed once without fresh data, 130 Ctrl-C.",
         epilog="Flags of options, and the environment variables of run, count only where it polls by itself. The"
         " password for --user comes from a file or from KAFKA_WARDEN_TOP_PASSWORD only.",
-        allow_abbrev=False,
     )
     top.add_argument("--url", metavar="URL", help="address of the sidecar (default: http://127.0.0.1:10073)")
     top.add_argument("--user", metavar="NAME", help="user of basic authentication")
@@ -179,14 +171,14 @@ def _add_top(commands: Any) -> None:
     _add_option_flags(top, "top")
 
 
-def _add_rules(commands: Any) -> None:
-    rules = commands.add_parser(
+def _add_rules(add: AddCommand) -> None:
+    rules = add(
         "rules",
         help="print the alert rules for Prometheus, with your thresholds, severities and labels",
         description="Print the alert rules for Prometheus as one file, or write them as files, with your changes"
         " (docs/alert-rules.md), and on standard error the longest time from each fault to its alert. Asks no cluster."
         " Exit codes: 0 written, 2 bad flags or a file that cannot be used.",
-        allow_abbrev=False,
+        epilog=None,
     )
     rules.add_argument("--values", type=Path, metavar="FILE", help="what to change, YAML")
     rules.add_argument("--out", type=Path, metavar="DIR", help="write *.rules.yml into this folder")

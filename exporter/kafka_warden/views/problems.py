@@ -31,7 +31,7 @@ from kafka_warden.views.alerts import (
     severity,
     worst,
 )
-from kafka_warden.views.rows import Move, Problem, ThrottleProblem, Views
+from kafka_warden.views.rows import Cluster, Move, Problem, ThrottleProblem, Views
 
 NAMED = 8
 """Ids that a sentence names."""
@@ -41,7 +41,8 @@ def problems(views: Views) -> list[Problem]:
     """Return all problems, the most severe first."""
     found: list[Problem] = []
     if views.cluster is not None:
-        found += [*_partitions(views), *_brokers(views), *_moves(views), *_throttles(views), *_rest(views)]
+        found += _partitions(views, views.cluster)
+        found += [*_brokers(views), *_moves(views, views.cluster), *_throttles(views), *_rest(views)]
     found += _sidecar(views)
     return sorted(found, key=lambda problem: SEVERITIES.index(problem.severity))
 
@@ -108,9 +109,7 @@ def _other_cluster(views: Views, source: Source, brokers: Collection[str]) -> st
     return f" Another cluster has answered instead in {_count(polls, 'poll')}, and is not used: the log names both."
 
 
-def _partitions(views: Views) -> Iterator[Problem]:
-    cluster = views.cluster
-    assert cluster is not None  # noqa: S101  # the caller checked
+def _partitions(views: Views, cluster: Cluster) -> Iterator[Problem]:
     if offline := cluster.offline_partitions:
         text = f"{_count(offline, 'partition')} without a leader.{_to_start(views)}"
         yield _problem("offline_partitions", text, None, "replicas", OFFLINE)
@@ -177,9 +176,7 @@ def _brokers(views: Views) -> Iterator[Problem]:
             yield _problem(kind, f"Log directories {what}: {_listed(found)}.", None, "brokers", alert)
 
 
-def _moves(views: Views) -> Iterator[Problem]:
-    cluster = views.cluster
-    assert cluster is not None  # noqa: S101  # the caller checked
+def _moves(views: Views, cluster: Cluster) -> Iterator[Problem]:
     causes: dict[str, list[Move]] = {cause: [] for cause in cluster.stuck_without_row}
     for move in views.moves.rows:
         if move.cause is not None:
