@@ -182,6 +182,7 @@ def test_blocked_everywhere_is_nothing_but_blocked() -> None:
     """All limits are 0: they are equal, and blocked instead of below inbound."""
     raised = Watch().problems(moving(), polls=3, **tool(rate=0.0))
     assert raised == of("blocked", (1, "leader"), (3, "follower"))
+    assert not {key for key in Watch().problems(moving(), polls=3, **tool(rate=1.0)) if key[2] == "blocked"}
 
 
 def test_a_follower_that_lacks_nothing_is_not_blocked() -> None:
