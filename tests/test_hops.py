@@ -109,10 +109,20 @@ def trace(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Callable[[C
 def test_the_way_of_a_value(
     trace: Callable[[Callable[[Any], bool]], set[str]], name: str, carries: Callable[[Any], bool], most: int
 ) -> None:
-    (section,) = re.findall(rf"^### {name}\b.*\n((?:.*\n)+?)(?:#|\Z)", ARCHITECTURE.read_text(), re.MULTILINE)
-    listed = re.findall(r"^\d+\. `([\w/]+\.py)`", section, re.MULTILINE)
-    passed = trace(carries)
+    listed, passed = listed_below(name), trace(carries)
     if carries is cause_in:
         passed = {file for file in passed if not file.startswith(("clients/", "sources/", "poller/", "model."))}
     assert passed - {f"{file}.py" for file in ELSEWHERE[name].split()} == set(listed)
     assert len(listed) <= most
+
+
+def test_the_files_of_an_alert_exist() -> None:
+    listed = listed_below("An alert")
+    assert len(listed) > 5
+    assert [file for file in listed if not (ARCHITECTURE.parents[1] / file).exists()] == []
+
+
+def listed_below(name: str) -> list[str]:
+    """The files of a numbered list of the document."""
+    (section,) = re.findall(rf"^### {name}\b.*\n((?:.*\n)+?)(?:#|\Z)", ARCHITECTURE.read_text(), re.MULTILINE)
+    return re.findall(r"^\d+\. `([\w/.]+)`", section, re.MULTILINE)

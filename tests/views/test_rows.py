@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cycle import Cycle
 from kafka_warden.derive.replica_state import ReplicaState
-from kafka_warden.derive.stuck import Cause
+from kafka_warden.derive.stuck import EXPLAINED, Cause
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.exposition import Page
@@ -185,6 +185,7 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
     assert set(alerts.TIERED) == set(TieredProblem)
     for cause in Cause:
         assert "{" not in alerts.cause_of(cause, 1, None, adding=True)
+    assert {cause for cause in Cause if alerts.of_stuck(cause) != alerts.STUCK} == EXPLAINED
     named = {alert for file in SOURCES for alert in re.findall(r'"(Kafka[A-Z]\w+)"', file.read_text())}
     assert len(named) > 15
     assert [alert for alert in named if not (ROOT / "alerts" / "runbooks" / f"{alert}.md").exists()] == []

@@ -192,9 +192,18 @@ def of_row(row: Any) -> str | None:
     return worst(map(severity, alerts(row)))
 
 
-def of_move(*, stuck: bool, never_ends: bool) -> Alert | None:
-    """Return the alert of a move."""
-    return STUCK if stuck else NEVER_ENDS if never_ends else None
+_EXPLAINED: Final[Mapping[str, Alert]] = {Cause.LEADER_UNRESPONSIVE: UNREACHABLE, Cause.NO_LEADER: OFFLINE}
+"""Cause of a stuck move to the alert that reports it instead: those of `stuck.EXPLAINED`."""
+
+
+def of_stuck(cause: str) -> Alert:
+    """Return the alert of a move that is stuck for this cause."""
+    return _EXPLAINED.get(cause, STUCK)
+
+
+def of_move(stuck: str | None, *, never_ends: bool) -> Alert | None:
+    """Return the alert of a move; `stuck` is the cause."""
+    return of_stuck(stuck) if stuck is not None else NEVER_ENDS if never_ends else None
 
 
 def of_replica(state: str | None, out_of_sync_seconds: float | None) -> str | None:

@@ -44,7 +44,7 @@ def _worst_move(move: DerivedMove) -> tuple[bool, bool, float]:
 
 def _move(move: DerivedMove) -> Move:
     stuck = move.stuck
-    alert = of_move(stuck=stuck is not None, never_ends=bool(move.never_ends))
+    alert = of_move(stuck, never_ends=bool(move.never_ends))
     if stuck is not None:
         sentence: str | None = cause_of(stuck, move.broker, move.leader, adding=move.adding)
     elif not move.adding and not move.never_ends:

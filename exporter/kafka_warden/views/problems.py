@@ -20,13 +20,13 @@ from kafka_warden.views.alerts import (
     OUT_OF_SYNC,
     PARTITION_LIMIT,
     SEVERITIES,
-    STUCK,
     UNAVAILABLE,
     UNDER_MIN_ISR,
     UNREACHABLE,
     Alert,
     alerts,
     named,
+    of_stuck,
     runbook,
     severity,
     worst,
@@ -190,7 +190,7 @@ def _moves(views: Views, cluster: Cluster) -> Iterator[Problem]:
         elif stuck:
             text = f"{_count(number, 'move')} stuck. {stuck[0].sentence}"
         longest = max((move.stalled or 0.0 for move in stuck), default=None)
-        yield _problem(f"stuck_{cause}", text, longest, "moves", STUCK)
+        yield _problem(f"stuck_{cause}", text, longest, "moves", of_stuck(cause))
     never = sum(1 for move in views.moves.rows if move.never_ends and move.cause is None)
     if never:
         text = f"{_count(never, 'move')} never ending: producers write more than is copied."
