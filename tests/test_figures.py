@@ -50,7 +50,7 @@ def memory() -> str:
         ("docs/architecture.md", f"a frame before login has at most {BEFORE_LOGIN >> 10} KiB"),
         ("docs/architecture.md", f"may take {REQUESTS} such pauses longer than `poll.deadline`, at most {REQUESTS} s"),
         ("docs/architecture.md", f"A pause above {LONGEST_PAUSE:.0f} s is a protocol fault"),
-        ("docs/architecture.md", f"A broker with {LARGE:,} replicas or more"),
+        ("docs/architecture.md", f"a broker has at least {LARGE:,} replicas"),
         ("docs/configuration.md", f"so does the sidecar every {AGAIN:.0f} s"),
         ("docs/configuration.md", f"above {MOST_COST}, some 4 s, a hash is refused"),
         ("docs/configuration.md", f"At most {WAITING} run or wait"),
