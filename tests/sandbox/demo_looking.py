@@ -70,7 +70,7 @@ class Looking:
 
     def require_end(self, number: signal.Signals = signal.SIGTERM) -> None:
         """Send a signal: exit code 0, no process and no temporary file left."""
-        assert self.end(number) == 0
+        assert self.end(number) == 0, self.printed
         wait_for(lambda: not processes_with(self.mark), 20, "no process is left")
         assert list(self.scratch.iterdir()) == []
 
