@@ -16,6 +16,7 @@ from sandbox.admin_topics import Partition
 from sandbox.jvm import FLAGS
 from sandbox.settings import release
 from tests.alerts.stage import Stage
+from tests.support.processes import run
 
 LONGEST: Final = 240.0
 ADMIN: Final = "kafka.admin."
@@ -124,6 +125,13 @@ def write_tools(directory: Path, version: str) -> None:
     java = f"exec java {' '.join(FLAGS)} -cp '{jars.tools(version)}/*'"
     for tool, main in main_classes(version).items():
         _script(directory / f"{tool}.sh", f'{java} {main} "$@"')
+
+
+def paste(folder: Path, line: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a line in a folder, with the tools in it on the path; it must end with this exit code."""
+    done = run("bash", "-c", line, cwd=folder, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+    assert done.returncode == code, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done
 
 
 def _script(file: Path, command: str) -> None:

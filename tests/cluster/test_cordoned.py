@@ -1,7 +1,6 @@
 """Cordoned log directories (KIP-1066): shown, left out of plans, and what Kafka itself does with them."""
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,10 +12,9 @@ import pytest
 from sandbox import Cluster, wait_for
 from sandbox.errors import AdminError
 from sandbox.settings import release
-from tests.alerts.shell import write_tools
+from tests.alerts.shell import paste, write_tools
 from tests.cluster.sidecar import Sidecar, configuration
 from tests.cluster.test_plan import MEGABYTE, command, creation
-from tests.support.processes import run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
@@ -99,12 +97,7 @@ def begin_of(planned: subprocess.CompletedProcess[str]) -> str:
 def reassign(folder: Path, cluster: Cluster, *arguments: str, code: int = 0) -> str:
     """Run Kafka's tool on the file of the last plan."""
     where = f"--bootstrap-server {cluster.bootstrap} --reassignment-json-file {FILE}"
-    return paste(folder, f"kafka-reassign-partitions.sh {where} {' '.join(arguments)}", code)
-
-
-def paste(folder: Path, line: str, code: int = 0) -> str:
-    done = run("bash", "-c", line, cwd=folder, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
-    assert done.returncode == code, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    done = paste(folder, f"kafka-reassign-partitions.sh {where} {' '.join(arguments)}", code)
     return done.stdout + done.stderr
 
 

@@ -1,9 +1,9 @@
 """The commands of `kafka-warden plan`, pasted as printed, where `--execute --throttle` of Kafka's tool fails."""
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,8 @@ import pytest
 
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
-from tests.alerts.shell import write_tools
+from tests.alerts.shell import paste, write_tools
 from tests.cluster.test_plan import MEGABYTE, Files, command, run
-from tests.support.processes import run as run_program
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
@@ -32,14 +31,7 @@ Shell = Callable[..., subprocess.CompletedProcess[str]]
 def shell(own: Cluster, tmp_path: Path) -> Shell:
     """Run a line in the folder of the plan, with Kafka's tools on the path."""
     write_tools(tmp_path, own.settings.version)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-
-    def paste(line: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = run_program("bash", "-c", line, cwd=tmp_path, env=environment)
-        assert done.returncode == code, f"{line}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-        return done
-
-    return paste
+    return partial(paste, tmp_path)
 
 
 def planned(cluster: Cluster, folder: Path, moves: Files, *more: str) -> dict[str, Any]:
