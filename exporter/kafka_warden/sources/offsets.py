@@ -23,7 +23,7 @@ TOPIC_BITS = 32
 
 @dataclass(slots=True)
 class RowIndex:
-    """Some replicas of one broker. Brokers answer topics and partitions in an order of their own, hence the keys."""
+    """Some replicas of one broker. They have keys, since brokers answer in an order of their own."""
 
     names: tuple[str, ...] = ()
     """All topics of the layout."""

@@ -29,7 +29,7 @@ LASTING: Final = 10.0
 """Seconds. A connection that is younger may be closed without the end of its broker."""
 IDLE: Final = 60.0
 """Seconds. So may one without a reply for longer."""
-KEEPALIVE: Final = {"TCP_KEEPIDLE": 2, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": 3}
+KEEPALIVE: Final = {socket.TCP_KEEPIDLE: 2, socket.TCP_KEEPINTVL: 1, socket.TCP_KEEPCNT: 3}
 """Seconds, seconds and probes: a host that lost its power, or its network, closes nothing. The loss is known after 5 s,
 before the controller fences its broker, which takes 7 s to 9 s by default."""
 
@@ -348,7 +348,7 @@ class BrokerLink:
             connecting.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connecting.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             for option, value in KEEPALIVE.items():
-                connecting.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+                connecting.setsockopt(socket.IPPROTO_TCP, option, value)
             async with asyncio.timeout_at(timeout_at):
                 await asyncio.get_running_loop().sock_connect(connecting, where)
         except BaseException:
