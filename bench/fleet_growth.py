@@ -13,8 +13,8 @@ from fleet.settings import Settings
 from fleet.topology import make_cluster
 from fleet.truth import Reached
 from kafka_warden.arrays import Floats
-from kafka_warden.pipeline.forecast.forecast import Outcome, forecast
-from kafka_warden.pipeline.forecast.trend import Kind
+from kafka_warden.pipeline.forecast_model import Outcome, forecast
+from kafka_warden.pipeline.forecast_trend import Kind
 from tests.support.growth import HORIZON, LEVEL, Tried
 
 

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from bench.fleet_growth import fleets, near
-from kafka_warden.pipeline.forecast.trend import Kind
+from kafka_warden.pipeline.forecast_trend import Kind
 from tests.support.growth import HORIZON, LEVEL, Figures, Tried, compounded, grown, try_each
 
 SEEDS: Final = 2000

@@ -19,8 +19,7 @@ from bench import procfs
 from bench.rollup_duckdb import statements
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.pipeline.jars import S3, fetch, listed
-from kafka_warden.pipeline.marts import Mart
-from kafka_warden.pipeline.marts.rollup import WINDOWS
+from kafka_warden.pipeline.marts import WINDOWS, Mart
 from sandbox.jars import cache_directory
 
 MEMORY: Final = "4g"

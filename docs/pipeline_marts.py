@@ -1,17 +1,14 @@
 """Writes docs/pipeline-marts.md from the descriptions of the marts: `make docs`."""
 
-import importlib
-import pkgutil
 from typing import Final
 
-from kafka_warden.pipeline import marts
-from kafka_warden.pipeline.marts import Field, Mart
+from kafka_warden.pipeline.marts import MARTS, Field, Mart
 
 INTRODUCTION: Final = """\
 # Marts of the pipeline
 
 The output of the jobs of [pipeline.md](pipeline.md): each mart is a table of the store.
-Written from `exporter/kafka_warden/pipeline/marts/` by `make docs`; do not edit.
+Written from `exporter/kafka_warden/pipeline/marts.py` by `make docs`; do not edit.
 
 - **Unknown is null, unlimited is infinite, a known zero is 0;** NaN is never written. Types are Spark SQL's.
 - Bytes, seconds, ratios from 0 to 1. Times are UTC.
@@ -19,20 +16,10 @@ Written from `exporter/kafka_warden/pipeline/marts/` by `make docs`; do not edit
 """
 
 
-def modules() -> dict[str, tuple[Mart, ...]]:
-    """List the marts by job."""
-    found: dict[str, tuple[Mart, ...]] = {}
-    for module in pkgutil.iter_modules(marts.__path__):
-        mine = getattr(importlib.import_module(f"{marts.__name__}.{module.name}"), "MARTS", None)
-        if mine is not None:
-            found[module.name] = mine
-    return found
-
-
 def render() -> str:
     """Render the whole document."""
     parts = [INTRODUCTION]
-    for job, mine in modules().items():
+    for job, mine in MARTS.items():
         parts.append(f"## Job `{job}`\n")
         for mart in mine:
             parts += [f"### `{mart.name}`\n", f"{mart.about} Key: {_names(mart.key)}.\n", _columns(mart)]

@@ -44,7 +44,7 @@ OUTCOMES: Final = {0: "survived", 1: "killed", **dict.fromkeys((2, 3, 4), "not i
 
 ROOMS: Final[Mapping[str, tuple[str, ...]]] = {
     "derive": ("tests/derive",),
-    "pipeline/forecast": ("tests/pipeline/forecast",),
+    "pipeline/forecast_": ("tests/pipeline/forecast",),
     "poller": ("tests/poller", "tests/scheduling"),
     "clients": ("tests/clients", "tests/poller/test_login.py", "--ignore=tests/clients/test_jmx_memory.py"),
 }
@@ -120,9 +120,14 @@ def _functions(module: cst.Module) -> Iterator[tuple[cst.CSTNode, str]]:
                     yield child, f"{node.name.value}.{child.name.value}"
 
 
+def files(package: Path, room: str) -> list[Path]:
+    """The files of a room: those of the folder, or those whose path begins so."""
+    return sorted([*(package / room).rglob("*.py"), *package.glob(f"{room}*.py")])
+
+
 def sample(room: str, size: int) -> list[Mutant]:
     """Mutants of a room by the hash of their names, so that a change of the code changes little of the sample."""
-    every = [mutant for path in sorted((PACKAGE / room).rglob("*.py")) for mutant in mutants_of(path)]
+    every = [mutant for path in files(PACKAGE, room) for mutant in mutants_of(path)]
     return sorted(every, key=lambda mutant: hashlib.sha256(f"{SEED}{mutant.name}".encode()).digest())[:size]
 
 
@@ -165,7 +170,9 @@ def record(room: str, jobs: int) -> Record:
     log, lines, seconds = (WORK / room / name for name in ("log", "lines", "seconds"))
     process = fork(log)
     if not process:
-        coverage = Coverage(data_file=str(lines), config_file=False, source=[str(copies[0] / PACKAGE.name / room)])
+        coverage = Coverage(
+            data_file=str(lines), config_file=False, include=[*map(str, files(copies[0] / PACKAGE.name, room))]
+        )
         recorder = Recorder(coverage)
         coverage.start()
         code = run_tests(ROOMS[room], copies[0], recorder)

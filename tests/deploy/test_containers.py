@@ -18,7 +18,7 @@ import pytest
 
 from kafka_warden.history.parquet.reader import polls, read
 from kafka_warden.pipeline.jars import listed
-from kafka_warden.pipeline.marts.rollup import CLUSTERS
+from kafka_warden.pipeline.marts import CLUSTERS
 from kafka_warden.pipeline.store import of_mart
 from sandbox import Cluster
 from scripts.images import IMAGES, TOOLS, build, write_sbom

@@ -12,15 +12,14 @@ from kafka_warden.history.column import Table
 from kafka_warden.history.parquet.reader import inventory, read
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
+from kafka_warden.pipeline import rollup
 from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.history import History, row_key
 from kafka_warden.pipeline.ingest.batch import NAME, fenced
 from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.jobs import ingest as job
-from kafka_warden.pipeline.jobs import rollup
-from kafka_warden.pipeline.marts import Mart
-from kafka_warden.pipeline.marts.rollup import MARTS
+from kafka_warden.pipeline.marts import MARTS, Mart
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
 from tests.history.replay import polls
@@ -82,7 +81,7 @@ def rolled(spark: SparkSession, store: Path, landing: Path) -> dict[str, Any]:
 
 def marts(store: Path) -> dict[str, Any]:
     """Rows of every mart of the roll-up by their keys."""
-    return {each.name: by_key(each.name, read_table(store, of_mart(each)), each.key) for each in MARTS}
+    return {each.name: by_key(each.name, read_table(store, of_mart(each)), each.key) for each in MARTS["rollup"]}
 
 
 def rows(store: Path) -> dict[str, Any]:

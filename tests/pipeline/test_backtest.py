@@ -17,7 +17,7 @@ from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_NAME, BY_TIME, 
 from kafka_warden.pipeline.backtest.signals import SUBJECT
 from kafka_warden.pipeline.backtest.truth import Truth, faults
 from kafka_warden.pipeline.jobs.backtest import JOB, Options, of_trials, trial_rows
-from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
+from kafka_warden.pipeline.marts import ALARMS, RULES
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
 from tests.history.places import write

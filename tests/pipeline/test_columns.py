@@ -7,10 +7,9 @@ import pytest
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.columns import divide, greatest, least
-from kafka_warden.pipeline.moves.move_lifetimes import relative_error
-from kafka_warden.pipeline.moves.samples import growth, side_use
-from kafka_warden.pipeline.timeline import held, in_order, silence, steady_time
+from kafka_warden.pipeline.move_samples import growth, side_use
+from kafka_warden.pipeline.moves import relative_error
+from kafka_warden.pipeline.timeline import divide, greatest, held, in_order, least, silence, steady_time
 
 INF = math.inf
 

@@ -11,16 +11,13 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline import forecast
 from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.cli import parser
-from kafka_warden.pipeline.jobs import forecast
-from kafka_warden.pipeline.jobs.forecast import JOB
-from kafka_warden.pipeline.jobs.forecast.series import Options, series
+from kafka_warden.pipeline.forecast import JOB, Options, series
 from kafka_warden.pipeline.marks import Work
-from kafka_warden.pipeline.marts import Mart
-from kafka_warden.pipeline.marts.forecast import FORECAST_PATHS, FORECASTS
-from kafka_warden.pipeline.marts.rollup import SERIES_DAYS
-from kafka_warden.pipeline.rollup.series import put_days
+from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, Mart
+from kafka_warden.pipeline.rollup_series import put_days
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.pipeline.daily import FIRST, HOUR, broker, partition, poll, write_table
 from tests.pipeline.stored import mart, request, roll_up, stored

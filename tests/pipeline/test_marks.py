@@ -15,7 +15,7 @@ from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.ingest.plan import How
 from kafka_warden.pipeline.jobs.ingest import delete_old
 from kafka_warden.pipeline.marks import MARGIN, Unended, unended, working
-from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, Store, StoredTable, day_of, of_mart, raw
 

@@ -12,10 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
-from kafka_warden.pipeline.jobs.moves import JOB
-from kafka_warden.pipeline.marts import shaped
-from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES, REASSIGNMENTS
-from kafka_warden.pipeline.moves.reassignments import reassignments
+from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES, REASSIGNMENTS, shaped
+from kafka_warden.pipeline.moves import JOB, reassignments
 from kafka_warden.replies import FutureReplica, LogDir
 from tests.building import EPOCH, Partition, Topics, snapshot
 from tests.history.places import write

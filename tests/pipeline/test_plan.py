@@ -16,9 +16,8 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.jobs.plan import JOB, Options
-from kafka_warden.pipeline.jobs.plan.latest import latest, percentiles
-from kafka_warden.pipeline.marts.plan import PLANS
+from kafka_warden.pipeline.marts import PLANS
+from kafka_warden.pipeline.plan import JOB, Options, latest, percentiles
 from kafka_warden.pipeline.store import Store
 from kafka_warden.planning.command import IMPOSSIBLE
 from kafka_warden.planning.files import read_inbound

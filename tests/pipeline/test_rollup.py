@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.history.poll import Poll, topic_id_text
-from kafka_warden.pipeline.marts.rollup import MARTS
+from kafka_warden.pipeline.marts import MARTS
 from tests.history.places import NOON, rewrite, write
 from tests.history.replay import polls
 from tests.pipeline.arrivals import POLLS, arrive, history_polls
@@ -184,7 +184,7 @@ def of(found: dict[str, Any], mart: str, cluster: str) -> list[dict[str, Any]]:
 
 
 def test_duplicates_and_order_change_nothing(odd: dict[str, Any], rolled_up: dict[str, Any]) -> None:
-    for mart in MARTS:
+    for mart in MARTS["rollup"]:
         expected = [{**row, "cluster_id": "twice"} for row in of(rolled_up, mart.name, "cluster")]
         assert of(odd, mart.name, "twice") == expected, mart.name
 

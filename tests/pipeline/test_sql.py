@@ -10,11 +10,11 @@ import pytest
 import sqlglot
 from deltalake import write_deltalake
 
-from docs import pipeline_marts, pipeline_sql
+from docs import pipeline_sql
 from docs.sql.open_store import TABLES, open_store
 from kafka_warden.history.schema import TABLES as SCHEMA
-from kafka_warden.pipeline.marts import backtest, forecast, moves, rollup
-from kafka_warden.pipeline.marts.mart import Mart
+from kafka_warden.pipeline import marts
+from kafka_warden.pipeline.marts import ALARMS, BROKERS, FORECASTS, REASSIGNMENTS, REPLICAS, TOPICS, Mart
 
 NEVER: Final = float("inf")
 BEGAN: Final = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -88,7 +88,7 @@ MOVES: Final = (
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("store")
-    write(folder, moves.MOVES, MOVES)
+    write(folder, marts.MOVES, MOVES)
     brokers = [("c", 1, "a"), ("c", 2, "b"), ("c", 4, "a"), ("c", 5, "b"), ("d", 1, "a")]
     rows = [{"cluster_id": cluster, "broker": broker, "rack": rack, "time": 2.0} for cluster, broker, rack in brokers]
     earlier = {"cluster_id": "c", "broker": 4, "rack": "b", "time": 1.0}
@@ -97,12 +97,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Any:
     plans = ((after(0), 500.0, 1), (after(60), None, 1), (after(90), NEVER, 1), (after(99), 10.0, 2))
     keys = ("began", "planned_seconds", "waves")
     common = {"cluster_id": "c", "seconds": 600.0}
-    write(folder, moves.REASSIGNMENTS, [{**common, **dict(zip(keys, each, strict=True))} for each in plans])
-    write(folder, backtest.ALARMS, alarms())
-    write(folder, rollup.REPLICAS["hour"], states())
-    write(folder, rollup.BROKERS["hour"], broker_hours())
-    write(folder, rollup.TOPICS["hour"], topic_hours())
-    write(folder, forecast.FORECASTS, forecasts())
+    write(folder, REASSIGNMENTS, [{**common, **dict(zip(keys, each, strict=True))} for each in plans])
+    write(folder, ALARMS, alarms())
+    write(folder, REPLICAS["hour"], states())
+    write(folder, BROKERS["hour"], broker_hours())
+    write(folder, TOPICS["hour"], topic_hours())
+    write(folder, FORECASTS, forecasts())
     return open_store(str(folder))
 
 
@@ -244,7 +244,7 @@ def test_finite_moves_have_no_infinity(store: Any) -> None:
 
 
 def test_store_without_tables_has_those_views_that_it_can(tmp_path: Path) -> None:
-    write(tmp_path, rollup.REPLICAS["hour"], states())
+    write(tmp_path, REPLICAS["hour"], states())
     with pytest.warns(UserWarning, match="the store does not have all that it needs") as warned:
         store = open_store(str(tmp_path))
     assert len(warned) == len(pipeline_sql.sources("view-*.sql")) - 1
@@ -263,8 +263,8 @@ def test_place_without_a_store_is_an_error(tmp_path: Path) -> None:
 
 
 def test_every_table_is_opened() -> None:
-    marts = {mart.name for mine in pipeline_marts.modules().values() for mart in mine}
-    assert set(TABLES) == marts | {f"raw/{table.name}" for table in SCHEMA}
+    names = {mart.name for mine in marts.MARTS.values() for mart in mine}
+    assert set(TABLES) == names | {f"raw/{table.name}" for table in SCHEMA}
 
 
 @pytest.mark.parametrize("dialect", ["trino", "athena"])

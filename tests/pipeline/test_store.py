@@ -19,7 +19,7 @@ from kafka_warden.pipeline import store as stores
 from kafka_warden.pipeline.ingest import batch
 from kafka_warden.pipeline.ingest.plan import How
 from kafka_warden.pipeline.jobs.ingest import Options
-from kafka_warden.pipeline.marts.rollup import MARTS
+from kafka_warden.pipeline.marts import MARTS
 from kafka_warden.pipeline.store import LANDING, Store, raw
 from tests.history.places import NOON, rewrite, write
 from tests.pipeline.arrivals import arrive, history_polls
@@ -200,7 +200,7 @@ def test_days_that_are_too_old_are_deleted(
     assert {run for listed in rows(store).values() for _, run, *_ in listed} == {"today"}
     roll_up(spark, store, start=NOON, end=NOON + HOUR)
     after = marts(store)
-    for mart in MARTS:
+    for mart in MARTS["rollup"]:
         assert after[mart.name] == (before[mart.name] if mart.name.endswith(("_hour", "_day")) else {}), mart.name
     write(landing, history_polls(1, "later", time.time()))
     take(spark, store, landing)

@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from docs.sql.open_store import open_store
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters
-from kafka_warden.pipeline.jobs import backtest, moves
-from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
-from kafka_warden.pipeline.marts.moves import MOVE_SAMPLES, MOVES, REASSIGNMENTS
+from kafka_warden.pipeline import moves
+from kafka_warden.pipeline.jobs import backtest
+from kafka_warden.pipeline.marts import ALARMS, MOVE_SAMPLES, MOVES, REASSIGNMENTS, RULES
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.building import EPOCH
 from tests.history.places import write

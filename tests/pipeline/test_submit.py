@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.pipeline import session
-from kafka_warden.pipeline.jobs import backtest, forecast, moves
-from kafka_warden.pipeline.jobs.forecast.series import Options
+from kafka_warden.pipeline import forecast, moves, session
+from kafka_warden.pipeline.forecast import Options
+from kafka_warden.pipeline.jobs import backtest
 from kafka_warden.pipeline.jobs.report import MARTS
-from kafka_warden.pipeline.marts.backtest import ALARMS
-from kafka_warden.pipeline.marts.forecast import FORECASTS
-from kafka_warden.pipeline.marts.moves import MOVES
+from kafka_warden.pipeline.marts import ALARMS, FORECASTS, MOVES
 from kafka_warden.pipeline.store import of_mart
 from sandbox.ports import LOOPBACK
 from sandbox.spark import ConnectServer, Room, standalone

@@ -16,8 +16,8 @@ from typing import Final, Self
 import numpy as np
 
 from kafka_warden.arrays import Floats, Longs
-from kafka_warden.pipeline.forecast.forecast import Forecast, forecast
-from kafka_warden.pipeline.forecast.trend import Kind
+from kafka_warden.pipeline.forecast_model import Forecast, forecast
+from kafka_warden.pipeline.forecast_trend import Kind
 
 HORIZON: Final = 90
 LEVEL: Final = 0.9

@@ -22,7 +22,10 @@ from kafka_warden.pipeline.store import Store
 
 INGEST: Final = "ingest"
 JOBS: Final = (INGEST, "rollup", "moves", "backtest", "forecast", "plan", "report")
-"""Each is a module or package of `kafka_warden.pipeline.jobs`, in the usual order of running them."""
+"""Each is a module of the pipeline, in the usual order of running them."""
+
+_IN_JOBS: Final = (INGEST, "backtest", "report")
+"""Those that still are modules of `kafka_warden.pipeline.jobs`."""
 
 JARS: Final = "KAFKA_WARDEN_JARS"
 """Variable of the environment: the folder of the jars."""
@@ -104,7 +107,8 @@ def _chosen(parsed: argparse.Namespace) -> _Chosen:
 
 def load(name: str) -> Job[Any]:
     """Load a job."""
-    found: Job[Any] = importlib.import_module(f"kafka_warden.pipeline.jobs.{name}").JOB
+    module = f"jobs.{name}" if name in _IN_JOBS else name
+    found: Job[Any] = importlib.import_module(f"kafka_warden.pipeline.{module}").JOB
     return found
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from kafka_warden.pipeline.marts.mart import parsed
+from kafka_warden.pipeline.marts import parsed
 
 
 def of_rows(spark: SparkSession, rows: Iterable[Sequence[Any]], ddl: str) -> DataFrame:

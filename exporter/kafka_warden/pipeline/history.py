@@ -8,9 +8,8 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.history.parquet.reader import hours_of
 from kafka_warden.history.schema import BY_NAME
-from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import Store, raw
-from kafka_warden.pipeline.timeline import DAY, POLL
+from kafka_warden.pipeline.timeline import DAY, HOUR, POLL
 
 ALL_TIME = (0.0, math.inf)
 """Start and end of all rows, Unix seconds."""

@@ -16,8 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.pipeline.claims import Claim, holding
 from kafka_warden.pipeline.compaction import compact
 from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
-from kafka_warden.pipeline.marts import Mart, backtest, forecast, moves, plan, rollup, shaped
-from kafka_warden.pipeline.rollup.windows import HOUR
+from kafka_warden.pipeline.marts import MARTS, Mart, shaped
 from kafka_warden.pipeline.spans import joined
 from kafka_warden.pipeline.store import (
     DONE,
@@ -31,18 +30,9 @@ from kafka_warden.pipeline.store import (
     raw,
     unix_time,
 )
-from kafka_warden.pipeline.timeline import DAY
+from kafka_warden.pipeline.timeline import DAY, HOUR
 
 LARGEST: Final = "replicas"
-
-_MARTS: Final[Mapping[str, Sequence[Mart]]] = {
-    "rollup": rollup.MARTS,
-    "moves": moves.MARTS,
-    "backtest": backtest.MARTS,
-    "forecast": forecast.MARTS,
-    "plan": plan.MARTS,
-}
-"""What each job writes."""
 
 MARGIN: Final = 24 + 6
 """Hours before new raw rows. Rows that ended earlier do not change: clocks are compared by days, and alarms are joined,
@@ -111,7 +101,7 @@ def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -
         StoreInUseError: another process runs the job, or has taken over.
     """
     store.open()
-    mine = [of_mart(mart) for mart in _MARTS[job]]
+    mine = [of_mart(mart) for mart in MARTS[job]]
     with holding(store, job, lambda _: mine) as claim:
         work = _begin(claim, start, end)
         yield work

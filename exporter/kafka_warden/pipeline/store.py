@@ -21,7 +21,7 @@ from kafka_warden.pipeline import put_if_absent, writers
 from kafka_warden.pipeline.addresses import address, literal
 from kafka_warden.pipeline.failures import SPARK_FAILURES
 from kafka_warden.pipeline.frames import of_rows
-from kafka_warden.pipeline.marts.mart import Mart, parsed
+from kafka_warden.pipeline.marts import Mart, parsed
 
 VERSION: Final = 1
 """Grows with any change of the tables that is more than a new column."""

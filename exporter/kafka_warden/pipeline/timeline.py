@@ -4,14 +4,14 @@ Runs follow each other after a restart, and overlap where a cluster has two side
 something, for example reassignments, is left out for that question: `informative_polls`.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.columns import greatest, least
-
+HOUR: Final = 3600
 DAY: Final = 86400
 
 STEP: Final = 1.0
@@ -153,3 +153,33 @@ def informative_polls(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> 
 def moment(seconds: str) -> Column:
     """Turn Unix seconds into a timestamp, under the same name."""
     return F.timestamp_micros(F.round(F.col(seconds) * 1e6).cast("bigint")).alias(seconds)
+
+
+def greatest(left: Column, right: Column) -> Column:
+    """Return the larger of two; null if one is null."""
+    return F.when(left.isNotNull() & right.isNotNull(), F.greatest(left, right))
+
+
+def least(left: Column, right: Column) -> Column:
+    """Return the smaller of two; null if one is null."""
+    return F.when(left.isNotNull() & right.isNotNull(), F.least(left, right))
+
+
+def divide(numerator: Column, denominator: Column) -> Column:
+    """Return the quotient; null over zero, and for infinity over infinity."""
+    has_none = (denominator == 0.0) | (_is_infinite(numerator) & _is_infinite(denominator))
+    return F.when(~has_none, F.try_divide(numerator, denominator))
+
+
+def yes() -> Column:
+    """Return the constant true."""
+    return F.lit(True)  # its only argument
+
+
+def no() -> Column:
+    """Return the constant false."""
+    return F.lit(False)  # its only argument
+
+
+def _is_infinite(value: Column) -> Column:
+    return F.abs(value) == math.inf

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kafka_warden.arrays import Floats, Longs
-from kafka_warden.pipeline.forecast.forecast import (
+from kafka_warden.pipeline.forecast_model import (
     LEAST_DAYS,
     LONGEST,
     Forecast,
@@ -15,8 +15,7 @@ from kafka_warden.pipeline.forecast.forecast import (
     forecast,
     straight_line,
 )
-from kafka_warden.pipeline.forecast.shocks import find
-from kafka_warden.pipeline.forecast.trend import Kind
+from kafka_warden.pipeline.forecast_trend import Kind, find
 from tests.building import known
 
 DAYS = np.arange(42)

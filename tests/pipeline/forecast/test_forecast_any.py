@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_warden.pipeline.forecast.forecast import Outcome, forecast
-from kafka_warden.pipeline.forecast.trend import Kind
+from kafka_warden.pipeline.forecast_model import Outcome, forecast
+from kafka_warden.pipeline.forecast_trend import Kind
 
 VALUES = st.one_of(st.sampled_from([0.0, 1.0, 1e15]), st.floats(0, 1e15), st.integers(0, 20).map(float))
 

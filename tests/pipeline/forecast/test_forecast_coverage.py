@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from kafka_warden.pipeline.forecast.trend import Kind
+from kafka_warden.pipeline.forecast_trend import Kind
 from tests.support.growth import HORIZON, LEVEL, Figures, Tried, compounded, grown, try_each
 
 SEEDS: Final = (100, pytest.param(200, marks=pytest.mark.full_kafka))

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from kafka_warden.arrays import Longs
-from kafka_warden.pipeline.forecast.paths import Drawn, simulate
-from kafka_warden.pipeline.forecast.shocks import NONE, Shocks
-from kafka_warden.pipeline.forecast.trend import GRID, has_cycle, studentized
+from kafka_warden.pipeline.forecast_model import Drawn, simulate
+from kafka_warden.pipeline.forecast_trend import GRID, NONE, Shocks, has_cycle, studentized
 
 DAYS = np.arange(14)
 PATHS = 2000

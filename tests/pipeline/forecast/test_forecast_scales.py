@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from kafka_warden.arrays import Floats
-from kafka_warden.pipeline.forecast.forecast import Outcome, forecast
-from kafka_warden.pipeline.forecast.scales import POWERS, WEIGHTS, Scale, scales, shares
-from kafka_warden.pipeline.forecast.shocks import NONE
-from kafka_warden.pipeline.forecast.trend import Kind, fit
+from kafka_warden.pipeline.forecast_model import POWERS, WEIGHTS, Outcome, Scale, forecast, scales, shares
+from kafka_warden.pipeline.forecast_trend import NONE, Kind, fit
 from tests.building import known
 
 DAYS = np.arange(60)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline.backtest.rules import UNKNOWN_FOR
 from kafka_warden.pipeline.backtest.signals import SUBJECT
-from kafka_warden.pipeline.columns import no
+from kafka_warden.pipeline.timeline import no
 
 KEY: Final = ("cluster_id", "trial", *SUBJECT)
 """The columns of an alarm's subject."""

@@ -13,9 +13,8 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.backtest.rules import THRESHOLDS
-from kafka_warden.pipeline.columns import no, yes
-from kafka_warden.pipeline.rollup.samples import KINDS
-from kafka_warden.pipeline.timeline import POLL
+from kafka_warden.pipeline.rollup import KINDS
+from kafka_warden.pipeline.timeline import POLL, no, yes
 
 COPY_GROWTH: Final[Mapping[float, float]] = {
     THRESHOLDS["copy_trend"]: THRESHOLDS["copy_grows"],

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.pipeline.backtest.truth import expected, is_about
-from kafka_warden.pipeline.columns import divide
+from kafka_warden.pipeline.timeline import divide
 
 _OF: Final = ("cluster_id", "trial")
 

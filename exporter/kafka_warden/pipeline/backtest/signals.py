@@ -14,9 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.derive import stuck
 from kafka_warden.pipeline.backtest import lookback
 from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, THRESHOLDS, THROTTLE_AGES, Trial
-from kafka_warden.pipeline.columns import divide, no, yes
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.timeline import POLL
+from kafka_warden.pipeline.timeline import POLL, divide, no, yes
 
 SUBJECT: Final[Mapping[str, str]] = {
     "topic": "string",

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.errors import TruthError
 from kafka_warden.pipeline.backtest import alertmanager
-from kafka_warden.pipeline.columns import yes
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.session import persisted
+from kafka_warden.pipeline.timeline import yes
 
 FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
 FILE: Final = "faults.json"

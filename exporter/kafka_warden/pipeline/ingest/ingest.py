@@ -27,8 +27,8 @@ from kafka_warden.pipeline.ingest.batch import (
 from kafka_warden.pipeline.ingest.plan import How, gaps, planned
 from kafka_warden.pipeline.ingest.ranges import Range, read_ranges
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import LANDING, Store
+from kafka_warden.pipeline.timeline import HOUR
 
 CLOCK: Final = (
     "more than a day ahead of this machine's clock; set the clock of the sidecar, or of this machine. They are taken"

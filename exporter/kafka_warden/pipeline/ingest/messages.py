@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.history import messages
 from kafka_warden.history.schema import BY_NAME, COMMON
 from kafka_warden.pipeline.ingest.ranges import LATEST
-from kafka_warden.pipeline.rollup.samples import POLL
+from kafka_warden.pipeline.timeline import POLL
 
 HEAD: Final = tuple(column.name for column in COMMON)
 _DDL: Final = (
@@ -26,7 +26,7 @@ def opened(read: DataFrame) -> DataFrame:
     """
     text = F.col("value").cast("string")
     head = read.select("partition", text.alias("value"), F.from_json(text, _DDL).alias("head"))
-    has_poll = reduce(and_, (F.col(f"head.{name}").isNotNull() for name in POLL))
+    has_poll = reduce(and_, (F.col(f"head.{name}").isNotNull() for name in (*POLL, "time")))
     in_time = (F.col("head.time") >= 0) & (F.col("head.time") < LATEST)
     is_history = F.col("head.table").isin(*BY_NAME) & has_poll & in_time & F.col("head.rows").isNotNull()
     return head.select(

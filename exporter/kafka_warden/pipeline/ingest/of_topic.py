@@ -31,9 +31,9 @@ from kafka_warden.pipeline.ingest.plan import How, gaps, planned, whole_runs
 from kafka_warden.pipeline.ingest.ranges import Range
 from kafka_warden.pipeline.ingest.topic import Topic
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import LANDING, Store, in_list, unix_time
+from kafka_warden.pipeline.timeline import HOUR
 
 _GROUP: Final = ("partition", "table", "cluster_id", "run", "hour")
 

@@ -16,14 +16,13 @@ from kafka_warden.pipeline.backtest.rules import KINDS, Trial, read_what_if, tri
 from kafka_warden.pipeline.backtest.score import labelled, scores
 from kafka_warden.pipeline.backtest.signals import OF_POLLS, SUBJECT, signals
 from kafka_warden.pipeline.backtest.truth import EXPORT, FILE, Truth, faults
-from kafka_warden.pipeline.columns import yes
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts.backtest import ALARMS, RULES
+from kafka_warden.pipeline.marts import ALARMS, RULES
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.store import in_list, of_mart
-from kafka_warden.pipeline.timeline import CLOCKS, POLL, SILENT_AFTER, informative_polls, moment, timeline
+from kafka_warden.pipeline.timeline import CLOCKS, POLL, SILENT_AFTER, informative_polls, moment, timeline, yes
 
 _MOMENTS: Final = ("began", "fired", "ended")
 _OF: Final = ("cluster_id", "known_by")
@@ -106,7 +105,7 @@ def _clusters(polls: DataFrame, marked: DataFrame) -> DataFrame:
     interval = (F.max("silent_after") / SILENT_AFTER).alias("interval")
     found = polls.groupBy("cluster_id").agg(interval, F.min("at").alias("first"), F.max("at").alias("until"))
     oldest = marked.groupBy("cluster_id", "what_if").agg(F.min("began").alias("oldest"))
-    both = found.withColumn("what_if", F.explode(F.array(F.lit(False), F.lit(True))))  # noqa: FBT003
+    both = found.withColumn("what_if", F.explode(F.array(F.lit(False), F.lit(True))))
     known = both.join(oldest, ["cluster_id", "what_if"], "left")
     return known.withColumn("since", F.least("first", "oldest")).drop("first", "oldest")
 

@@ -19,10 +19,10 @@ from kafka_warden.pipeline.ingest.batch import NAME, Summary, compact_touched, f
 from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.ingest.topic import SCHEME, Topic, is_topic
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts.rollup import MINUTES
+from kafka_warden.pipeline.marts import MINUTES
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.rollup.windows import HOUR
 from kafka_warden.pipeline.store import DONE_DAY, KEEP, LANDING, of_mart, raw, unix_time
+from kafka_warden.pipeline.timeline import HOUR
 
 LATER: Final = timedelta(days=2)
 """Between the moment when a day leaves `landing`, where jobs find hours, and the deletion of its raw rows. A job that

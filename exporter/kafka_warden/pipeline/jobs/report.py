@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import DataFrame
 
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts import backtest, forecast, moves, rollup
+from kafka_warden.pipeline.marts import MARTS as OF_JOBS
 from kafka_warden.pipeline.report.build import build
 from kafka_warden.pipeline.report.page import Head
 from kafka_warden.pipeline.report.reading import Marts
@@ -30,7 +30,7 @@ class Options:
     """Time of creation to print; empty by default, so that the same marts give the same page."""
 
 
-MARTS: Final = {mart.name: mart for made in (rollup, moves, backtest, forecast) for mart in made.MARTS}
+MARTS: Final = {mart.name: mart for job in ("rollup", "moves", "backtest", "forecast") for mart in OF_JOBS[job]}
 """The marts that the page shows."""
 MOST_DRAWN: Final = 60
 """Moves with a plot of their own; a page with more would be slow to open."""

@@ -6,9 +6,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history.tables.moves import LOG_DIR, REASSIGNMENT
-from kafka_warden.pipeline.columns import divide, greatest, least
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.timeline import CLOCKS, POLL, informative_polls, timeline
+from kafka_warden.pipeline.timeline import CLOCKS, POLL, divide, greatest, informative_polls, least, timeline
 
 MOVE: Final = ("cluster_id", "kind", "topic", "topic_id", "partition", "broker")
 PARTITION: Final = (*POLL, "topic", "topic_id", "partition")

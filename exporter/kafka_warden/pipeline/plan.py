@@ -1,5 +1,6 @@
 """`plan`: the throttle for a reassignment, from the produce rates in the history. Prints; changes nothing."""
 
+import json
 import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -8,21 +9,27 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+
 from kafka_warden.config import values
 from kafka_warden.config.options import read_values
-from kafka_warden.errors import ConfigError, PlanError
+from kafka_warden.errors import ConfigError, HistoryRowsError, IncompleteError, PlanError
 from kafka_warden.formatting import in_percent, in_rate, in_time
+from kafka_warden.history.replay import parameters_of, snapshot_of
+from kafka_warden.history.schema import TABLES
 from kafka_warden.log import write
+from kafka_warden.model import Floats, Parameters, Snapshot
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.frames import of_rows
+from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.jobs.plan.latest import Latest, latest, percentiles
-from kafka_warden.pipeline.jobs.plan.rows import row
-from kafka_warden.pipeline.marts.plan import PLANS
+from kafka_warden.pipeline.marts import PLANS
 from kafka_warden.pipeline.store import in_list
+from kafka_warden.pipeline.timeline import timeline
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.files import read_targets, write_inbound
-from kafka_warden.planning.findings import Verdict, verdict
+from kafka_warden.planning.findings import Verdict, problems, verdict
 from kafka_warden.planning.inbound import Percentile, total
 from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.plan import MovePlan, plan_move
@@ -54,6 +61,23 @@ class Options:
     """Its id."""
     inbound: Path | None = None
     """The file that it writes for `kafka-warden plan --inbound`."""
+
+
+TRIED: Final = 10
+"""Polls that are tried: the last ones may not be completely written yet."""
+ACCURACY: Final = 10_000
+"""Of Spark's `percentile_approx`: the error is at most 1 / ACCURACY of the polls."""
+RESTORED: Final = "restored"
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """A cluster in its last complete poll."""
+
+    snapshot: Snapshot
+    parameters: Parameters
+    topic_ids: Mapping[str, str]
+    """By topic name."""
 
 
 def run(request: Request[Options]) -> int:
@@ -156,3 +180,101 @@ _FLAGS: Final[Mapping[str, Callable[[Any], Any]]] = {
 }
 
 JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", _add_flags, _read_flags, run)
+
+
+def latest(history: History, cluster: str | None) -> Latest:
+    """Restore the last complete poll of a cluster.
+
+    Raises:
+        ConfigError: there are several clusters, or not this one.
+        IncompleteError: none of the last polls is complete.
+    """
+    polls = history.table("polls")
+    mine = timeline(polls.where(F.col("cluster_id") == _cluster(polls, cluster)))
+    last = mine.orderBy(F.desc("at")).select("cluster_id", "run", "sequence").limit(TRIED).collect()
+    problem = ""
+    for poll in last:
+        try:
+            return _restored(history, poll.asDict())
+        except HistoryRowsError as failure:
+            problem = problem or str(failure)
+    raise IncompleteError(f"none of the last {len(last)} polls is complete: {problem}")
+
+
+def percentiles(history: History, found: Latest, shares: Sequence[float]) -> tuple[Percentile, ...]:
+    """Return percentiles of each partition's inbound rate; the rates of a topic's former ids do not count."""
+    cluster = found.snapshot.cluster_id
+    rows = history.table("partitions").where((F.col("cluster_id") == cluster) & F.col("bytes_in").isNotNull())
+    polls, first, last = rows.agg(F.countDistinct("run", "sequence"), F.min("time"), F.max("time")).collect()[0]
+    of_each = F.percentile_approx("bytes_in", [float(share) for share in shares], ACCURACY).alias("rates")
+    named = rows.groupBy("topic", "topic_id", "partition").agg(of_each).collect()
+    rates = _by_row(found, named, len(shares))
+    span = (found.snapshot.time,) * 2 if first is None else (first, last)
+    return tuple(Percentile(share, rates[:, index], polls, *span) for index, share in enumerate(shares))
+
+
+def _by_row(found: Latest, named: Sequence[Any], shares: int) -> Floats:
+    """Return the rates in the order of the snapshot, of shape (P, shares)."""
+    partitions, topics = found.snapshot.partitions, found.snapshot.topics
+    keys = zip(partitions.topic.tolist(), partitions.number.tolist(), strict=True)
+    row_of = {(topics[topic], number): row for row, (topic, number) in enumerate(keys)}
+    rates = np.full((len(row_of), shares), np.nan)
+    for each in named:
+        row = row_of.get((each.topic, each.partition))
+        if row is not None and found.topic_ids[each.topic] == each.topic_id:
+            rates[row] = each.rates
+    return rates
+
+
+def _cluster(polls: Any, cluster: str | None) -> str:
+    ids = sorted(row.cluster_id for row in polls.select("cluster_id").distinct().collect())
+    if cluster is None and len(ids) == 1:
+        return str(ids[0])
+    if cluster is None or cluster not in ids:
+        asked = "name one with --cluster" if cluster is None else f"--cluster: there is no {cluster}"
+        raise ConfigError(f"{asked}; the history has {', '.join(map(str, ids)) or 'none'}")
+    return cluster
+
+
+def _restored(history: History, poll: Mapping[str, Any]) -> Latest:
+    tables = {}
+    for each in TABLES:
+        if each.name != RESTORED:
+            rows = history.table(each.name)
+            for name, value in poll.items():
+                rows = rows.where(F.col(name) == F.lit(value))
+            tables[each.name] = rows.toArrow().to_pydict()
+    configs = tables["configs"]
+    ids = {topic: uid for topic, uid in zip(configs["topic"], configs["topic_id"], strict=True) if uid is not None}
+    return Latest(snapshot_of(tables), parameters_of(tables), ids)
+
+
+def row(plan: MovePlan, assumed: Percentile, document: dict[str, Any], file: Path, chosen: float) -> tuple[Any, ...]:
+    """Return the row, in the order of the mart. `chosen`: the share of the plan that is printed in full."""
+    seen, choice = plan.snapshot, plan.choice
+    values: dict[str, Any] = {
+        "cluster_id": seen.cluster_id,
+        "percentile": 100 * assumed.share,
+        "as_of": datetime.fromtimestamp(seen.time, UTC),
+        "polls": assumed.polls,
+        "span": assumed.longest,
+        "file": str(file),
+        "chosen": assumed.share == chosen,
+        "verdict": str(verdict(plan)),
+        "problems": list(problems(plan)),
+        "deadline": plan.goal.deadline,
+        "bytes_in": total(assumed.rates),
+        "copied": plan.copied,
+        "throttle": None if plan.limit is None else float(plan.limit),
+        "allowed": plan.goal.most,
+        "move_ratio": plan.ratio,
+        "move_time": plan.move_time,
+        "predicted": plan.predicted,
+        "document": json.dumps(document, allow_nan=False),
+    }
+    if choice is not None:
+        values |= {name: getattr(choice, name) for name in ("needed", "lower_bound", "upper_bound", "least_deadline")}
+    if plan.last is not None:
+        load, _ = plan.last
+        values |= {"bottleneck_broker": load.broker, "bottleneck_side": str(load.side)}
+    return tuple(values.get(name) for name in PLANS.names)

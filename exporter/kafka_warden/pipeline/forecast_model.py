@@ -7,17 +7,30 @@ moves late days more than early ones.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 import numpy as np
 
-from kafka_warden.arrays import Floats, Longs
-from kafka_warden.pipeline.forecast.paths import draw, simulate
-from kafka_warden.pipeline.forecast.scales import Scale, scales, shares
-from kafka_warden.pipeline.forecast.shocks import Shocks, find
-from kafka_warden.pipeline.forecast.trend import LEVEL, SLOPE, WEEK, Kind, Trends, fit
+from kafka_warden.arrays import Floats, Ints, Longs
+from kafka_warden.pipeline.forecast_trend import (
+    CYCLE,
+    GRID,
+    LEVEL,
+    MOST_GROWN,
+    NOISE,
+    SLOPE,
+    WEEK,
+    Kind,
+    Shocks,
+    Trends,
+    cycle,
+    find,
+    fit,
+    has_cycle,
+)
 
 LEAST_DAYS: Final = 14
 """Least days with a value for a forecast: two weeks."""
@@ -34,6 +47,139 @@ _NEGLIGIBLE: Final = 1e-5
 """Share of the greatest value below which growth is negligible."""
 _ROUNDING: Final = 1e-6
 """Days that a line may be late by: floats do not meet a limit exactly."""
+
+
+POWERS: Final = (0.5, 1.0, 0.02)
+"""The first is in the middle: shocks are found on its scale. The last is nearly the logarithm, which is no power."""
+
+WEIGHTS: Final = {Kind.COUNT: (1.0, 10.0, 1.0), Kind.STOCK: (2.0, 1.0, 5.0), Kind.FLOW: (6.0, 1.0, 8.0)}
+"""Prior weights of `POWERS`: mostly topics are created at a steady rate, and the bytes of each of them grow, too. Few
+histories show growth by a share a day before it matters, so it weighs more."""
+
+HIGHEST: Final = 1e6
+"""Largest multiple of the history's greatest value that a path reaches: floats end somewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A power, in units of the values at their geometric mean: likelihoods of different powers are comparable then."""
+
+    power: float
+    mean: float
+    """Geometric mean of the history."""
+    highest: float
+    """Greatest value that it returns."""
+
+    def of(self, values: Floats) -> Floats:
+        """Return values on this scale. `values`: above 0, unless the power is 1."""
+        found: Floats = values**self.power * self._unit
+        return found
+
+    def back(self, scaled: Floats) -> Floats:
+        """Return the values that are these on this scale; nothing is below 0."""
+        highest = self.highest**self.power * self._unit
+        found: Floats = (np.clip(scaled, 0.0, highest) / self._unit) ** (1 / self.power)
+        return found
+
+    def stretch(self, scaled: float) -> float:
+        """Return the change of the value for a small change on this scale, here."""
+        found: float = float(self.back(np.array(scaled)) / self.mean) ** (1 - self.power)
+        return found
+
+    @property
+    def _unit(self) -> float:
+        found: float = self.mean ** (1 - self.power) / self.power
+        return found
+
+
+def scales(values: Floats, resolution: float) -> list[Scale]:
+    """Return the scales of a history; the only one of values that are not above `resolution` is the values' own."""
+    if values.min() <= resolution:
+        return [Scale(1.0, 1.0, np.inf)]
+    mean, highest = float(np.exp(np.log(values).mean())), HIGHEST * float(values.max())
+    return [Scale(power, mean, highest) for power in POWERS]
+
+
+def shares(candidates: Sequence[Scale], fits: Sequence[Trends], kind: Kind) -> Floats:
+    """Return how likely each scale is, 1 in all. `fits`: of the same history and shocks on each."""
+    weights = dict(zip(POWERS, WEIGHTS[kind], strict=True))
+    logs = np.array([np.log(weights[scale.power]) + fit.evidence for scale, fit in zip(candidates, fits, strict=True)])
+    likely = np.exp(logs - logs.max())
+    found: Floats = likely / likely.sum()
+    return found
+
+
+RATE_SHAPE: Final = 0.5
+"""Of the Gamma prior of how often a shock comes (Jeffreys'): one that was seen once may have been luck."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Draws, one for each of M paths."""
+
+    point: Longs
+    """(M,) of the grid."""
+    coefficients: Floats
+    """(M, C)"""
+    deviation: Floats
+    """(M,) standard deviation of the noise."""
+
+
+def draw(trends: Trends, paths: int, chance: np.random.Generator) -> Drawn:
+    """Draw points and coefficients by their probability."""
+    point = chance.choice(len(trends.weights), size=paths, p=trends.weights)
+    deviation = np.sqrt(trends.squares[point] / chance.chisquare(trends.freedom, paths))
+    normal = chance.standard_normal((paths, trends.means.shape[1]))
+    off = (trends.roots[point] @ normal[:, :, None])[:, :, 0]
+    return Drawn(point, trends.means[point] + off * deviation[:, None], deviation)
+
+
+def simulate(days: Longs, shocks: Shocks, drawn: Drawn, horizon: int, chance: np.random.Generator) -> Floats:
+    """Return (M, horizon) values of the days after the last of `days`."""
+    correlation, wander, bend = (GRID[drawn.point, index, None] for index in range(3))
+    shape = (len(drawn.point), horizon)
+    bent = np.cumsum(chance.standard_normal(shape) * np.sqrt(bend), axis=1)
+    wandered = np.cumsum(chance.standard_normal(shape) * np.sqrt(wander), axis=1) + np.cumsum(bent, axis=1)
+    # The first day after the history is where the coefficients stand: nothing has wandered there yet.
+    off = np.pad(wandered[:, :-1], ((0, 0), (1, 0))) * drawn.deviation[:, None]
+    ahead = np.arange(horizon)
+    level, slope = drawn.coefficients[:, LEVEL, None], drawn.coefficients[:, SLOPE, None]
+    trend: Floats = level + slope * ahead + off + _shocked(days, shocks, drawn, horizon, chance)
+    around = _noise(drawn.coefficients[:, NOISE], correlation[:, 0], drawn.deviation, horizon, chance)
+    if has_cycle(days):
+        around = around + drawn.coefficients[:, CYCLE : CYCLE + WEEK - 1] @ cycle(days[-1] + 1 + ahead).T
+    return trend + around * _grown(trend, level)
+
+
+def _grown(trend: Floats, level: Floats) -> Floats:
+    """Return the trend relative to its first level: noise and cycle grow with it."""
+    size = np.ones(trend.shape)
+    np.divide(trend, level, out=size, where=level > 0)
+    return np.clip(size, 1 / MOST_GROWN, MOST_GROWN)
+
+
+def _noise(first: Floats, correlation: Floats, deviation: Floats, horizon: int, chance: np.random.Generator) -> Floats:
+    new = chance.standard_normal((horizon, len(first))) * (deviation * np.sqrt(1 - correlation**2))
+    values = np.empty((horizon, len(first)))
+    values[0] = first
+    for day in range(1, horizon):
+        values[day] = correlation * values[day - 1] + new[day]
+    return values.T
+
+
+def _shocked(days: Longs, shocks: Shocks, drawn: Drawn, horizon: int, chance: np.random.Generator) -> Floats:
+    """Draw steps and spikes, as frequent and as large as those of the history; (M, horizon)."""
+    total = np.zeros((len(drawn.point), horizon))
+    first = drawn.coefficients.shape[1] - len(shocks.at)
+    for stays in (True, False):
+        kind = np.flatnonzero(shocks.stays == stays)
+        if len(kind):
+            rate = chance.gamma(len(kind) + RATE_SHAPE, 1.0 / len(days), len(drawn.point))
+            comes = chance.random(total.shape) < rate[:, None]
+            which: Ints = chance.choice(kind, size=total.shape).astype(np.int32)
+            sizes = np.take_along_axis(drawn.coefficients, first + which.astype(np.int64), axis=1) * comes
+            total += np.cumsum(sizes, axis=1) if stays else sizes
+    return total
 
 
 class Outcome(StrEnum):

@@ -1,14 +1,71 @@
-"""Combines the samples of each move: from the first poll that lists it to the first that no longer does."""
+"""The job `moves`: every reassignment, and every move between log directories."""
 
+from datetime import UTC, datetime
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.history.tables.moves import LOG_DIR
-from kafka_warden.pipeline.columns import divide, greatest, least
-from kafka_warden.pipeline.moves.samples import MOVE, PARTITION, growth
-from kafka_warden.pipeline.timeline import POLL
+from kafka_warden.history.tables.moves import LOG_DIR, REASSIGNMENT
+from kafka_warden.pipeline import marks
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES, REASSIGNMENTS
+from kafka_warden.pipeline.move_samples import MOVE, PARTITION, growth, hosts, move_polls, move_samples
+from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
+from kafka_warden.pipeline.store import in_list, of_mart
+from kafka_warden.pipeline.timeline import DAY, POLL, divide, greatest, least, moment, no
+
+_MOMENTS: Final = ("began", "ended", "last_seen", "eta_first_at")
+
+
+def run(request: Request[None]) -> None:
+    """Write the marts `moves`, `move_samples` and `reassignments`.
+
+    Raises:
+        StoreError: the store cannot be used.
+    """
+    with marks.working(request.store, JOB.name, *request.span) as work:
+        if work.hours:
+            set_shuffle_partitions(request.spark, work.rows)
+            _moves(request, work)
+    request.progress.say(f"moves: of {len(work.hours)} clusters, up to batch {work.done}")
+
+
+def _moves(request: Request[None], work: marks.Work) -> None:
+    again = marks.unended(request.store, MOVES, work)
+    history = History(request.store, only=again.raw, done=work.done)
+    with persisted(move_polls(history)) as polls, persisted(move_samples(history, polls)) as shown:
+        with request.progress.step("moves: samples"):
+            again.replace(work, MOVE_SAMPLES, samples_of(shown))
+        with request.progress.step("moves: lifetimes"):
+            placed = history.table("brokers").select(*POLL, "broker", "placed")
+            found = move_lifetimes(shown, hosts(history, shown), placed)
+            lives = found.withColumns({name: moment(name) for name in _MOMENTS}).select(*MOVES.names)
+            again.replace(work, MOVES, lives)
+    with request.progress.step("moves: reassignments"):
+        # Of all stored moves: one that ended long ago may be of the same reassignment as one that goes on.
+        mine = in_list("cluster_id", work.hours)
+        stored = request.store.read(of_mart(MOVES)).where(mine)
+        marks.replace(work, REASSIGNMENTS, reassignments(stored), mine)
+
+
+def samples_of(shown: DataFrame) -> DataFrame:
+    """Return the mart `move_samples`."""
+    of_life = Window.partitionBy(*MOVE, "life")
+    return (
+        shown.withColumns(
+            {
+                "began": F.min("at").over(of_life),
+                "ended": F.max_by("next_at", "n").over(of_life),
+                "time": F.col("at"),
+                "date": F.date_from_unix_date(F.floor(F.col("at") / DAY).cast("int")),
+            }
+        )
+        .withColumns({name: moment(name) for name in ("began", "ended", "time")})
+        .select(*MOVE_SAMPLES.names)
+    )
+
 
 COMPLETED: Final = "completed"
 CANCELLED: Final = "cancelled"
@@ -157,3 +214,73 @@ def _times() -> dict[str, Column]:
         "rate_mean": divide(F.col("bytes_copied"), seconds),
         "stalled_seconds": F.when(F.col("stalled_known") > 0, F.coalesce("stalled_sum", F.lit(0.0))),
     }
+
+
+_KEY: Final = ("cluster_id", "reassignment")
+_LATER: Final = datetime(9999, 1, 1, tzinfo=UTC)
+RECEIVES: Final = "follower"
+_SIDES: Final = (("broker", RECEIVES), ("leader", "leader"))
+"""Column of a broker's id to its side of the throttle."""
+
+
+def reassignments(moves: DataFrame) -> DataFrame:
+    """Aggregate rows of the mart `moves` to those of the mart `reassignments`."""
+    numbered = _numbered(moves.where(F.col("kind") == REASSIGNMENT))
+    return numbered.groupBy(*_KEY).agg(*_of_reassignment()).join(_bottlenecks(numbered), [*_KEY])
+
+
+def _numbered(moves: DataFrame) -> DataFrame:
+    """Number the reassignments of each cluster: one begins where no earlier move goes on."""
+    in_order = Window.partitionBy("cluster_id").orderBy("began", "topic", "topic_id", "partition", "broker")
+    earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
+    # A move that runs overlaps with all that begins later, also where a poll did not list it.
+    over = F.coalesce("ended", F.lit(_LATER))
+    goes_on = F.coalesce(F.max(over).over(earlier) >= F.col("began"), no())
+    return (
+        moves.withColumn("until", F.coalesce("ended", "last_seen"))
+        .withColumn("begins", F.when(goes_on, 0).otherwise(1))
+        .withColumn("reassignment", F.sum("begins").over(in_order))
+    )
+
+
+def _of_reassignment() -> list[Column]:
+    every = F.count("*")
+    planned = F.col("predicted_bottleneck_seconds")
+    first = F.struct("began", "topic", "topic_id", "partition", "broker")
+    return [
+        F.min("began").alias("began"),
+        F.when(F.count("ended") == every, F.max("ended")).alias("ended"),
+        F.max("last_seen").alias("last_seen"),
+        ((F.unix_micros(F.max("until")) - F.unix_micros(F.min("began"))) / 1e6).alias("seconds"),
+        F.min_by(planned, F.when(planned.isNotNull(), first)).alias("planned_seconds"),
+        every.alias("replicas"),
+        F.count_if(F.col("outcome") == COMPLETED).alias("completed"),
+        F.count_if(F.col("outcome") == CANCELLED).alias("cancelled"),
+        F.count_distinct("began").alias("waves"),
+        F.when(F.count("bytes_copied") == every, F.sum("bytes_copied")).alias("bytes_copied"),
+        F.sum("stuck_seconds").alias("stuck_seconds"),
+    ]
+
+
+def _bottlenecks(numbered: DataFrame) -> DataFrame:
+    """Find the side of a broker that was busy last; of several the one with most bytes."""
+    sides = F.array(*(F.struct(F.col(of).alias("broker"), F.lit(side).alias("side")) for of, side in _SIDES))
+    busy = (
+        numbered.select(*_KEY, "until", "bytes_copied", F.explode(sides).alias("at"))
+        .where("at.broker IS NOT NULL")
+        .groupBy(*_KEY, "at")
+        .agg(F.max("until").alias("until"), F.sum("bytes_copied").alias("bytes"))
+    )
+    last = F.max_by(
+        "at", F.struct("until", F.coalesce("bytes", F.lit(-1.0)), F.col("at.side") == RECEIVES, -F.col("at.broker"))
+    )
+    return (
+        busy.groupBy(*_KEY)
+        .agg(last.alias("at"))
+        .select(*_KEY, F.col("at.broker").alias("bottleneck_broker"), F.col("at.side").alias("bottleneck_side"))
+    )
+
+
+JOB: Final[Job[None]] = Job(
+    "moves", "every move: bytes, rate, throttle, stalls, prediction", lambda _: None, lambda _: None, run
+)

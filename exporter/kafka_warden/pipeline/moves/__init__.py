@@ -1,1 +1,0 @@
-"""Samples and lifetimes of moves, for the job `moves`."""

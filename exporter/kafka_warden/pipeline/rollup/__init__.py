@@ -1,1 +1,0 @@
-"""Minutes and hours of history."""
