@@ -122,15 +122,9 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.parts": ALL,
     "kafka_warden.check.results": OPEN | SETTINGS,
     "kafka_warden.check": ALL,
-    "kafka_warden.top.client": OPEN | SETTINGS | THREADS | {"kafka_warden.clients.http"},
-    "kafka_warden.top.reading": TOP | CLOCK | SETTINGS | {"kafka_warden.top.client"},
+    "kafka_warden.top.reading": TOP | CLOCK | SETTINGS | THREADS | {"kafka_warden.clients.http"},
     "kafka_warden.top.output": TOP | CLOCK | {"kafka_warden.top.reading"},
-    "kafka_warden.top.flags": TOP
-    | SETTINGS
-    | {f"kafka_warden.{part}" for part in ("config", "top.client", "top.output")},
-    "kafka_warden.top.screen": TOP
-    | CLOCK
-    | {f"kafka_warden.top.{part}" for part in ("client", "flags", "output", "reading")},
+    "kafka_warden.top.screen": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("output", "reading")},
     "kafka_warden.top": ALL,
     "kafka_warden.cli": ALL,
 }

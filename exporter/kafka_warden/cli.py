@@ -216,9 +216,8 @@ def _run(parsed: argparse.Namespace) -> int:
 
     if parsed.command == "top":
         from kafka_warden.top import command as top  # noqa: PLC0415  # the same
-        from kafka_warden.top.flags import read as read_top  # noqa: PLC0415  # the same
 
-        return top.run(lambda: load(flags, os.environ, parsed.config), read_top(vars(parsed), flags, os.environ))
+        return top.run(lambda: load(flags, os.environ, parsed.config), vars(parsed), flags, os.environ)
 
     def read_all() -> Config:
         config = load(flags, os.environ, parsed.config)

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka_warden.exposition import Page, PageHolder
-from kafka_warden.top.client import Answer, Get
-from kafka_warden.top.reading import Shown, read
+from kafka_warden.top.reading import Answer, Get, Shown, read
 from kafka_warden.views import Views
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import PREFIX

@@ -16,7 +16,6 @@ from kafka_warden.exposition import Page
 from kafka_warden.top import command
 from tests.support import status_rows
 from tests.support.asking import views_of
-from tests.top.test_screen import EVIL, SHOWN
 from tests.web.conftest import Served
 
 COMMAND = [sys.executable, "-m", "kafka_warden.cli", "top"]
@@ -57,6 +56,7 @@ def test_the_tables_are_printed_once(top: Top) -> None:
     )
     assert "\x1b" not in text
     assert text == top(status_rows.troubled(), "--once")
+    assert top(status_rows.troubled(), "--table", "problems", "--rows", "1").splitlines()[0] == lines[0]
     quiet = top(status_rows.quiet())
     assert "Moves" not in quiet
     assert top(status_rows.quiet(), "--table", "moves").splitlines()[-2:] == [
@@ -116,19 +116,6 @@ def test_without_fresh_data(top: Top, capsys: pytest.CaptureFixture[str]) -> Non
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == "kafka-warden: http://127.0.0.1:1: nothing listens there: connection refused\n"
-
-
-def test_bad_flags(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["top", "--sort", "eta"]) == cli.BAD_CONFIGURATION
-    assert capsys.readouterr().err == "kafka-warden: --sort: needs --table\n"
-
-
-def test_hostile_names_are_printed_as_text(top: Top) -> None:
-    page = status_rows.hostile(EVIL, EVIL)
-    text = top(page)
-    assert text.count(SHOWN) > 5
-    assert not set(text) & {"\x1b", "\u202e", "\x07"}
-    assert not set(top(page, "--json")) & {"\x1b", "\u202e", "\x07"}
 
 
 def _run(script: str, port: int, **environment: str) -> subprocess.CompletedProcess[str]:

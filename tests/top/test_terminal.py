@@ -128,13 +128,3 @@ def test_colours(terminal: Callable[..., Terminal]) -> None:
         os.write(running.master, b"q")
         assert running.ended() == 0
         assert bool(COLOUR.search(running.written)) is expected
-
-
-def test_forty_columns(terminal: Callable[..., Terminal]) -> None:
-    running = terminal("--table", "moves", columns=40)
-    running.shows(b"never")
-    os.write(running.master, b"\r")
-    running.shows(b"remaining_bytes")
-    os.write(running.master, b"qq")
-    assert running.ended() == 0
-    assert b"Traceback" not in running.written

@@ -1,4 +1,4 @@
-"""`kafka-warden top`: shows the cluster on the terminal, or prints it once."""
+"""`kafka-warden top`: reads its flags, and shows the cluster on the terminal, or prints it once."""
 
 import asyncio
 import logging
@@ -6,28 +6,38 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
-from typing import Final, Self
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
 
-from kafka_warden.config import Config
+from kafka_warden.clients.kafka.tls import TlsFiles
+from kafka_warden.config import Config, values
+from kafka_warden.config.layers import TOP_PASSWORD
+from kafka_warden.config.options import flag_name, read_values
+from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.cycle import Cycle
-from kafka_warden.errors import IncompleteError, NoAnswerError
+from kafka_warden.errors import ConfigError, IncompleteError, NoAnswerError
 from kafka_warden.installed import check_installed
 from kafka_warden.log import configure, write
 from kafka_warden.parts import build, make_jmx, poller_settings
 from kafka_warden.poller import Poller
+from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
+from kafka_warden.settings.strict import did_you_mean
 from kafka_warden.timer import Timer
 from kafka_warden.top import output
-from kafka_warden.top.client import Answer, Get
-from kafka_warden.top.flags import ROWS, Request
-from kafka_warden.top.output import SERVED
-from kafka_warden.top.reading import read
+from kafka_warden.top.output import SERVED, Order, Request
+from kafka_warden.top.reading import Answer, Client, Get, read
 from kafka_warden.views.rows import MOST
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import PREFIX
 from kafka_warden.web.rows import RowSite
 
+EVERY: Final = 5.0
+HERE: Final = "http://127.0.0.1:10073"
+FILES: Final = ("ca", "cert", "key")
+REMOTE: Final = ("url", "user", "password_file", *FILES)
 POLLS: Final = 3
 """Polls before what they show is printed once: a predicted ETA needs two, a measured rate three."""
 _LAST_POLL: Final = 2.0
@@ -36,26 +46,32 @@ NO_DATA: Final = 3
 """Exit code without fresh data. What there is was printed."""
 
 
-def run(load: Callable[[], Config], request: Request) -> int:
+def run(
+    load: Callable[[], Config], flags: Mapping[str, Any], options: Mapping[str, str], environment: Mapping[str, str]
+) -> int:
     """Show the cluster until the user ends it, or print it once.
 
+    Args:
+        load: reads the configuration, for polls without a sidecar.
+        flags: by name with underscores; `None` is a flag that was not set.
+        options: those flags of `run` that were set.
+        environment: has the password, if no file has it.
+
     Raises:
-        ConfigError: the configuration cannot be used, or Textual is not installed.
+        ConfigError: a bad value, flags that exclude each other, or Textual is not installed.
         IncompleteError: with `once`, there is no answer.
     """
+    client = read_client(flags, options, environment)
+    request = read_request(flags, "the brokers" if client is None else client.url.geturl())
     # Textual draws on stderr.
-    once = request.once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    terminal = all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    once = flags["once"] or flags["json"] or not terminal
     if not once:
         check_installed("top", "textual", "top")
     with ExitStack() as stack:
-        if request.client is not None:
-            get = request.client.get
-        else:
-            own = stack.enter_context(OwnPolls(load()))
-            (own.poll if once else own.start)()
-            get = own.get
+        get = client.get if client is not None else stack.enter_context(own_polls(load(), once=once))
         if once:
-            return _once(get, request)
+            return _print(get, request, as_json=flags["json"])
         from kafka_warden.top.screen import Top  # noqa: PLC0415  # an optional library
 
         app = Top(get, request)
@@ -64,67 +80,126 @@ def run(load: Callable[[], Config], request: Request) -> int:
         return code if code is not None else os.EX_SOFTWARE if app.return_code else 0
 
 
-def _once(get: Get, request: Request) -> int:
+def _print(get: Get, request: Request, *, as_json: bool) -> int:
     # The first rows of an order, or of those that match, can be any of those that there are.
-    most = request.rows or (MOST if request.as_json else ROWS)
+    most = request.rows or (MOST if as_json else output.ROWS)
     asked = MOST if request.search or request.order != SERVED else most
-    names = [request.table] if request.table is not None else list(BY_NAME)
     try:
-        shown = asyncio.run(read(get, dict.fromkeys(names, asked)))
+        shown = asyncio.run(read(get, dict.fromkeys(request.tables, asked)))
     except NoAnswerError as failure:
         raise IncompleteError(f"{request.where}: {failure}") from None
-    if request.as_json:
-        text = output.document(shown, request.order, request.search, most)
-    else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        text = output.text(shown, request.order, request.search, most, width)
-    write(text)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    write(output.document(shown, request) if as_json else output.text(shown, request, width))
     return 0 if shown.fresh else NO_DATA
 
 
-class OwnPolls:
-    """A poller and its cycle, which end with its block."""
+@contextmanager
+def own_polls(config: Config, *, once: bool) -> Iterator[Get]:
+    """Answer for paths below `/api/v1/` from own polls: as many as a rate needs, or one every interval."""
+    configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
+    poller = Poller(
+        poller_settings(config),
+        config.kafka.settings,
+        make_jmx(config),
+        lost=lambda: timer.hasten(),  # noqa: PLW0108  # it is made below
+    )
+    made, topics = build(), config.topics
+    cycle = Cycle(poller, config.to_parameters(), topics.matches, made, uncounted=topics.is_uncounted)
+    timer = Timer(cycle.once, cycle.expire, config.poll.interval)
+    site = RowSite(cycle.holder, made.version)
 
-    def __init__(self, config: Config) -> None:
-        configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
-        self._interval = config.poll.interval
-        self._poller = Poller(
-            poller_settings(config),
-            config.kafka.settings,
-            make_jmx(config),
-            lost=lambda: self._timer.hasten(),  # noqa: PLW0108  # it is made below
-        )
-        made = build()
-        topics = config.topics
-        self._cycle = Cycle(self._poller, config.to_parameters(), topics.matches, made, uncounted=topics.is_uncounted)
-        self._timer = Timer(self._cycle.once, self._cycle.expire, self._interval)
-        self._started = False
-        self._site = RowSite(self._cycle.holder, made.version)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._started:
-            self._timer.stop()
-        self._poller.close()  # which ends the poll
-        self._timer.join(_LAST_POLL)
-
-    def start(self) -> None:
-        """Poll every interval from now on, and log nothing: a line would be written over the screen."""
-        logging.getLogger().handlers[:] = [logging.NullHandler()]
-        self._started = True
-        self._timer.start()
-
-    def poll(self) -> None:
-        """Poll as often as a rate needs."""
-        for left in reversed(range(POLLS)):
-            self._cycle.once()
-            if left:
-                time.sleep(self._interval)
-
-    async def get(self, path: str) -> Answer:
-        """Answer for a path below `/api/v1/`."""
+    async def get(path: str) -> Answer:
         name, _, query = path.partition("?")
-        response = await self._site.respond(f"{PREFIX}{name}", query.encode(), compress=False)
+        response = await site.respond(f"{PREFIX}{name}", query.encode(), compress=False)
         return Answer(response.status, response.body, time.time())
+
+    try:
+        if once:
+            for left in reversed(range(POLLS)):
+                cycle.once()
+                time.sleep(config.poll.interval if left else 0)
+        else:
+            # A line would be written over the screen.
+            logging.getLogger().handlers[:] = [logging.NullHandler()]
+            timer.start()
+        yield get
+    finally:
+        if not once:
+            timer.stop()
+        poller.close()  # which ends the poll
+        timer.join(_LAST_POLL)
+
+
+def read_client(flags: Mapping[str, Any], options: Mapping[str, str], environment: Mapping[str, str]) -> Client | None:
+    """Return the sidecar to ask; `None` is to poll without one.
+
+    Raises:
+        ConfigError: a bad value, or flags that exclude each other.
+    """
+    own, given = (f"{BOOTSTRAP.name} or --config", [flag_name(name) for name in REMOTE if flags[name] is not None])
+    if flags["config"] is not None or BOOTSTRAP.name in options:
+        if given:
+            raise ConfigError(f"{given[0]}: not with {own}, which poll without a sidecar")
+        return None
+    if options:
+        raise ConfigError(f"{next(iter(options))}: only with {own}, as a sidecar has its own")
+    url = read_values(flags, {"url": _url})["url"] or urlsplit(HERE)
+    files = {name: Path(flags[name]) for name in FILES if flags[name] is not None}
+    if url.scheme == "http":
+        if files:
+            raise ConfigError(f"--{next(iter(files))}: only with an address that begins with https://")
+        return Client(url, None, _login(flags, environment))
+    if "key" in files and "cert" not in files:
+        raise ConfigError("--key: needs --cert")
+    tls = TlsFiles(ca=files.get("ca"), certificate=files.get("cert"), key=files.get("key"))
+    return Client(url, tls.context(), _login(flags, environment))
+
+
+def _url(text: str) -> SplitResult:
+    try:
+        url = urlsplit(text)
+        fits = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and not url.query and not url.fragment
+    except ValueError:
+        fits = False
+    if "@" in text:
+        raise ValueError(
+            "no user and password in an address, since ps shows it to all users of this machine; set --user"
+        )
+    if not fits or not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError(f"expected an address such as {HERE} or https://HOST:PORT/PREFIX")
+    return url
+
+
+def _login(flags: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, SecretSource] | None:
+    user, file, variable = flags["user"], flags["password_file"], environment.get(TOP_PASSWORD)
+    if user is None:
+        if file is not None:
+            raise ConfigError("--password-file: needs --user")
+        return None
+    if file is None and not variable:
+        raise ConfigError(f"--user: needs --password-file, or the environment variable {TOP_PASSWORD}")
+    password: SecretSource = SecretFile(Path(file)) if file is not None else Secret(variable or "")
+    password.read()
+    return user, password
+
+
+def read_request(flags: Mapping[str, Any], where: str) -> Request:
+    """Return what to show.
+
+    Raises:
+        ConfigError: a bad value, or a column without its table.
+    """
+    table, rows, every = read_values(
+        flags, {"table": values.choice(*BY_NAME), "rows": values.whole_number, "every": values.duration}
+    ).values()
+    column = None
+    if (name := flags["sort"]) is not None:
+        if table is None:
+            raise ConfigError("--sort: needs --table")
+        known = {column.field: column for column in BY_NAME[table].columns}
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise ConfigError(f"--sort: {table} has no column {name!r}{hint}; it has {', '.join(known)}")
+        column = known[name]
+    order = Order(column, reverse=flags["reverse"])
+    return Request(where, max(every or EVERY, 1.0), table, rows, flags["filter"] or "", order)

@@ -8,31 +8,26 @@ from typing import Any, Final
 
 from kafka_warden.clock import monotonic
 from kafka_warden.formatting import in_bytes, in_count, in_rate, in_time, in_utc, in_whole, in_words, visible
-from kafka_warden.top.reading import Shown
+from kafka_warden.top.reading import PROBLEMS, Shown
 from kafka_warden.views.alerts import MARKS, WARNING
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.problems import by_severity
 from kafka_warden.views.recent import Curve
-from kafka_warden.views.rows import Cluster, Table
+from kafka_warden.views.rows import MOST, Cluster, Table
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import CONTAINED, NAMES, UNKNOWN, Column, TableSpec
 from kafka_warden.web.api import plain
 
+ROWS: Final = 20
+"""Rows of each table as text, as on the status page."""
 LEAST: Final = 12
 """Characters that stay of a name. The last ones have the number of a partition."""
 TAIL: Final = 6
-
-
-def cell(column: Column, row: Any, width: int | None) -> str:
-    """Return the text of a cell. A name is cut in the middle if it takes more than a third of a line's width."""
-    whole = column.text(row)
-    most = len(whole) if width is None or column.field not in NAMES else max(width // 3, LEAST)
-    return whole if len(whole) <= most else f"{whole[: most - TAIL - 1]}…{whole[-TAIL:]}"
-
-
-def mark(row: Any) -> str:
-    """Return the mark of a row: a space for one that is fine, and in tables of which all rows are."""
-    return MARKS.get(getattr(row, "severity", None) or "", " ")
+SHORTEST, LONGEST = 12, 60
+"""Cells of a curve."""
+BLOCKS: Final = " ▁▂▃▄▅▆▇█"
+VERSION: Final = 1
+"""Of the JSON document. Keys may be added in the same version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +45,8 @@ class Order:
         value = self.column.value
         known = [row for row in rows if value(row) is not None]
         largest_first = bool(known) and not isinstance(value(known[0]), str)
-        return sorted(known, key=value, reverse=largest_first != self.reverse) + [
-            row for row in rows if value(row) is None
-        ]
+        known.sort(key=value, reverse=largest_first != self.reverse)
+        return known + [row for row in rows if value(row) is None]
 
     def title(self, column: Column) -> str:
         """Return the title of a column, with a mark if it orders the rows."""
@@ -60,6 +54,35 @@ class Order:
 
 
 SERVED: Final = Order()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to show of what is read from `where`, every so many seconds; `rows` of each table as text."""
+
+    where: str
+    every: float = 5.0
+    table: str | None = None
+    rows: int | None = None
+    search: str = ""
+    order: Order = SERVED
+
+    @property
+    def tables(self) -> list[str]:
+        """The tables to print."""
+        return list(BY_NAME) if self.table is None else [self.table]
+
+
+def cell(column: Column, row: Any, width: int | None) -> str:
+    """Return the text of a cell. A name is cut in the middle if it takes more than a third of a line's width."""
+    whole = column.text(row)
+    most = len(whole) if width is None or column.field not in NAMES else max(width // 3, LEAST)
+    return whole if len(whole) <= most else f"{whole[: most - TAIL - 1]}…{whole[-TAIL:]}"
+
+
+def mark(row: Any) -> str:
+    """Return the mark of a row: a space for one that is fine, and in tables of which all rows are."""
+    return MARKS.get(getattr(row, "severity", None) or "", " ")
 
 
 def chosen(
@@ -73,8 +96,7 @@ def chosen(
     terms = [term.partition("=") for term in text.lower().split()]
     wanted = [row for row in table.rows if whole or getattr(row, "in_use", True)]
     rows = [row for row in wanted if all(_matches(spec, row, *term) for term in terms)]
-    left_out = len(rows) < len(table.rows)
-    return order.of(rows), len(rows) if left_out else table.total
+    return order.of(rows), len(rows) if len(rows) < len(table.rows) else table.total
 
 
 def _matches(spec: TableSpec, row: Any, name: str, separator: str, value: str) -> bool:
@@ -83,11 +105,6 @@ def _matches(spec: TableSpec, row: Any, name: str, separator: str, value: str) -
         return value in found if name in CONTAINED else value == found
     word = name + separator + value
     return any(word in str(column.value(row)).lower() for column in spec.columns if not column.number)
-
-
-SHORTEST, LONGEST = 12, 60
-"""Cells of a curve."""
-BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 
 
 def curve_line(curve: Curve, width: int) -> str:
@@ -106,15 +123,15 @@ def curve_line(curve: Curve, width: int) -> str:
 
 def head(shown: Shown, now: float) -> list[str]:
     """Return the lines above the tables: what needs a look, the age of the data, the cluster in numbers."""
-    cluster, age, interval = shown.cluster, shown.age(now), shown.sidecar.poll_interval
-    counts = by_severity(shown.problems.rows)
+    cluster, interval = shown.cluster, shown.sidecar.poll_interval
+    counts = by_severity(shown.tables[PROBLEMS].rows)
     found = [f"{MARKS[each]} {in_count(n, each) if each == WARNING else f'{n} {each}'}" for each, n in counts.items()]
     named = [f"cluster {visible(cluster.cluster_id)}"] if cluster is not None and cluster.cluster_id else []
     lines = [["kafka-warden", *named, *(found or ["● nothing needs a look"])], ["No data yet"]]
-    if shown.time is not None and age is not None:
+    if shown.time is not None:
         data = f"{'Data' if shown.fresh else 'No fresh data. Last data'} of {in_utc(shown.time) or UNKNOWN}"
         polls = [] if interval is None else [f"a poll every {in_time(interval)}"]
-        lines[1] = [data, f"{in_time(int(age))} old", *polls]
+        lines[1] = [data, f"{in_time(int(max(now - shown.polled_at, 0.0)))} old", *polls]
     return [" · ".join(parts) for parts in (*lines, *([] if cluster is None else [_cluster(cluster)]))]
 
 
@@ -140,31 +157,24 @@ def _written(write: Callable[[float], str], value: float | None) -> str:
     return UNKNOWN if value is None else write(value)
 
 
-VERSION: Final = 1
-"""Of the JSON document. Keys may be added in the same version."""
-
-
-def text(shown: Shown, order: Order, search: str, most: int, width: int | None) -> str:
+def text(shown: Shown, request: Request, width: int | None) -> str:
     """Return the head, and each table that has rows, or the one that is shown. `width`: where lines of rows end."""
-    lines = head(shown, monotonic())
-    only = len(shown.tables) == 1
-    for name, table in shown.tables.items():
+    lines, most = head(shown, monotonic()), request.rows or ROWS
+    for name in request.tables:
         spec = BY_NAME[name]
-        rows, total = chosen(spec, table, search, order)
-        if not rows and not only:
-            continue
-        lines += ["", f"{spec.title}: {total:,}"]
-        if not rows:
-            lines.append(spec.empty if not search else "No row matches.")
-            continue
-        lines += _table(spec, rows[:most], order, width)
+        rows, total = chosen(spec, shown.tables[name], request.search, request.order)
+        if rows or request.table is not None:
+            lines += ["", f"{spec.title}: {total:,}", *_table(spec, rows[:most], request, width)]
         if total > most:
             lines.append(f"  and {total - min(most, len(rows)):,} more")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _table(spec: TableSpec, rows: Sequence[Any], order: Order, width: int | None) -> Iterator[str]:
-    columns = [[order.title(column), *(cell(column, row, width) for row in rows)] for column in spec.columns]
+def _table(spec: TableSpec, rows: Sequence[Any], request: Request, width: int | None) -> Iterator[str]:
+    if not rows:
+        yield spec.empty if not request.search else "No row matches."
+        return
+    columns = [[request.order.title(column), *(cell(column, row, width) for row in rows)] for column in spec.columns]
     sizes = [max(map(len, cells)) for cells in columns]
     for sign, *cells in zip([" ", *map(mark, rows)], *columns, strict=True):
         aligned = [
@@ -174,18 +184,18 @@ def _table(spec: TableSpec, rows: Sequence[Any], order: Order, width: int | None
         yield "  ".join([f"{sign} {aligned[0]}", *aligned[1:]])[:width]
 
 
-def document(shown: Shown, order: Order, search: str, most: int) -> str:
+def document(shown: Shown, request: Request) -> str:
     """Return the JSON document: rows as in `/api/v1`."""
     tables: dict[str, Any] = {}
-    for name, table in shown.tables.items():
-        rows, total = chosen(BY_NAME[name], table, search, order, whole=True)
-        tables[name] = {"total": total, "data": plain(rows[:most])}
+    for name in request.tables:
+        rows, total = chosen(BY_NAME[name], shown.tables[name], request.search, request.order, whole=True)
+        tables[name] = {"total": total, "data": rows[: request.rows or MOST]}
     found = {
         "version": VERSION,
         "time": shown.time,
         "fresh": shown.fresh,
-        "cluster": plain(shown.cluster),
-        "sidecar": plain(shown.sidecar),
+        "cluster": shown.cluster,
+        "sidecar": shown.sidecar,
         "tables": tables,
     }
-    return json.dumps(found, indent=2, allow_nan=False) + "\n"
+    return json.dumps(plain(found), indent=2, allow_nan=False) + "\n"

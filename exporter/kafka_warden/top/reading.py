@@ -1,18 +1,25 @@
-"""Reads `/api/v1` into the rows that it was made from, all of one poll."""
+"""Asks a sidecar for `/api/v1`, and reads the answers into the rows that they were made from, all of one poll."""
 
 import asyncio
+import http
+import http.client
 import math
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, is_dataclass, replace
-from functools import partial
+import ssl
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, is_dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any, Final, NoReturn, get_args, get_origin
+from urllib.parse import SplitResult
 
+from kafka_warden.clients.http import TimeLimit, connection, parts
 from kafka_warden.clock import monotonic
+from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.formatting import visible
-from kafka_warden.settings.strict import parse_json
-from kafka_warden.top.client import Answer, Get
+from kafka_warden.settings.secrets import SecretSource, basic_authorization
+from kafka_warden.settings.strict import parse_json, reason
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.recent import History
 from kafka_warden.views.rows import Cluster, SidecarRow, Table
@@ -20,8 +27,8 @@ from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.api import INFINITE, MOST_ROWS
 
-OK: Final = 200
-BLIND: Final = 503
+LARGEST: Final = 32 << 20
+"""Bytes of one answer. A table of 1,000 rows has at most some MB."""
 TRIES: Final = 5
 PAUSE: Final = 0.4
 """Seconds between two tries, when a new poll came between the answers."""
@@ -36,30 +43,90 @@ _REFUSED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of `/api/v1`. `clock` is the Unix time on the machine that answered."""
+
+    status: int
+    body: bytes
+    clock: float
+
+
+Get = Callable[[str], Coroutine[Any, Any, Answer]]
+"""Asks for a path below `/api/v1/`, with its query. Raises NoAnswerError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The sidecar at one address. Redirects are not followed and no proxy is used: the password goes to this host."""
+
+    url: SplitResult
+    tls: ssl.SSLContext | None = None
+    login: tuple[str, SecretSource] | None = None
+    seconds: float = 10.0
+    """Longest time for one answer."""
+    _threads: DaemonThreads = field(default_factory=lambda: DaemonThreads(1, "top"))
+
+    async def get(self, path: str) -> Answer:
+        """Ask for a path.
+
+        Raises:
+            NoAnswerError: there is no answer in time, or none of a web server; the message says why.
+            SecretError: the file with the password cannot be used.
+        """
+        try:
+            async with asyncio.timeout(self.seconds):  # also for the lookup of the name
+                return await self._threads.run(lambda: self._ask(path))
+        except (OSError, http.client.HTTPException) as failure:
+            raise NoAnswerError(self._explained(failure)) from None
+
+    def _ask(self, path: str) -> Answer:
+        headers = {"Accept": "application/json", "Connection": "close", "User-Agent": "kafka-warden-top"}
+        if self.login is not None:
+            # Read each time, since the file may have been replaced.
+            headers["Authorization"] = basic_authorization(self.login[0], self.login[1].read()).reveal()
+        limit, (host, port) = TimeLimit(self.seconds), (self.url.hostname or "", self.url.port)
+        with limit, closing(connection(limit, host, port, timeout=self.seconds, context=self.tls)) as asked:
+            asked.request("GET", f"{self.url.path.rstrip('/')}/api/v1/{path}", headers=headers)
+            response = asked.getresponse()
+            large = f"its answer has more than {LARGEST >> 20} MiB: this is no sidecar"
+            body = b"".join(parts(response, LARGEST, NoAnswerError(large)))
+        clock = time.time()
+        with suppress(ValueError):  # its clock and ours may differ, and the age of data must not
+            clock = parsedate_to_datetime(response.headers.get("Date", "")).timestamp()
+        return Answer(response.status, body, clock)
+
+    def _explained(self, failure: Exception) -> str:
+        hint = "Is the address http://, or --cert missing?" if self.tls else "Is the address https://?"
+        texts: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
+            (ssl.SSLCertVerificationError, f"its certificate is not trusted: {getattr(failure, 'verify_message', '')}"),
+            (ssl.SSLError, f"TLS failed ({getattr(failure, 'reason', '')}). {hint}"),
+            (TimeoutError, f"no answer within {self.seconds:g} s"),
+            (ConnectionRefusedError, "nothing listens there: connection refused"),
+            ((ConnectionError, http.client.IncompleteRead), f"it closed the connection before a whole answer. {hint}"),
+            (http.client.HTTPException, "the answer is not HTTP"),
+        )
+        return next((text for kind, text in texts if isinstance(failure, kind)), reason(failure))
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """What is shown: everything in it is of one poll."""
 
     time: float | None
     """Unix time of the poll."""
     fresh: bool
+    polled_at: float
+    """The same moment on the monotonic clock of this process."""
     sidecar: SidecarRow
     cluster: Cluster | None
-    problems: Table[Any]
     history: History | None
     """The last hour, if it was asked for."""
     tables: Mapping[str, Table[Any]]
-    clock: float
-    """Unix time at the sidecar when it answered."""
-    read_at: float
-    """The same moment on the monotonic clock of this process."""
+    """The problems always, and the tables that were asked for."""
 
-    def table(self, name: str) -> Table[Any] | None:
-        """Return a table, if it was read; the problems always are."""
-        return self.problems if name == PROBLEMS else self.tables.get(name)
 
-    def age(self, now: float) -> float | None:
-        """Return the seconds since the poll, at a monotonic time."""
-        return None if self.time is None else max(self.clock - self.time + now - self.read_at, 0.0)
+class _OtherPollError(Exception):
+    """This answer is not of the poll that the first one was of."""
 
 
 async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) -> Shown:
@@ -73,70 +140,63 @@ async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) ->
     Raises:
         NoAnswerError: there is no answer, or it is not that of a sidecar.
     """
-    for left in reversed(range(TRIES)):
-        reader = _Reader(get)
-        shown = await reader.read(wanted, sides)
-        if len(reader.polls) == 1:
-            return shown
-        if left:
-            await asyncio.sleep(PAUSE)
+    for _ in range(TRIES):
+        with suppress(_OtherPollError):
+            return await _Reader(get).read({**wanted, PROBLEMS: MOST_ROWS}, sides)
+        await asyncio.sleep(PAUSE)
     raise NoAnswerError("a new poll ended during each of several readings; read again later")
 
 
 class _Reader:
-    """One reading. `polls` has the time of each answer: more than one is a mixture."""
+    """One reading. `poll` has the time of the poll of the first answer, and whether it is fresh."""
 
     def __init__(self, get: Get) -> None:
         self._get = get
-        self.polls: set[tuple[float | None, bool]] = set()
-        self._clock = 0.0
+        self._poll: tuple[float | None, bool] | None = None
+        self._polled_at = 0.0
 
     async def read(self, wanted: Mapping[str, int], sides: int | None) -> Shown:
-        sidecar = row_of(SidecarRow, (await self._ask("sidecar")).get("data"))
-        at, ((time, fresh),) = monotonic(), self.polls
-        problems = await self._table(BY_NAME[PROBLEMS], MOST_ROWS, fresh)
-        history = None if sides is None else row_of(History, (await self._ask(f"history?sides={sides}")).get("data"))
-        shown = Shown(time, fresh, sidecar, None, problems, history, {}, self._clock, at)
-        if fresh and (answer := await self._ask("cluster")):
-            shown = replace(shown, cluster=row_of(Cluster, answer.get("data")))
-        tables = {
-            name: problems if name == PROBLEMS else await self._table(BY_NAME[name], most, fresh)
-            for name, most in wanted.items()
-        }
-        return replace(shown, tables=tables)
+        sidecar = await self._ask("sidecar", SidecarRow)
+        time, fresh = self._poll or (None, False)
+        cluster = await self._ask("cluster", Cluster) if fresh else None
+        history = None if sides is None else await self._ask(f"history?sides={sides}", History)
+        shown = (name for name in wanted if fresh or BY_NAME[name].of_sidecar)
+        tables = {name: await self._table(BY_NAME[name], wanted[name]) for name in shown}
+        return Shown(time, fresh, self._polled_at, sidecar, cluster, history, dict.fromkeys(wanted, Table()) | tables)
 
-    async def _table(self, spec: TableSpec, most: int, fresh: bool) -> Table[Any]:
-        rows: list[Any] = []
-        total = 1
-        while len(rows) < min(total, most) and (fresh or spec.of_sidecar):
+    async def _table(self, spec: TableSpec, most: int) -> Table[Any]:
+        rows: tuple[Any, ...] = ()
+        while True:
             limit = min(most - len(rows), MOST_ROWS)
-            answer = await self._ask(f"{spec.name}?limit={limit}&offset={len(rows)}")
-            if len(self.polls) > 1:
-                break
-            part, count = answer.get("data"), answer.get("total")
-            if not isinstance(part, list) or not isinstance(count, int):
-                _refuse(spec.name)
-            total = count
-            rows += [row_of(spec.row, each) for each in part]
-            if not part:
-                break
-        return Table(tuple(rows), total if rows else 0)
+            part = await self._ask(f"{spec.name}?limit={limit}&offset={len(rows)}", Table, spec.row)
+            rows += part.rows
+            if not part.rows or len(rows) >= min(part.total, most):
+                return Table(rows, part.total if rows else 0)
 
-    async def _ask(self, path: str) -> dict[str, Any]:
-        """Return the object that is answered; empty when the data became too old meanwhile, which `polls` notes."""
+    async def _ask(self, path: str, kind: type, row: type | None = None) -> Any:
+        """Return the row that is answered, or the rows of a table."""
         answer = await self._get(path)
-        self._clock = answer.clock
-        if answer.status == BLIND and any(fresh for _, fresh in self.polls):
-            self.polls.add((None, False))
-            return {}
-        if answer.status != OK:
+        if answer.status == http.HTTPStatus.SERVICE_UNAVAILABLE and self._poll is not None and self._poll[1]:
+            raise _OtherPollError  # the data became too old meanwhile
+        if answer.status != http.HTTPStatus.OK:
             raise NoAnswerError(f"{answer.status}: {_REFUSED.get(answer.status) or _first_line(answer)}")
-        document = _parsed(answer.body)
-        time, fresh = document.get("time"), document.get("fresh")
-        if not isinstance(fresh, bool) or not isinstance(time, float | int | None):
+        try:
+            document = parse_json(answer.body)
+        except ValueError:
+            raise NoAnswerError("its answer is not JSON: is this the address of a sidecar?") from None
+        if not isinstance(document, dict):
+            _refuse("the whole")
+        time, fresh = read_value("time", float | None, document.get("time")), document.get("fresh")
+        if not isinstance(fresh, bool):
             _refuse("time")
-        self.polls.add((time, fresh))
-        return document
+        if self._poll is None:
+            self._poll, self._polled_at = (time, fresh), monotonic() - max(answer.clock - (time or 0.0), 0.0)
+        if (time, fresh) != self._poll:
+            raise _OtherPollError
+        if row is None:
+            return row_of(kind, document.get("data"))
+        rows = read_value(path, tuple[row, ...], document.get("data"))  # type: ignore[valid-type]
+        return Table(rows, read_value("total", int, document.get("total") or 0))
 
 
 def _first_line(answer: Answer) -> str:
@@ -147,38 +207,30 @@ def _first_line(answer: Answer) -> str:
     return visible(text) or "an empty answer"
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
-    try:
-        document = parse_json(body)
-    except ValueError:
-        raise NoAnswerError("its answer is not JSON: is this the address of a sidecar?") from None
-    if not isinstance(document, dict):
-        _refuse("the whole")
-    return document
-
-
 def row_of(kind: type, values: Any) -> Any:
     """Make a row. A field that this version of the sidecar does not have is unknown."""
     if not isinstance(values, dict):
         _refuse(kind.__name__)
-    return kind(**{name: _value(name, hint, values.get(name)) for name, (hint, _) in fields_of(kind).items()})
+    hints = ((name, hint) for name, (hint, _) in fields_of(kind).items())
+    return kind(**{name: read_value(name, hint, values.get(name)) for name, hint in hints})
 
 
-def _value(name: str, hint: Any, value: Any) -> Any:
-    kinds = get_args(hint) or (hint,)
-    if get_origin(hint) is tuple:
-        if not isinstance(value, list | None):
-            _refuse(name)
-        read = row_of if is_dataclass(kinds[0]) else partial(_value, name)
-        return tuple(read(kinds[0], each) for each in value or ())
-    if get_origin(hint) is Mapping:
-        if value is None or (isinstance(value, dict) and all(type(each) in kinds for each in value.values())):
-            return value or {}
-    elif float in kinds and isinstance(value, str) and value in _INFINITE:
+def read_value(name: str, hint: Any, value: Any) -> Any:
+    """Read the value of a field, of a type that rows have."""
+    kinds, origin = get_args(hint) or (hint,), get_origin(hint)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return row_of(hint, value)
+    if origin is tuple and isinstance(value, list | None):
+        return tuple(read_value(name, kinds[0], each) for each in value or ())
+    if origin is Mapping and isinstance(value, dict | None):
+        return {key: read_value(name, kinds[1], each) for key, each in (value or {}).items()}
+    if float in kinds and isinstance(value, str) and value in _INFINITE:
         return _INFINITE[value]
-    elif value is None or type(value) in kinds or (float in kinds and type(value) is int):
-        return value
-    return _refuse(name)
+    if origin in (tuple, Mapping) or not (
+        value is None or type(value) in kinds or (float in kinds and type(value) is int)
+    ):
+        _refuse(name)
+    return value
 
 
 def _refuse(what: str) -> NoReturn:

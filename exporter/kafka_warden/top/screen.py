@@ -3,10 +3,9 @@
 import asyncio
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import repeat
 from typing import Any, ClassVar, Final
 
 from rich.text import Text
@@ -22,15 +21,13 @@ from textual.widgets import DataTable, Footer, Input, Static, Tab, Tabs
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
 from kafka_warden.formatting import in_utc, visible
-from kafka_warden.top.client import Get
-from kafka_warden.top.flags import Request
-from kafka_warden.top.output import SERVED, Order, cell, chosen, curve_line, head, mark
-from kafka_warden.top.reading import Shown, read
+from kafka_warden.top.output import SERVED, Order, Request, cell, chosen, curve_line, head, mark
+from kafka_warden.top.reading import Get, Shown, read
 from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
 from kafka_warden.views.fields import fields_of
-from kafka_warden.views.rows import MOST
+from kafka_warden.views.rows import MOST, Table
 from kafka_warden.views.specs import BY_NAME, TABLES
-from kafka_warden.views.table_spec import UNKNOWN, Column, TableSpec
+from kafka_warden.views.table_spec import UNKNOWN, TableSpec
 
 INTERRUPTED, TERMINATED = 130, 143
 """Exit codes after Ctrl-C and SIGTERM, as in shells."""
@@ -50,8 +47,7 @@ class Detail(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay out."""
-        with VerticalScroll():
-            yield Static(self._text)
+        yield VerticalScroll(Static(self._text))
         yield Footer(compact=True)
 
 
@@ -79,20 +75,19 @@ class Rows(DataTable[Text]):
         key, at, (x, y) = (spec.key_of(self.chosen), self.cursor_row, self.scroll_offset) if same else (None, 0, (0, 0))
         self.spec, self.shown = spec, rows
         self.clear(columns=True)
-        for column in spec.columns:
-            # A mark takes two cells before the first column.
-            title = f"{'  ' if column is spec.columns[0] else ''}{order.title(column)}"
-            self.add_column(_cell(column, title))
+        self.add_columns(*_cells(spec, " ", map(order.title, spec.columns)))
         for row in rows:
-            texts = [cell(column, row, self.app.size.width) for column in spec.columns]
-            texts[0] = f"{mark(row)} {texts[0]}"
-            self.add_row(*map(_cell, spec.columns, texts, repeat(_STYLES.get(mark(row), ""))))
+            self.add_row(*_cells(spec, mark(row), (cell(column, row, self.app.size.width) for column in spec.columns)))
         self.scroll_to(x, y, animate=False, immediate=True)
         self.move_cursor(row=next((at for at, row in enumerate(rows) if spec.key_of(row) == key), at))
 
 
-def _cell(column: Column, text: str, style: str = "") -> Text:
-    return Text(text, style, justify="right" if column.number else "left")
+def _cells(spec: TableSpec, sign: str, texts: Iterable[str]) -> Iterator[Text]:
+    """Make a line: its mark and the first text, then the others."""
+    style = _STYLES.get(sign, "")
+    for column, text in zip(spec.columns, texts, strict=True):
+        first = f"{sign} " if column is spec.columns[0] else ""
+        yield Text(f"{first}{text}", style, justify="right" if column.number else "left")
 
 
 class Top(App[int]):
@@ -112,14 +107,14 @@ class Top(App[int]):
     Input, Input:focus { dock: bottom; height: 1; border: none; padding: 0; margin-bottom: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("q", "end(0)", "End"),
+        Binding("q", "quit", "End"),
         Binding("question_mark", "show_help_panel", "Keys"),
         Binding("slash", "focus('filter')", "Filter"),
         Binding("s", "sort", "Sort"),
         Binding("r", "reverse", "Reverse"),
         Binding("p", "pause", "Pause"),
         Binding("escape", "clear", "Remove filter and keys", show=False),
-        Binding("ctrl+c", f"end({INTERRUPTED})", "End", show=False, priority=True),
+        Binding("ctrl+c", "interrupt", "End", show=False, priority=True),
     ]
 
     def __init__(self, get: Get, request: Request) -> None:
@@ -130,15 +125,18 @@ class Top(App[int]):
         self._opening = request.table is None
         self.spec = BY_NAME[request.table or TABLES[0].name]
         self.shown: Shown | None = None
-        self.trouble = ""
-        self.paused = False
-        self.readings = 0
+        self.trouble, self.paused, self.readings = "", False, 0
         self._wake = asyncio.Event()
         # Not found by their ids: at the end of the program they are gone before the timer is.
         self._head, self._notes, self._rows = Static(id="head"), Static(id="notes"), Rows(cursor_type="row")
         self._names = {spec.name: Tab(spec.title, id=spec.name) for spec in TABLES}
         self._tabs = Tabs(*self._names.values(), active=self.spec.name)
         self._field = Input(request.search, "/ words, or field=value", id="filter", select_on_focus=False)
+
+    @property
+    def table(self) -> Table[Any] | None:
+        """The table that is shown, if it was read."""
+        return None if self.shown is None else self.shown.tables.get(self.spec.name)
 
     def compose(self) -> ComposeResult:
         """Lay out."""
@@ -160,8 +158,7 @@ class Top(App[int]):
             if not self.paused:
                 await self._read()
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._request.every):
-                    await self._wake.wait()
+                await asyncio.wait_for(self._wake.wait(), self._request.every)
 
     async def _read(self) -> None:
         """Read once. Without an answer what was shown stays, with its age."""
@@ -187,12 +184,10 @@ class Top(App[int]):
     @on(Resize)
     @on(Input.Changed)
     def _show(self) -> None:
-        spec, shown = self.spec, self.shown
-        table = None if shown is None else shown.table(spec.name)
-        rows, total = ((), 0) if table is None else chosen(spec, table, self._field.value, self._order)
-        self._rows.fill(spec, rows[:ROWS], self._order)
-        self._rows.set_class(not rows, "empty")
-        self._names[spec.name].label = f"{spec.title} {total:,}"
+        found = chosen(self.spec, self.table or Table(), self._field.value, self._order)
+        self._rows.fill(self.spec, found[0][:ROWS], self._order)
+        self._rows.set_class(not found[0], "empty")
+        self._names[self.spec.name].label = f"{self.spec.title} {found[1]:,}"
         self._show_notes()
         self._show_head()
 
@@ -203,10 +198,9 @@ class Top(App[int]):
     def _noted(self) -> Iterator[str]:
         """Return the curve and the sentence of the row under the cursor, or why there are no rows."""
         shown, row = self.shown, self._rows.chosen
-        table = None if shown is None else shown.table(self.spec.name)
-        if shown is None or table is None:
+        if shown is None or self.table is None:
             yield "No data." if self.trouble else "Reading ..."
-        elif row is None and self._field.value and table.rows:
+        elif row is None and self._field.value and self.table.rows:
             yield "No row matches."
         elif row is None:
             yield self.spec.empty if shown.fresh or self.spec.of_sidecar else "No fresh data."
@@ -272,6 +266,6 @@ class Top(App[int]):
         self._rows.focus()
         self.action_hide_help_panel()
 
-    def action_end(self, code: int) -> None:
-        """End, with an exit code."""
-        self.exit(code)
+    def action_interrupt(self) -> None:
+        """End after Ctrl-C."""
+        self.exit(INTERRUPTED)

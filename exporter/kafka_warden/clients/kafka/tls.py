@@ -95,7 +95,7 @@ class TlsFiles:
             ConfigError: a file cannot be read or is not what it should be.
         """
         if (special := special_file(self.paths())) is not None:
-            raise ConfigError(f"kafka: {special}: not a regular file")
+            raise ConfigError(f"{special}: not a regular file")
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version, context.maximum_version = self.least, self.most
         context.check_hostname = self.verify and self.verify_hostname
@@ -123,7 +123,7 @@ class TlsFiles:
             else:
                 context.load_verify_locations(cafile=self.ca)
         except (OSError, ValueError) as failure:
-            raise _unusable("certificate authorities", self.ca or "the given text", failure) from None
+            raise _unusable("certificate authorities", self.ca or "kafka: the given text", failure) from None
 
     def _load_revoked(self, context: ssl.SSLContext) -> None:
         if self.revoked is None:
@@ -146,7 +146,7 @@ class TlsFiles:
             elif self.certificate is not None:
                 context.load_cert_chain(self.certificate, self.key, password=lambda: password)
         except (OSError, ValueError) as failure:
-            where = self.key or self.certificate or "the given text"
+            where = self.key or self.certificate or "kafka: the given text"
             raise _unusable("certificate and key", where, failure) from None
 
 
@@ -172,8 +172,8 @@ def _load_pem(context: ssl.SSLContext, chain: str, key: Secret, password: str) -
 
 def _unusable(what: str, where: Path | str, failure: Exception) -> ConfigError:
     if isinstance(failure, ssl.SSLError):
-        return ConfigError(f"kafka: {where}: no usable {what} in it ({failure.reason or 'not PEM'})")
-    return ConfigError(f"kafka: {where}: cannot read the {what}: {reason(failure)}")
+        return ConfigError(f"{where}: no usable {what} in it ({failure.reason or 'not PEM'})")
+    return ConfigError(f"{where}: cannot read the {what}: {reason(failure)}")
 
 
 class TlsClient:
