@@ -97,6 +97,7 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.config.values",
         "kafka_warden.derive",
         "kafka_warden.log",
+        "kafka_warden.rules.render",
         "kafka_warden.rules.thresholds",
         "kafka_warden.settings.java_properties",
     }
@@ -153,6 +154,7 @@ LIBRARIES: dict[str, set[str]] = {
     "numpy": {"kafka_warden"},
     "pandas": {"kafka_warden.pipeline"},
     "prometheus_client": {"kafka_warden.exposition", "kafka_warden.clients.agents"},
+    "promql_parser": {"kafka_warden.pipeline.promql"},
     "py4j": {"kafka_warden.pipeline"},
     "pyarrow": {"kafka_warden.history.parquet", "kafka_warden.pipeline"},
     "pyspark": {"kafka_warden.pipeline"},

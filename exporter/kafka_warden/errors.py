@@ -66,6 +66,10 @@ class TruthError(UnusableError):
     """The record of real faults cannot be read; the message names the file and says what to do."""
 
 
+class PromqlError(UnusableError):
+    """An expression uses what the backtest does not evaluate; the message quotes it."""
+
+
 class EmptyHistoryError(HistoryFileError):
     """No file covers the time that was asked for."""
 

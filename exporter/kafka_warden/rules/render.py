@@ -150,9 +150,14 @@ def _with_label(text: str, label: str) -> str:
     return _LABEL.sub(label, text)
 
 
+def listed(text: str) -> list[dict[str, Any]]:
+    """Every rule of a rule file."""
+    return [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
+
+
 def alerts(text: str) -> list[dict[str, Any]]:
     """Every alerting rule of a rule file."""
-    return [rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"] if "alert" in rule]
+    return [rule for rule in listed(text) if "alert" in rule]
 
 
 @cache
