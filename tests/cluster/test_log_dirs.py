@@ -11,7 +11,6 @@ from sandbox import Cluster, ClusterSettings
 from sandbox.admin_moves import LOG_DIR_RATE
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
-from tests.cluster.watching import problems, watching
 from tests.support.topics import fill
 
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime]
@@ -125,31 +124,6 @@ def test_a_follower_whose_directory_is_gone_is_offline(own: Cluster, tmp_path: P
     states = {state for page in pages for state in _states(page, "halved").values()}
     print(f"offline after {len(pages) - 3} polls, in sync {len(after)} polls after the repair; states {states}")
     assert {number for page in pages for number in _states(page, "halved")} == gone
-
-
-@pytest.mark.full_kafka
-def test_a_limit_for_moves_between_directories_that_is_wrong(own: Cluster, tmp_path: Path) -> None:
-    fill(own, "between", [1, 2], 10 * MEGABYTE)
-    (replica,) = (replica for replica in own.admin.log_dirs(1) if replica.topic == "between")
-    (other,) = {str(directory) for directory in own.log_dirs(1)} - {replica.log_dir}
-
-    with watching(own, tmp_path, poll=EVERY_POLL) as watch:
-        own.admin.alter_broker_config(1, {LOG_DIR_RATE: 500_000})
-        own.admin.move_log_dir(1, ("between", 0), other)
-        watch.until(lambda page: page.all("log_dir_move_bytes_remaining"), "it moves")
-        blocked, idle = {(1, "log_dirs", "blocked")}, {(1, "log_dirs", "idle_rate")}
-        watch.problems = blocked
-        own.admin.alter_broker_config(1, {LOG_DIR_RATE: 0})
-        watch.until(lambda page: problems(page) == blocked, "blocked")
-        own.admin.alter_broker_config(1, {LOG_DIR_RATE: 10 * MEGABYTE})
-        watch.until(lambda page: not problems(page), "no longer blocked")
-        watch.problems = idle
-        watch.until(lambda page: problems(page) == idle, "idle")
-        assert watch.page.all("log_dir_move_bytes_remaining") == {}
-        own.admin.alter_broker_config(1, {LOG_DIR_RATE: None})
-        watch.until(lambda page: not problems(page), "all is cleared")
-        watch.problems = set()
-        watch.for_polls(4, "nothing comes back")
 
 
 def test_a_move_between_directories_is_followed_to_its_end(own: Cluster, tmp_path: Path) -> None:

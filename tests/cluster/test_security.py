@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.model import Source
-from kafka_warden.poller.status import ASK_AGAIN
 from sandbox import Cluster, ClusterSettings, Security, wait_for
-from sandbox.admin_principals import MONITORING
 from sandbox.passwords import write_secret
 from tests.cluster.beans import read_secured
 from tests.cluster.mutating import RATE, WINDOW, assert_tokens_follow, create_topic
@@ -88,28 +86,6 @@ def test_a_principal_without_rights_sees_the_reason(scram: Cluster, tmp_path: Pa
         assert page.up()["metadata", ""]
         assert page.up()["fenced_brokers", ""]
         assert "secured" not in page.text
-
-
-@pytest.mark.full_kafka
-def test_a_right_that_is_given_later_needs_no_restart(scram: Cluster, tmp_path: Path) -> None:
-    """A principal with rights on topics only, as in managed clusters, has lags; five minutes later it has the rest."""
-    of_topics = [acl for acl in MONITORING if acl[0] == "topic"]
-    scram.admin.grant("stranger", of_topics)
-    try:
-        with Sidecar(configuration(scram, "stranger"), tmp_path) as sidecar:
-            _wait_for_refusals(sidecar)
-            page = sidecar.wait(lambda page: ("configs", "") in page.up())
-            assert page.brokers("broker_sum_replica_lag_messages").keys() == set(scram.broker_ids)
-            assert page["under_min_isr_partitions"] == 0
-            scram.admin.grant("stranger")
-            wait_for(lambda: not sidecar.scrape().not_available(), ASK_AGAIN + 60.0, "everything is available")
-            _assert_complete(sidecar.whole_page(), scram)
-            assert not [key for key in sidecar.scrape().all("source_errors_total") if "authorization" in key]
-            scram.admin.revoke("stranger")
-            page = sidecar.wait(lambda page: page.down() >= REFUSED)
-            assert page.not_available() == {}
-    finally:
-        scram.admin.revoke("stranger")
 
 
 @pytest.mark.full_kafka

@@ -15,7 +15,6 @@ import pytest
 from sandbox import AdminError, Cluster, ClusterSettings, wait_for
 from sandbox.damage import log_files, rotten
 from tests.cluster.page import Page
-from tests.cluster.sidecar import INTERVAL
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes, watching
 from tests.support.small_disks import small_log_dir
 from tests.support.topics import fill
@@ -23,11 +22,6 @@ from tests.support.topics import fill
 pytestmark = [pytest.mark.cluster, pytest.mark.realtime, pytest.mark.versions]
 
 MEGABYTE = 1_000_000
-TURNS = 5
-FETCH = 1 << 20
-"""`replica.fetch.max.bytes`."""
-MEASURED = 25.0
-"""Seconds until turns are computed from measured rates: 12 s and a poll after a change, then 12 s of a slope."""
 TWO_WINDOWS = 6.0
 """Seconds. A move with a new minimum since then is not stuck, unless a fact says so."""
 AT_ONCE = 2
@@ -81,31 +75,6 @@ def test_what_stands_still_and_why(cluster: Cluster, tmp_path: Path) -> None:
             watch.until(lambda page: page["reassigning_partitions"] == 0, "every move has ended")
             cluster.admin.clear_throttle(["damaged", "rotten", "remote", "kept"])
             watch.for_polls(3, "the throttle is cleared")
-
-
-@pytest.mark.full_kafka
-def test_one_that_stands_still_among_others_that_get_on(cluster: Cluster, tmp_path: Path) -> None:
-    throttle = 2 * MEGABYTE
-    fill(cluster, "rotten", [1], 5 * MEGABYTE)
-    fill(cluster, "sound", [1], 120 * MEGABYTE)
-    with rotten(cluster, "rotten", 1, MEGABYTE) as repair, watching(cluster, tmp_path) as watch:
-        cluster.admin.reassign({("rotten", 0): [2], ("sound", 0): [2]}, throttle=throttle)
-        watch.causes["rotten"] = {"no_progress"}
-        watch.until(causes, "one is stuck")
-        stalled = _stalled(watch.page, ("rotten", 0, 2))
-        # A rate spans 12 s, whatever the quota window.
-        watch.until(lambda page: page.all("reassignment_bytes_per_second", topic="sound"), "the rate is known")
-        rate = watch.page.one("reassignment_bytes_per_second", topic="sound", partition=0, broker=2)
-        turns = TURNS * 2 * FETCH / min(rate, throttle)
-        print(f"stuck after {stalled:.1f} s; two windows are {TWO_WINDOWS:g} s, five turns of both {turns:.1f} s")
-        # The rate of this computation may have been another one some polls ago.
-        assert TWO_WINDOWS <= stalled <= max(TWO_WINDOWS, MEASURED, 1.5 * turns) + 4 * INTERVAL
-        watch.for_polls(3, "the other one gets on")
-        assert _stalled(watch.page, ("sound", 0, 2)) < TWO_WINDOWS
-        repair()
-        watch.until(lambda page: not causes(page), "it gets on")
-        watch.causes.clear()
-        watch.for_polls(3, "both get on")
 
 
 def test_facts_are_shown_at_once(cluster: Cluster, tmp_path: Path) -> None:

@@ -101,25 +101,6 @@ def test_what_is_set_wrongly_while_something_moves(cluster: Cluster, tmp_path: P
 
 
 @pytest.mark.full_kafka
-def test_a_move_that_no_list_names(cluster: Cluster, tmp_path: Path) -> None:
-    """The lists of another topic are in use, and what moves goes past the throttle."""
-    for topic in ("named", "unnamed"):
-        cluster.admin.create_topic(topic, assignment={0: [1]})
-    cluster.load.produce("named", bytes=60 * MEGABYTE, record_size=10_000)
-    cluster.load.produce("unnamed", bytes=2 * MEGABYTE, record_size=10_000)
-    with rotten(cluster, "unnamed", 1, MEGABYTE), watching(cluster, tmp_path) as watch:
-        cluster.admin.reassign({("named", 0): [2]}, throttle=MEGABYTE)
-        watch.for_polls(POLLS, "a healthy move")
-        with _raised(
-            watch,
-            "unlisted",
-            lambda: cluster.admin.reassign({("unnamed", 0): [2]}),
-            lambda: cluster.admin.cancel([("unnamed", 0)]),
-        ):
-            watch.problems = {(1, "leader", "lopsided"), (2, "follower", "lopsided")}
-
-
-@pytest.mark.full_kafka
 def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster, tmp_path: Path) -> None:
     """What is produced into the one that no list names is more than the limit, and is not held against the other."""
     for topic in ("named", "unnamed"):
@@ -235,26 +216,6 @@ def test_a_throttle_that_holds_originals_back(cluster: Cluster, tmp_path: Path) 
         watch.until(lambda page: not problems(page), "the follower has caught up")
         watch.problems = set()
         watch.for_polls(POLLS, "nothing comes back")
-
-
-@pytest.mark.full_kafka
-def test_a_leader_that_its_list_does_not_name(cluster: Cluster, tmp_path: Path) -> None:
-    """The other replica is elected while the move goes on: nothing holds back what it sends."""
-    fill(cluster, "elected", [1, 2], 60 * MEGABYTE)
-    cluster.wait_in_sync()
-    with watching(cluster, tmp_path) as watch:
-        cluster.admin.reassign({("elected", 0): [2, 1, 3]}, throttle=MEGABYTE)
-        watch.for_polls(POLLS, "a healthy move")
-
-        def elect() -> None:
-            cluster.admin.alter_topic_config("elected", {LEADER_REPLICAS: "0:1"})
-            cluster.admin.elect_preferred([("elected", 0)])
-
-        def name() -> None:
-            cluster.admin.alter_topic_config("elected", {LEADER_REPLICAS: "0:1,0:2"})
-
-        with _raised(watch, "the leader moved", elect, name):
-            watch.problems = {(2, "leader", "uneven")}
 
 
 @contextmanager

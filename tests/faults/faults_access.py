@@ -14,18 +14,13 @@ from tests.faults.faults_brokers import blind, no_numbers
 from tests.faults.witness import TIME_LIMIT, Witness
 
 POLLS: Final = 60
-MOST_POLLS: Final = 360
-"""In which `POLLS` have short pauses: each fourth one, as measured."""
 INTERVAL: Final = 2.0
 """Seconds, as the stage configures it."""
-SHORT: Final = 0.3
-"""Seconds that a broker asks the sidecar to pause."""
 WINDOW: Final = 2
-"""Seconds of the window of client quotas. A pause is the excess times the window: with Kafka's own, of 11 s, the CPU
-time of a poll would have to stay within 3 % for pauses of up to 300 ms."""
+"""Seconds of the window of client quotas, for pauses that do not depend on one long poll."""
 STRETCHED: Final = "a poll takes longer than poll.interval"
-FIRST_SHARE, LAST_SHARE = 0.2, 0.01
-"""Request quotas in percent of one thread: one that a busy broker exceeds, and one that every poll exceeds by far."""
+SHARE: Final = 0.01
+"""Request quota in percent of one thread, which every poll exceeds by far."""
 
 
 def expired(witness: Witness) -> Iterator[set[Fired]]:
@@ -65,26 +60,6 @@ def _without_trust(witness: Witness, listener: str) -> Iterator[set[Fired]]:
     witness.restart(kafka={"bootstrap.servers": cluster.bootstrap})
 
 
-def throttled_shortly(witness: Witness) -> Iterator[set[Fired]]:
-    """With a request quota that asks for pauses of up to 300 ms, 60 polls are as good as without."""
-    admin, share = witness.cluster.admin, FIRST_SHARE
-    links, before = _links(witness), witness.page
-    with _quota(witness):
-        longest = list[float]()
-        for page in islice(witness.pages(MOST_POLLS * TIME_LIMIT), MOST_POLLS):
-            longest.append(max(page.brokers("broker_throttle_seconds").values()))
-            assert longest[-1] > SHORT or not page.down()
-            _assert_linked(witness, links, before)
-            short = sum(0 < pause <= SHORT for pause in longest)
-            if short == POLLS:
-                break
-            share *= 1 + (longest[-1] - SHORT / 2) / WINDOW / 2 if any(longest) else 0.95
-            admin.set_client_quota(user=MONITOR, values={"request_percentage": share})
-        print(f"longest pause of each poll: {longest}")
-        assert short == POLLS
-        yield set()
-
-
 def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
     """With pauses of 1 s the interval is stretched, which is shown and logged once, and there is no more connection."""
     kept = 0
@@ -95,7 +70,7 @@ def throttled_long(witness: Witness) -> Iterator[set[Fired]]:
     assert kept == SETTLED, "the interval is not kept before the fault"
     links, before, logged = _links(witness), witness.page, witness.log.count(STRETCHED)
     with _quota(witness):
-        witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": LAST_SHARE})
+        witness.cluster.admin.set_client_quota(user=MONITOR, values={"request_percentage": SHARE})
         witness.until(lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "they ask for 1 s")
         witness.until(lambda page: page["poll_interval_seconds"] > INTERVAL, "the interval is stretched")
         for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS):

@@ -1,4 +1,4 @@
-"""Faults of real brokers, clients and files: each costs what it must and no more, and is over when it is undone."""
+"""Faults of real brokers and their clients: each costs what it must and no more, and is over when it is undone."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,8 +11,7 @@ from tests.faults import faults_access as access
 from tests.faults import faults_acls as acls
 from tests.faults import faults_brokers as brokers
 from tests.faults import faults_jmx as jmx
-from tests.faults import faults_process as process
-from tests.faults import faults_web as web
+from tests.faults import faults_names as names
 from tests.faults.conftest import Stages
 from tests.faults.witness import Used, Witness
 
@@ -26,7 +25,7 @@ Fault = Callable[[Witness], Iterator[set[Fired]]]
 
 FAULTS: list[Fault] = [
     each
-    for module in (brokers, jmx, access, acls, web, process)
+    for module in (brokers, jmx, access, acls, names)
     for name, each in vars(module).items()
     if isgeneratorfunction(each) and each.__module__ == module.__name__ and not name.startswith("_")
 ]
