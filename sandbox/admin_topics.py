@@ -169,9 +169,11 @@ class TopicAdmin(Asker):
             f"every broker knows {partitions} leaders of {name}",
         )
 
-    def elect_preferred(self) -> None:
-        """Let the first replica of every partition lead."""
-        reply = self.ask(ElectLeadersRequest(election_type=0, topic_partitions=None, timeout_ms=REQUEST_TIMEOUT_MS))
+    def elect_preferred(self, partitions: Iterable[Partition] | None = None) -> None:
+        """Let the first replica lead: of the given partitions, or of all."""
+        election = ElectLeadersRequest.TopicPartitions
+        chosen = None if partitions is None else [election(topic=t, partitions=[p]) for t, p in partitions]
+        reply = self.ask(ElectLeadersRequest(election_type=0, topic_partitions=chosen, timeout_ms=REQUEST_TIMEOUT_MS))
         check("elect preferred leaders", reply.error_code)
         for topic, result in _election_results(reply):
             if result.error_code != ELECTION_NOT_NEEDED:
