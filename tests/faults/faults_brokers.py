@@ -1,4 +1,4 @@
-"""Brokers that die, hang or restart, and topics that go and come back."""
+"""Brokers that die, hang, or do not run yet."""
 
 import signal
 from collections.abc import Iterator
@@ -84,50 +84,6 @@ def all_down(witness: Witness) -> Iterator[set[Fired]]:
     wait_for(lambda: witness.status("/-/ready") == 200, what="it is ready")
 
 
-def restarted(witness: Witness) -> Iterator[set[Fired]]:
-    """F9: the counters of a restarted broker begin again, as `rate` expects it."""
-    cluster = witness.cluster
-    # After an earlier fault the broker may lead nothing, and count nothing.
-    cluster.admin.elect_preferred()
-    cluster.load.produce(TOPIC, records=50, partitions=PARTITIONS)
-    before = witness.until(lambda page: page.one("broker_bytes_in_total", broker=VICTIM) > 0, "bytes are counted")
-    cluster.restart(VICTIM)
-    cluster.wait_in_sync()
-    page = witness.until(lambda page: page.get("broker_bytes_in_total", broker=VICTIM) is not None, "it counts again")
-    assert page.one("broker_bytes_in_total", broker=VICTIM) < before.one("broker_bytes_in_total", broker=VICTIM)
-    yield set()
-
-
-def deleted(witness: Witness) -> Iterator[set[Fired]]:
-    """F6: the poll after the deletion of a topic has no series of it and no error."""
-    admin = witness.cluster.admin
-    before = witness.page
-    admin.create_topic("gone", partitions=6, replication_factor=3)
-    witness.until(lambda page: _series(page, "gone") and not page.down(), "it is shown")
-    admin.delete_topic("gone")
-    page = witness.until(lambda _: True, "a poll")
-    assert not _series(page, "gone")
-    page = witness.until(lambda page: not page.down(), "every source answers")
-    assert names(page) == names(before)
-    yield set()
-
-
-def recreated(witness: Witness) -> Iterator[set[Fired]]:
-    """F7: a topic that comes back with fewer partitions within one poll has those only, and no negative lag."""
-    admin = witness.cluster.admin
-    admin.create_topic("again", partitions=6, replication_factor=3)
-    witness.cluster.load.produce("again", records=500, partitions=range(6))
-    witness.until(lambda page: len(page.all("partition_bytes_in_per_second", topic="again")) == 6, "it is shown")
-    admin.delete_topic("again")
-    admin.create_topic("again", partitions=2, replication_factor=3)
-    for _ in range(5):
-        page = witness.until(lambda page: not page.down(), "every source answers")
-        assert {dict(labels).get("partition", "0") for _, labels in _series(page, "again")} <= {"0", "1"}
-        assert all(value >= 0 for (name, _), value in page.samples.items() if "lag" in name or "remaining" in name)
-    yield set()
-    admin.delete_topic("again")
-
-
 def blind() -> set[Fired]:
     """The alert of a sidecar that has no snapshot, of a cluster that answers."""
     return {fired("KafkaWardenBlind")}
@@ -155,7 +111,3 @@ def without(broker: int) -> set[Fired]:
         fired("KafkaBrokerUnreachable", broker=broker),
         fired("KafkaWardenBlind", broker=broker),
     }
-
-
-def _series(page: Page, topic: str) -> list[tuple[str, frozenset[tuple[str, str]]]]:
-    return [key for key in page.samples if ("topic", topic) in key[1]]

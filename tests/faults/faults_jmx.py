@@ -1,4 +1,4 @@
-"""JMX ports that are slow, closed, or drop connections, and JMX passwords that are wrong."""
+"""JMX ports that are slow or drop connections, and JMX passwords that are wrong."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,15 +20,6 @@ def slow(witness: Witness) -> Iterator[set[Fired]]:
         yield from _without_beans(witness, "timeout")
         forwarder.delay = 0.0
         witness.assert_recovered()
-
-
-def refused(witness: Witness) -> Iterator[set[Fired]]:
-    """F11: a closed JMX port is noticed at once."""
-    with _forwarded(witness) as forwarder:
-        yield from _without_beans(witness, "refused")
-        assert witness.page.one("source_duration_seconds", source="jmx", broker=VICTIM) < 1
-        with forwarder:
-            witness.assert_recovered()
 
 
 def dropped(witness: Witness) -> Iterator[set[Fired]]:
