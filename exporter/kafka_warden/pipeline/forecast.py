@@ -1,39 +1,53 @@
-"""The job `forecast`: the day on which partitions, bytes in and disks reach their limits, with an interval.
-
-A day's value is the maximum of its hours, since limits are reached at the busiest hour. A rate's hour is the mean of
-its polls, so that a burst is not growth. A day with too few hours may lack its busiest one and is left out, often the
-last day. The threshold depends on the usual number of hours, since history may be sampled.
-"""
+"""The job `forecast`: the day on which partitions, bytes in and disks reach their limits, with an interval."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from kafka_warden.config import values
-from kafka_warden.config.options import read_values
+from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.pipeline import marks
-from kafka_warden.pipeline.forecast_model import METHOD, Forecast, forecast
+from kafka_warden.pipeline.forecast_model import METHOD, forecast
 from kafka_warden.pipeline.forecast_trend import Kind
 from kafka_warden.pipeline.ingest.batch import AHEAD
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS
+from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, parsed
 from kafka_warden.pipeline.rollup_series import SERIES
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import of_mart
 from kafka_warden.pipeline.timeline import DAY
 
+ALL: Final = "cluster_id IS NOT NULL"
+"""SQL condition on the rows that are replaced: forecasts depend on options, so those of all clusters are new."""
+MOST_DAYS: Final = 366
+"""The longest horizon: beyond it, intervals are too wide to use."""
 LEAST_SHARE: Final = 0.75
 """Of the median number of hours with a value per day: 18 of 24, or 3 of 4 with one poll in six hours."""
+LAST_BASELINE: Final = 366 * 1000
+"""Days after 1970 up to which the straight line is followed."""
+KINDS: Final = {"partitions": Kind.COUNT, "replicas": Kind.COUNT, "bytes_in": Kind.FLOW, "disk_bytes": Kind.STOCK}
 
 COLUMNS: Final = (*SERIES, "day", "value", "limit")
 """Columns of `series`: strings, int, string, bigint days since 1970, double, double."""
+
+_OF_MODEL: Final = ("now", "growth_per_day", "day", "day_low", "day_high", "history_days")
+_DAYS: Final = ("day", "day_low", "day_high", "baseline_day", "last_day")
+_OF_SERIES: Final = (
+    "cluster_id string, subject string, what string, broker int, log_dir string, outcome string, `limit` double,"
+    " now double, growth_per_day double, history_days int"
+)
+_PATH: Final = "path array<struct<at: bigint, seen: double, low: double, median: double, high: double>>"
+SCHEMA: Final = f"{_OF_SERIES}, {', '.join(f'{day} bigint' for day in _DAYS)}, {_PATH}"
+"""A series, its days counted since 1970, and what was measured or is forecast on each day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,128 +67,6 @@ class Options:
     seed: int = 1
 
 
-def series(days: DataFrame, options: Options) -> DataFrame:
-    """Return the days of all series: `COLUMNS`. All days have the last limit. `days`: the mart `series_day`."""
-    usual = F.percentile_approx("hours", 0.5).over(Window.partitionBy("cluster_id", "subject", "what"))
-    value = F.when(F.col("hours") >= LEAST_SHARE * usual, F.col("value"))
-    return (
-        days.withColumn("limit", _limit(options))
-        .where("hours > 0")
-        .select(*SERIES, F.unix_date("day").cast("bigint").alias("day"), value.alias("value"), "limit")
-    )
-
-
-def _limit(options: Options) -> Column:
-    """Return the limit of a series: the option, or else the last one of the history."""
-    own = F.max_by("limit", "day").over(Window.partitionBy(*SERIES))
-    # All brokers have the cluster's, also one that is gone.
-    shared = F.max_by("limit", "day").over(Window.partitionBy("cluster_id", "what", F.col("broker").isNull()))
-    of_broker = F.col("broker").isNotNull()
-    given = {"partitions": options.max_partitions, "replicas": options.max_broker_partitions}
-    limit = F.when(F.col("what") == "disk_bytes", own * F.lit(options.disk_share))
-    for what, number in given.items():
-        if number is not None:
-            limit = limit.when(F.col("what") == what, F.lit(number).cast("double"))
-    if options.network is not None:
-        limit = limit.when((F.col("what") == "bytes_in") & of_broker, F.lit(options.network))
-    return limit.otherwise(shared)
-
-
-KINDS: Final = {"partitions": Kind.COUNT, "replicas": Kind.COUNT, "bytes_in": Kind.FLOW, "disk_bytes": Kind.STOCK}
-
-_DAYS: Final = ("day", "day_low", "day_high", "baseline_day", "last_day")
-_OF_SERIES: Final = (
-    "cluster_id string, subject string, what string, broker int, log_dir string, outcome string, `limit` double,"
-    " now double, growth_per_day double, day bigint, day_low bigint, day_high bigint, baseline_day bigint,"
-    " last_day bigint, history_days int"
-)
-_OF_PATH: Final = "at bigint, seen double, median double, low double, high double"
-SCHEMA: Final = f"{_OF_SERIES}, {_OF_PATH}"
-"""A row of the series, then one for each day of its path: `at` is null in the first."""
-
-LAST_BASELINE: Final = 366 * 1000
-"""Days after 1970 up to which the straight line is followed."""
-
-
-def forecast_series(days: DataFrame, options: Options) -> DataFrame:
-    """Forecast every series. `days`: columns of `series.COLUMNS`; returns those of `SCHEMA`."""
-    return days.groupBy("cluster_id", "subject", "what").applyInPandas(_fold(options), SCHEMA)
-
-
-def forecasts(rows: DataFrame, options: Options) -> DataFrame:
-    """Return the mart `forecasts`."""
-    given = {
-        "horizon_days": F.lit(options.horizon),
-        "level": F.lit(options.level),
-        "method": F.when(F.col("growth_per_day").isNotNull(), F.lit(METHOD)),
-    }
-    return rows.where(F.col("at").isNull()).withColumns({**{name: _midnight(name) for name in _DAYS}, **given})
-
-
-def paths(rows: DataFrame) -> DataFrame:
-    """Return the mart `forecast_paths`."""
-    return rows.where(F.col("at").isNotNull()).withColumn("day", _midnight("at"))
-
-
-def _midnight(name: str) -> Column:
-    return F.timestamp_seconds(F.col(name) * DAY)
-
-
-def _fold(options: Options) -> Callable[[Any], Any]:
-    def fold(rows: Any) -> Any:
-        first = rows.iloc[0]
-        known = rows[rows["value"].notna()].sort_values("day")
-        days, values = known["day"].to_numpy(np.int64), known["value"].to_numpy(np.float64)
-        limit = None if pd.isna(first["limit"]) else float(first["limit"])
-        kind = KINDS[first["what"]]
-        found = forecast(days, values, limit, kind, horizon=options.horizon, level=options.level, seed=options.seed)
-        head = {name: first[name] for name in SERIES} | _head(found, limit, days)
-        key = {name: head[name] for name in SERIES}
-        past = [{**key, "at": day, "seen": value} for day, value in zip(days.tolist(), values.tolist(), strict=True)]
-        return _frame([head, *past, *_ahead(key, found)])
-
-    return fold
-
-
-def _head(found: Forecast, limit: float | None, days: Any) -> dict[str, Any]:
-    baseline = found.baseline_day
-    same = ("now", "growth_per_day", "day", "day_low", "day_high", "history_days")
-    return {name: getattr(found, name) for name in same} | {
-        "outcome": str(found.outcome),
-        "limit": limit,
-        "baseline_day": None if baseline is None or baseline > LAST_BASELINE else baseline,
-        "last_day": int(days[-1]) if len(days) else None,
-    }
-
-
-def _ahead(key: dict[str, Any], found: Forecast) -> list[dict[str, Any]]:
-    band = found.band
-    if band is None:
-        return []
-    columns = zip(*(part.tolist() for part in (band.days, band.median, band.low, band.high)), strict=True)
-    return [{**key, "at": day, "median": median, "low": low, "high": high} for day, median, low, high in columns]
-
-
-def _frame(rows: list[dict[str, Any]]) -> Any:
-    """Build the frame with nullable integers: Arrow refuses floats for them."""
-    types = {"bigint": "Int64", "int": "Int32", "double": "float64", "string": "object"}
-    columns = {}
-    for column in SCHEMA.split(", "):
-        name, kind = column.replace("`", "").split(" ")
-        columns[name] = (
-            pd.array([row.get(name) for row in rows], types[kind])
-            if kind != "double"
-            else [np.nan if row.get(name) is None else row[name] for row in rows]
-        )
-    return pd.DataFrame(columns)
-
-
-ALL: Final = "cluster_id IS NOT NULL"
-"""SQL condition on the rows that are replaced: forecasts depend on options, so those of all clusters are new."""
-MOST_DAYS: Final = 366
-"""The longest horizon: beyond it, intervals are too wide to use."""
-
-
 def run(request: Request[Options]) -> None:
     """Replace the marts `forecasts` and `forecast_paths` of all clusters, from the series by day.
 
@@ -187,9 +79,16 @@ def run(request: Request[Options]) -> None:
         persisted(forecast_series(series(_days(request), options), options)) as rows,
     ):
         with request.progress.step("forecast: days to limits"):
-            marks.replace(work, FORECASTS, forecasts(rows, options), ALL)
+            given = {
+                "horizon_days": F.lit(options.horizon),
+                "level": F.lit(options.level),
+                "method": F.when(F.col("growth_per_day").isNotNull(), F.lit(METHOD)),
+            }
+            dated = rows.withColumns({**{name: _midnight(name) for name in _DAYS}, **given})
+            marks.replace(work, FORECASTS, dated, ALL)
         with request.progress.step("forecast: paths"):
-            marks.replace(work, FORECAST_PATHS, paths(rows), ALL)
+            paths = rows.select("cluster_id", "subject", "what", F.inline("path")).withColumn("day", _midnight("at"))
+            marks.replace(work, FORECAST_PATHS, paths, ALL)
 
 
 def _days(request: Request[Options]) -> DataFrame:
@@ -200,19 +99,75 @@ def _days(request: Request[Options]) -> DataFrame:
     return request.store.read(of_mart(SERIES_DAYS)).where(mine)
 
 
-def _add_flags(command: ArgumentParser) -> None:
-    add = command.add_argument
-    add("--horizon", default="90", metavar="DAYS", help="days to look ahead (default: 90)")
-    add("--level", default="90%", metavar="SHARE", help="of the interval (default: 90%%)")
-    add("--network", metavar="RATE", help="capacity of one broker's network (default: from the history)")
-    add("--max-broker-partitions", metavar="N", help="limit of replicas of a broker (default: from the history)")
-    add("--max-partitions", metavar="N", help="limit of partitions of the cluster (default: from the history)")
-    add("--disk-share", default="100%", metavar="SHARE", help="share of a disk that counts as full (default: 100%%)")
-    add("--seed", default="1", metavar="N", help="of the random draws (default: 1)")
+def series(days: DataFrame, options: Options) -> DataFrame:
+    """Return the days of all series: `COLUMNS`. All days have the last limit. `days`: the mart `series_day`.
+
+    A day's value is the maximum of its hours, since limits are reached at the busiest hour. A rate's hour is the mean
+    of its polls, so that a burst is not growth. A day with too few hours may lack its busiest one and is left out,
+    often the last day. The threshold depends on the usual number of hours, since history may be sampled.
+    """
+    usual = F.percentile_approx("hours", 0.5).over(Window.partitionBy("cluster_id", "subject", "what"))
+    value = F.when(F.col("hours") >= LEAST_SHARE * usual, F.col("value"))
+    return (
+        days.withColumn("limit", _limit(options))
+        .where("hours > 0")
+        .select(*SERIES, F.unix_date("day").cast("bigint").alias("day"), value.alias("value"), "limit")
+    )
 
 
-def _read_flags(parsed: Namespace) -> Options:
-    return Options(**read_values(vars(parsed), _FLAGS))
+def _limit(options: Options) -> Column:
+    """Return the limit of a series: the option, or else the last one of the history."""
+    what, broker = F.col("what"), F.col("broker")
+    own = F.max_by("limit", "day").over(Window.partitionBy(*SERIES))
+    # All brokers have the cluster's, also one that is gone.
+    shared = F.max_by("limit", "day").over(Window.partitionBy("cluster_id", "what", broker.isNull()))
+    given = (
+        F.when(what == "partitions", F.lit(options.max_partitions))
+        .when(what == "replicas", F.lit(options.max_broker_partitions))
+        .when((what == "bytes_in") & broker.isNotNull(), F.lit(options.network))
+    )
+    history = F.when(what == "disk_bytes", own * F.lit(options.disk_share)).otherwise(shared)
+    return F.coalesce(given.cast("double"), history)
+
+
+def forecast_series(days: DataFrame, options: Options) -> DataFrame:
+    """Forecast every series. `days`: columns of `COLUMNS`; returns those of `SCHEMA`.
+
+    A fold over the days of a series in Python, which gets one number a day however large the history is.
+    """
+    schema = to_arrow_schema(parsed(SCHEMA))
+
+    def fold(rows: pa.Table) -> pa.Table:
+        every = sorted(rows.to_pylist(), key=itemgetter("day"))
+        one = every[0]
+        known = {row["day"]: row["value"] for row in every if row["value"] is not None}
+        found = forecast(
+            np.array([*known], np.int64),
+            np.array([*known.values()], np.float64),
+            one["limit"],
+            KINDS[one["what"]],
+            horizon=options.horizon,
+            level=options.level,
+            seed=options.seed,
+        )
+        last, baseline = max(known, default=None), found.baseline_day
+        path = [{"at": day, "seen": value} for day, value in known.items()]
+        if last is not None and found.band is not None:
+            ahead = enumerate(found.band.tolist(), last + 1)
+            path += [{"at": day, "low": low, "median": median, "high": high} for day, (low, median, high) in ahead]
+        of_days = {
+            "baseline_day": None if baseline is None or baseline > LAST_BASELINE else baseline,
+            "last_day": last,
+        }
+        of_model = {name: getattr(found, name) for name in _OF_MODEL}
+        row = {**one, **of_model, **of_days, "outcome": str(found.outcome), "path": path}
+        return pa.Table.from_pylist([row], schema)
+
+    return days.groupBy("cluster_id", "subject", "what").applyInArrow(fold, SCHEMA)
+
+
+def _midnight(name: str) -> Column:
+    return F.timestamp_seconds(F.col(name) * DAY)
 
 
 def _level(text: object) -> float:
@@ -222,14 +177,26 @@ def _level(text: object) -> float:
     return share
 
 
-_FLAGS: Final[Mapping[str, Callable[[object], Any]]] = {
-    "horizon": values.days_up_to(MOST_DAYS),
-    "level": _level,
-    "network": values.rate,
-    "max_broker_partitions": values.whole_number,
-    "max_partitions": values.whole_number,
-    "disk_share": values.share,
-    "seed": values.whole_number,
+_FLAGS: Final[Mapping[str, tuple[Callable[[object], Any], str, str]]] = {
+    "horizon": (values.days_up_to(MOST_DAYS), "DAYS", "days to look ahead (default: 90)"),
+    "level": (_level, "SHARE", "of the interval (default: 90%%)"),
+    "network": (values.rate, "RATE", "capacity of one broker's network (default: from the history)"),
+    "max_broker_partitions": (values.whole_number, "N", "limit of replicas of a broker (default: from the history)"),
+    "max_partitions": (values.whole_number, "N", "limit of partitions of the cluster (default: from the history)"),
+    "disk_share": (values.share, "SHARE", "share of a disk that counts as full (default: 100%%)"),
+    "seed": (values.whole_number, "N", "of the random draws (default: 1)"),
 }
+"""Option to its reader, and to its value and text in `--help`."""
+
+
+def _add_flags(command: ArgumentParser) -> None:
+    for name, (_, metavar, about) in _FLAGS.items():
+        command.add_argument(flag_name(name), metavar=metavar, help=about)
+
+
+def _read_flags(parsed: Namespace) -> Options:
+    given = read_values(vars(parsed), {name: read for name, (read, *_) in _FLAGS.items()})
+    return Options(**{name: value for name, value in given.items() if value is not None})
+
 
 JOB: Final = Job("forecast", "the day on which limits are reached, with an interval", _add_flags, _read_flags, run)

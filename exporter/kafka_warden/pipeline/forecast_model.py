@@ -1,9 +1,14 @@
 """The day on which a growing value reaches its limit, with an interval.
 
-A history of days is decomposed (`trend`, `shocks`) on several scales (`scales`): growth may
-be linear or accelerate. Thousands of paths that fit it are drawn (`paths`). The interval is over the first day
-on which each path reaches the limit: noise and the weekly cycle reach it before the trend does, and an uncertain slope
-moves late days more than early ones.
+A history of days is decomposed (`forecast_trend`) on several scales: growth may be a straight line as it is, by its
+root (topics and their rates both grow: the product of two lines), or by its logarithm, almost (growth by a share a
+day). These are powers of Box and Cox (An Analysis of Transformations, Journal of the Royal Statistical Society B 26,
+1964). A few weeks rarely show which one it is, and that makes the difference of weeks: each counts by its marginal
+likelihood (Hoeting, Madigan, Raftery and Volinsky, Bayesian Model Averaging, Statistical Science 14, 1999). On the
+scale of a power, noise and cycles grow with the value.
+
+Thousands of paths that fit are drawn. The interval is over the first day on which each path reaches the limit: noise
+and the weekly cycle reach it before the trend does, and an uncertain slope moves late days more than early ones.
 """
 
 import math
@@ -48,7 +53,6 @@ _NEGLIGIBLE: Final = 1e-5
 _ROUNDING: Final = 1e-6
 """Days that a line may be late by: floats do not meet a limit exactly."""
 
-
 POWERS: Final = (0.5, 1.0, 0.02)
 """The first is in the middle: shocks are found on its scale. The last is nearly the logarithm, which is no power."""
 
@@ -58,6 +62,9 @@ histories show growth by a share a day before it matters, so it weighs more."""
 
 HIGHEST: Final = 1e6
 """Largest multiple of the history's greatest value that a path reaches: floats end somewhere."""
+
+RATE_SHAPE: Final = 0.5
+"""Of the Gamma prior of how often a shock comes (Jeffreys'): one that was seen once may have been luck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +114,6 @@ def shares(candidates: Sequence[Scale], fits: Sequence[Trends], kind: Kind) -> F
     likely = np.exp(logs - logs.max())
     found: Floats = likely / likely.sum()
     return found
-
-
-RATE_SHAPE: Final = 0.5
-"""Of the Gamma prior of how often a shock comes (Jeffreys'): one that was seen once may have been luck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,17 +203,6 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
-    """H days after a history, each by itself."""
-
-    days: Longs
-    """(H,)"""
-    median: Floats
-    low: Floats
-    high: Floats
-
-
-@dataclass(frozen=True, slots=True)
 class Forecast:
     """Days count as those of the history do; `None` is not within the horizon, or not known (see `outcome`)."""
 
@@ -227,7 +219,8 @@ class Forecast:
     day_high: int | None = None
     baseline_day: int | None = None
     """When a straight line does; not cut off at the horizon."""
-    band: Band | None = None
+    band: Floats | None = None
+    """(H, 3) the lower end, the median and the upper end of each day after the history, by itself."""
 
 
 def forecast(
@@ -255,7 +248,7 @@ def forecast(
         return Forecast(short, count, now, day=reached, day_low=reached, day_high=reached)
     resolution = _ROUNDED_TO.get(kind, max(_NEGLIGIBLE * float(np.abs(values).max()), _NEGLIGIBLE))
     candidates = scales(values, resolution)
-    shocks, _ = find(days, candidates[0].of(values), kind, resolution)
+    shocks = find(days, candidates[0].of(values), kind, resolution)
     fits = [fit(days, scale.of(values), shocks.columns(count), kind, resolution) for scale in candidates]
     likely = shares(candidates, fits, kind)
     chance = np.random.default_rng(seed)
@@ -266,7 +259,8 @@ def forecast(
             for scale, each in zip(candidates, drawn, strict=True)
         ]
     )
-    low, median, high = (reached,) * 3 if reached is not None else _days(paths, days, limit, level)
+    ends = ((1 - level) / 2, 0.5, (1 + level) / 2)
+    low, median, high = (reached,) * 3 if reached is not None else _days(paths, days, limit, ends)
     line = straight_line(days, values)
     return Forecast(
         outcome=_outcome(limit, reached, median),
@@ -277,7 +271,7 @@ def forecast(
         day_low=low,
         day_high=high,
         baseline_day=reached if reached is not None or limit is None else crossing(*line, limit, int(days[-1])),
-        band=_band(paths, days, level),
+        band=np.quantile(paths, ends, axis=0).T,
     )
 
 
@@ -290,13 +284,13 @@ def _reached(days: Longs, values: Floats, limit: float | None, kind: Kind) -> in
     return int(over[-1]) if len(over) else None
 
 
-def _days(paths: Floats, days: Longs, limit: float | None, level: float) -> tuple[int | None, ...]:
-    """Days by which the lower share of the paths, half of them and the upper share have reached the limit."""
+def _days(paths: Floats, days: Longs, limit: float | None, ends: Sequence[float]) -> tuple[int | None, ...]:
+    """Days by which these shares of the paths have reached the limit."""
     if limit is None:
         return (None, None, None)
     over = paths >= limit
     first = np.where(over.any(axis=1), over.argmax(axis=1), np.inf)
-    found = np.quantile(first, [(1 - level) / 2, 0.5, (1 + level) / 2], method="inverted_cdf")
+    found = np.quantile(first, ends, method="inverted_cdf")
     return tuple(int(days[-1] + 1 + day) if math.isfinite(day) else None for day in found.tolist())
 
 
@@ -314,11 +308,6 @@ def _growth(scale: Scale, trends: Trends, shocks: Shocks, count: int) -> float:
     means = trends.weights @ trends.means
     sizes = means[len(means) - len(shocks.at) :]
     return float(means[SLOPE] + sizes[shocks.stays].sum() / count) * scale.stretch(float(means[LEVEL]))
-
-
-def _band(paths: Floats, days: Longs, level: float) -> Band:
-    low, median, high = np.quantile(paths, [(1 - level) / 2, 0.5, (1 + level) / 2], axis=0)
-    return Band(days[-1] + 1 + np.arange(paths.shape[1]), median, low, high)
 
 
 def straight_line(days: Longs, values: Floats) -> tuple[float, float]:

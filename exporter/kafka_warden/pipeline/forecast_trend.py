@@ -86,14 +86,6 @@ class Trends:
     """Logarithm of how well all points together explain the history; comparable for the same days and shocks."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Whitening:
-    roots: Floats
-    """(G, n, n) that turn the noise of each point of the grid into independent noise."""
-    logs: Floats
-    """(G,) logarithm of the determinant of its covariance."""
-
-
 def cycle(days: Longs) -> Floats:
     """(n, 6) the cycle of the week, in six numbers that the seventh balances. `days`: (n,) any whole days."""
     columns = np.vstack([np.eye(WEEK - 1), -np.ones(WEEK - 1)])
@@ -157,14 +149,14 @@ class _Seen:
     values: Floats
     """(G, n + 1)"""
     roots: Floats
-    """(G, n, n)"""
+    """(G, n, n) that turn the noise of each point into independent noise."""
     logs: Floats
-    """(G,)"""
+    """(G,) logarithm of the determinant of its covariance."""
 
 
 def _seen(days: Longs, values: Floats, shocks: Floats) -> _Seen:
     back = (days[-1] + 1 - days).astype(np.float64)
-    white = _whitening(tuple(back.tolist()))
+    roots, logs = _whitening(tuple(back.tolist()))
     known = [np.ones(len(days)), -back, np.zeros(len(days))]
     weekly = [cycle(days) * growing(days, values)[:, None]] if has_cycle(days) else []
     rows = np.column_stack([*known, *weekly, shocks])
@@ -172,10 +164,10 @@ def _seen(days: Longs, values: Floats, shocks: Floats) -> _Seen:
     plain[:, :, NOISE] = GRID[:, :1] ** back
     prior = np.zeros((len(GRID), 1, rows.shape[1]))
     prior[:, 0, NOISE] = 1.0
-    design = np.concatenate([white.roots @ plain, prior], axis=1)
+    design = np.concatenate([roots @ plain, prior], axis=1)
     # Centred, so that the squares of large values do not drown what is left of them.
-    whitened = white.roots @ (values - values.mean())
-    return _Seen(design, np.pad(whitened, ((0, 0), (0, 1))), white.roots, white.logs)
+    whitened = roots @ (values - values.mean())
+    return _Seen(design, np.pad(whitened, ((0, 0), (0, 1))), roots, logs)
 
 
 def growing(days: Longs, values: Floats) -> Floats:
@@ -194,8 +186,8 @@ def has_cycle(days: Longs) -> bool:
 
 
 @lru_cache(maxsize=CACHED)
-def _whitening(back: tuple[float, ...]) -> _Whitening:
-    """Decompose the covariance of all points of the grid. `back`: days before the day after the last."""
+def _whitening(back: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Return `roots` and `logs` of `_Seen`. `back`: days before the day after the last."""
     ago = np.array(back)
     apart, both = np.abs(ago[:, None] - ago[None]), ago[:, None] + ago[None]
     near, far = np.minimum(ago[:, None], ago[None]), np.maximum(ago[:, None], ago[None])
@@ -205,7 +197,7 @@ def _whitening(back: tuple[float, ...]) -> _Whitening:
     covariance = noise + wander * near + bend * near**2 * (3 * far - near) / 6
     lower = np.linalg.cholesky(covariance)
     logs = 2 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
-    return _Whitening(np.linalg.inv(lower), logs)
+    return np.linalg.inv(lower), logs
 
 
 STICKS_OUT: Final = 4.5
@@ -235,23 +227,16 @@ class Shocks:
 NONE: Final = Shocks(np.zeros(0, np.int64), np.zeros(0, np.bool_))
 
 
-def find(days: Longs, values: Floats, kind: Kind, resolution: float) -> tuple[Shocks, Trends]:
-    """Find the shocks of a history, and the trend without them. Arguments as `trend.fit`."""
+def find(days: Longs, values: Floats, kind: Kind, resolution: float) -> Shocks:
+    """Find the shocks of a history. Arguments as in `fit`."""
     found, count = NONE, len(days)
-    candidates = _candidates(count)
-    trends = fit(days, values, found.columns(count), kind, resolution)
+    steps, spikes = np.arange(AT_EDGE, count - AT_EDGE), np.arange(count)
+    candidates = Shocks(np.concatenate([steps, spikes]), np.arange(len(steps) + len(spikes)) < len(steps))
     for _ in range(count // RARE):
-        best = int(np.argmax(trends.weights))
+        best = int(np.argmax(fit(days, values, found.columns(count), kind, resolution).weights))
         far = studentized(days, values, found.columns(count), candidates.columns(count), best, resolution)
         worst = int(np.argmax(far))
         if not far[worst] > STICKS_OUT:
             break
         found = Shocks(np.append(found.at, candidates.at[worst]), np.append(found.stays, candidates.stays[worst]))
-        trends = fit(days, values, found.columns(count), kind, resolution)
-    return found, trends
-
-
-def _candidates(count: int) -> Shocks:
-    steps, spikes = np.arange(AT_EDGE, count - AT_EDGE), np.arange(count)
-    stays = np.concatenate([np.ones(len(steps), np.bool_), np.zeros(len(spikes), np.bool_)])
-    return Shocks(np.concatenate([steps, spikes]), stays)
+    return found

@@ -11,12 +11,20 @@ from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES, REASSIGNMENTS
-from kafka_warden.pipeline.move_samples import MOVE, PARTITION, growth, hosts, move_polls, move_samples
+from kafka_warden.pipeline.move_samples import MOVE, growth, least, move_polls, move_samples
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.store import in_list, of_mart
-from kafka_warden.pipeline.timeline import DAY, POLL, divide, greatest, least, moment, no
+from kafka_warden.pipeline.timeline import DAY, divide, moment
 
-_MOMENTS: Final = ("began", "ended", "last_seen", "eta_first_at")
+COMPLETED: Final = "completed"
+CANCELLED: Final = "cancelled"
+RUNNING: Final = "running"
+UNKNOWN: Final = "unknown"
+"""Values of `outcome`."""
+
+_LATER: Final = datetime(9999, 1, 1, tzinfo=UTC)
+_SENDS: Final = "leader"
+_RECEIVES: Final = "follower"
 
 
 def run(request: Request[None]) -> None:
@@ -35,14 +43,14 @@ def run(request: Request[None]) -> None:
 def _moves(request: Request[None], work: marks.Work) -> None:
     again = marks.unended(request.store, MOVES, work)
     history = History(request.store, only=again.raw, done=work.done)
-    with persisted(move_polls(history)) as polls, persisted(move_samples(history, polls)) as shown:
+    with persisted(move_polls(history)) as polls, persisted(move_samples(history, polls)) as samples:
         with request.progress.step("moves: samples"):
-            again.replace(work, MOVE_SAMPLES, samples_of(shown))
+            day = F.date_from_unix_date(F.floor(F.col("at") / DAY).cast("int"))
+            dated = samples.withColumns({"time": F.col("at"), "date": day})
+            again.replace(work, MOVE_SAMPLES, _with_moments(dated, "time", "began", "ended"))
         with request.progress.step("moves: lifetimes"):
-            placed = history.table("brokers").select(*POLL, "broker", "placed")
-            found = move_lifetimes(shown, hosts(history, shown), placed)
-            lives = found.withColumns({name: moment(name) for name in _MOMENTS}).select(*MOVES.names)
-            again.replace(work, MOVES, lives)
+            lifetimes = _with_moments(move_lifetimes(samples), "began", "ended", "last_seen", "eta_first_at")
+            again.replace(work, MOVES, lifetimes)
     with request.progress.step("moves: reassignments"):
         # Of all stored moves: one that ended long ago may be of the same reassignment as one that goes on.
         mine = in_list("cluster_id", work.hours)
@@ -50,43 +58,37 @@ def _moves(request: Request[None], work: marks.Work) -> None:
         marks.replace(work, REASSIGNMENTS, reassignments(stored), mine)
 
 
-def samples_of(shown: DataFrame) -> DataFrame:
-    """Return the mart `move_samples`."""
-    of_life = Window.partitionBy(*MOVE, "life")
+def _with_moments(rows: DataFrame, *names: str) -> DataFrame:
+    return rows.withColumns({name: moment(name) for name in names})
+
+
+def move_lifetimes(samples: DataFrame) -> DataFrame:
+    """Aggregate the samples of each move to the columns of the mart `moves`, times as Unix s.
+
+    `samples`: of `move_samples`.
+    """
+    seconds = F.coalesce("ended", "last_seen") - F.col("began")
+    at_end = F.coalesce(F.col("ended") - F.col("last_seen"), F.lit(0.0))
+    target = F.col("hosts")[F.col("broker")]
+    whole = F.coalesce("grown", F.lit(0.0)) + growth(target["size"], F.col("last_size"))
+    is_done = F.col("outcome") == COMPLETED
+    until_end = F.col("ended") - F.col("eta_first_at")
     return (
-        shown.withColumns(
+        samples.groupBy(*MOVE, "began", "ended")
+        .agg(*_sums(), *_firsts_and_lasts())
+        .withColumns({"outcome": _outcome(target), "seconds": seconds, "causes": _by_cause(F.col("pairs"))})
+        # The last poll that lists a move does not know the bytes that came after it.
+        .withColumn("bytes_copied", F.when(is_done & (F.col("kind") != LOG_DIR), whole).otherwise(F.col("grown")))
+        .withColumns(
             {
-                "began": F.min("at").over(of_life),
-                "ended": F.max_by("next_at", "n").over(of_life),
-                "time": F.col("at"),
-                "date": F.date_from_unix_date(F.floor(F.col("at") / DAY).cast("int")),
+                "uncertain_seconds": F.col("began") - F.col("previous_at") + at_end,
+                "unseen_seconds": F.greatest(F.col("seconds") - F.col("held"), F.lit(0.0)),
+                "rate_mean": divide(F.col("bytes_copied"), F.col("seconds")),
+                "prediction_error": F.when(is_done, relative_error(F.col("predicted_seconds"), F.col("seconds"))),
+                "eta_error": F.when(is_done, relative_error(F.col("eta_first"), until_end)),
             }
         )
-        .withColumns({name: moment(name) for name in ("began", "ended", "time")})
-        .select(*MOVE_SAMPLES.names)
     )
-
-
-COMPLETED: Final = "completed"
-CANCELLED: Final = "cancelled"
-RUNNING: Final = "running"
-UNKNOWN: Final = "unknown"
-"""Values of `outcome`."""
-
-
-def move_lifetimes(shown: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
-    """Aggregate the samples of each move's lifetime to the columns of the mart `moves`, times as Unix s.
-
-    `shown` and `hosts`: of `moves.samples`. `placed`: `POLL`, `broker` and `placed`, the log directory of each log.
-    """
-    summed = shown.groupBy(*MOVE, "life").agg(*_whole(), *_first_and_last(), *_stuck())
-    summed = summed.withColumn("causes", _by_cause(F.col("pairs")))
-    ended = _with_ends(summed, hosts, placed).withColumn("outcome", _outcome())
-    done = F.col("outcome") == COMPLETED
-    whole = relative_error(F.col("predicted_seconds"), F.col("seconds"))
-    rest = relative_error(F.col("eta_first"), F.col("ended") - F.col("eta_first_at"))
-    errors = {"prediction_error": F.when(done, whole), "eta_error": F.when(done, rest)}
-    return ended.withColumns(_end_of_log()).withColumns(_times()).withColumns(errors)
 
 
 def relative_error(predicted: Column, taken: Column) -> Column:
@@ -97,57 +99,43 @@ def relative_error(predicted: Column, taken: Column) -> Column:
     return divide(predicted, taken) - 1.0
 
 
-def _whole() -> list[Column]:
-    known = F.col("bytes_per_second").isNotNull() | (F.col("kind") == LOG_DIR)
+def _sums() -> list[Column]:
+    has_rate = F.col("bytes_per_second").isNotNull() | (F.col("kind") == LOG_DIR)
+    stuck = F.col("stuck").isNotNull()
+    # A move that did not advance since an earlier poll lost all the time between the last two.
+    stalled = F.coalesce(F.sum(least(F.col("stalled"), F.col("between"))), F.lit(0.0))
     return [
         F.count("*").alias("polls"),
         F.count_distinct("run").alias("runs"),
-        F.min("at").alias("began"),
-        F.max("at").alias("last_seen"),
-        F.sum("grown").alias("grown_sum"),
-        F.max(F.when(known, F.col("rate"))).alias("rate_max"),
+        F.sum("grown").alias("grown"),
+        F.max(F.when(has_rate, F.col("rate"))).alias("rate_max"),
         F.avg("limit").alias("limit_mean"),
         F.avg("use").alias("use_mean"),
-        F.sum("held").alias("held_sum"),
-        # A move that did not advance since an earlier poll lost all the time between the last two.
-        F.sum(least(F.col("stalled"), F.col("between"))).alias("stalled_sum"),
-        F.count("stalled").alias("stalled_known"),
+        F.sum("held").alias("held"),
+        F.when(F.count("stalled") > 0, stalled).alias("stalled_seconds"),
+        F.sum(F.when(stuck, F.col("held")).otherwise(F.lit(0.0))).alias("stuck_seconds"),
+        F.sum(F.when(F.col("never_ends"), F.col("held")).otherwise(F.lit(0.0))).alias("never_seconds"),
+        F.collect_list(F.when(stuck, F.struct("stuck", "held"))).alias("pairs"),
     ]
 
 
-def _first(name: str) -> Column:
-    """Return the first known value."""
-    return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("n")))
-
-
-def _last(name: str) -> Column:
-    return F.max_by(name, F.when(F.col(name).isNotNull(), F.col("n")))
-
-
-def _first_and_last() -> list[Column]:
+def _firsts_and_lasts() -> list[Column]:
+    firsts = {
+        "remaining_bytes": "bytes_at_start",
+        "predicted": "predicted_seconds",
+        "predicted_bottleneck": "predicted_bottleneck_seconds",
+        "eta": "eta_first",
+    }
+    lasts = {"leader": "leader", "log_dir": "log_dir", "size": "last_size"}
+    known = {name: F.when(F.col(name).isNotNull(), F.col("n")) for name in (*firsts, *lasts)}
     return [
         F.min_by("previous_at", "n").alias("previous_at"),
-        F.max_by("next_at", "n").alias("ended"),
-        F.max_by("next_run", "n").alias("next_run"),
-        F.max_by("next_sequence", "n").alias("next_sequence"),
-        _last("leader").alias("leader"),
-        _last("log_dir").alias("log_dir"),
-        _last("size").alias("last_size"),
-        _first("remaining_bytes").alias("bytes_at_start"),
-        _first("predicted").alias("predicted_seconds"),
-        _first("predicted_bottleneck").alias("predicted_bottleneck_seconds"),
-        _first("eta").alias("eta_first"),
+        F.max("at").alias("last_seen"),
+        F.max_by("next_hosts", "n").alias("hosts"),
+        F.max_by("next_log_dir", "n").alias("next_log_dir"),
+        *(F.min_by(name, known[name]).alias(alias) for name, alias in firsts.items()),
+        *(F.max_by(name, known[name]).alias(alias) for name, alias in lasts.items()),
         F.min(F.when(F.col("eta").isNotNull(), F.col("at"))).alias("eta_first_at"),
-    ]
-
-
-def _stuck() -> list[Column]:
-    stuck = F.col("stuck").isNotNull()
-    pairs = F.collect_list(F.when(stuck, F.struct("stuck", "held")))
-    return [
-        F.coalesce(F.sum(F.when(stuck, F.col("held"))), F.lit(0.0)).alias("stuck_seconds"),
-        F.coalesce(F.sum(F.when(F.col("never_ends"), F.col("held"))), F.lit(0.0)).alias("never_seconds"),
-        pairs.alias("pairs"),
     ]
 
 
@@ -156,98 +144,38 @@ def _by_cause(pairs: Column) -> Column:
 
     def seconds(cause: Column) -> Column:
         mine = F.filter(pairs, lambda each: each["stuck"] == cause)
-        total = F.aggregate(mine, F.lit(0.0), lambda so_far, each: so_far + each["held"])
-        return F.struct(cause, total)
+        return F.struct(cause, F.aggregate(mine, F.lit(0.0), lambda total, each: total + each["held"]))
 
-    causes = F.array_distinct(F.transform(pairs, lambda each: each["stuck"]))
-    return F.map_from_entries(F.transform(F.array_sort(causes), seconds))
+    return F.map_from_entries(F.transform(F.array_sort(F.array_distinct(pairs["stuck"])), seconds))
 
 
-def _with_ends(summed: DataFrame, hosts: DataFrame, placed: DataFrame) -> DataFrame:
-    """Join the partition's replicas and the broker's directories in the first poll without the move."""
-    after = [F.col(name).alias(f"next_{name}" if name in POLL[1:] else name) for name in PARTITION]
-    at_end = hosts.select(*after, "hosts")
-    directories = placed.select(
-        "cluster_id", F.col("run").alias("next_run"), F.col("sequence").alias("next_sequence"), "broker", "placed"
-    )
-    of_partition = ["cluster_id", "next_run", "next_sequence", *PARTITION[3:]]
-    return summed.join(at_end, of_partition, "left").join(
-        directories, ["cluster_id", "next_run", "next_sequence", "broker"], "left"
-    )
-
-
-def _outcome() -> Column:
-    target = F.col("hosts")[F.col("broker")]
+def _outcome(target: Column) -> Column:
+    """Return how a move ended, from the first poll without it. `target`: its replica in that poll."""
     # A replica that is still marked as adding, but is in sync, has completed: it may even lead.
-    reassigned = (
-        F.when(F.col("hosts").isNull(), UNKNOWN)
-        .when(target.isNull(), CANCELLED)
-        .when(~target["adding"] | target["in_isr"], COMPLETED)
-        .otherwise(UNKNOWN)
-    )
-    log = F.filter("placed", lambda each: (each["topic"] == F.col("topic")) & (each["partition"] == F.col("partition")))
-    lies_in = F.get(log, F.lit(0))["log_dir"]
-    between = (
-        F.when(F.col("placed").isNull() | lies_in.isNull(), UNKNOWN)
-        .when(lies_in == F.col("log_dir"), COMPLETED)
-        .otherwise(CANCELLED)
-    )
-    return F.when(F.col("ended").isNull(), RUNNING).when(F.col("kind") == LOG_DIR, between).otherwise(reassigned)
-
-
-def _end_of_log() -> dict[str, Column]:
-    """Add the bytes that were copied after the last poll with the move."""
-    size = F.col("hosts")[F.col("broker")]["size"]
-    added = growth(size, F.col("last_size"))
-    has_end = (F.col("outcome") == COMPLETED) & (F.col("kind") != LOG_DIR)
-    whole = F.coalesce("grown_sum", F.lit(0.0)) + added
-    return {"bytes_copied": F.when(has_end, whole).otherwise(F.col("grown_sum"))}
-
-
-def _times() -> dict[str, Column]:
-    seconds = F.coalesce("ended", "last_seen") - F.col("began")
-    at_end = F.when(F.col("ended").isNotNull(), F.col("ended") - F.col("last_seen")).otherwise(F.lit(0.0))
-    return {
-        "seconds": seconds,
-        "uncertain_seconds": F.col("began") - F.col("previous_at") + at_end,
-        "unseen_seconds": greatest(seconds - F.col("held_sum"), F.lit(0.0)),
-        "rate_mean": divide(F.col("bytes_copied"), seconds),
-        "stalled_seconds": F.when(F.col("stalled_known") > 0, F.coalesce("stalled_sum", F.lit(0.0))),
-    }
-
-
-_KEY: Final = ("cluster_id", "reassignment")
-_LATER: Final = datetime(9999, 1, 1, tzinfo=UTC)
-RECEIVES: Final = "follower"
-_SIDES: Final = (("broker", RECEIVES), ("leader", "leader"))
-"""Column of a broker's id to its side of the throttle."""
+    is_replica = ~target["adding"] | target["in_isr"]
+    reassigned = F.when(is_replica, COMPLETED).when(F.col("hosts").isNotNull() & target.isNull(), CANCELLED)
+    arrived = F.col("next_log_dir") == F.col("log_dir")
+    between = F.when(arrived, COMPLETED).when(~arrived, CANCELLED)
+    known = F.when(F.col("kind") == LOG_DIR, between).otherwise(reassigned)
+    return F.when(F.col("ended").isNull(), RUNNING).otherwise(F.coalesce(known, F.lit(UNKNOWN)))
 
 
 def reassignments(moves: DataFrame) -> DataFrame:
-    """Aggregate rows of the mart `moves` to those of the mart `reassignments`."""
-    numbered = _numbered(moves.where(F.col("kind") == REASSIGNMENT))
-    return numbered.groupBy(*_KEY).agg(*_of_reassignment()).join(_bottlenecks(numbered), [*_KEY])
-
-
-def _numbered(moves: DataFrame) -> DataFrame:
-    """Number the reassignments of each cluster: one begins where no earlier move goes on."""
+    """Combine rows of the mart `moves` to rows of `reassignments`: one begins where no earlier move goes on."""
     in_order = Window.partitionBy("cluster_id").orderBy("began", "topic", "topic_id", "partition", "broker")
     earlier = in_order.rowsBetween(Window.unboundedPreceding, -1)
     # A move that runs overlaps with all that begins later, also where a poll did not list it.
-    over = F.coalesce("ended", F.lit(_LATER))
-    goes_on = F.coalesce(F.max(over).over(earlier) >= F.col("began"), no())
-    return (
-        moves.withColumn("until", F.coalesce("ended", "last_seen"))
-        .withColumn("begins", F.when(goes_on, 0).otherwise(1))
+    goes_on = F.max(F.coalesce("ended", F.lit(_LATER))).over(earlier) >= F.col("began")
+    numbered = (
+        moves.where(F.col("kind") == REASSIGNMENT)
+        .withColumns({"until": F.coalesce("ended", "last_seen"), "begins": F.when(goes_on, 0).otherwise(1)})
         .withColumn("reassignment", F.sum("begins").over(in_order))
     )
-
-
-def _of_reassignment() -> list[Column]:
+    key = ("cluster_id", "reassignment")
     every = F.count("*")
     planned = F.col("predicted_bottleneck_seconds")
     first = F.struct("began", "topic", "topic_id", "partition", "broker")
-    return [
+    whole = numbered.groupBy(*key).agg(
         F.min("began").alias("began"),
         F.when(F.count("ended") == every, F.max("ended")).alias("ended"),
         F.max("last_seen").alias("last_seen"),
@@ -259,26 +187,21 @@ def _of_reassignment() -> list[Column]:
         F.count_distinct("began").alias("waves"),
         F.when(F.count("bytes_copied") == every, F.sum("bytes_copied")).alias("bytes_copied"),
         F.sum("stuck_seconds").alias("stuck_seconds"),
-    ]
-
-
-def _bottlenecks(numbered: DataFrame) -> DataFrame:
-    """Find the side of a broker that was busy last; of several the one with most bytes."""
-    sides = F.array(*(F.struct(F.col(of).alias("broker"), F.lit(side).alias("side")) for of, side in _SIDES))
+    )
+    # The side of a broker that was busy last; of several the one with most bytes.
+    received = F.struct("broker", F.lit(_RECEIVES).alias("side"))
+    sent = F.struct(F.col("leader").alias("broker"), F.lit(_SENDS).alias("side"))
     busy = (
-        numbered.select(*_KEY, "until", "bytes_copied", F.explode(sides).alias("at"))
-        .where("at.broker IS NOT NULL")
-        .groupBy(*_KEY, "at")
+        numbered.select(*key, "until", "bytes_copied", F.inline(F.array(received, sent)))
+        .where("broker IS NOT NULL")
+        .groupBy(*key, "broker", "side")
         .agg(F.max("until").alias("until"), F.sum("bytes_copied").alias("bytes"))
     )
-    last = F.max_by(
-        "at", F.struct("until", F.coalesce("bytes", F.lit(-1.0)), F.col("at.side") == RECEIVES, -F.col("at.broker"))
+    latest = F.struct("until", F.coalesce("bytes", F.lit(-1.0)), F.col("side") == _RECEIVES, -F.col("broker"))
+    bottlenecks = busy.groupBy(*key).agg(
+        F.max_by("broker", latest).alias("bottleneck_broker"), F.max_by("side", latest).alias("bottleneck_side")
     )
-    return (
-        busy.groupBy(*_KEY)
-        .agg(last.alias("at"))
-        .select(*_KEY, F.col("at.broker").alias("bottleneck_broker"), F.col("at.side").alias("bottleneck_side"))
-    )
+    return whole.join(bottlenecks, [*key])
 
 
 JOB: Final[Job[None]] = Job(

@@ -17,9 +17,6 @@ DAY: Final = 86400
 STEP: Final = 1.0
 """Seconds by which a wall clock may be off its run's monotonic one; more is a step, and no slow correction."""
 
-LONGEST_STEP: Final = 86400.0
-"""Seconds by which polls may be late for the next day of their run; a later clock is wrong as a whole."""
-
 SILENT_AFTER: Final = 3.0
 """Usual intervals for which the values of a poll hold: docs/spec/README.md#old-values."""
 
@@ -32,8 +29,8 @@ CLOCKS: Final = (*POLL, "time", "clock", "parameters")
 def timeline(polls: DataFrame) -> DataFrame:
     """Add `at` (Unix s) and `silent_after` (s) to rows of the table `polls`, each once.
 
-    Wall and monotonic clock are compared by days of a run, by the monotonic clock. Of later days only the next one can
-    change a time: the polls of a run stay in order.
+    Wall and monotonic clock are compared by days of a run; the monotonic one counts where the wall clock was wrong or
+    was set. Of later days only the next one can change a time: the polls of a run stay in order.
     """
     run, part = ("cluster_id", "run"), ("cluster_id", "run", "day")
     dated = polls.withColumn("day", F.floor(F.col("clock") / DAY))
@@ -47,41 +44,17 @@ def timeline(polls: DataFrame) -> DataFrame:
     )
     following = F.lead(F.col("first") + F.col("offset")).over(Window.partitionBy(*run).orderBy("day"))
     interval = F.col("parameters.poll_interval")
-    at = in_order(steady_time(F.col("time"), F.col("clock"), F.col("offset")), F.col("following"))
-    silent_after = silence(F.coalesce("usual", interval), interval)
+    by_clock = F.col("clock") + F.col("offset")
+    steady = F.when(F.abs(F.col("time") - by_clock) > STEP, by_clock).otherwise(F.col("time"))
+    # A clock that was set back, by up to a day, gave all of the first day the time from before.
+    latest = F.col("following") - STEP
+    at = F.when((steady > latest) & (steady <= latest + DAY), latest).otherwise(steady)
+    silent_after = F.greatest(F.coalesce("usual", interval), interval) * SILENT_AFTER
     return (
         dated.join(F.broadcast(days.withColumn("following", following).drop("first")), list(part))
         .withColumns({"at": at, "silent_after": silent_after})
         .drop("offset", "usual", "following", "day")
     )
-
-
-def steady_time(time: Column, clock: Column, offset: Column) -> Column:
-    """Return the Unix seconds of a poll, by the monotonic clock where the wall clock was wrong or was set.
-
-    `offset` is what wall and monotonic clock usually differ by in this run.
-    """
-    by_clock = clock + offset
-    return F.when(F.abs(time - by_clock) > STEP, by_clock).otherwise(time)
-
-
-def in_order(at: Column, following: Column) -> Column:
-    """Return Unix seconds that are not later than the polls of the next day of the run, which begins at `following`.
-
-    The clock was set back between the two, by up to a day, and the time of the first day is that before.
-    """
-    latest = following - STEP
-    return F.when((at > latest) & (at <= latest + LONGEST_STEP), latest).otherwise(at)
-
-
-def silence(usual: Column, interval: Column) -> Column:
-    """Return for how many seconds the values of a poll hold, from the usual interval in history or `poll.interval`."""
-    return greatest(usual, interval) * SILENT_AFTER
-
-
-def held(until_next: Column, silent_after: Column) -> Column:
-    """Return for how many seconds the values of a poll hold: until the next poll, but not through a silence."""
-    return least(greatest(until_next, F.lit(0.0)), silent_after)
 
 
 def prefer_oldest_run(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> DataFrame:
@@ -135,7 +108,6 @@ def informative_polls(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> 
     """
     order = Window.partitionBy(*of).orderBy("at", "run", "sequence")
     next_at = F.lead("at").over(order)
-    holds = held(next_at - F.col("at"), F.col("silent_after"))
     return prefer_oldest_run(polls, of).select(
         *of,
         "run",
@@ -146,7 +118,7 @@ def informative_polls(polls: DataFrame, of: Sequence[str] = ("cluster_id",)) -> 
         next_at.alias("next_at"),
         F.lead("run").over(order).alias("next_run"),
         F.lead("sequence").over(order).alias("next_sequence"),
-        F.coalesce(holds, F.lit(0.0)).alias("held"),
+        F.when(next_at.isNull(), F.lit(0.0)).otherwise(F.least(next_at - F.col("at"), "silent_after")).alias("held"),
     )
 
 
@@ -155,19 +127,12 @@ def moment(seconds: str) -> Column:
     return F.timestamp_micros(F.round(F.col(seconds) * 1e6).cast("bigint")).alias(seconds)
 
 
-def greatest(left: Column, right: Column) -> Column:
-    """Return the larger of two; null if one is null."""
-    return F.when(left.isNotNull() & right.isNotNull(), F.greatest(left, right))
-
-
-def least(left: Column, right: Column) -> Column:
-    """Return the smaller of two; null if one is null."""
-    return F.when(left.isNotNull() & right.isNotNull(), F.least(left, right))
-
-
 def divide(numerator: Column, denominator: Column) -> Column:
-    """Return the quotient; null over zero, and for infinity over infinity."""
-    has_none = (denominator == 0.0) | (_is_infinite(numerator) & _is_infinite(denominator))
+    """Return the quotient; null over zero, and for infinity over infinity.
+
+    That would be NaN, which Spark takes as larger than any other number. A bare `/` raises an error on zero.
+    """
+    has_none = (denominator == 0.0) | ((F.abs(numerator) == math.inf) & (F.abs(denominator) == math.inf))
     return F.when(~has_none, F.try_divide(numerator, denominator))
 
 
@@ -179,7 +144,3 @@ def yes() -> Column:
 def no() -> Column:
     """Return the constant false."""
     return F.lit(False)  # its only argument
-
-
-def _is_infinite(value: Column) -> Column:
-    return F.abs(value) == math.inf
