@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -34,14 +34,6 @@ class Forwarder:
     def address(self) -> str:
         host, port = self._listener.getsockname()
         return f"{host}:{port}"
-
-    def lead_to(self, target: str) -> None:
-        """Hand new connections on to another port, and close the old ones."""
-        host, port = target.rsplit(":", 1)
-        self._target = (host, int(port))
-        for each in self._sockets:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
 
     @contextmanager
     def dropping(self) -> Iterator[None]:

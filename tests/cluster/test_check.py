@@ -54,30 +54,6 @@ def test_brokers_without_the_reporter_of_jmx(
     assert "metric.reporters" in found[0]["fix"]
 
 
-def test_a_plain_cluster_that_is_broken(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """TLS to a plain port, a login where there is none, JMX ports that are wrong or closed, and a broker that hangs."""
-    authority = Authority(tmp_path / "tls", "authority").certificate
-    tls = {"security_protocol": "SSL", "ssl_ca_location": str(authority)}
-    look(cluster, tmp_path, capsys, **tls).one("KW-TLS", "speaks Kafka without TLS")
-    doctor = look(cluster, tmp_path, capsys)
-    doctor.login()
-    doctor.one("KW-LOGIN", "has no login")
-    doctor = look(cluster, tmp_path, capsys)
-    doctor.config["jmx"] = {"brokers": {1: cluster.bootstrap.split(",")[0]}}
-    doctor.one("KW-JMX", "broker 1")
-    doctor.config["jmx"] = {"brokers": {1: "127.0.0.1:1"}}
-    doctor.one("KW-JMX", "nothing listens at 127.0.0.1:1")
-    doctor = look(cluster, tmp_path, capsys)
-    doctor.config["jmx"] = {}
-    cluster.pause(2)
-    try:
-        found = doctor.wrong()  # an error, or a warning if the controller fences the broker meanwhile
-        assert found.keys() == {"KW-API"}
-        assert "accepts connections and does not answer" in found["KW-API"]
-    finally:
-        cluster.resume(2)
-
-
 def test_second_opinions(
     cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,19 +93,6 @@ def test_tickets_log_in_and_sessions_are_renewed(kdc: Kdc, cluster: Cluster, tmp
         assert logins(cluster, "failed-authentication") == refused == 0
 
 
-def test_a_kdc_that_is_down_is_no_reason_to_end(kdc: Kdc, cluster: Cluster, tmp_path: Path) -> None:
-    keytab = kdc.write_keytab("monitor", tmp_path / "keytab")
-    kdc.pause()
-    try:
-        with Sidecar(with_tickets(cluster, keytab), tmp_path, environment=environment(kdc), ready=False) as sidecar:
-            wait_for(lambda: sidecar.scrape().errors("metadata").get("token", 0) >= 2, SLOW_MACHINE, "no ticket")
-            kdc.resume()
-            sidecar.wait_ready()
-            sidecar.whole_page()
-    finally:
-        kdc.resume()
-
-
 def test_check_names_what_is_wrong(kdc: Kdc, cluster: Cluster, tmp_path: Path) -> None:
     keytab = kdc.write_keytab("monitor", tmp_path / "keytab")
     config = with_tickets(cluster, keytab)

@@ -14,7 +14,6 @@ from sandbox.passwords import write_secret
 from tests.cluster.beans import read_secured
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, SLOW_MACHINE, Sidecar, configuration
-from tests.support.doctor import Doctor
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_logins]
 
@@ -110,62 +109,3 @@ def test_tokens_are_renewed_without_a_gap(cluster: Cluster, issuer: Issuer, tmp_
     assert {scope for _, scope, _ in issuer.requests[first:]} == {"kafka metrics"}
     assert WATCHED // LIFETIME <= len(issuer.requests) - asked <= 3 * WATCHED // LIFETIME
     assert not [each for each in (issuer.clients["monitor"], "eyJ") if each in log]
-
-
-def test_a_token_file_is_read_again(cluster: Cluster, issuer: Issuer, tmp_path: Path) -> None:
-    """A token for another audience is refused; each new one in the file is used, before the one before it ends."""
-    file = write_secret(tmp_path / "token", issuer.token("monitor", aud="elsewhere"))
-    with Sidecar(with_tokens(cluster, token_endpoint_url=file.as_uri()), tmp_path, ready=False) as sidecar:
-        wait_for(lambda: sidecar.scrape().errors("metadata").get("auth", 0) >= 3, SLOW_MACHINE, "the token is refused")
-        refused = logins(cluster, "failed-authentication")
-        write_secret(file, issuer.token("monitor"))
-        sidecar.wait_ready()
-        wait_for(lambda: written(sidecar.scrape()) > 0, SLOW_MACHINE, "history arrives")
-        for _ in range(4):
-            write_secret(file, issuer.token("monitor"))
-            watch(sidecar, LIFETIME / 2)
-        assert logins(cluster, "failed-authentication") == refused
-
-
-def test_an_issuer_that_is_down_costs_nothing_while_the_token_lives(
-    cluster: Cluster, issuer: Issuer, tmp_path: Path
-) -> None:
-    secret = write_secret(tmp_path / "client.secret", issuer.clients["monitor"])
-    config = with_tokens(
-        cluster,
-        token_endpoint_url=issuer.token_url,
-        client_credentials_client_id="monitor",
-        client_credentials_client_secret_file=str(secret),
-    )
-    with Sidecar(config, tmp_path) as sidecar:
-        sidecar.whole_page()
-        issuer.down = True
-        try:
-            watch(sidecar, LIFETIME / 3)
-            # No snapshot is made then, so the page has no new time.
-            wait_for(lambda: "token" in sidecar.scrape().errors("metadata"), LIFETIME + SLOW_MACHINE, "it has ended")
-            assert sidecar.scrape().get("cluster_reachable") != 0
-        finally:
-            issuer.down = False
-        sidecar.wait(lambda page: not page.down())
-
-
-def test_check_knows_tokens(
-    cluster: Cluster, issuer: Issuer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """`kafka-warden check` logs in with both clients; an issuer that is down and one that refuses are two things."""
-    secret = write_secret(tmp_path / "client.secret", issuer.clients["monitor"])
-    config = with_tokens(
-        cluster, token_endpoint_url=issuer.token_url, client_id="monitor", client_secret_file=str(secret)
-    )
-    doctor = Doctor(tmp_path, capsys, config)
-    results = {each["code"]: each["result"] for each in doctor.checks()}
-    assert set(results.values()) == {"ok"}
-    assert {"KW-TOKEN", "KW-LOGIN", "KW-LOGIN-LIBRDKAFKA", "KW-HISTORY-TOPIC"} <= results.keys()
-    issuer.down = True
-    try:
-        doctor.one("KW-TOKEN", "HTTP 503")
-    finally:
-        issuer.down = False
-    write_secret(secret, "wrong")
-    doctor.one("KW-LOGIN", "refused the client monitor (invalid_client", "secret")

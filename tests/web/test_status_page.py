@@ -13,7 +13,7 @@ from kafka_warden.rules.thresholds import thresholds
 from kafka_warden.views import Views
 from kafka_warden.views.alerts import FILLING_ABOVE, FULL_ABOVE, MARKS, NOT_AVAILABLE, of_row, source_state
 from kafka_warden.views.problems import problems
-from kafka_warden.views.rows import LogDir, Table
+from kafka_warden.views.rows import LogDir, SourceRow, Table
 from kafka_warden.web.status import render
 from kafka_warden.web.status.render import status
 from tests import scene
@@ -174,6 +174,14 @@ def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems(
         ("series_dropped", "Series left out of /metrics because of limits.series: 1,200."),
     ]
     assert [of_row(each) for each in dirs] == ["critical", "warning", None]
+
+
+def test_a_cluster_that_cannot_be_reached_may_be_another_one_by_now() -> None:
+    views = views_of(status_rows.quiet())
+    lost = SourceRow("metadata", "", 0.0, None, 0.1, None, {"refused": 2, "other_cluster": 3})
+    views = replace(views, sidecar=replace(views.sidecar, cluster_reachable=0.0), sources=Table((lost,), 1))
+    (sentence,) = (each.sentence for each in problems(views) if each.kind == "cluster_unreachable")
+    assert " Another cluster has answered instead in 3 polls, and is not used: the log names both." in sentence
 
 
 def test_without_a_fresh_snapshot_the_page_says_so() -> None:
