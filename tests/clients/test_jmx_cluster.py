@@ -1,7 +1,7 @@
 """JMX of a real Kafka: every bean of the list, and its cost."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import jmxquery
@@ -16,8 +16,7 @@ from kafka_warden.model import ProcessBeans
 from kafka_warden.settings.secrets import SecretFile
 from kafka_warden.sources.bean_list import BEANS
 from kafka_warden.sources.jmx import QUESTIONS, parse_beans
-from sandbox import Cluster, wait_for
-from tests.cluster.mutating import create_topic
+from sandbox import Cluster
 
 pytestmark = pytest.mark.cluster
 
@@ -68,40 +67,6 @@ def test_every_process_reports_its_numbers(cluster: Cluster, session: JmxSession
     assert found["controller"].values["active_controller_count"] == 1
     assert found["controller"].values["fenced_broker_count"] == 0
     assert {found[str(node)].values["broker_state"] for node in cluster.broker_ids} == {3.0}
-
-
-def test_bytes_in_are_counted(cluster: Cluster, session: JmxSession) -> None:
-    cluster.admin.create_topic("counted", assignment={0: [1, 2]})
-    before = read(session, targets(cluster))
-    cluster.load.produce("counted", records=1000, record_size=1000)
-    after = read(session, targets(cluster))
-
-    assert after["1"].values["bytes_in_total"] - before["1"].values["bytes_in_total"] > 1_000_000
-    wait_for(
-        lambda: (
-            read(session, targets(cluster))["2"].values["replication_bytes_in_total"]
-            - before["2"].values["replication_bytes_in_total"]
-            > 1_000_000
-        ),
-        what="the follower counts what it copied",
-    )
-
-
-def test_mutation_tokens_of_a_client(cluster: Cluster, session: JmxSession) -> None:
-    """One topic of 60 partitions against a burst of 55 leaves the client at -5 tokens, which refill at 5 a second."""
-    for client in ("jmx, mutator", "probe"):
-        cluster.admin.set_client_quota(client_id=client, values={"controller_mutation_rate": 5})
-
-    def mutate(client: str, partitions: int) -> Mapping[str, float]:
-        assert create_topic(cluster, client, f"topic{monotonic()}", partitions).error_code == 0
-        found = read(session, targets(cluster))["controller"]
-        return {"at": found.at, **{bean.client_id: bean.values for bean in found.mutations}.get(client, {})}
-
-    # Quotas come into force in the order in which they were set.
-    wait_for(lambda: "tokens" in mutate("probe", 1), what="the quotas are in force at the controller")
-    before, values = monotonic(), mutate("jmx, mutator", 60)
-    assert -5 <= values["tokens"] <= -5 + 5 * (values["at"] - before)
-    assert values["mutation_rate"] > 0
 
 
 @pytest.mark.full_kafka

@@ -2,26 +2,20 @@
 
 import socket
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
 BUFFER = 1 << 16
-FILLS_A_QUEUE = 4
 
 
 class Forwarder:
     """While its block lasts, connections to `address` arrive at `target`; before and after, they are refused.
 
     Attributes:
-        delay: Seconds that whatever it hands on waits.
         open: Cleared while nothing is handed on, as behind a firewall that drops: connections stay, and hang.
     """
 
     def __init__(self, target: str) -> None:
-        self.delay = 0.0
         self.open = threading.Event()
         self.open.set()
         host, port = target.rsplit(":", 1)
@@ -34,17 +28,6 @@ class Forwarder:
     def address(self) -> str:
         host, port = self._listener.getsockname()
         return f"{host}:{port}"
-
-    @contextmanager
-    def dropping(self) -> Iterator[None]:
-        """Drop connections while this block lasts: the queue of those that are not accepted is full."""
-        self._listener.listen(0)
-        with ExitStack() as stack:
-            for _ in range(FILLS_A_QUEUE):
-                client = stack.enter_context(socket.socket())
-                client.settimeout(0)
-                client.connect_ex(self._listener.getsockname())
-            yield
 
     def __enter__(self) -> Self:
         self._listener.listen()
@@ -71,7 +54,6 @@ class Forwarder:
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         try:
             while data := source.recv(BUFFER):
-                time.sleep(self.delay)
                 self.open.wait()
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)

@@ -8,16 +8,14 @@ import pytest
 
 from sandbox import ClusterSettings, Security
 from tests.alerts.stage import Stage, usual_cluster
-from tests.faults.faults_access import WINDOW
 from tests.faults.faults_brokers import make_topics
 from tests.faults.witness import Used, Witness
 
 SETTINGS = ClusterSettings(
     security=Security.SASL_SSL_SCRAM,
     jmx_password=True,
-    bad_certificates=True,
     tiered=False,
-    broker_properties={"quota.window.num": WINDOW},
+    broker_properties={"quota.window.num": 2},
 )
 SETTLES = 5
 """Polls until the sidecar has all its threads and connections."""

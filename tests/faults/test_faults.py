@@ -7,11 +7,9 @@ from inspect import isgeneratorfunction
 import pytest
 
 from tests.alerts.stage import Fired, Stage
-from tests.faults import faults_access as access
 from tests.faults import faults_acls as acls
 from tests.faults import faults_brokers as brokers
-from tests.faults import faults_jmx as jmx
-from tests.faults import faults_names as names
+from tests.faults import faults_clients as clients
 from tests.faults.conftest import Stages
 from tests.faults.witness import Used, Witness
 
@@ -25,7 +23,7 @@ Fault = Callable[[Witness], Iterator[set[Fired]]]
 
 FAULTS: list[Fault] = [
     each
-    for module in (brokers, jmx, access, acls, names)
+    for module in (brokers, acls, clients)
     for name, each in vars(module).items()
     if isgeneratorfunction(each) and each.__module__ == module.__name__ and not name.startswith("_")
 ]

@@ -1,15 +1,24 @@
-"""Odd names of clients and topics, and very many clients."""
+"""Quotas of clients: of the sidecar itself, and of clients with odd names or very many of them."""
 
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from itertools import islice
 from typing import Final
 
+from kafka_warden.timer import SETTLED
 from sandbox.monitoring_tools import tools
+from sandbox.protection import MONITOR
 from tests.alerts.stage import Fired
-from tests.faults.witness import Witness
+from tests.faults.witness import TIME_LIMIT, Witness
 from tests.support.processes import run
 
+POLLS: Final = 60
+INTERVAL: Final = 2.0
+"""Seconds, as the stage configures it."""
+STRETCHED: Final = "a poll takes longer than poll.interval"
+SHARE: Final = 0.01
+"""Request quota in percent of one thread, which every poll exceeds by far."""
 ODD: Final = (
     'quote"',
     "back\\slash",
@@ -23,6 +32,34 @@ ODD: Final = (
 LONG, LONGEST_LABEL = "10 KB " * 1700, 256
 LONGEST_TOPIC: Final = 249
 MANY: Final = frozenset(f"client-{number}" for number in range(1000))
+
+
+def throttled(witness: Witness) -> Iterator[set[Fired]]:
+    """With pauses of 1 s the interval is stretched, which is shown and logged once, and there is no more connection."""
+    kept = 0
+    for page in witness.pages():
+        kept = kept + 1 if page["poll_interval_seconds"] == INTERVAL else 0
+        if kept == SETTLED:
+            break
+    assert kept == SETTLED, "the interval is not kept before the fault"
+
+    def links() -> list[set[int]]:
+        """Every connection to a broker by its own port: one that is made again has another."""
+        return [witness.connections(broker) for broker in witness.cluster.broker_ids]
+
+    before, logged, limit = links(), witness.log.count(STRETCHED), witness.cluster.admin.set_client_quota
+    limit(user=MONITOR, values={"request_percentage": SHARE})
+    try:
+        witness.until(lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "they ask for 1 s")
+        witness.until(lambda page: page["poll_interval_seconds"] > INTERVAL, "the interval is stretched")
+        for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS):
+            assert not page.down()
+            assert links() == before, page.all("source_errors_total")
+        yield set()
+        assert witness.log.count(STRETCHED) == logged + 1
+    finally:
+        limit(user=MONITOR, values={"request_percentage": None})
+    witness.until(lambda page: page["poll_interval_seconds"] == INTERVAL, "the interval is as configured")
 
 
 def odd_names(witness: Witness) -> Iterator[set[Fired]]:
