@@ -23,14 +23,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from kafka_warden.pipeline.report import colours, numbers
-from kafka_warden.pipeline.report.canvas import at, canvas, durations, times, units, whole
-from sandbox import demo_folder
+from kafka_warden.formatting import in_few, in_percent, in_rate, in_size, in_time, in_whole
+from sandbox import demo_folder, figures
 from sandbox.demo import ALERT
 from sandbox.demo_archive import Archive
 from sandbox.demo_folder import FolderError, Run, new_demo
 from sandbox.demo_screens import photograph
 from sandbox.errors import SandboxError
+from sandbox.figures import at, canvas, durations, times, units, whole
 from sandbox.monitoring import ALERTS
 from sandbox.monitoring_tools import tools
 
@@ -51,13 +51,13 @@ CAPTION: Final = (
 )
 SHORT: Final = 18
 """Characters of a text that fits into a narrow panel in large letters."""
-PALETTE: Final = {colour.name: colour.light for colour in colours.ALL} | {"text": colours.INK.light}
+PALETTE: Final = {colour.name: colour.light for colour in figures.ALL} | {"text": figures.INK.light}
 WRITERS: Final[Mapping[str, Callable[[float], str]]] = {
-    "decbytes": numbers.amount_of_bytes,
-    "Bps": numbers.rate,
-    "s": numbers.duration,
-    "percentunit": numbers.share,
-    "short": numbers.count,
+    "decbytes": in_size,
+    "Bps": in_rate,
+    "s": in_time,
+    "percentunit": in_percent,
+    "short": in_whole,
 }
 """Grafana's unit to the text of a number."""
 
@@ -107,7 +107,7 @@ def shown(value: float, config: Mapping[str, Any]) -> tuple[str, str]:
             return found["text"], PALETTE[found["color"]]
     steps = config.get("thresholds", {}).get("steps", [{"color": "text"}])
     reached = [step["color"] for step in steps if step.get("value") is None or value >= step["value"]]
-    return WRITERS.get(config["unit"], numbers.figure)(value), PALETTE[reached[-1]]
+    return WRITERS.get(config["unit"], in_few)(value), PALETTE[reached[-1]]
 
 
 def legend(series: Series, target: Mapping[str, Any]) -> str:
@@ -134,14 +134,14 @@ def draw_lines(figure: Figure, box: tuple[float, float, float, float], panel: Ma
     dashed = {override["matcher"]["options"] for override in panel["fieldConfig"]["overrides"]}
     drawn = [(target, series) for target in panel["targets"] for series in data.over(target["expr"])]
     for number, (target, series) in enumerate(drawn):
-        colour = colours.IN_TURN[number % len(colours.IN_TURN)].light
+        colour = figures.IN_TURN[number % len(figures.IN_TURN)].light
         xs, ys = [at(x) for x, _ in series.points], [y for _, y in series.points]
         style = "--" if target["refId"] in dashed else "-"
         axes.plot(xs, ys, style, color=colour, label=legend(series, target))
     axes.set_xlim(at(data.run.began), at(data.moment))
     axes.set_ylim(bottom=0 if not defaults.get("min", 0) else None)
     if defaults["unit"] == "s":
-        durations(axes.yaxis, 0, axes.get_ylim()[1], logarithmic=False)
+        durations(axes.yaxis, axes.get_ylim()[1])
     elif defaults["unit"] == "short":
         whole(axes.yaxis)
     units(axes.yaxis, lambda value: shown(value, {"unit": defaults["unit"]})[0])
@@ -235,7 +235,7 @@ def draw(page: Mapping[str, Any], data: Data) -> Figure:
         figure.text(0.012, 1 - 0.9 / height, page["title"], fontsize=13, weight="bold", va="center")
         figure.text(0.99, 1 - 0.9 / height, f"cluster: {data.run.cluster}", ha="right", va="center")
         caption = CAPTION.format(title=page["title"].rpartition(" ")[2], seconds=data.moment - data.run.began)
-        figure.text(0.012, 1.0 / height, caption, fontsize=8, va="center", color=colours.FAINT.light)
+        figure.text(0.012, 1.0 / height, caption, fontsize=8, va="center", color=figures.FAINT.light)
         for panel in panels:
             grid = panel["gridPos"]
             bottom = 1 - (grid["y"] + grid["h"] + 1.8) / height
@@ -247,7 +247,7 @@ def draw(page: Mapping[str, Any], data: Data) -> Figure:
             if panel["type"] == "row":
                 axes.text(0.005, 0.4, panel["title"], fontsize=10, weight="bold", va="center")
                 continue
-            axes.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=colours.GRID.light, clip_on=False))
+            axes.add_patch(Rectangle((0, 0), 1, 1, fill=False, edgecolor=figures.GRID.light, clip_on=False))
             axes.text(0.02, 1 - 0.75 / grid["h"], panel["title"], fontsize=8.5, va="center")
             if panel["type"] == "table":
                 draw_rows(axes, panel, data)

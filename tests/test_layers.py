@@ -100,6 +100,7 @@ ROOMS: dict[str, set[str]] = {
         "kafka_warden.rules.render",
         "kafka_warden.rules.thresholds",
         "kafka_warden.settings.java_properties",
+        "kafka_warden.views.table_spec",
     }
     | {
         f"kafka_warden.planning.{part}"
@@ -144,13 +145,12 @@ LIBRARIES: dict[str, set[str]] = {
     "cryptography": {"kafka_warden.clients.kafka.key_stores"},
     "gssapi": {"kafka_warden.clients.kafka.kerberos"},
     "h11": {"kafka_warden.web.connections"},
-    "jinja2": {"kafka_warden.rules", "kafka_warden.web.status"},
+    "jinja2": {"kafka_warden.rules", "kafka_warden.web.status", "kafka_warden.pipeline.report"},
     "markdown_it": {"kafka_warden.web.status"},
     "jmxquery": {"kafka_warden.check.jmx"},
     "jpype": {"kafka_warden.clients.jmx"},
     "kafka": {"kafka_warden.clients.kafka"},
-    "markupsafe": {"kafka_warden.web.status"},
-    "matplotlib": {"kafka_warden.pipeline.report"},
+    "markupsafe": {"kafka_warden.web.status", "kafka_warden.pipeline.report"},
     "numpy": {"kafka_warden"},
     "pandas": {"kafka_warden.pipeline"},
     "prometheus_client": {"kafka_warden.exposition", "kafka_warden.clients.agents"},
@@ -294,7 +294,7 @@ def test_rules_name_what_exists() -> None:
 
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
-    extras = {"confluent_kafka", "cryptography", "jinja2", "jmxquery", "jpype", "matplotlib", "pandas", "pyarrow"}
+    extras = {"confluent_kafka", "cryptography", "jinja2", "jmxquery", "jpype", "pandas", "pyarrow"}
     extras |= {"pyspark", "textual"}
     rooms = ", ".join(
         f"kafka_warden.{room}" for room in ("app", "check.command", "cli", "history.schema", "top.command")

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from kafka_warden.pipeline import forecast, moves, session
 from kafka_warden.pipeline.forecast import Options
 from kafka_warden.pipeline.jobs import backtest
-from kafka_warden.pipeline.jobs.report import MARTS
 from kafka_warden.pipeline.marts import ALARMS, FORECASTS, MOVES
+from kafka_warden.pipeline.report_sections import MART_OF
 from kafka_warden.pipeline.store import of_mart
 from sandbox.ports import LOOPBACK
 from sandbox.spark import ConnectServer, Room, standalone
@@ -81,7 +81,7 @@ def expected(spark: SparkSession, history: Path) -> dict[str, list[str]]:
 
 
 def made(place: Path) -> dict[str, list[str]]:
-    rows = {name: read_table(place, of_mart(mart)) for name, mart in MARTS.items()}
+    rows = {name: read_table(place, of_mart(mart)) for name, mart in MART_OF.items()}
     return {name: sorted(repr(rounded(row)) for row in found) for name, found in rows.items()}
 
 

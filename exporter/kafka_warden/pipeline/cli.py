@@ -24,7 +24,7 @@ INGEST: Final = "ingest"
 JOBS: Final = (INGEST, "rollup", "moves", "backtest", "forecast", "plan", "report")
 """Each is a module of the pipeline, in the usual order of running them."""
 
-_IN_JOBS: Final = (INGEST, "backtest", "report")
+_IN_JOBS: Final = (INGEST, "backtest")
 """Those that still are modules of `kafka_warden.pipeline.jobs`."""
 
 JARS: Final = "KAFKA_WARDEN_JARS"

@@ -1,0 +1,299 @@
+"""The job `report`: an index and a page per cluster, from the marts of the other jobs. It reads no history."""
+
+import argparse
+import base64
+import hashlib
+import shlex
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+
+from kafka_warden.errors import StoreError
+from kafka_warden.formatting import in_percent, in_size, in_time, in_whole, in_words, visible
+from kafka_warden.history.parquet.reader import file_system
+from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
+from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.report_plots import Drawn, Plot, draw
+from kafka_warden.pipeline.report_sections import (
+    JOB_OF,
+    MART_OF,
+    SECTIONS,
+    SERIES,
+    VIEWS,
+    Section,
+    in_instant,
+    marts_of,
+)
+from kafka_warden.pipeline.session import persisted
+from kafka_warden.pipeline.store import of_mart
+
+INDEX: Final = "report.html"
+MOST_DRAWN: Final = 60
+"""Moves with a plot of their own; a page with more would be slow to open."""
+_STEPS: Final = 120
+"""Points of a plot over time."""
+_LONG: Final = 12 * 3600
+"""Seconds. A shorter history is drawn from the marts by minute, a longer one from those by hour."""
+_GRAINS: Final = {"hour": 3600, "minute": 60}
+_RULES: Final = {"by_messages": BY_MESSAGES, "by_time": BY_TIME}
+"""Parameter of queries to the rule with that name."""
+_NAMING: Final = ("cluster_hour", "cluster_minute", "moves", "rules", "forecasts")
+"""The marts whose clusters have a page."""
+_LONGEST_NAME: Final = 150
+"""Bytes of a cluster id in the name of its page."""
+
+Find = Callable[[str], DataFrame | None]
+"""Name to mart; None if it does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user chose."""
+
+    title: str = "Kafka fleet report"
+    moves: int = 12
+    """Moves with a plot of their own, per cluster."""
+    made: str = ""
+    """Time of creation to print; empty by default, so that the same marts give the same page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A section of one cluster. `missing`: marts that it needs. Without rows it has only a sentence."""
+
+    section: Section
+    sentence: Markup
+    rows: Sequence[Any] = ()
+    left_out: int = 0
+    plots: Sequence[tuple[Plot, Sequence[Drawn]]] = ()
+    missing: Sequence[str] = ()
+
+
+def build(find: Find, options: Options, store: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each file and its HTML, the index last. `store`: as the user wrote it."""
+    find = cache(find)
+    version = "unknown"
+    with suppress(metadata.PackageNotFoundError):
+        version = metadata.version("kafka-warden")
+    shared = {"options": options, "store": store, "version": version}
+    page = environment().get_template("report.html")
+    frames = (find(name) for name in _NAMING)
+    found = [frame.select("cluster_id").distinct().collect() for frame in frames if frame is not None]
+    pages = {}
+    for cluster_id in sorted({row["cluster_id"] for rows in found for row in rows}):
+        pages[cluster_id] = cluster, answers = _answers(find, cluster_id, options.moves)
+        yield file_of(cluster_id), page.render(shared, cluster_id=cluster_id, cluster=cluster, answers=answers)
+    # Without a cluster the index has what is missing.
+    answers = [] if pages else _answers(find, None, options.moves)[1]
+    yield INDEX, page.render(shared, cluster_id=None, pages=pages, answers=answers)
+
+
+def _answers(find: Find, cluster_id: str | None, moves: int) -> tuple[dict[str, Any] | None, list[Answer]]:
+    with ExitStack() as stack:
+        reader = Reader(find, cluster_id, moves, stack)
+        return reader.cluster, [reader.answer(section) for section in SECTIONS]
+
+
+class Reader:
+    """Answers sections for one cluster, or for none. `stack`: ends what Spark keeps for it."""
+
+    def __init__(self, find: Find, cluster_id: str | None, moves: int, stack: ExitStack) -> None:
+        self._find, self._cluster_id, self._stack = find, cluster_id, stack
+        self._frames: dict[str, DataFrame] = {}
+        clusters = {grain: cluster for grain in _GRAINS if (cluster := self._read_cluster(grain))}
+        long = "hour" in clusters and clusters["hour"]["ends"] - clusters["hour"]["begins"] >= _LONG
+        self._grain = "minute" if "minute" in clusters and not long else "hour"
+        self.cluster = clusters.get(self._grain)
+        """Begin and end (Unix s), polls, brokers and partitions; None if no mart has a poll."""
+        grain, begins, ends = _GRAINS[self._grain], 0.0, 0.0
+        if self.cluster:
+            begins, ends = self.cluster["begins"], self.cluster["ends"]
+        step = grain * max(1, -(-int(ends - begins) // (grain * _STEPS)))
+        self._parameters = {"begins": begins, "step": step, "grain": grain, "drawn": moves, **_RULES}
+
+    def answer(self, section: Section) -> Answer:
+        """Run the queries of a section."""
+        if missing := self._missing(section.query):
+            return Answer(section, Markup("Not known: no mart {}.").format(missing[0]), missing=missing)
+        frame = self._run(section.query)
+        rows = _collect(frame.limit(section.most + 1))
+        if not rows:
+            unpolled = self.cluster is None and VIEWS.keys() & marts_of(section.query)
+            return Answer(section, Markup.escape("This history has no poll." if unpolled else section.empty))
+        in_all = len(rows) if len(rows) <= section.most else frame.count()
+        [facts] = _collect(self._run(section.facts)) if section.facts else [{}]
+        rows = rows[: section.most]
+        text = environment().from_string(section.sentence).render(facts, rows=rows, in_all=in_all)
+        sentence = Markup(" ".join(text.split()))  # noqa: S704  # the template escapes
+        plots, lacking = [], []
+        for plot in section.plots:
+            missing = self._missing(plot.query)
+            lacking += missing
+            if not missing and (drawn := draw(plot, _collect(self._run(plot.query)) if plot.query else rows, SERIES)):
+                plots.append((plot, drawn))
+        return Answer(section, sentence, rows, in_all - len(rows), plots, lacking)
+
+    def _missing(self, query: str) -> list[str]:
+        names = [each for name in marts_of(query) for each in (marts_of(VIEWS[name]) if name in VIEWS else [name])]
+        return [name for name in dict.fromkeys(map(self._of_grain, names)) if self._find(name) is None]
+
+    def _of_grain(self, name: str) -> str:
+        return f"{name.removesuffix('hour')}{self._grain}" if name.endswith("_hour") else name
+
+    def _run(self, query: str) -> DataFrame:
+        frames = {name: self._frame(name) for name in marts_of(query)}
+        return next(iter(frames.values())).sparkSession.sql(query, args=self._parameters, **frames)
+
+    def _frame(self, name: str) -> DataFrame:
+        """Return a mart or a view, of the cluster."""
+        if name not in self._frames:
+            self._frames[name] = (
+                self._stack.enter_context(persisted(self._run(VIEWS[name])))
+                if name in VIEWS
+                else self._of_cluster(self._of_grain(name))
+            )
+        return self._frames[name]
+
+    def _of_cluster(self, name: str) -> DataFrame:
+        found = self._find(name)
+        assert found is not None, name  # noqa: S101  # nothing is missing
+        return found.where(F.col("cluster_id") == F.lit(self._cluster_id))
+
+    def _read_cluster(self, grain: str) -> dict[str, Any] | None:
+        if self._find(f"cluster_{grain}") is None:
+            return None
+        most = (F.max(f"{name}_max").alias(name) for name in ("brokers", "partitions"))
+        span = (F.min("start").alias("begins"), F.max("start").alias("ends"), F.sum("polls").alias("polls"))
+        [cluster] = _collect(self._of_cluster(f"cluster_{grain}").agg(*span, *most))
+        return None if cluster["begins"] is None else cluster | {"ends": cluster["ends"] + _GRAINS[grain]}
+
+
+def _collect(frame: DataFrame) -> list[dict[str, Any]]:
+    """Collect rows, times as Unix s: Spark would return datetimes in the local time zone."""
+    times = {field.name for field in frame.schema.fields if field.dataType.simpleString() in {"timestamp", "date"}}
+    columns = (
+        (F.unix_micros(F.col(name).cast("timestamp")) / 1e6).alias(name) if name in times else F.col(name)
+        for name in frame.columns
+    )
+    return [row.asDict() for row in frame.select(*columns).collect()]
+
+
+def _things(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+_FILTERS: Final[Mapping[str, Callable[..., str]]] = {
+    "amount": in_size,
+    "count": in_whole,
+    "duration": in_time,
+    "instant": in_instant,
+    "percent": in_percent,
+    "shell": shlex.quote,
+    "things": _things,
+    "visible": visible,
+    "words": in_words,
+}
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates. All text is escaped, so no topic or user name becomes markup."""
+    made = Environment(
+        loader=PackageLoader("kafka_warden.pipeline"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(_FILTERS)
+    script = made.get_template("report.js").render()
+    # The browser enforces that the page runs no other script.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    made.globals |= {"digest": digest, "file_of": file_of, "index": INDEX, "job_of": JOB_OF}
+    return made
+
+
+def file_of(cluster_id: str) -> str:
+    """Return the name of a cluster's page. File systems allow 255 bytes: a long id is cut, and its hash added."""
+    name = quote(cluster_id, safe="")
+    if len(name) > _LONGEST_NAME:
+        # `quote` never writes a plus: no other id has this name.
+        name = f"{name[:_LONGEST_NAME]}+{hashlib.sha256(cluster_id.encode()).hexdigest()[:32]}"
+    return f"report-{name}.html"
+
+
+def save(text: str, folder: Path | str, name: str) -> str:
+    """Replace a page as a whole, create its folder if it is missing, and return its place.
+
+    Raises:
+        ConfigError: the address cannot be used.
+        StoreError: the page cannot be written.
+    """
+    system, path, start = file_system(folder)
+    place = f"{path}/{name}"
+    # An object store shows nothing of an object before it is complete.
+    written = f"{path}/.{name}.tmp" if isinstance(system, pafs.LocalFileSystem) else place
+    try:
+        system.create_dir(path)
+        # A browser shows an object of this type, and saves one without a type. A disk ignores it.
+        with system.open_output_stream(written, metadata={"Content-Type": "text/html; charset=utf-8"}) as stream:
+            stream.write(text.encode())
+        if written != place:
+            system.move(written, place)
+    except (OSError, pa.ArrowException) as failure:
+        raise StoreError(f"{folder}/{name}: cannot be written: {failure}; check the folder's permissions") from failure
+    return f"{start}/{name}".removeprefix("file://")
+
+
+def run(request: Request[Options]) -> None:
+    """Write the pages to the folder of the store.
+
+    Raises:
+        StoreError: the store cannot be used, or a page not be written.
+    """
+    store = request.store
+    store.open()
+
+    def find(name: str) -> DataFrame | None:
+        return store.find(of_mart(MART_OF[name]))
+
+    with request.progress.step("report"):
+        for name, text in build(find, request.options, store.given):
+            place = save(text, store.given, name)
+            request.progress.say(f"{place}: {len(text.encode()) / 1e6:.1f} MB")
+
+
+def _add_flags(command: ArgumentParser) -> None:
+    add, default = command.add_argument, Options()
+    add("--title", default=default.title, metavar="TEXT", help=f"of the report (default: {default.title})")
+    about = "moves of a cluster with their own plot (default: 12)"
+    add("--moves", type=_number, default=default.moves, metavar="N", help=about)
+    add("--made", default="", metavar="TIME", help="time of creation, for the top of the pages (default: none)")
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or int(text) > MOST_DRAWN:
+        raise argparse.ArgumentTypeError(f"expected a number from 0 to {MOST_DRAWN}, got {text!r}")
+    return int(text)
+
+
+JOB: Final = Job(
+    "report",
+    "an index and a page per cluster, with plots from the marts of the other jobs",
+    _add_flags,
+    lambda parsed: Options(parsed.title, parsed.moves, parsed.made),
+    run,
+)
