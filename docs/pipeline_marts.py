@@ -1,5 +1,7 @@
 """Writes docs/pipeline-marts.md from the descriptions of the marts: `make docs`."""
 
+from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
 
 from kafka_warden.pipeline.marts import MARTS, Field, Mart
@@ -21,8 +23,11 @@ def render() -> str:
     parts = [INTRODUCTION]
     for job, mine in MARTS.items():
         parts.append(f"## Job `{job}`\n")
-        for mart in mine:
-            parts += [f"### `{mart.name}`\n", f"{mart.about} Key: {_names(mart.key)}.\n", _columns(mart)]
+        for _, marts in groupby(mine, key=lambda mart: mart.columns):
+            same = list(marts)
+            about = " ".join(mart.about for mart in same)
+            parts += [f"### {_names(mart.name for mart in same)}\n", f"{about} Key: {_names(same[0].key)}.\n"]
+            parts.append(_columns(same[0]))
     return "\n".join(parts)
 
 
@@ -34,5 +39,5 @@ def _row(column: Field) -> str:
     return f"| `{column.name}` | {column.type} | {column.unit} | {column.text} |"
 
 
-def _names(key: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in key)
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)

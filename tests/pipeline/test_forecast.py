@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError
@@ -67,67 +67,53 @@ def one(spark: SparkSession, place: Path, described: Mart) -> DataFrame:
     return mart(spark, place, described).where("cluster_id = 'one'")
 
 
-def days(spark: SparkSession, place: Path, cluster: str) -> DataFrame:
-    return series(mart(spark, place, SERIES_DAYS).where(f"cluster_id = '{cluster}'"), Options())
+def day(number: int) -> datetime:
+    return START + timedelta(days=number)
 
 
-@pytest.fixture(scope="module")
-def rows(spark: SparkSession, output: Path) -> dict[tuple[str, str], Row]:
-    """Subject and what to the forecast."""
-    return {(row.subject, row.what): row for row in one(spark, output, FORECASTS).collect()}
+EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
+    ("cluster", "partitions"): {
+        "outcome": "within",
+        "limit": 1500.0,
+        "now": 1290.0,
+        "history_days": DAYS,
+        "last_day": day(DAYS - 1),
+        "baseline_day": day(50),
+        "horizon_days": 90,
+    },
+    ("1:/data", "disk_bytes"): {"broker": 1, "log_dir": "/data", "now": 690 * GB, "limit": 1000 * GB},
+    # The busiest hour of each day is the same.
+    ("1", "bytes_in"): {"outcome": "beyond", "now": 4800.0, "limit": 1e6, "day": None, "day_low": None},
+    ("cluster", "bytes_in"): {"outcome": "limit_unknown", "now": 9600.0, "broker": None},
+    ("1", "replicas"): {"outcome": "unlimited", "limit": math.inf, "day": None},
+    ("2:/old", "disk_bytes"): {
+        "outcome": "too_short",
+        "limit": None,
+        "day": None,
+        "now": 5 * GB,
+        "history_days": 3,
+        "growth_per_day": None,
+        "method": None,
+    },
+    ("2", "replicas"): {},
+    ("2", "bytes_in"): {},
+}
 
 
-def test_everything_that_grows_has_a_row(rows: dict[tuple[str, str], Row]) -> None:
-    assert set(rows) == {
-        ("cluster", "partitions"),
-        ("cluster", "bytes_in"),
-        ("1", "replicas"),
-        ("2", "replicas"),
-        ("1", "bytes_in"),
-        ("2", "bytes_in"),
-        ("1:/data", "disk_bytes"),
-        ("2:/old", "disk_bytes"),
-    }
-    disk = rows["1:/data", "disk_bytes"]
-    assert (disk.cluster_id, disk.broker, disk.log_dir) == ("one", 1, "/data")
-
-
-def test_a_line_reaches_its_limit_on_its_day(rows: dict[tuple[str, str], Row]) -> None:
-    found = rows["cluster", "partitions"]
-
-    assert (found.outcome, found.limit, found.now, found.history_days) == ("within", 1500.0, 1290.0, DAYS)
-    assert found.growth_per_day == pytest.approx(10, rel=0.02)
-    assert found.last_day == START + timedelta(days=DAYS - 1)
-    assert found.baseline_day == START + timedelta(days=50)
-    assert abs(found.day - (START + timedelta(days=50))) <= timedelta(days=1)
-    assert found.day_low <= found.day <= found.day_high
-    disk = rows["1:/data", "disk_bytes"]
-    assert (disk.now, disk.limit) == (690 * GB, 1000 * GB)
-    assert abs(disk.day - (START + timedelta(days=60))) <= timedelta(days=1)
-
-
-def test_a_rate_is_that_of_the_busiest_hour(rows: dict[tuple[str, str], Row]) -> None:
-    found = rows["1", "bytes_in"]
-
-    assert (found.outcome, found.now, found.limit) == ("beyond", 4800.0, 1e6)
-    assert (found.day, found.day_low, found.day_high, found.baseline_day) == (None, None, None, None)
-    assert rows["cluster", "bytes_in"].now == 9600.0
-    assert rows["cluster", "bytes_in"].outcome == "limit_unknown"
-
-
-def test_what_cannot_be_said_is_null(rows: dict[tuple[str, str], Row]) -> None:
-    unlimited, old = rows["1", "replicas"], rows["2:/old", "disk_bytes"]
-
-    assert (unlimited.outcome, unlimited.limit, unlimited.day) == ("unlimited", math.inf, None)
-    assert (old.outcome, old.limit, old.day, old.now) == ("too_short", None, None, 5 * GB)
-    assert (old.history_days, old.growth_per_day, old.method) == (3, None, None)
+def test_every_series_has_its_forecast(spark: SparkSession, output: Path) -> None:
+    found = {(row.subject, row.what): row.asDict() for row in one(spark, output, FORECASTS).collect()}
+    assert {key: {name: found[key][name] for name in row} for key, row in EXPECTED.items()} == EXPECTED
+    assert found.keys() == EXPECTED.keys()
+    partitions = found["cluster", "partitions"]
+    assert partitions["growth_per_day"] == pytest.approx(10, rel=0.02)
+    assert partitions["day_low"] <= partitions["day"] <= partitions["day_high"]
+    for row, expected in ((partitions, 50), (found["1:/data", "disk_bytes"], 60)):
+        assert abs(row["day"] - day(expected)) <= timedelta(days=1)
 
 
 def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> None:
-    where = "what = 'partitions'"
-    path = one(spark, output, FORECAST_PATHS).where(where).orderBy("day").collect()
-
-    assert [row.day for row in path] == [START + timedelta(days=day) for day in range(DAYS + 90)]
+    path = one(spark, output, FORECAST_PATHS).where("what = 'partitions'").orderBy("day").collect()
+    assert [row.day for row in path] == [*map(day, range(DAYS + 90))]
     assert [row.seen for row in path[:DAYS]] == [1000.0 + 10 * day for day in range(DAYS)]
     assert all(row.seen is None and row.low <= row.median <= row.high for row in path[DAYS:])
 
@@ -137,9 +123,8 @@ def test_given_limits_win(spark: SparkSession, output: Path, tmp_path: Path) -> 
     options = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
     JOB.run(request(spark, own, options))
     found = {(row.subject, row.what): row for row in one(spark, own, FORECASTS).collect()}
-
     assert found["cluster", "partitions"].limit == 1320
-    assert (found["1", "replicas"].outcome, found["1", "replicas"].day) == ("reached", START + timedelta(days=29))
+    assert (found["1", "replicas"].outcome, found["1", "replicas"].day) == ("reached", day(29))
     assert found["1", "bytes_in"].outcome == "reached"
     assert found["1:/data", "disk_bytes"].limit == 750 * GB
     assert {row.horizon_days for row in found.values()} == {20}
@@ -166,14 +151,16 @@ def lossy(folder: Path) -> None:
     write_table(folder / "lossy", "brokers", [{**broker(0, 1, 1, {}), **each} for each in later])
 
 
-def test_days_count_by_how_often_polls_are_kept(spark: SparkSession, output: Path) -> None:
-    found = days(spark, output, "sampled").orderBy("day").collect()
+def test_a_day_needs_most_of_its_usual_hours_and_whole_polls(spark: SparkSession, output: Path) -> None:
+    """`sampled` has four polls a day, and two on its last one."""
+
+    def days(cluster: str) -> DataFrame:
+        return series(mart(spark, output, SERIES_DAYS).where(f"cluster_id = '{cluster}'"), Options())
+
+    found = days("sampled").orderBy("day").collect()
     assert [row.value for row in found] == [1000.0 + 10 * day for day in range(20)] + [None]
-
-
-def test_a_poll_that_does_not_know_all_counts_for_nothing(spark: SparkSession, output: Path) -> None:
-    found = days(spark, output, "lossy").where("what = 'bytes_in'").collect()
-    assert sorted((row.subject, row.value) for row in found) == [("1", 200.0), ("cluster", 200.0)]
+    rates = days("lossy").where("what = 'bytes_in'").collect()
+    assert sorted((row.subject, row.value) for row in rates) == [("1", 200.0), ("cluster", 200.0)]
 
 
 def test_days_to_come_are_not_believed(spark: SparkSession, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:

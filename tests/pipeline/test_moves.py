@@ -1,7 +1,7 @@
 """Lives of moves: where they begin and end, how they end, and what they come to."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -67,152 +67,112 @@ def seen(clock: int) -> Snapshot:
     )
 
 
-def judged(clocks: Iterable[int], run: str) -> list[Poll]:
-    return polls([seen(clock) for clock in clocks], Parameters(), run)
+def of_run(clocks: Iterable[int], run: str, later: int = 0) -> list[Poll]:
+    """Polls of a process. `later`: seconds by which all is later than `seen` has it."""
+    shown = (replace(seen(clock - later), clock=float(clock), time=EPOCH + clock) for clock in clocks)
+    return polls(shown, Parameters(), run)
 
 
-def renamed(evaluated: Iterable[Poll], cluster: str) -> list[Poll]:
-    return [replace(poll, snapshot=replace(poll.snapshot, cluster_id=cluster)) for poll in evaluated]
+def jumped() -> list[Poll]:
+    """Polls of which two have a wall clock that is ahead by an hour."""
+    made = of_run(FIRST, "one")
+    ahead = [replace(poll, snapshot=replace(poll.snapshot, time=poll.snapshot.time + 3600.0)) for poll in made]
+    return [*made[:4], *ahead[4:6], *made[6:]]
+
+
+def blind() -> list[Poll]:
+    """Polls of which one has no reassignments, known or apparent."""
+    unknown = replace(snapshot(topics(0), clock=50.0), reassignments_known=False)
+    return polls([unknown if clock == 50 else seen(clock) for clock in FIRST], Parameters(), "one")
 
 
 @pytest.fixture(scope="module")
-def clusters(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """Both marts by cluster, each of two processes at most."""
-    jumped = [
-        replace(poll, snapshot=replace(poll.snapshot, time=poll.snapshot.time + 3600.0)) if number in {4, 5} else poll
-        for number, poll in enumerate(judged(FIRST, "one"))
-    ]
-    # A poll without reassignments, known or apparent.
-    unknown = replace(snapshot(topics(0), clock=50.0), reassignments_known=False)
-    blind = polls([unknown if clock == 50 else seen(clock) for clock in FIRST], Parameters(), "one")
+def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[dict[str, Any]]]:
+    """Both marts, times as seconds since the first poll. The clusters have two processes at most."""
     runs = {
-        "usual": (judged(FIRST, "one"), judged(SECOND, "two")),
-        "jumped": (jumped,),
-        "blind": (blind, polls([_shifted(clock) for clock in range(80, 130, 10)], Parameters(), "two")),
-        "without": (judged(range(0, 30, 10), "one"),),
+        "usual": (of_run(FIRST, "one"), of_run(SECOND, "two")),
+        "jumped": (jumped(),),
+        "blind": (blind(), of_run(range(80, 130, 10), "two", 80)),
+        "without": (of_run(range(0, 30, 10), "one"),),
     }
     folder = tmp_path_factory.mktemp("moves")
     for cluster, written in runs.items():
         for run in written:
-            write(folder / "history" / cluster / run[0].run, renamed(run, cluster))
+            renamed = [replace(poll, snapshot=replace(poll.snapshot, cluster_id=cluster)) for poll in run]
+            write(folder / "history" / cluster / run[0].run, renamed)
     place = stored(spark, folder / "store", folder / "history")
     JOB.run(request(spark, place))
-    lives, samples = (mart(spark, place, each).collect() for each in (MOVES, MOVE_SAMPLES))
-    return {
-        cluster: {
-            "lives": sorted(
-                (row for row in lives if row["cluster_id"] == cluster),
-                key=lambda row: (row["topic"], row["kind"], row["began"]),
-            ),
-            "samples": sorted(
-                (row for row in samples if row["cluster_id"] == cluster),
-                key=lambda row: (row["topic"], row["kind"], row["time"]),
-            ),
-        }
-        for cluster in runs
-    }
+    return {each.name: [since_first(row.asDict()) for row in mart(spark, place, each).collect()] for each in MARTS}
 
 
-@pytest.fixture(scope="module")
-def found(clusters: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    return clusters["usual"]
+MARTS = (MOVES, MOVE_SAMPLES)
 
 
-def life(found: dict[str, Any], topic: str, kind: str = "reassignment") -> Any:
-    """The only life of a topic's move."""
-    (only,) = (row for row in found["lives"] if (row["topic"], row["kind"]) == (topic, kind))
-    return only
+def since_first(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.timestamp() - EPOCH if isinstance(value, datetime) else value for name, value in row.items()}
 
 
-def at(row: Any, name: str) -> float | None:
-    """A moment as seconds since the first poll."""
-    moment = row[name]
-    return None if moment is None else moment.timestamp() - EPOCH
+DONE = ("usual", "done", "reassignment", 30)
+UNDONE = ("usual", "undone", "reassignment", 30)
+LATE = ("usual", "late", "reassignment", 180)
+COPIED = ("usual", "late", "log_dir", 30)
+LIVES: dict[tuple[Any, ...], dict[str, Any]] = {
+    DONE: {
+        "outcome": "completed",
+        "ended": 160,
+        "last_seen": 150,
+        "seconds": 130,
+        "polls": 8,
+        "runs": 2,
+        "leader": 1,
+        # Ten before it was listed, ten before it was not.
+        "uncertain_seconds": 20,
+        # Of the minute without polls: the last values held for three intervals.
+        "unseen_seconds": 30,
+        "bytes_at_start": BYTES,
+        "bytes_copied": BYTES,
+        "rate_mean": BYTES / 130,
+        "rate_max": 6000,
+        "limit_mean": 50_000,
+    },
+    # No list names it.
+    UNDONE: {"outcome": "cancelled", "ended": 70, "limit_mean": math.inf, "use_mean": 0, "prediction_error": None},
+    ("usual", "gone", "reassignment", 30): {"outcome": "unknown", "ended": 60},
+    COPIED: {"outcome": "completed", "ended": 60, "rate_max": 1000},
+    LATE: {"outcome": "running", "ended": None, "stalled_seconds": 40},
+    ("jumped", "undone", "reassignment", 30): {"ended": 70, "polls": 4, "outcome": "cancelled"},
+    # A poll that does not know ends nothing.
+    ("blind", "undone", "reassignment", 30): {"ended": 70, "polls": 3},
+    ("blind", "undone", "reassignment", 110): {"ended": None, "polls": 2},
+}
 
 
-def test_every_move_has_one_life(found: dict[str, Any]) -> None:
-    assert [(row["topic"], row["kind"]) for row in found["lives"]] == [
-        ("done", "reassignment"),
-        ("gone", "reassignment"),
-        ("late", "log_dir"),
-        ("late", "reassignment"),
-        ("undone", "reassignment"),
-    ]
+def key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["cluster_id"], row["topic"], row["kind"], round(row["began"])
 
 
-def test_the_end_decides_the_outcome(found: dict[str, Any]) -> None:
-    outcomes = {(row["topic"], row["kind"]): (row["outcome"], at(row, "ended")) for row in found["lives"]}
-    assert outcomes == {
-        ("done", "reassignment"): ("completed", 160),
-        ("gone", "reassignment"): ("unknown", 60),
-        ("late", "log_dir"): ("completed", 60),
-        ("late", "reassignment"): ("running", None),
-        ("undone", "reassignment"): ("cancelled", 70),
-    }
+def test_moves_have_their_lifetimes(found: Mapping[str, list[dict[str, Any]]]) -> None:
+    lives = {key(row): row for row in found["moves"]}
+    assert len(lives) == len(found["moves"])
+    assert {each for each in lives if each[0] == "usual"} == {each for each in LIVES if each[0] == "usual"}
+    assert [each for each in lives if each[0] == "without"] == []
+    for each, expected in LIVES.items():
+        assert {name: lives[each][name] for name in expected} == pytest.approx(expected), each
+    done, late = lives[DONE], lives[LATE]
+    assert 0 < done["use_mean"] < 1
+    assert done["predicted_seconds"] > 0
+    assert done["prediction_error"] == pytest.approx(done["predicted_seconds"] / 130 - 1)
+    assert done["eta_error"] == pytest.approx(done["eta_first"] / (160 - done["eta_first_at"]) - 1)
+    assert late["stuck_seconds"] == sum(late["causes"].values())
 
 
-def test_a_life_over_a_restart(found: dict[str, Any]) -> None:
-    row = life(found, "done")
-    assert (at(row, "began"), at(row, "last_seen"), row["seconds"]) == (30, 150, 130)
-    assert (row["polls"], row["runs"], row["leader"]) == (8, 2, 1)
-    assert row["uncertain_seconds"] == 20, "ten before it was seen, ten before it was seen to be over"
-    assert row["unseen_seconds"] == 30, "of the minute without polls: the last values held for three intervals"
-
-
-def test_bytes_rate_and_limit(found: dict[str, Any]) -> None:
-    row = life(found, "done")
-    assert (row["bytes_at_start"], row["bytes_copied"]) == (BYTES, BYTES)
-    assert row["rate_mean"] == pytest.approx(BYTES / 130)
-    assert row["rate_max"] == pytest.approx(6000, rel=1e-9)
-    assert row["limit_mean"] == 50_000
-    assert 0 < row["use_mean"] < 1
-    other = life(found, "undone")
-    assert other["limit_mean"] == math.inf, "no list names it"
-    assert other["use_mean"] == 0
-
-
-def test_predictions_stand_beside_what_came(found: dict[str, Any]) -> None:
-    row = life(found, "done")
-    assert row["predicted_seconds"] > 0
-    assert row["prediction_error"] == pytest.approx(row["predicted_seconds"] / 130 - 1)
-    rest = 160 - (at(row, "eta_first_at") or 0)
-    assert row["eta_error"] == pytest.approx(row["eta_first"] / rest - 1)
-    assert life(found, "undone")["prediction_error"] is None
-
-
-def test_a_move_that_gains_nothing(found: dict[str, Any]) -> None:
-    row = life(found, "late")
-    assert (at(row, "began"), row["stalled_seconds"]) == (180, 40)
-    assert row["stuck_seconds"] == sum(row["causes"].values())
-    samples = [each for each in found["samples"] if (each["topic"], each["kind"]) == ("late", "reassignment")]
-    assert [at(each, "time") for each in samples] == [180, 190, 200, 210, 220]
-    assert {at(each, "began") for each in samples} == {180}
-    assert [each["remaining_bytes"] for each in samples] == [500_000] * 5
-    assert samples[-1]["stalled"] == 40
-
-
-def test_a_move_between_directories_has_a_rate(found: dict[str, Any]) -> None:
-    samples = [each for each in found["samples"] if each["kind"] == "log_dir"]
-    assert [each["rate"] for each in samples] == [None, 1000, 1000]
-    assert life(found, "late", "log_dir")["rate_max"] == 1000
-
-
-def test_a_clock_that_jumps_moves_nothing(clusters: dict[str, dict[str, Any]]) -> None:
-    row = life(clusters["jumped"], "undone")
-    assert (at(row, "began"), at(row, "ended"), row["polls"], row["outcome"]) == (30, 70, 4, "cancelled")
-
-
-def test_polls_that_do_not_know_end_nothing(clusters: dict[str, dict[str, Any]]) -> None:
-    undone = [row for row in clusters["blind"]["lives"] if row["topic"] == "undone"]
-    assert [(at(row, "began"), at(row, "ended"), row["polls"]) for row in undone] == [(30, 70, 3), (110, None, 2)]
-
-
-def _shifted(clock: int) -> Snapshot:
-    return replace(seen(clock - 80), clock=float(clock), time=EPOCH + clock)
-
-
-def test_a_history_without_moves_has_no_rows(clusters: dict[str, dict[str, Any]]) -> None:
-    assert clusters["without"] == {"lives": [], "samples": []}
+def test_samples_are_those_of_the_polls(found: Mapping[str, list[dict[str, Any]]]) -> None:
+    samples = sorted(found["move_samples"], key=lambda row: row["time"])
+    late, copied = ([row for row in samples if key(row) == each] for each in (LATE, COPIED))
+    assert [(row["time"], row["remaining_bytes"]) for row in late] == [(at, 500_000) for at in range(180, 230, 10)]
+    assert late[-1]["stalled"] == 40
+    assert [row["rate"] for row in copied] == [None, 1000, 1000]
+    assert {row["ended"] for row in copied} == {60}
 
 
 WHEN = datetime(2026, 5, 4, tzinfo=UTC)

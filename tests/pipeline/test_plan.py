@@ -14,6 +14,7 @@ from kafka_warden import cli
 from kafka_warden.errors import ConfigError, IncompleteError, JobError, PlanError
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Snapshot
+from kafka_warden.pipeline import plan
 from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.marts import PLANS
@@ -94,20 +95,6 @@ def planned(spark: SparkSession, place: Path, options: Options, code: int = 0) -
     return mart(spark, place, PLANS).orderBy("percentile").collect()
 
 
-def test_percentiles_are_those_of_each_partition(spark: SparkSession, place: Path) -> None:
-    reader = History(Store(spark, place))
-    found = latest(reader, None)
-    judged = np.array([each.derived.bytes_in for each in polls((seen(n) for n in range(POLLS)), PARAMETERS)][1:])
-    expected = np.quantile(judged, [0.5, 0.95], axis=0, method="inverted_cdf")
-
-    assert found.snapshot.clock == 10.0 * (POLLS - 1)
-    assert found.parameters == PARAMETERS
-    half, most = percentiles(reader, found, [0.5, 0.95])
-    assert half.rates.tolist() == expected[0].tolist()
-    assert most.rates.tolist() == expected[1].tolist()
-    assert (half.polls, half.longest) == (POLLS - 1, 10.0 * (POLLS - 2))
-
-
 def test_the_throttle_grows_with_the_percentile(
     spark: SparkSession, place: Path, move: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,22 +113,22 @@ def test_the_throttle_grows_with_the_percentile(
     assert "--throttle" not in printed
     assert f"kafka-warden plan --reassignment {move} --inbound {file}" in printed
     assert "p50" in printed
+
     reader = History(Store(spark, place))
     found = latest(reader, None)
-    (expected,) = percentiles(reader, found, [0.95])
+    assert (found.snapshot.clock, found.parameters) == (10.0 * (POLLS - 1), PARAMETERS)
+    judged = np.array([each.derived.bytes_in for each in polls((seen(n) for n in range(POLLS)), PARAMETERS)][1:])
+    expected = np.quantile(judged, [0.5, 0.95], axis=0, method="inverted_cdf")
+    half, most = percentiles(reader, found, [0.5, 0.95])
+    assert [each.rates.tolist() for each in (half, most)] == expected.tolist()
+    assert (half.polls, half.longest) == (POLLS - 1, 10.0 * (POLLS - 2))
     read_back = read_inbound(file).of(found.snapshot)
-    assert read_back.rates.tolist() == expected.rates.tolist()
-    assert replace(read_back, rates=expected.rates) == expected
+    assert read_back.rates.tolist() == most.rates.tolist()
+    assert replace(read_back, rates=most.rates) == most
 
 
 def test_options_win_over_what_was_set(spark: SparkSession, place: Path, move: Path) -> None:
-    options = Options(
-        move,
-        deadline=60.0,
-        max_network_share=0.1,
-        network=10 * MB,
-        percentile=0.9,
-    )
+    options = Options(move, deadline=60.0, max_network_share=0.1, network=10 * MB, percentile=0.9)
     rows = planned(spark, place, options, IMPOSSIBLE)
 
     assert [row.percentile for row in rows] == [50.0, 90.0, 95.0, 99.0]
@@ -150,31 +137,26 @@ def test_options_win_over_what_was_set(spark: SparkSession, place: Path, move: P
     assert rows[0].problems[0].startswith("deadline and network contradict")
 
 
-def test_a_share_needs_a_network(spark: SparkSession, fleet: Path, move: Path) -> None:
-    with pytest.raises(ConfigError, match=r"--max-network-share: give --network too"):
-        planned(spark, fleet, Options(move, max_network_share=0.3, cluster="bare"))
-
-
-def test_several_clusters_need_a_choice(spark: SparkSession, fleet: Path) -> None:
+def test_the_last_whole_poll_of_the_cluster_is_taken(
+    spark: SparkSession, fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = History(Store(spark, fleet))
+    for name, clock in (("north", POLLS - 1), ("ahead", POLLS - 1), ("most", POLLS - 2)):
+        found = latest(rows, name).snapshot
+        assert (found.cluster_id, found.clock) == (name, 10.0 * clock)
     with pytest.raises(ConfigError, match="name one with --cluster; the history has ahead, bare, most, none, north"):
         latest(rows, None)
     with pytest.raises(ConfigError, match="there is no west"):
         latest(rows, "west")
-    assert latest(rows, "north").snapshot.cluster_id == "north"
-
-
-def test_the_last_whole_poll_is_taken(spark: SparkSession, fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = History(Store(spark, fleet))
-    assert latest(rows, "ahead").snapshot.clock == 10.0 * (POLLS - 1)
-    assert latest(rows, "most").snapshot.clock == 10.0 * (POLLS - 2)
-    # Each of ten would be read from all tables. The package has the function under the name of its module.
-    monkeypatch.setitem(latest.__globals__, "TRIED", 2)
+    # Each of ten would be read from all tables.
+    monkeypatch.setattr(plan, "TRIED", 2)
     with pytest.raises(IncompleteError, match="none of the last 2 polls is complete: replicas: 0 rows"):
         latest(rows, "none")
 
 
-def test_what_cannot_be_planned_names_the_file(spark: SparkSession, place: Path, move: Path) -> None:
+def test_what_cannot_be_planned_is_named(spark: SparkSession, place: Path, fleet: Path, move: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--max-network-share: give --network too"):
+        planned(spark, fleet, Options(move, max_network_share=0.3, cluster="bare"))
     move.write_text(json.dumps(MOVE).replace('"t"', '"gone"'))
     with pytest.raises(PlanError, match=r"move\.json: .*no such topic"):
         planned(spark, place, Options(move))

@@ -34,20 +34,16 @@ def window(found: dict[str, Any], mart: str, hour: int, *key: Any) -> dict[str, 
     return row
 
 
-def test_cluster_has_every_poll_once(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
+def test_cluster_has_every_poll_once_and_the_limits_of_the_last(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     for hour in range(HOURS):
-        row = window(rolled_up, "cluster_hour", hour)
-        assert row["polls"] == len(in_hour(judged, hour))
+        row, mine = window(rolled_up, "cluster_hour", hour), in_hour(judged, hour)
+        assert row["polls"] == len(mine)
         assert (row["brokers_max"], row["partitions_max"], row["replicas_max"]) == (4, 6, 15)
+        last = mine[-1].parameters
+        limits = (row["partitions_limit_last"], row["broker_limit_last"], row["network_last"])
+        assert limits == (last.max_partitions, last.max_broker_partitions, last.network_bytes_per_second)
     assert len(rolled_up["cluster_minute"]) == len(judged)
     assert {row["polls"] for row in rolled_up["cluster_minute"].values()} == {1}
-
-
-def test_cluster_has_the_limits_of_its_last_poll(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
-    for hour in range(HOURS):
-        row, last = window(rolled_up, "cluster_hour", hour), in_hour(judged, hour)[-1].parameters
-        found = (row["partitions_limit_last"], row["broker_limit_last"], row["network_last"])
-        assert found == (last.max_partitions, last.max_broker_partitions, last.network_bytes_per_second)
 
 
 def test_log_directory_has_the_use_of_its_volume(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
@@ -61,18 +57,17 @@ def test_log_directory_has_the_use_of_its_volume(rolled_up: dict[str, Any], judg
             found[key] = (max(used, found.get(key, (0, 0))[0]), size)
     assert found
     assert {
-        (row["start"].timestamp() // 3600, row["broker"], row["log_dir"]): (
-            row["used_bytes_max"],
-            row["total_bytes_last"],
-        )
+        (row["start"].timestamp() // 3600, row["broker"], row["log_dir"]): (used, row["total_bytes_last"])
         for row in rolled_up["log_dir_hour"].values()
+        for used in (row["used_bytes_max"],)
     } == found
 
 
 def test_sum_is_unknown_where_a_part_is(rolled_up: dict[str, Any], judged: list[Poll]) -> None:
     assert window(rolled_up, "cluster_hour", 1)["bytes_in_max"] is None
-    assert window(rolled_up, "topic_hour", 1, "quiet", topic_id(judged[0], "quiet"))["bytes_in_max"] is None
-    assert window(rolled_up, "topic_hour", 1, "orders", topic_id(judged[0], "orders"))["bytes_in_max"] is not None
+    for topic, is_known in (("quiet", False), ("orders", True)):
+        row = window(rolled_up, "topic_hour", 1, topic, topic_id(judged[0], topic))
+        assert (row["bytes_in_max"] is not None) is is_known
 
 
 def test_topic_windows_are_sums_over_partitions(rolled_up: dict[str, Any], judged: list[Poll]) -> None:

@@ -36,9 +36,6 @@ LAST_BASELINE: Final = 366 * 1000
 """Days after 1970 up to which the straight line is followed."""
 KINDS: Final = {"partitions": Kind.COUNT, "replicas": Kind.COUNT, "bytes_in": Kind.FLOW, "disk_bytes": Kind.STOCK}
 
-COLUMNS: Final = (*SERIES, "day", "value", "limit")
-"""Columns of `series`: strings, int, string, bigint days since 1970, double, double."""
-
 _OF_MODEL: Final = ("now", "growth_per_day", "day", "day_low", "day_high", "history_days")
 _DAYS: Final = ("day", "day_low", "day_high", "baseline_day", "last_day")
 _OF_SERIES: Final = (
@@ -100,7 +97,9 @@ def _days(request: Request[Options]) -> DataFrame:
 
 
 def series(days: DataFrame, options: Options) -> DataFrame:
-    """Return the days of all series: `COLUMNS`. All days have the last limit. `days`: the mart `series_day`.
+    """Return the days of all series, counted since 1970, their values, null if unknown, and the last limit.
+
+    `days`: the mart `series_day`. Columns: `SERIES`, `day`, `value` and `limit`.
 
     A day's value is the maximum of its hours, since limits are reached at the busiest hour. A rate's hour is the mean
     of its polls, so that a burst is not growth. A day with too few hours may lack its busiest one and is left out,
@@ -131,7 +130,7 @@ def _limit(options: Options) -> Column:
 
 
 def forecast_series(days: DataFrame, options: Options) -> DataFrame:
-    """Forecast every series. `days`: columns of `COLUMNS`; returns those of `SCHEMA`.
+    """Forecast every series. `days`: of `series`; returns the columns of `SCHEMA`.
 
     A fold over the days of a series in Python, which gets one number a day however large the history is.
     """

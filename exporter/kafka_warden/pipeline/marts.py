@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
-from pyspark.sql.types import DoubleType, StructType
+from pyspark.sql.types import StructType
 
 from kafka_warden.errors import StoreError
 
@@ -56,23 +56,15 @@ def shaped(mart: Mart, frame: DataFrame) -> DataFrame:
     Raises:
         StoreError: a column is missing or of another type.
     """
-    wanted = parsed(mart.ddl)
-    types = {field.name: field.dataType for field in frame.schema.fields}
-    for field in wanted.fields:
-        found = types.get(field.name)
-        if found is None or found.simpleString() != field.dataType.simpleString():
-            raise StoreError(
-                f"{mart.name}: {field.name} is {found.simpleString() if found else 'missing'},"
-                f" not {field.dataType.simpleString()}"
-            )
-    return frame.select(
-        *(
-            F.when(~F.isnan(field.name), F.col(field.name)).alias(field.name)
-            if isinstance(field.dataType, DoubleType)
-            else F.col(field.name)
-            for field in wanted.fields
-        )
-    )
+    found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    no_nan = {}
+    for field in parsed(mart.ddl).fields:
+        name, kind = field.name, field.dataType.simpleString()
+        if found.get(name) != kind:
+            raise StoreError(f"{mart.name}: {name} is {found.get(name, 'missing')}, not {kind}")
+        if kind == "double":
+            no_nan[name] = F.when(~F.isnan(name), F.col(name))
+    return frame.withColumns(no_nan).select(*mart.names)
 
 
 GRAINS: Final = ("minute", "hour")

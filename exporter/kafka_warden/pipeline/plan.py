@@ -6,6 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,20 +15,20 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.config import values
-from kafka_warden.config.options import read_values
+from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.errors import ConfigError, HistoryRowsError, IncompleteError, PlanError
 from kafka_warden.formatting import in_percent, in_rate, in_time
 from kafka_warden.history.replay import parameters_of, snapshot_of
 from kafka_warden.history.schema import TABLES
 from kafka_warden.log import write
-from kafka_warden.model import Floats, Parameters, Snapshot
+from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline import marks
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import PLANS
 from kafka_warden.pipeline.store import in_list
-from kafka_warden.pipeline.timeline import timeline
+from kafka_warden.pipeline.timeline import POLL, timeline
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.files import read_targets, write_inbound
 from kafka_warden.planning.findings import Verdict, problems, verdict
@@ -35,12 +37,17 @@ from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.text import move_text, table
 
-_Plan = tuple[Percentile, MovePlan]
-
 SHARES: Final = (0.5, 0.95, 0.99)
 """Percentiles that every plan shows besides the chosen one."""
 IMPOSSIBLE: Final = 1
 """Exit code of an impossible plan, or of one that plans nothing; as of `kafka-warden plan`."""
+TRIED: Final = 10
+"""Polls that are tried: the last ones may not be completely written yet."""
+ACCURACY: Final = 10_000
+"""Of Spark's `percentile_approx`: the error is at most 1 / ACCURACY of the polls."""
+RESTORED: Final = "restored"
+
+_Plan = tuple[Percentile, MovePlan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +70,6 @@ class Options:
     """The file that it writes for `kafka-warden plan --inbound`."""
 
 
-TRIED: Final = 10
-"""Polls that are tried: the last ones may not be completely written yet."""
-ACCURACY: Final = 10_000
-"""Of Spark's `percentile_approx`: the error is at most 1 / ACCURACY of the polls."""
-RESTORED: Final = "restored"
-
-
 @dataclass(frozen=True, slots=True)
 class Latest:
     """A cluster in its last complete poll."""
@@ -89,13 +89,12 @@ def run(request: Request[Options]) -> int:
         IncompleteError: the history has no complete poll.
         StoreError: the store cannot be used.
     """
-    options = request.options
+    options, history = request.options, request.history
     request.store.open()
     targets = read_targets(options.reassignment)
-    history = request.history
     with request.progress.step("plan: the last poll"):
         found = latest(history, options.cluster)
-    goal = _goal(options, found)
+    goal = _goal(options, found.parameters)
     limit = options.max_broker_partitions
     most = found.parameters.max_broker_partitions if limit is None else float(limit)
     with request.progress.step("plan: produce rates"):
@@ -107,79 +106,12 @@ def run(request: Request[Options]) -> int:
     chosen = next(each for each in plans if each[0].share == options.percentile)
     if options.inbound is not None:
         write_inbound(options.inbound, found.snapshot, chosen[0])
-    write(_text(plans, chosen, options, found))
-    documents = [move_document(plan, one, None) for one, plan in plans]
-    file, share = options.reassignment, options.percentile
-    rows = [row(plan, one, each, file, share) for (one, plan), each in zip(plans, documents, strict=True)]
+    write(_text(plans, chosen, options))
+    rows = [_row(plan, one, options) for one, plan in plans]
     mine = in_list("cluster_id", [str(found.snapshot.cluster_id)])
     with marks.working(request.store, JOB.name) as work:
         marks.replace(work, PLANS, of_rows(request.spark, rows, PLANS.ddl), mine)
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
-
-
-def _goal(options: Options, found: Latest) -> Goal:
-    parameters = found.parameters
-    network = parameters.network_bytes_per_second if options.network is None else options.network
-    share = options.max_network_share
-    if share is not None and network is None:
-        raise ConfigError("--max-network-share: give --network too, the capacity of one broker's network: 125MB/s")
-    return Goal(parameters.moves_deadline if options.deadline is None else options.deadline, share, network)
-
-
-def _text(plans: Sequence[_Plan], printed: _Plan, options: Options, found: Latest) -> str:
-    chosen, plan = printed
-    full = move_text(plan, chosen, None, "")
-    head = ("percentile", "produced", "needed", "throttle", "predicted", "verdict")
-    lines = table(head, [_line(*each) for each in plans], len(plans))
-    as_of = datetime.fromtimestamp(found.snapshot.time, UTC).isoformat(sep=" ", timespec="seconds")
-    about = f"Cluster {found.snapshot.cluster_id} as it was at {as_of}, by {in_percent(chosen.share)} of its polls"
-    first = "write the rates with --inbound FILE, then run" if options.inbound is None else "run"
-    live = ["kafka-warden", "plan", "--reassignment", str(options.reassignment)]
-    live += ["--inbound", str(options.inbound or "FILE")]
-    run_next = f"For the commands, from the cluster as it is now: {first}\n  {shlex.join(live)}"
-    return f"{about}\n\n{full}\nBy what is produced\n{lines}\n\n{run_next}\n"
-
-
-def _line(one: Percentile, plan: MovePlan) -> tuple[str, ...]:
-    choice = plan.choice
-    return (
-        f"p{100 * one.share:g}",
-        in_rate(total(one.rates)),
-        "-" if choice is None else in_rate(choice.needed),
-        "none" if plan.limit is None else str(plan.limit),
-        in_time(plan.predicted),
-        str(verdict(plan)).replace("_", " "),
-    )
-
-
-def _add_flags(command: ArgumentParser) -> None:
-    add = command.add_argument
-    add("--reassignment", required=True, metavar="FILE", help="JSON of kafka-reassign-partitions")
-    add("--deadline", metavar="DURATION", help="of the move (default: the sidecar's moves.deadline)")
-    add("--max-network-share", metavar="SHARE", help="share of one broker's network, such as 30%%")
-    add("--network", metavar="RATE", help="its capacity (default: the sidecar's network.bytes_per_second)")
-    add("--max-broker-partitions", metavar="N", help="default: the sidecar's limits.max_broker_partitions")
-    add("--percentile", default="95%", metavar="SHARE", help="share of the polls, for the plan in full (default: 95%%)")
-    add("--cluster", metavar="ID", help="required if the history has several")
-    add("--inbound", metavar="FILE", help="write the inbound rates, for kafka-warden plan --inbound")
-
-
-def _read_flags(parsed: Namespace) -> Options:
-    return Options(**read_values(vars(parsed), _FLAGS))
-
-
-_FLAGS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "reassignment": Path,
-    "deadline": values.duration,
-    "max_network_share": values.share,
-    "network": values.rate,
-    "max_broker_partitions": values.whole_number,
-    "percentile": values.share,
-    "cluster": values.text,
-    "inbound": Path,
-}
-
-JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", _add_flags, _read_flags, run)
 
 
 def latest(history: History, cluster: str | None) -> Latest:
@@ -190,8 +122,14 @@ def latest(history: History, cluster: str | None) -> Latest:
         IncompleteError: none of the last polls is complete.
     """
     polls = history.table("polls")
-    mine = timeline(polls.where(F.col("cluster_id") == _cluster(polls, cluster)))
-    last = mine.orderBy(F.desc("at")).select("cluster_id", "run", "sequence").limit(TRIED).collect()
+    ids = sorted(str(row.cluster_id) for row in polls.select("cluster_id").distinct().collect())
+    if cluster is None and len(ids) == 1:
+        (cluster,) = ids
+    if cluster not in ids:
+        asked = "name one with --cluster" if cluster is None else f"--cluster: there is no {cluster}"
+        raise ConfigError(f"{asked}; the history has {', '.join(ids) or 'none'}")
+    mine = timeline(polls.where(F.col("cluster_id") == cluster))
+    last = mine.orderBy(F.desc("at")).select(*POLL).limit(TRIED).collect()
     problem = ""
     for poll in last:
         try:
@@ -201,65 +139,79 @@ def latest(history: History, cluster: str | None) -> Latest:
     raise IncompleteError(f"none of the last {len(last)} polls is complete: {problem}")
 
 
-def percentiles(history: History, found: Latest, shares: Sequence[float]) -> tuple[Percentile, ...]:
-    """Return percentiles of each partition's inbound rate; the rates of a topic's former ids do not count."""
-    cluster = found.snapshot.cluster_id
-    rows = history.table("partitions").where((F.col("cluster_id") == cluster) & F.col("bytes_in").isNotNull())
-    polls, first, last = rows.agg(F.countDistinct("run", "sequence"), F.min("time"), F.max("time")).collect()[0]
-    of_each = F.percentile_approx("bytes_in", [float(share) for share in shares], ACCURACY).alias("rates")
-    named = rows.groupBy("topic", "topic_id", "partition").agg(of_each).collect()
-    rates = _by_row(found, named, len(shares))
-    span = (found.snapshot.time,) * 2 if first is None else (first, last)
-    return tuple(Percentile(share, rates[:, index], polls, *span) for index, share in enumerate(shares))
-
-
-def _by_row(found: Latest, named: Sequence[Any], shares: int) -> Floats:
-    """Return the rates in the order of the snapshot, of shape (P, shares)."""
-    partitions, topics = found.snapshot.partitions, found.snapshot.topics
-    keys = zip(partitions.topic.tolist(), partitions.number.tolist(), strict=True)
-    row_of = {(topics[topic], number): row for row, (topic, number) in enumerate(keys)}
-    rates = np.full((len(row_of), shares), np.nan)
-    for each in named:
-        row = row_of.get((each.topic, each.partition))
-        if row is not None and found.topic_ids[each.topic] == each.topic_id:
-            rates[row] = each.rates
-    return rates
-
-
-def _cluster(polls: Any, cluster: str | None) -> str:
-    ids = sorted(row.cluster_id for row in polls.select("cluster_id").distinct().collect())
-    if cluster is None and len(ids) == 1:
-        return str(ids[0])
-    if cluster is None or cluster not in ids:
-        asked = "name one with --cluster" if cluster is None else f"--cluster: there is no {cluster}"
-        raise ConfigError(f"{asked}; the history has {', '.join(map(str, ids)) or 'none'}")
-    return cluster
-
-
 def _restored(history: History, poll: Mapping[str, Any]) -> Latest:
-    tables = {}
-    for each in TABLES:
-        if each.name != RESTORED:
-            rows = history.table(each.name)
-            for name, value in poll.items():
-                rows = rows.where(F.col(name) == F.lit(value))
-            tables[each.name] = rows.toArrow().to_pydict()
+    is_poll = reduce(and_, (F.col(name) == F.lit(value) for name, value in poll.items()))
+    names = (each.name for each in TABLES if each.name != RESTORED)
+    tables = {name: history.table(name).where(is_poll).toArrow().to_pydict() for name in names}
     configs = tables["configs"]
     ids = {topic: uid for topic, uid in zip(configs["topic"], configs["topic_id"], strict=True) if uid is not None}
     return Latest(snapshot_of(tables), parameters_of(tables), ids)
 
 
-def row(plan: MovePlan, assumed: Percentile, document: dict[str, Any], file: Path, chosen: float) -> tuple[Any, ...]:
-    """Return the row, in the order of the mart. `chosen`: the share of the plan that is printed in full."""
-    seen, choice = plan.snapshot, plan.choice
-    values: dict[str, Any] = {
-        "cluster_id": seen.cluster_id,
+def percentiles(history: History, found: Latest, shares: Sequence[float]) -> tuple[Percentile, ...]:
+    """Return percentiles of each partition's inbound rate; the rates of a topic's former ids do not count."""
+    snapshot = found.snapshot
+    is_known = (F.col("cluster_id") == snapshot.cluster_id) & F.col("bytes_in").isNotNull()
+    rows = history.table("partitions").where(is_known)
+    polls, first, last = rows.agg(F.countDistinct("run", "sequence"), F.min("time"), F.max("time")).collect()[0]
+    of_each = F.percentile_approx("bytes_in", [float(share) for share in shares], ACCURACY)
+    known: dict[Any, Any] = {
+        (each.topic, each.topic_id, each.partition): each.rates
+        for each in rows.groupBy("topic", "topic_id", "partition").agg(of_each.alias("rates")).collect()
+    }
+    topics = [snapshot.topics[topic] for topic in snapshot.partitions.topic.tolist()]
+    keys = [(topic, found.topic_ids.get(topic)) for topic in topics]
+    numbers = snapshot.partitions.number.tolist()
+    unknown = [np.nan] * len(shares)
+    named = [known.get((*key, number), unknown) for key, number in zip(keys, numbers, strict=True)]
+    rates = np.array(named, np.float64).reshape(-1, len(shares))
+    span = (snapshot.time,) * 2 if first is None else (first, last)
+    return tuple(Percentile(share, rates[:, index], polls, *span) for index, share in enumerate(shares))
+
+
+def _goal(options: Options, parameters: Parameters) -> Goal:
+    network = parameters.network_bytes_per_second if options.network is None else options.network
+    share = options.max_network_share
+    if share is not None and network is None:
+        raise ConfigError("--max-network-share: give --network too, the capacity of one broker's network: 125MB/s")
+    return Goal(parameters.moves_deadline if options.deadline is None else options.deadline, share, network)
+
+
+def _text(plans: Sequence[_Plan], printed: _Plan, options: Options) -> str:
+    chosen, plan = printed
+    head = ("percentile", "produced", "needed", "throttle", "predicted", "verdict")
+    lines = table(head, [_line(*each) for each in plans], len(plans))
+    seen = plan.snapshot
+    as_of = datetime.fromtimestamp(seen.time, UTC).isoformat(sep=" ", timespec="seconds")
+    about = f"Cluster {seen.cluster_id} as it was at {as_of}, by {in_percent(chosen.share)} of its polls"
+    first = "write the rates with --inbound FILE, then run" if options.inbound is None else "run"
+    live = ["kafka-warden", "plan", "--reassignment", str(options.reassignment)]
+    live += ["--inbound", str(options.inbound or "FILE")]
+    run_next = f"For the commands, from the cluster as it is now: {first}\n  {shlex.join(live)}"
+    return f"{about}\n\n{move_text(plan, chosen, None, '')}\nBy what is produced\n{lines}\n\n{run_next}\n"
+
+
+def _line(one: Percentile, plan: MovePlan) -> tuple[str, ...]:
+    return (
+        f"p{100 * one.share:g}",
+        in_rate(total(one.rates)),
+        "-" if plan.choice is None else in_rate(plan.choice.needed),
+        "none" if plan.limit is None else str(plan.limit),
+        in_time(plan.predicted),
+        str(verdict(plan)).replace("_", " "),
+    )
+
+
+def _row(plan: MovePlan, assumed: Percentile, options: Options) -> tuple[Any, ...]:
+    """Return the row of the mart."""
+    fields: dict[str, Any] = {
+        "cluster_id": plan.snapshot.cluster_id,
         "percentile": 100 * assumed.share,
-        "as_of": datetime.fromtimestamp(seen.time, UTC),
+        "as_of": datetime.fromtimestamp(plan.snapshot.time, UTC),
         "polls": assumed.polls,
         "span": assumed.longest,
-        "file": str(file),
-        "chosen": assumed.share == chosen,
+        "file": str(options.reassignment),
+        "chosen": assumed.share == options.percentile,
         "verdict": str(verdict(plan)),
         "problems": list(problems(plan)),
         "deadline": plan.goal.deadline,
@@ -270,11 +222,38 @@ def row(plan: MovePlan, assumed: Percentile, document: dict[str, Any], file: Pat
         "move_ratio": plan.ratio,
         "move_time": plan.move_time,
         "predicted": plan.predicted,
-        "document": json.dumps(document, allow_nan=False),
+        "document": json.dumps(move_document(plan, assumed, None), allow_nan=False),
     }
-    if choice is not None:
-        values |= {name: getattr(choice, name) for name in ("needed", "lower_bound", "upper_bound", "least_deadline")}
+    if plan.choice is not None:
+        names = ("needed", "lower_bound", "upper_bound", "least_deadline")
+        fields |= {name: getattr(plan.choice, name) for name in names}
     if plan.last is not None:
         load, _ = plan.last
-        values |= {"bottleneck_broker": load.broker, "bottleneck_side": str(load.side)}
-    return tuple(values.get(name) for name in PLANS.names)
+        fields |= {"bottleneck_broker": load.broker, "bottleneck_side": str(load.side)}
+    return tuple(fields.get(name) for name in PLANS.names)
+
+
+_FLAGS: Final[Mapping[str, tuple[Callable[[Any], Any], str, str]]] = {
+    "reassignment": (Path, "FILE", "JSON of kafka-reassign-partitions"),
+    "deadline": (values.duration, "DURATION", "of the move (default: the sidecar's moves.deadline)"),
+    "max_network_share": (values.share, "SHARE", "share of one broker's network, such as 30%%"),
+    "network": (values.rate, "RATE", "its capacity (default: the sidecar's network.bytes_per_second)"),
+    "max_broker_partitions": (values.whole_number, "N", "default: the sidecar's limits.max_broker_partitions"),
+    "percentile": (values.share, "SHARE", "share of the polls, for the plan in full (default: 95%%)"),
+    "cluster": (values.text, "ID", "required if the history has several"),
+    "inbound": (Path, "FILE", "write the inbound rates, for kafka-warden plan --inbound"),
+}
+"""Option to its reader, and to its value and text in `--help`."""
+
+
+def _add_flags(command: ArgumentParser) -> None:
+    for name, (_, metavar, about) in _FLAGS.items():
+        command.add_argument(flag_name(name), metavar=metavar, help=about, required=name == "reassignment")
+
+
+def _read_flags(parsed: Namespace) -> Options:
+    given = read_values(vars(parsed), {name: read for name, (read, *_) in _FLAGS.items()})
+    return Options(**{name: value for name, value in given.items() if value is not None})
+
+
+JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", _add_flags, _read_flags, run)

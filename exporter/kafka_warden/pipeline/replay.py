@@ -14,11 +14,13 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from kafka_warden.history.parquet.arrow import schema_of, to_arrow
 from kafka_warden.history.replay import Tables, replay
 from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of, ddl
 from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.marts import parsed
 from kafka_warden.pipeline.timeline import POLL
 
 CONFIDENCE: Final = "told"
@@ -67,35 +69,26 @@ def notes(rows: DataFrame) -> DataFrame:
 
     `rows`: of `gathered`.
     """
-    return rows.mapInArrow(_note, NOTES)
+    schema = to_arrow_schema(parsed(NOTES))
 
+    def note(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for again in replay(_polls(batches)):
+            values = {name: getattr(again, name) for name in schema.names if name != CONFIDENCE}
+            yield pa.RecordBatch.from_pylist([{**values, CONFIDENCE: str(again.confidence)}], schema)
 
-def _note(batches: Batches) -> Iterator[pa.RecordBatch]:
-    kinds = {"string": pa.string(), "bigint": pa.int64(), "double": pa.float64()}
-    fields = [field.split(" ") for field in NOTES.split(", ")]
-    schema = pa.schema([(name, kinds[kind]) for name, kind in fields])
-    for again in replay(_polls(batches)):
-        values = {name: getattr(again, name) for name, _ in fields if name != CONFIDENCE}
-        yield pa.RecordBatch.from_pylist([{**values, CONFIDENCE: str(again.confidence)}], schema)
+    return rows.mapInArrow(note, NOTES)
 
 
 def _polls(batches: Batches) -> Iterator[Tables]:
     """Gather the rows of each poll."""
-    poll: tuple[Any, ...] | None = None
-    tables = _empty()
-    for key, rows in _stretches(batches):
-        if key[:-1] != poll:
-            if poll is not None:
-                yield tables
-            poll, tables = key[:-1], _empty()
-        for field, values in zip(rows.type, rows.flatten(), strict=True):
-            tables[TABLES[key[-1]].name][field.name] += values.to_pylist()
-    if poll is not None:
+    for _, mine in groupby(_stretches(batches), key=lambda stretch: stretch[0][:-1]):
+        tables: dict[str, dict[str, list[Any]]] = {
+            table.name: {column.name: [] for column in columns_of(table)} for table in TABLES
+        }
+        for key, rows in mine:
+            for field, values in zip(rows.type, rows.flatten(), strict=True):
+                tables[TABLES[key[-1]].name][field.name] += values.to_pylist()
         yield tables
-
-
-def _empty() -> dict[str, dict[str, list[Any]]]:
-    return {table.name: {column.name: [] for column in columns_of(table)} for table in TABLES}
 
 
 def _stretches(batches: Batches) -> Iterator[tuple[tuple[Any, ...], Any]]:

@@ -22,8 +22,6 @@ from kafka_warden.pipeline.timeline import DAY, HOUR, POLL, divide
 Samples = Mapping[str, DataFrame]
 """Table to its rows."""
 
-TABLES: Final = ("replicas", "partitions", "brokers", "configs", "quotas", "polls")
-
 KINDS: Final = {"configs": "broker", "quotas": "mutation"}
 """Table to the only kind of rows that marts use: no topic configs, and only the quotas of controller mutation beans."""
 
@@ -86,7 +84,8 @@ def _roll_up(request: Request[None], work: marks.Work) -> None:
 
 
 def _samples(store: Store, work: marks.Work) -> Samples:
-    rows = {name: store.read(raw(name)).where(work.raw()) for name in TABLES}
+    names = ("replicas", "partitions", "brokers", "configs", "quotas", "polls")
+    rows = {name: store.read(raw(name)).where(work.raw()) for name in names}
     if len(work.hours) == 1:
         # Spark drops a constant from the keys of its aggregates: 9 % of the CPU time of a roll-up.
         (cluster,) = work.hours

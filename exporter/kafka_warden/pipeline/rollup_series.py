@@ -30,52 +30,44 @@ def put_days(store: Store, work: Work) -> None:
 
 def days(clusters: DataFrame, brokers: DataFrame, log_dirs: DataFrame) -> DataFrame:
     """Return the days of all series of the marts by hour, whose `date` is called `day`."""
-    limits = ("broker_limit", "network")
-    of_day = clusters.groupBy(*_DAY).agg(*(F.max_by(f"{name}_last", "start").alias(name) for name in limits))
-    limited = brokers.join(of_day, list(_DAY), "left")
-    broker, unknown = F.col("broker").cast("string"), F.lit(None)
+    limits = (F.max_by(f"{name}_last", "start").alias(f"{name}_last") for name in ("broker_limit", "network"))
+    limited = brokers.join(clusters.groupBy(*_DAY).agg(*limits), [*_DAY], "left")
+    none, broker, log_dir = F.lit(None), F.col("broker"), F.col("log_dir")
     # A mart is read once, and all are aggregated at once: Delta and Spark take long for each, however few the rows.
-    parts = (
-        _hourly(
-            clusters,
-            F.lit("cluster"),
-            _one("partitions", "counted_max", F.col("partitions_limit_last")),
-            _one("bytes_in", "bytes_in_mean", unknown),
+    hours = (
+        clusters.select(
+            *_hour(F.lit("cluster"), none, none),
+            _series(("partitions", "counted_max", "partitions_limit_last"), ("bytes_in", "bytes_in_mean", None)),
         ),
-        _hourly(
-            limited,
-            broker,
-            _one("replicas", "counted_max", F.col("broker_limit")),
-            _one("bytes_in", "bytes_in_mean", F.col("network")),
+        limited.select(
+            *_hour(broker.cast("string"), broker, none),
+            _series(("replicas", "counted_max", "broker_limit_last"), ("bytes_in", "bytes_in_mean", "network_last")),
         ),
-        _hourly(
-            log_dirs,
-            F.concat_ws(":", broker, "log_dir"),
-            _one("disk_bytes", "used_bytes_max", F.col("total_bytes_last")),
+        log_dirs.select(
+            *_hour(F.concat_ws(":", broker, log_dir), broker, log_dir),
+            _series(("disk_bytes", "used_bytes_max", "total_bytes_last")),
         ),
     )
     return (
-        reduce(DataFrame.unionByName, parts)
+        reduce(DataFrame.unionByName, hours)
         .groupBy(*SERIES, "day")
         .agg(F.max("value").alias("value"), F.count("value").alias("hours"), F.max_by("limit", "start").alias("limit"))
     )
 
 
-def _one(what: str, value: str, limit: Column) -> Column:
-    """Return the quantity of one series in an hour."""
-    numbers = {"value": F.col(value), "limit": limit}
-    return F.struct(F.lit(what).alias("what"), *(each.cast("double").alias(name) for name, each in numbers.items()))
+def _hour(subject: Column, broker: Column, log_dir: Column) -> list[Column]:
+    labels = [broker.cast("int").alias("broker"), log_dir.cast("string").alias("log_dir")]
+    return [*map(F.col, (*_DAY, "start")), subject.alias("subject"), *labels]
 
 
-def _hourly(hours: DataFrame, subject: Column, *series: Column) -> DataFrame:
-    """Return the hours of the series of a subject, each a row."""
-    labels = {"broker": "int", "log_dir": "string"}
-    return hours.select(
-        *(*_DAY, "start"),
-        subject.alias("subject"),
-        *(
-            (F.col(name) if name in hours.columns else F.lit(None)).cast(kind).alias(name)
-            for name, kind in labels.items()
-        ),
-        F.inline(F.array(*series)),
+def _series(*series: tuple[str, str, str | None]) -> Column:
+    """Return a row for each series of a subject: `what` it is, and the columns of its value and its limit."""
+    rows = (
+        F.struct(
+            F.lit(what).alias("what"),
+            F.col(value).cast("double").alias("value"),
+            (F.lit(None) if limit is None else F.col(limit)).cast("double").alias("limit"),
+        )
+        for what, value, limit in series
     )
+    return F.inline(F.array(*rows))
