@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from kafka_warden.clients.jmx.protocol import TlsFiles
 from kafka_warden.config import FLAGS, OPTIONS, Config, load
@@ -443,23 +441,6 @@ jmx: {user: u}
     config.kafka.settings.login()
 
     assert CANARY not in repr(config)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.text()
-    | st.sampled_from(_MISTAKES)
-    .map(lambda mistake: mistake[0])
-    .flatmap(lambda text: st.permutations(text).map("".join))
-)
-def test_any_file_is_a_configuration_or_one_line(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "fuzz.yml"
-    file.write_bytes(text.encode("utf-8", "surrogatepass"))
-    try:
-        load({"--bootstrap-servers": "a:1"}, {}, file)
-    except ConfigError as failure:
-        (line,) = str(failure).splitlines()
-        assert line.startswith(f"{file}: ")
 
 
 def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -> None:

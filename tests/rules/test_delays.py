@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.rules.delays import CASES, Case, Intervals, delays, worst_cases
+from kafka_warden.rules.delays import CASES, Case, Intervals, delays
 from kafka_warden.rules.render import TEMPLATES, alerts, rules, templates
 from kafka_warden.rules.thresholds import seconds, thresholds
 from tests.alerts.scenarios.changes import broker_down, cluster_down, mutations, stopped, stuck, throttle_problem
@@ -30,7 +30,6 @@ def of(alert: str, fault: str = "", intervals: Intervals = DEFAULTS, **changed: 
 def test_every_alert_has_its_cases() -> None:
     values = {threshold.name: threshold.value for threshold in thresholds()}
     assert {(case.alert, values[case.wait]) for case in CASES} == {(alert["alert"], alert["for"]) for alert in ALERTS}
-    assert worst_cases({}, DEFAULTS).keys() == {alert["alert"] for alert in ALERTS}
     assert len({(case.alert, case.fault) for case in CASES}) == len(CASES)
 
 

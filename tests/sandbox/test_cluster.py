@@ -9,15 +9,6 @@ from sandbox import Cluster, SandboxError
 pytestmark = pytest.mark.cluster
 
 
-def test_it_is_ready_when_the_block_begins(cluster: Cluster) -> None:
-    assert {1, 2, 3} == set(cluster.admin.brokers())
-    assert cluster.bootstrap.split(",") == list(cluster.admin.brokers().values())
-    assert ({1, 2, 3}, {101}) == (set(cluster.jmx_brokers), set(cluster.jmx_controllers))
-    assert cluster.active_controller() == 101
-    with pytest.raises(SandboxError, match="still runs"):
-        cluster.wipe(2)
-
-
 def test_reset_brings_everything_back(cluster: Cluster) -> None:
     cluster.admin.create_topic("left", assignment={0: [1]}, config={"retention.ms": 1000000})
     cluster.load.produce("left", bytes=3_000_000)

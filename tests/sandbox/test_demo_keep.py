@@ -20,7 +20,7 @@ from sandbox.demo_keep import Recorder, keep
 from sandbox.demo_signals import InterruptedDemo
 from sandbox.monitoring import ALERTS, Prometheus
 from sandbox.monitoring_rules import shorten_files
-from tests.sandbox.conftest import Page
+from tests.support.serving import Server
 
 RUN = Run(1000.5, 1100.25, 1050.0, Outcome.COMPLETE, "demo", 2.0)
 SHOWN = {"status.html": b"<p>", "assets/status.css": b"p {}"}
@@ -123,13 +123,14 @@ def test_a_folder_without_a_run_is_not_replaced(tmp_path: Path) -> None:
     assert [file.name for file in folder.iterdir()] == ["thesis.tex"]
 
 
-def test_data_of_a_running_prometheus_is_kept_at_a_signal(page: Page, tmp_path: Path) -> None:
+def test_data_of_a_running_prometheus_is_kept_at_a_signal(tmp_path: Path) -> None:
     """Samples that only the write-ahead log of Prometheus has are there after Ctrl-C."""
     directory, folder, metric = tmp_path / "prometheus", tmp_path / "demo", "kafka_warden_reassignment_stuck"
     rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), directory / "rules", 1 / 30, 10.0)
 
     def interrupted() -> None:
         with (
+            Server(lambda _: f"{metric} 1\n".encode()) as page,
             Recorder(folder, directory, "demo", 0.5, print) as recorder,
             Prometheus(directory, [page.address], rules, scrape_interval=0.5) as prometheus,
         ):

@@ -1,63 +1,13 @@
-"""Prometheus and Alertmanager of the sandbox: real, on loopback, and gone afterwards."""
+"""Where the programs of Prometheus come from, and what is said of rules that do not load."""
 
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sandbox import SandboxError, wait_for
+from sandbox import SandboxError
 from sandbox.jars import CACHE_VARIABLE
-from sandbox.monitoring import ALERTS, Alert, Alertmanager, Prometheus
-from sandbox.monitoring_rules import shorten_files
+from sandbox.monitoring import Prometheus
 from sandbox.monitoring_tools import tools
-from tests.sandbox.conftest import Page
-
-
-def test_an_alert_reaches_alertmanager_and_resolves(page: Page, tmp_path: Path) -> None:
-    """A stuck move on two pages is one alert in Alertmanager, and none once it goes on."""
-    rules = shorten_files(sorted(ALERTS.glob("*.rules.yml")), tmp_path / "rules", scale=1 / 300, floor=2.0)
-    second = page.address.replace("127.0.0.1", "localhost")
-    with (
-        Alertmanager(tmp_path / "alertmanager") as alertmanager,
-        Prometheus(
-            tmp_path / "prometheus",
-            [page.address, second],
-            rules,
-            alertmanager.address,
-            scrape_interval=0.5,
-            target_labels={"cluster": "sandbox"},
-        ) as prometheus,
-    ):
-
-        def stuck(alerts: Sequence[Alert]) -> list[Alert]:
-            # Prometheus knows no target for some seconds, which is an alert at this scale.
-            return [alert for alert in alerts if alert.name != "KafkaWardenBlind"]
-
-        wait_for(lambda: stuck(alertmanager.alerts()), 60, "the alert reaches Alertmanager", interval=0.5)
-        (alert,) = stuck(alertmanager.alerts())
-        assert len(prometheus.query("kafka_warden_reassignment_stuck")) == 2
-        assert alert.labels == {
-            "alertname": "KafkaReassignmentStuck",
-            "severity": "warning",
-            "exporter": "kafka-warden",
-            "cluster": "sandbox",
-            "broker": "2",
-        }
-        assert "Producers write more than the throttle lets through." in alert.annotations["description"]
-        assert [known.state for known in stuck(prometheus.alerts())] == ["firing"]
-        page.stuck = False
-        wait_for(lambda: not stuck(alertmanager.alerts()), 60, "the alert resolves", interval=0.5)
-
-
-def test_programs_end_with_their_block(tmp_path: Path) -> None:
-    prometheus = Prometheus(tmp_path, [])
-    with suppress(KeyError), prometheus:
-        pid = prometheus.pid
-        raise KeyError
-    assert not Path(f"/proc/{pid}").exists()
-    with pytest.raises(OSError, match="refused"):
-        prometheus.request("GET", "/-/ready")
 
 
 def test_rules_that_do_not_load_are_said_so(tmp_path: Path) -> None:

@@ -11,12 +11,10 @@ import pytest
 from kafka_warden.app import Sidecar
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.cycle import Cycle
 from kafka_warden.errors import PollAbandonedError
 from kafka_warden.lifecycle import LONG_LIVED, STOP_WITHIN, HealthCheck
-from kafka_warden.model import Parameters, Source
+from kafka_warden.model import Source
 from kafka_warden.poller import Poller, PollerSettings
-from tests import scene
 from tests.poller.polling import DEADLINE, INTERVAL, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -145,24 +143,3 @@ def test_other_settings_are_used_from_the_next_poll_on(brokers: ScriptedCluster,
             assert (polled.connections() > before) is made
         assert polled.down() == {}
         assert polled.status(Source.OFFSETS, "2").errors == {"timeout": 1}
-
-
-def test_ages_survive_other_settings(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    brokers.topic("a", [[1, 2], [2, 3]], isr=[[1], [2, 3]])
-    age = b'replica_out_of_sync_seconds{topic="a",partition="0",broker="2"} '
-    with polling(brokers, clock) as made:
-        cycle = Cycle(
-            made.poller, Parameters(poll_interval=INTERVAL), lambda _: True, scene.sidecar().build, clock=clock
-        )
-        pages: list[Any] = []
-        for _ in range(3):
-            cycle.once()
-            pages.append(cycle.holder.page)
-            clock.advance(INTERVAL)
-        cycle.configure(
-            Parameters(poll_interval=2 * INTERVAL, max_partitions=7), lambda topic: topic != "b", lambda _: False
-        )
-        cycle.once()
-        pages.append(cycle.holder.page)
-    assert [int(page.text.partition(age)[2].split()[0]) for page in pages] == [0, 10, 20, 30]
-    assert b"cluster_partition_limit 7" in pages[-1].text

@@ -45,31 +45,44 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 @contextmanager
+def listening(serve: Callable[[socket.socket], object]) -> Iterator[str]:
+    """A server that calls a function on a thread for each connection, until it is left; yields its address."""
+
+    def handle(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            serve(connection)
+
+    def accept() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=handle, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield f"{LOOPBACK}:{listener.getsockname()[1]}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+@contextmanager
 def dripping(head: bytes) -> Iterator[str]:
     """A server that sends a head and then byte after byte, until it is left; yields its address."""
     left = threading.Event()
 
     def serve(connection: socket.socket) -> None:
-        with connection, suppress(OSError):
-            connection.recv(4096)
-            connection.sendall(head)
-            while not left.wait(0.05):
-                connection.sendall(b"a")
+        connection.recv(4096)
+        connection.sendall(head)
+        while not left.wait(0.05):
+            connection.sendall(b"a")
 
-    def accept() -> None:
-        with suppress(OSError):
-            while True:
-                threading.Thread(target=serve, args=(listening.accept()[0],), daemon=True).start()
-
-    with socket.create_server((LOOPBACK, 0)) as listening:
-        thread = threading.Thread(target=accept)
-        thread.start()
+    with listening(serve) as address:
         try:
-            yield f"{LOOPBACK}:{listening.getsockname()[1]}"
+            yield address
         finally:
             left.set()
-            listening.shutdown(socket.SHUT_RDWR)
-            thread.join()
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -6,8 +6,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,11 @@ from sandbox.passwords import write_secret
 from tests.building import known
 from tests.support import status_rows
 from tests.support.asking import differences_from, shown_of, views_of
+from tests.support.serving import dripping, listening
 from tests.web.conftest import Served
 
 PASSWORD = "canary-Tr0ub4dor"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-Answering = Callable[[socket.socket], object]
 
 
 def flags(**values: Any) -> dict[str, Any]:
@@ -48,63 +48,32 @@ def problem(asking: Client) -> str:
     return str(raised.value)
 
 
-@pytest.fixture
-def listen() -> Iterator[Callable[[Answering], str]]:
-    listening: list[socket.socket] = []
-
-    def start(answer: Answering) -> str:
-        listener = socket.create_server(("127.0.0.1", 0))
-        listening.append(listener)
-
-        def accept() -> None:
-            with suppress(OSError):
-                while True:
-                    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
-
-        def serve(connection: socket.socket) -> None:
-            with closing(connection), suppress(OSError):
-                answer(connection)
-
-        threading.Thread(target=accept, daemon=True).start()
-        return f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-    yield start
-    for listener in listening:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-
-
-def _drip(connection: socket.socket) -> None:
-    connection.recv(10_000)
-    connection.sendall(HEAD + b"Content-Length: 100000\r\n\r\n")
-    for _ in range(100_000):
-        connection.sendall(b" ")
-        time.sleep(0.05)
-
-
 def _wait(connection: socket.socket) -> None:
     while connection.recv(10_000):
         pass
 
 
-@pytest.mark.parametrize(("answer", "scheme"), [(_drip, "http"), (_wait, "http"), (_wait, "https")])
-def test_a_slow_server_is_given_up(listen: Callable[..., str], answer: Answering, scheme: str) -> None:
+@pytest.mark.parametrize(
+    ("server", "scheme"), [(dripping(HEAD + b"\r\n"), "http"), (listening(_wait), "http"), (listening(_wait), "https")]
+)
+def test_a_slow_server_is_given_up(server: AbstractContextManager[str], scheme: str) -> None:
     """It sends a byte at a time, or nothing, also instead of a TLS handshake; its thread ends, too."""
     started = time.monotonic()
-    assert problem(replace(made(listen(answer).replace("http:", f"{scheme}:")), seconds=1.0)) == "no answer within 1 s"
+    with server as address:
+        assert problem(replace(made(f"{scheme}://{address}"), seconds=1.0)) == "no answer within 1 s"
     assert time.monotonic() - started < 30
     while any(thread.name == "top" for thread in threading.enumerate()):
         assert time.monotonic() < started + 60, threading.enumerate()
         time.sleep(0.05)
 
 
-def _answering(*answer: bytes) -> Answering:
+def _answering(*answer: bytes) -> AbstractContextManager[str]:
     def serve(connection: socket.socket) -> None:
         connection.recv(10_000)
         for part in answer:
             connection.sendall(part)
 
-    return serve
+    return listening(serve)
 
 
 @pytest.mark.parametrize(
@@ -120,11 +89,10 @@ def _answering(*answer: bytes) -> Answering:
         ((HEAD + b"Content-Length: 99999999999\r\n\r\n", b" " * 2000), "its answer has more than 0 MiB"),
     ],
 )
-def test_what_is_no_sidecar_is_named(
-    listen: Callable[..., str], answer: tuple[bytes, ...], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_sidecar_is_named(answer: tuple[bytes, ...], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "LARGEST", 1000)
-    assert re.match(expected, problem(made(listen(_answering(*answer)))))
+    with _answering(*answer) as address:
+        assert re.match(expected, problem(made(f"http://{address}")))
 
 
 def test_addresses_without_a_server_are_named(serve: Callable[..., Served]) -> None:
@@ -180,11 +148,11 @@ def test_a_client_certificate_is_shown(secured: Callable[[str], tuple[str, str]]
     assert shown.fresh
 
 
-def test_age_is_measured_on_the_clock_of_the_server(listen: Callable[..., str]) -> None:
-    head = HEAD + b"Date: Wed, 21 Oct 2015 07:28:00 GMT\r\nContent-Length: 2\r\n\r\n{}"
-    assert asyncio.run(made(listen(_answering(head))).get("sidecar")).clock == 1445412480.0
-    now = asyncio.run(made(listen(_answering(head.replace(b"Wed, 21", b"soon")))).get("sidecar")).clock
-    assert abs(now - time.time()) < 60
+@pytest.mark.parametrize(("date", "clock"), [(b"Wed, 21", 1445412480.0), (b"soon", None)])
+def test_age_is_measured_on_the_clock_of_the_server(date: bytes, clock: float | None) -> None:
+    with _answering(HEAD + b"Date: " + date + b" Oct 2015 07:28:00 GMT\r\nContent-Length: 2\r\n\r\n{}") as address:
+        answer = asyncio.run(made(f"http://{address}").get("sidecar"))
+    assert answer.clock == pytest.approx(clock or time.time(), abs=60)
 
 
 @pytest.mark.parametrize(

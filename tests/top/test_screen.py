@@ -1,9 +1,7 @@
 """The screen: keys, order, filter, detail, three sizes and a tiny one, hostile names, and servers that fail."""
 
 import asyncio
-import gc
 import re
-import tracemalloc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -288,32 +286,3 @@ def test_no_state_is_shown_by_colour_alone() -> None:
     assert all(
         any(word in text for word in words) or name.endswith("problems") or name == "topics" for name, _, text in seen
     )
-
-
-def test_memory_does_not_grow() -> None:
-    """60 readings of 40 moves that change: what is held at the end is what was held after 30."""
-    pages = [status_rows.moving(40, polls=polls) for polls in (4, 5, 6)]
-    turn = 0
-    answers: dict[tuple[str, int], Answer] = {}
-
-    async def get(path: str) -> Answer:
-        key = path, turn % 3
-        if key not in answers:
-            answers[key] = await getter(lambda: pages[turn % 3])(path)
-        return answers[key]
-
-    async def script(app: Top, pilot: Pilot[int]) -> None:
-        nonlocal turn
-        sizes = []
-        tracemalloc.start()
-        for turn in range(60):
-            await app._read()
-            if turn % 10 == 0:
-                await pilot.pause()
-            if turn in (29, 59):
-                gc.collect()
-                sizes.append(tracemalloc.get_traced_memory()[0])
-        tracemalloc.stop()
-        assert sizes[1] < sizes[0] + 150_000, sizes
-
-    driven(get, script, table="moves")

@@ -176,14 +176,6 @@ def delays(changed: Mapping[str, str], intervals: Intervals) -> dict[Case, float
     return {case: _seconds(case, known, ages, intervals) for case in CASES}
 
 
-def worst_cases(changed: Mapping[str, str], intervals: Intervals) -> dict[str, float]:
-    """Return the longest time of each alert in seconds, of all its cases."""
-    found: dict[str, float] = {}
-    for case, seconds in delays(changed, intervals).items():
-        found[case.alert] = max(seconds, found.get(case.alert, 0.0))
-    return found
-
-
 def _seconds(case: Case, known: Mapping[str, float], ages: set[str], intervals: Intervals) -> float:
     adds = case.adds if case.rarely is None or intervals.poll < known["seldom"] else case.rarely
     age = sum(_value(each, known) for each in adds if each in ages)
