@@ -1,32 +1,9 @@
 """Brokers that die, restart, are replaced or leave the cluster."""
 
-from tests.alerts.scenarios.changes import broker_down, cluster_down, moving, rolling_restart
+from tests.alerts.scenarios.changes import broker_down, moving, rolling_restart
 from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, after, age, during
-
-
-@scenario("S06", core=True)
-def one_of_two_clusters() -> Story:
-    """All brokers of one of two clusters with the same ids die: one page, of that cluster."""
-    dead, alive = Exporter(60, cluster="a"), Exporter(60, cluster="b", instance="b:10073")
-    cluster_down(dead, 10 * MINUTE)
-    checks = [
-        silent(until=10),
-        firing("KafkaClusterUnreachable", at=13, count=1, cluster="a"),
-        silent(cluster="b", until=60),
-        firing(".+", at=40, count=1, severity="critical"),
-    ]
-    return Story([dead, alive], checks)
-
-
-@scenario("S16")
-def maintenance() -> Story:
-    """Six brokers restart one after the other, each is away for 200 s and catches up in 2 min: no alert."""
-    exporter = Exporter(60, brokers=range(1, 7))
-    end = rolling_restart(exporter, 10 * MINUTE, down=200, catch_up=120)
-    assert end < HOUR
-    return Story([exporter], [silent(until=60)])
+from tests.support.over_time import HOUR, MINUTE, after, during
 
 
 @scenario("S16b")
@@ -137,42 +114,3 @@ def power_loss_between_polls() -> Story:
     )
     exporter.set("source_errors_total", None, source="offsets", broker=2, reason="timeout")
     return Story([exporter], [silent(until=10), firing("KafkaBrokerUnreachable", at=15)], evaluation=60)
-
-
-@scenario("S63")
-def second_fault() -> Story:
-    """A broker dies an hour after partitions went under min ISR for another reason: that page does not explain it."""
-    exporter = Exporter(120)
-    exporter.set("known_under_min_isr_partitions", after(10 * MINUTE, 5))
-    broker_down(exporter, 3, 70 * MINUTE)
-    checks = [
-        firing("KafkaPartitionUnderMinIsr", at=13),
-        silent("KafkaBrokerUnreachable", until=70),
-        firing("KafkaBrokerUnreachable", at=75, broker="3", explained="no"),
-    ]
-    return Story([exporter], checks)
-
-
-@scenario("S68")
-def fenced_but_running() -> Story:
-    """A broker answers, and the controller has fenced it for 30 min: one alert, which ends."""
-    exporter = Exporter(90)
-    for state, value in (("active", 0), ("fenced", 1)):
-        exporter.set("broker_state", during(10 * MINUTE, 40 * MINUTE, value, 1 - value), broker=2, state=state)
-    exporter.set("up", during(10 * MINUTE, 40 * MINUTE, 0, 1), source="offsets", broker=2)
-    exporter.set("broker_fenced_responding", during(10 * MINUTE, 40 * MINUTE, 1, None), broker=2)
-    fenced = during(10 * MINUTE, 40 * MINUTE, lambda t: (t - 600) // 10 + 1, after(40 * MINUTE, 181, None))
-    exporter.set("source_errors_total", fenced, source="offsets", broker=2, reason="fenced")
-    checks = [firing("KafkaBrokerUnreachable", at=20, count=1, broker="2"), over("KafkaBrokerUnreachable", at=60)]
-    return Story([exporter], [silent(until=10), *checks])
-
-
-@scenario("S69")
-def old_metadata() -> Story:
-    """A broker answers from metadata that are minutes old: one alert on it; 20 s are none."""
-    exporter = Exporter(60)
-    for broker, seconds in ((1, 20.0), (2, 600.0)):
-        stale = during(10 * MINUTE, 10 * MINUTE + seconds, age(10 * MINUTE))
-        exporter.set("broker_metadata_stale_seconds", stale, broker=broker)
-    checks = [firing("KafkaBrokerUnreachable", at=14, count=1), firing("KafkaBrokerUnreachable", at=14, broker="2")]
-    return Story([exporter], [*checks, over("KafkaBrokerUnreachable", at=40)])

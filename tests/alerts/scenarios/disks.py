@@ -141,15 +141,6 @@ def burst_on_a_disk() -> Story:
     return Story([exporter], [silent(until=60)])
 
 
-@scenario("S73")
-def directory_offline() -> Story:
-    """A broker takes a directory offline, and answers: one alert on it, until the directory is online again."""
-    exporter = Exporter(60)
-    exporter.set("log_dir_online", during(10 * MINUTE, 40 * MINUTE, 0, 1), **DIR)
-    checks = [*steady("KafkaLogDirOffline", 14, 40, broker="2", log_dir="/data/a"), over("KafkaLogDirOffline", at=47)]
-    return Story([exporter], [silent(until=10), *checks])
-
-
 def partitions(exporter: Exporter, broker: int, count: float | Function, limit: float) -> None:
     """Give a broker partitions and a limit."""
     exporter.set("broker_partitions", count, broker=broker)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.alerts.scenarios.changes import broker_down, moving, stuck, throttle_problem
 from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, Function, Value, after, during, ramp
+from tests.support.over_time import HOUR, MINUTE, Value, after, during
 from tests.support.promtool import Check
 
 
@@ -42,17 +42,6 @@ def one_upgrade() -> Story:
     return Story([exporter], [silent(until=120)])
 
 
-@scenario("S07", core=True)
-def power_loss_of_all() -> Story:
-    """The exporter and the cluster lose their power together: a page within 20 min says that no one watches."""
-    exporter = Exporter(60, outages=[(10 * MINUTE, math.inf)])
-    checks = [
-        fires("KafkaWardenBlind", until=30, data="none", severity="critical"),
-        firing("KafkaWardenBlind", at=60, data="none", severity="critical"),
-    ]
-    return Story([exporter], [silent(until=10), *checks])
-
-
 @scenario("S08")
 def no_target() -> Story:
     """The scrape job disappears: an alert still says so after 7 h."""
@@ -67,42 +56,6 @@ def rates_left_out() -> Story:
     exporter = Exporter(360, step=60)
     exporter.set("dropped_series", 180000, family="kafka_warden_partition_bytes_in_per_second")
     return Story([exporter], [silent(until=360)], evaluation=60)
-
-
-DAY = 24 * HOUR
-
-
-def certified(cluster: str, days: float, left: Function) -> Exporter:
-    """An exporter with a certificate for so many days, and a function for the days that are left of them."""
-    exporter = Exporter(300, step=60, cluster=cluster)
-    exporter.set("certificate_expiry_timestamp_seconds", lambda t: t + DAY * (left(t) or 0.0), certificate="web")
-    exporter.set("certificate_lifetime_seconds", days * DAY, certificate="web")
-    return exporter
-
-
-@scenario("S27")
-def short_certificates() -> Story:
-    """Certificates of 7 days are renewed after two thirds: no alert. One that is not, or has 13 of 90 days: one."""
-    exporters = [
-        certified("renewed", 7, lambda t: 7 - 4.7 * (t % HOUR) / HOUR),
-        certified("forgotten", 7, ramp(0, 3 * HOUR, 7, 1)),
-        certified("long", 90, lambda _: 13),
-        certified("year", 365, lambda _: 20),
-    ]
-    checks = [silent(cluster=cluster, until=300) for cluster in ("renewed", "year")]
-    checks += [firing("KafkaWardenCertificateExpiring", at=295, cluster=cluster) for cluster in ("forgotten", "long")]
-    return Story(
-        exporters, [*checks, over("KafkaWardenCertificateExpiring", at=150, cluster="forgotten")], evaluation=60
-    )
-
-
-@scenario("S30", core=True)
-def two_agents() -> Story:
-    """Two agents send the same exporter with a label of their own: partitions that go offline are one page."""
-    both = [Exporter(20, labels={"prometheus_replica": replica}) for replica in "01"]
-    for exporter in both:
-        exporter.set("offline_partitions", after(5 * MINUTE, 5))
-    return Story(both, [silent(until=5), *steady("KafkaPartitionOffline", 10, 20)])
 
 
 @scenario("S65")
@@ -124,30 +77,6 @@ def two_agents_and_a_dead_broker() -> Story:
         silent("KafkaWarden.+", until=60, since=16, severity="warning|critical"),
     ]
     return Story(both, checks)
-
-
-@scenario("S42")
-def no_beans() -> Story:
-    """JMX of all brokers refuses connections: one info for each broker."""
-    exporter = Exporter(120)
-    for broker in exporter.brokers:
-        exporter.set("up", after(10 * MINUTE, 0, 1), source="jmx", broker=broker)
-    checks = [
-        fires("KafkaWardenBlind", until=60, data="beans", severity="info"),
-        firing("KafkaWardenBlind", at=110, count=3, data="beans", severity="info"),
-    ]
-    return Story([exporter], [*checks, silent(severity="warning|critical", until=120)])
-
-
-@scenario("S46")
-def verdict_left_out() -> Story:
-    """A stuck move fires, and limits.series leaves its series out: it stays, and the missing data are an alert."""
-    exporter = Exporter(120)
-    moving(exporter, eta=None)
-    stuck(exporter, during(10 * MINUTE, 40 * MINUTE, 1, None), cause="throttle_blocked", since=600)
-    exporter.set("dropped_verdicts", after(40 * MINUTE, 500))
-    checks = [*steady("KafkaReassignmentStuck", 20, 120), fires("KafkaWardenBlind", until=60, since=40, data="some")]
-    return Story([exporter], checks)
 
 
 @scenario("S47")

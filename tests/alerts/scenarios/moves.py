@@ -31,14 +31,6 @@ def long_move_on_plan() -> Story:
     return Story([exporter], [silent(until=720)], evaluation=60)
 
 
-@scenario("S12c")
-def move_without_end() -> Story:
-    """Producers write more than the throttle lets through, so the ETA is infinite: an alert within 40 min."""
-    exporter = Exporter(120)
-    moving(exporter, value=after(10 * MINUTE, 200), eta=after(10 * MINUTE, math.inf, None))
-    return Story([exporter], [silent(until=10), fires("KafkaReassignmentWillMissItsTime", until=50)])
-
-
 @scenario("S18")
 def throttle_too_low_most_of_the_time() -> Story:
     """A throttle is below the inbound rate for 8 of every 9 min, for 4 h: an alert within an hour."""
@@ -81,49 +73,6 @@ def deleted_while_firing() -> Story:
     return Story([exporter], [firing("KafkaReassignmentStuck", at=24), over("KafkaReassignmentStuck", at=32)])
 
 
-@scenario("S23")
-def throttles_left_behind() -> Story:
-    """A move ends, and the throttles of three brokers stay: six instances within 45 min, none in the first 15."""
-    exporter = Exporter(90)
-    moving(exporter, value=during(0, 600, 5), eta=None, remaining=during(0, 600, STILL))
-    for broker in exporter.brokers:
-        for side in ("leader", "follower"):
-            throttle_problem(exporter, "left_behind", after(690, lambda t: t - 600, None), broker=broker, side=side)
-    checks = [silent("KafkaThrottleLeftBehind", until=25), firing("KafkaThrottleLeftBehind", at=55, count=6)]
-    return Story([exporter], checks)
-
-
-@scenario("S23b")
-def throttle_of_a_long_move() -> Story:
-    """A move of 3 h ends, and its throttle stays: an alert within an hour."""
-    exporter = Exporter(300, step=30)
-    end = 190 * MINUTE
-    value, left = during(600, end, 5), during(600, end, ramp(600, end, STILL, 0))
-    moving(exporter, value=value, remaining=left, eta=during(600, end, lambda t: end - t, None))
-    throttle_problem(exporter, "left_behind", after(end + 90, lambda t: t - end, None))
-    checks = [silent(until=190), fires("KafkaThrottleLeftBehind", until=250), firing("KafkaThrottleLeftBehind", at=300)]
-    return Story([exporter], checks, evaluation=30)
-
-
-@scenario("S41")
-def stuck_between_directories() -> Story:
-    """A move between log directories copies nothing for 3 h: an alert within an hour; one that advances is none."""
-    halted, running = Exporter(240, step=30, cluster="halted"), Exporter(240, step=30, cluster="running")
-    where = {"topic": "orders", "partition": 0, "broker": 2}
-    halted.set("log_dir_move_bytes_remaining", after(10 * MINUTE, 5e11, None), **where)
-    halted.set("log_dir_move_eta_seconds", after(10 * MINUTE, math.inf, None), **where)
-    end = 10 * MINUTE + 3 * HOUR
-    running.set("log_dir_move_bytes_remaining", during(600, end, ramp(600, end, 5e11, 0), None), **where)
-    running.set("log_dir_move_eta_seconds", during(600, end, lambda t: end - t, None), **where)
-    checks = [
-        silent(until=10),
-        fires("KafkaReassignmentStuck", until=70, cluster="halted", broker="2"),
-        firing("KafkaReassignmentStuck", at=230, cluster="halted"),
-        silent(cluster="running", until=240),
-    ]
-    return Story([halted, running], checks, evaluation=30)
-
-
 @scenario("S51")
 def batches_with_pauses() -> Story:
     """Hourly batches of 35 min, whose throttles stay in the pauses of 25 min: they are not called left behind."""
@@ -132,20 +81,6 @@ def batches_with_pauses() -> Story:
     exporter.set("reassignment_total_bytes_remaining", in_each(3600, 2100, lambda t: 1e9 * (2100 - t % 3600)))
     throttle_problem(exporter, "left_behind", in_each(3600, 2190, None, lambda t: t % 3600 - 2100))
     return Story([exporter], [silent(until=240)], evaluation=30)
-
-
-@scenario("S71")
-def throttles_differ() -> Story:
-    """Throttles of four brokers are uneven or set on one side only for an hour: one info of the cluster."""
-    exporter = Exporter(90, brokers=(1, 2, 3, 4))
-    moving(exporter, eta=3600)
-    for broker in exporter.brokers:
-        throttle_problem(exporter, ("uneven", "lopsided")[broker % 2], age(10 * MINUTE, 70 * MINUTE), broker=broker)
-    checks = [
-        firing("KafkaThrottleInconsistent", at=60, count=1, severity="info"),
-        over("KafkaThrottleInconsistent", at=90),
-    ]
-    return Story([exporter], [*checks, silent(severity="warning|critical", until=90)])
 
 
 @scenario("S72")

@@ -27,21 +27,6 @@ def few_more() -> Story:
     return Story([exporter], [*steady("KafkaPartitionOffline", 15, 120)])
 
 
-@scenario("S11")
-def flapping() -> Story:
-    """400 replicas leave the ISR for 90 s every 4 min (pauses, a slow disk): an alert within an hour, without a gap."""
-    exporter = Exporter(360, step=30)
-    out = after(10 * MINUTE, in_each(240, 90, 400))
-    exporter.set("broker_out_of_sync_replicas", out, broker=2, state="slow")
-    exporter.set("under_replicated_partitions", out)
-    shrinks = after(10 * MINUTE, lambda t: 400 * ((t - 600) // 240 + 1))
-    exporter.set("broker_isr_shrinks_total", shrinks, broker=2)
-    exporter.set("topic_isr_shrinks_total", shrinks, topic="orders")
-    exporter.set("topic_isr_expands_total", after(690, lambda t: 400 * ((t - 690) // 240 + 1)), topic="orders")
-    checks = [fires("KafkaIsrFlapping", until=70), *steady("KafkaIsrFlapping", 80, 360)]
-    return Story([exporter], [silent(until=10), *checks], evaluation=30)
-
-
 @scenario("S11b")
 def one_shrink_of_each_restart() -> Story:
     """Six brokers restart, and each leaves and enters the ISR of 500 partitions once: no flapping, nor any alert."""
@@ -64,41 +49,6 @@ def throttled_behind_another_throttle() -> Story:
         firing("KafkaThrottleTooLow", at=40, broker="7", side="log_dirs"),
     ]
     return Story([exporter], checks)
-
-
-@scenario("S40")
-def unclean_elections() -> Story:
-    """12 unclean leader elections lose data: a page within 3 min."""
-    exporter = Exporter(60)
-    exporter.set("unclean_leader_elections_total", after(30 * MINUTE, 12), node=1)
-    checks = [silent(until=30), fires("KafkaUncleanLeaderElection", until=33, severity="critical")]
-    return Story([exporter], checks)
-
-
-@scenario("S40b")
-def old_unclean_elections() -> Story:
-    """The controller was node 2 with 7 unclean elections of last year, then node 1, and is node 2 again: no alert."""
-    exporter = Exporter(150, step=30)
-    first, unread = during(20 * MINUTE, 80 * MINUTE, 1, None), during(100 * MINUTE, 110 * MINUTE, None, 7)
-    second = during(20 * MINUTE, 80 * MINUTE, None, 1)
-    exporter.set("controller_info", first, node=1)
-    exporter.set("controller_info", second, node=2)
-    exporter.set("unclean_leader_elections_total", during(20 * MINUTE, 80 * MINUTE, 3, None), node=1)
-    exporter.set("unclean_leader_elections_total", during(20 * MINUTE, 80 * MINUTE, None, unread), node=2)
-    return Story([exporter], [silent(until=150)], evaluation=30)
-
-
-@scenario("S40c")
-def unclean_elections_of_a_new_controller() -> Story:
-    """A broker dies with the controller, and the first count of the next controller is 5: a page within 3 min."""
-    exporter = Exporter(120, step=30)
-    exporter.set("unclean_leader_elections_total", during(0, 90 * MINUTE, 0, None), node=1)
-    exporter.set("unclean_leader_elections_total", after(90 * MINUTE, 5, None), node=2)
-    exporter.set("controller_info", during(0, 90 * MINUTE, 1, None), node=1)
-    exporter.set("controller_info", after(90 * MINUTE, 1, None), node=2)
-    broker_down(exporter, 3, 89 * MINUTE)
-    unclean = "KafkaUncleanLeaderElection"
-    return Story([exporter], [silent(unclean, until=90), fires(unclean, until=93)], evaluation=30)
 
 
 @scenario("S40d")
@@ -191,20 +141,6 @@ def at_min_isr_for_hours() -> Story:
     return Story([exporter], checks, evaluation=60)
 
 
-@scenario("S43c")
-def at_min_isr_without_a_dead_broker() -> Story:
-    """Partitions are at min ISR, and a broker that hosts nothing has been off for longer: a warning within 45 min."""
-    exporter = Exporter(180, brokers=(1, 2, 3, 4))
-    broker_down(exporter, 4, 10 * MINUTE, ordered=True, replicas=0)
-    exporter.set("broker_replicas", 0, broker=4)
-    exporter.set("at_min_isr_partitions", after(90 * MINUTE, 12))
-    checks = [
-        silent(until=90, severity="warning|critical"),
-        fires("KafkaPartitionAtMinIsr", until=135, severity="warning"),
-    ]
-    return Story([exporter], checks)
-
-
 @scenario("S43b")
 def at_min_isr_in_a_restart() -> Story:
     """Each of six brokers that restart leaves partitions at min ISR for 5 min: no alert."""
@@ -214,15 +150,6 @@ def at_min_isr_in_a_restart() -> Story:
     return Story([exporter], [silent(until=60)])
 
 
-@scenario("S45")
-def held_without_an_exporter() -> Story:
-    """The exporter is down for 3 h during a page, and the fault ends meanwhile: the page stays until 6 min later."""
-    exporter = Exporter(300, step=60, outages=[(HOUR, 4 * HOUR)])
-    exporter.set("known_under_min_isr_partitions", during(10 * MINUTE, 2 * HOUR, 20))
-    checks = [*steady("KafkaPartitionUnderMinIsr", 15, 240), over("KafkaPartitionUnderMinIsr", at=247)]
-    return Story([exporter], checks, evaluation=60)
-
-
 @scenario("S45c")
 def fault_while_the_exporter_is_down() -> Story:
     """Partitions go offline while the exporter is down for 8 min: a page within 150 s after its return."""
@@ -230,26 +157,3 @@ def fault_while_the_exporter_is_down() -> Story:
     exporter.set("offline_partitions", after(12 * MINUTE, 20))
     checks = [silent("KafkaPartition.+", until=18), *steady("KafkaPartitionOffline", 20.5, 60)]
     return Story([exporter], checks)
-
-
-@scenario("S45b", core=True)
-def page_ends() -> Story:
-    """Partitions are under min ISR for 20 min: a page within 150 s, which ends 6 min after the fault."""
-    exporter = Exporter(60)
-    exporter.set("known_under_min_isr_partitions", during(10 * MINUTE, 30 * MINUTE, 20))
-    checks = [*steady("KafkaPartitionUnderMinIsr", 12.5, 30), over("KafkaPartitionUnderMinIsr", at=36)]
-    return Story([exporter], [silent(until=10), *checks])
-
-
-@scenario("S70")
-def slow_replicas() -> Story:
-    """Replicas of an answering broker are stuck for 40 min: one alert; slow for 3 min, as in a burst: none."""
-    stuck, burst = Exporter(70, cluster="stuck"), Exporter(70, cluster="burst")
-    stuck.set("broker_out_of_sync_replicas", during(10 * MINUTE, 50 * MINUTE, 40), broker=2, state="stuck")
-    burst.set("broker_out_of_sync_replicas", during(10 * MINUTE, 13 * MINUTE, 40), broker=2, state="slow")
-    checks = [
-        *steady("KafkaReplicasOutOfSync", 18, 50, cluster="stuck", broker="2"),
-        over("KafkaReplicasOutOfSync", at=55),
-        silent(cluster="burst", until=70),
-    ]
-    return Story([stuck, burst], checks)

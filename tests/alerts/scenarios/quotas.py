@@ -3,7 +3,7 @@
 import math
 
 from tests.alerts.scenarios.changes import broker_down, moving, mutations, stuck
-from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent, steady
+from tests.alerts.scenarios.scenario import Story, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, Value, after, age, during, in_each, ramp
 
@@ -72,31 +72,12 @@ def morning_traffic() -> Story:
     return Story([exporter], [silent(until=480)], evaluation=60)
 
 
-@scenario("S39b")
-def copies_stop() -> Story:
-    """Nothing of a topic is copied for 3 h, and the overdue bytes grow: an alert within 90 min."""
-    exporter = Exporter(240, step=60)
-    tiered(exporter)
-    overdue(exporter, after(HOUR, lambda t: 2e9 + 1e6 * (t - HOUR), 0), after(HOUR, lambda t: t - HOUR, 0))
-    return Story([exporter], [silent(until=60), fires(COPY, until=150), firing(COPY, at=240)], evaluation=60)
-
-
 @scenario("S66")
 def retried_errors() -> Story:
     """The object store refuses one copy every 4 min, which is repeated with success: no alert in 3 h."""
     exporter = Exporter(180)
     tiered(exporter, errors=lambda t: t // 240)
     return Story([exporter], [silent(until=180)])
-
-
-@scenario("S66b")
-def all_copies_fail() -> Story:
-    """Every copy fails for 2 h: an alert within 40 min."""
-    exporter = Exporter(150)
-    copied = during(0, 10 * MINUTE, lambda t: 1e6 * t, 6e8)
-    tiered(exporter, errors=after(10 * MINUTE, lambda t: (t - 600) // 30), copied=copied)
-    checks = [silent(until=10), fires(COPY, until=50, broker="2", cause=".*error.*"), firing(COPY, at=150)]
-    return Story([exporter], checks)
 
 
 @scenario("S24")
@@ -126,32 +107,3 @@ def quota_removed() -> Story:
     tokens, quota, burst = (during(0, change, value, math.inf) for value in (-20.0, 5.0, 55.0))
     mutations(exporter, tokens, quota, burst)
     return Story([exporter], [firing(THROTTLED, at=39), over(THROTTLED, at=57)])
-
-
-@scenario("S56")
-def client_that_returns() -> Story:
-    """A client is refused for 4 of every 12 min, for 4 h: an alert within 90 min. One burst is none."""
-    exporter, burst = Exporter(260), Exporter(260, cluster="burst")
-    mutations(exporter, in_each(720, 240, -30, 50))
-    mutations(burst, during(30 * MINUTE, 33 * MINUTE, -30, 50))
-    return Story([exporter, burst], [fires(THROTTLED, until=90, cluster="prod"), silent(cluster="burst", until=260)])
-
-
-@scenario("S74")
-def history_lost() -> Story:
-    """History cannot be written for 40 min: one alert, which ends."""
-    exporter = Exporter(90)
-    exporter.set("sink_up", during(10 * MINUTE, 50 * MINUTE, 0, 1), sink="parquet")
-    written = during(10 * MINUTE, 50 * MINUTE, 600, lambda t: t)
-    exporter.set("sink_last_success_timestamp_seconds", written, sink="parquet")
-    checks = [firing("KafkaWardenHistoryLost", at=40, sink="parquet"), over("KafkaWardenHistoryLost", at=80)]
-    return Story([exporter], [silent(until=10), *checks])
-
-
-@scenario("S75")
-def configuration_not_used() -> Story:
-    """A changed configuration cannot be used for 40 min: one alert, which ends."""
-    exporter = Exporter(90)
-    exporter.set("config_last_reload_successful", during(10 * MINUTE, 50 * MINUTE, 0, 1))
-    checks = [firing("KafkaWardenConfigurationNotUsed", at=40), over("KafkaWardenConfigurationNotUsed", at=70)]
-    return Story([exporter], [silent(until=10), *checks])
