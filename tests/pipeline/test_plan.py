@@ -4,14 +4,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from kafka_warden import cli
-from kafka_warden.errors import ConfigError, IncompleteError, JobError, PlanError
+from kafka_warden.errors import ConfigError, IncompleteError, PlanError
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline import plan
@@ -192,18 +190,3 @@ def test_moves_between_directories_are_no_plan(spark: SparkSession, place: Path,
     file.write_text(json.dumps({"version": 1, "partitions": [stay]}))
     rows = planned(spark, place, Options(file), IMPOSSIBLE)
     assert {row.verdict for row in rows} == {"not_planned"}
-
-
-@pytest.mark.parametrize(("code", "failure"), [(0, None), (1, None), (4, JobError("plan: Spark failed"))])
-def test_code_of_a_job_is_that_of_the_command(
-    monkeypatch: pytest.MonkeyPatch, move: Path, code: int, failure: JobError | None
-) -> None:
-    def job(_: object) -> int:
-        if failure is not None:
-            raise failure
-        return code
-
-    monkeypatch.setattr("kafka_warden.pipeline.cli.load", lambda _: replace(JOB, run=job))
-    monkeypatch.setattr("kafka_warden.pipeline.session.make", lambda *_: Mock())
-    flags = ["--store", "store", "--reassignment", str(move)]
-    assert cli.main(["pipeline", "plan", *flags]) == code

@@ -24,7 +24,6 @@ from kafka_warden.pipeline.forecast_trend import (
     CYCLE,
     GRID,
     LEVEL,
-    MOST_GROWN,
     NOISE,
     SLOPE,
     WEEK,
@@ -35,6 +34,7 @@ from kafka_warden.pipeline.forecast_trend import (
     find,
     fit,
     has_cycle,
+    relative,
 )
 
 LEAST_DAYS: Final = 14
@@ -79,24 +79,20 @@ class Scale:
 
     def of(self, values: Floats) -> Floats:
         """Return values on this scale. `values`: above 0, unless the power is 1."""
-        found: Floats = values**self.power * self._unit
-        return found
+        return values**self.power * self._unit
 
     def back(self, scaled: Floats) -> Floats:
         """Return the values that are these on this scale; nothing is below 0."""
         highest = self.highest**self.power * self._unit
-        found: Floats = (np.clip(scaled, 0.0, highest) / self._unit) ** (1 / self.power)
-        return found
+        return (np.clip(scaled, 0.0, highest) / self._unit) ** (1 / self.power)
 
     def stretch(self, scaled: float) -> float:
         """Return the change of the value for a small change on this scale, here."""
-        found: float = float(self.back(np.array(scaled)) / self.mean) ** (1 - self.power)
-        return found
+        return math.pow(self.back(np.array(scaled)) / self.mean, 1 - self.power)
 
     @property
     def _unit(self) -> float:
-        found: float = self.mean ** (1 - self.power) / self.power
-        return found
+        return math.pow(self.mean, 1 - self.power) / self.power
 
 
 def scales(values: Floats, resolution: float) -> list[Scale]:
@@ -151,14 +147,7 @@ def simulate(days: Longs, shocks: Shocks, drawn: Drawn, horizon: int, chance: np
     around = _noise(drawn.coefficients[:, NOISE], correlation[:, 0], drawn.deviation, horizon, chance)
     if has_cycle(days):
         around = around + drawn.coefficients[:, CYCLE : CYCLE + WEEK - 1] @ cycle(days[-1] + 1 + ahead).T
-    return trend + around * _grown(trend, level)
-
-
-def _grown(trend: Floats, level: Floats) -> Floats:
-    """Return the trend relative to its first level: noise and cycle grow with it."""
-    size = np.ones(trend.shape)
-    np.divide(trend, level, out=size, where=level > 0)
-    return np.clip(size, 1 / MOST_GROWN, MOST_GROWN)
+    return trend + around * relative(trend, level)
 
 
 def _noise(first: Floats, correlation: Floats, deviation: Floats, horizon: int, chance: np.random.Generator) -> Floats:

@@ -158,7 +158,8 @@ def _seen(days: Longs, values: Floats, shocks: Floats) -> _Seen:
     back = (days[-1] + 1 - days).astype(np.float64)
     roots, logs = _whitening(tuple(back.tolist()))
     known = [np.ones(len(days)), -back, np.zeros(len(days))]
-    weekly = [cycle(days) * growing(days, values)[:, None]] if has_cycle(days) else []
+    slope, level = np.polyfit(-back, values, 1)
+    weekly = [cycle(days) * relative(level - slope * back, level)[:, None]] if has_cycle(days) else []
     rows = np.column_stack([*known, *weekly, shocks])
     plain = np.repeat(rows[None], len(GRID), axis=0)
     plain[:, :, NOISE] = GRID[:, :1] ** back
@@ -170,14 +171,11 @@ def _seen(days: Longs, values: Floats, shocks: Floats) -> _Seen:
     return _Seen(design, np.pad(whitened, ((0, 0), (0, 1))), roots, logs)
 
 
-def growing(days: Longs, values: Floats) -> Floats:
-    """Return the trend of each day (n,) relative to the day after the last: a cycle grows with its trend."""
-    back = (days[-1] + 1 - days).astype(np.float64)
-    slope, level = np.polyfit(-back, values, 1)
-    if not level > 0:
-        return np.ones(len(days))
-    found: Floats = np.clip((level - slope * back) / level, 1 / MOST_GROWN, MOST_GROWN)
-    return found
+def relative(trend: Floats, level: Floats) -> Floats:
+    """Return a trend relative to a level, 1 if that is not above 0: noise and cycles grow with their trend."""
+    size = np.ones(trend.shape)
+    np.divide(trend, level, out=size, where=level > 0)
+    return np.clip(size, 1 / MOST_GROWN, MOST_GROWN)
 
 
 def has_cycle(days: Longs) -> bool:
@@ -220,8 +218,7 @@ class Shocks:
     def columns(self, count: int) -> Floats:
         """(count, K) contribution of each to each day, for a size of 1; a step is -1 on the days before it."""
         index = np.arange(count)[:, None]
-        found: Floats = np.where(self.stays, -1.0 * (index < self.at), 1.0 * (index == self.at))
-        return found
+        return np.where(self.stays, -1.0 * (index < self.at), 1.0 * (index == self.at))
 
 
 NONE: Final = Shocks(np.zeros(0, np.int64), np.zeros(0, np.bool_))
