@@ -9,7 +9,7 @@ from typing import Any, Final
 from tests.support.s3 import BUCKET, Bucket
 
 _KEY: Final = b"<Key>"
-_FOLDER: Final = re.compile(r"(?:store|landing)/(?:raw/|marks/)?\w+(?:/_delta_log)?")
+_FOLDER: Final = re.compile(r"(?:store|landing)/(?:raw/)?\w+(?:/_delta_log)?")
 """A table of the store, its log, or a table of the landing zone."""
 
 

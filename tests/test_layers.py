@@ -140,7 +140,7 @@ LIBRARIES: dict[str, set[str]] = {
     "confluent_kafka": {
         "kafka_warden.check.connection",
         "kafka_warden.history.kafka",
-        "kafka_warden.pipeline.ingest.brokers",
+        "kafka_warden.pipeline.topic_brokers",
     },
     "cryptography": {"kafka_warden.clients.kafka.key_stores"},
     "gssapi": {"kafka_warden.clients.kafka.kerberos"},
@@ -153,7 +153,7 @@ LIBRARIES: dict[str, set[str]] = {
     "markupsafe": {"kafka_warden.web.status", "kafka_warden.pipeline.report"},
     "numpy": {"kafka_warden"},
     "pandas": {"kafka_warden.pipeline"},
-    "prometheus_client": {"kafka_warden.exposition", "kafka_warden.clients.agents"},
+    "prometheus_client": {"kafka_warden.exposition", "kafka_warden.clients.agents", "kafka_warden.pipeline.runs"},
     "promql_parser": {"kafka_warden.pipeline.promql"},
     "py4j": {"kafka_warden.pipeline"},
     "pyarrow": {"kafka_warden.history.parquet", "kafka_warden.pipeline"},

@@ -6,7 +6,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from kafka_warden.history.parquet.reader import inventory
-from kafka_warden.pipeline.addresses import address
+from kafka_warden.pipeline.store import address
 
 FILE = "/one/polls/date=2026-11-20/hour=06/kafka-warden-1.parquet"
 

@@ -19,25 +19,14 @@ from tests.support.s3 import BUCKET, ENTRY, Bucket
 STORE: Final = f"s3a://{BUCKET}/store"
 LANDING: Final = f"s3a://{BUCKET}/landing"
 
-_MAIN: Final = """
-import sys
-from kafka_warden.cli import main
-from kafka_warden.pipeline import claims
-claims.LEASE = float(sys.argv[1])
-sys.exit(main(sys.argv[2:]))
-"""
-"""The command with another lease."""
 
-
-def nightly(
-    jars: Path, jobs: str = "ingest,rollup", landing: str = LANDING, store: str = STORE, lease: float = 900.0
-) -> list[str]:
+def nightly(jars: Path, jobs: str = "ingest,rollup", landing: str = LANDING, store: str = STORE) -> list[str]:
     """What runs each night, in one process."""
     flags = [*SMALL, "--conf", "spark.hadoop.fs.s3a.path.style.access=true"]
     # Without `ingest` nothing has an input.
     source = ["--input", landing] if "ingest" in jobs else []
     job = ["pipeline", jobs, *source, "--store", store, "--jars", str(jars), *flags]
-    return [sys.executable, "-c", _MAIN, str(lease), *job]
+    return [sys.executable, "-m", "kafka_warden.cli", *job]
 
 
 def environment(bucket: Bucket | None) -> dict[str, str]:

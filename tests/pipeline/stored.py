@@ -9,16 +9,13 @@ from typing import Any, Final
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.history.column import Table
-from kafka_warden.history.parquet.reader import inventory, read
+from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
+from kafka_warden.pipeline import ingest as job
 from kafka_warden.pipeline import rollup
-from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.history import History, row_key
-from kafka_warden.pipeline.ingest.batch import NAME, fenced
-from kafka_warden.pipeline.ingest.ingest import ingest
 from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.jobs import ingest as job
 from kafka_warden.pipeline.marts import MARTS, Mart
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
@@ -44,15 +41,6 @@ def request(
 def stored(spark: SparkSession, place: Path, landing: Path) -> Path:
     """Write a store with the rows of a landing zone, without Spark and fast; return its place."""
     write_store(Store(spark, place), landing)
-    return place
-
-
-def ingested(spark: SparkSession, place: Path, landing: Path) -> Path:
-    """Take the rows of a landing zone, without compaction and retention; return the store's place."""
-    store = Store(spark, place)
-    store.create()
-    with holding(store, NAME, fenced) as claim:
-        ingest(claim, inventory(landing), Progress())
     return place
 
 
@@ -90,7 +78,7 @@ def rows(store: Path) -> dict[str, Any]:
 
 def raw_rows(table: Table, listed: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Rows of a raw table by their keys, without what the store adds to them."""
-    of_history = [{name: value for name, value in row.items() if name not in ("date", "batch")} for row in listed]
+    of_history = [{name: value for name, value in row.items() if name != "date"} for row in listed]
     return by_key(table.name, of_history, row_key(table.name))
 
 

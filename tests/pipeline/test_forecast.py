@@ -12,10 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline import forecast
-from kafka_warden.pipeline.claims import holding
 from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.forecast import JOB, Options, series
-from kafka_warden.pipeline.marks import Work
+from kafka_warden.pipeline.incremental import Work
 from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, Mart
 from kafka_warden.pipeline.rollup_series import put_days
 from kafka_warden.pipeline.store import Store, of_mart
@@ -176,8 +175,7 @@ def test_days_before_new_hours_are_not_written_again(spark: SparkSession, output
     since = DAYS * 24 + int(FIRST) // HOUR
 
     def round_of_a_loop() -> dict[str, int]:
-        with holding(store, "rollup", lambda _: ()) as claim:
-            put_days(store, Work(claim, 1, {"one": [(since, since + 5)]}, moves_marks=False, rows=0))
+        put_days(store, Work(store, {"one": [(since, since + 5)]}, rows=0))
         return {file["path"]: file["size"] for file in live_files(output, table)}
 
     def rows() -> list[str]:

@@ -11,10 +11,10 @@ from kafka_warden.history.parquet.arrow import schema_of
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import BY_NAME, TABLES
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.store import LANDING, Store, StoredTable, raw
+from kafka_warden.pipeline.store import TAKEN, Store, StoredTable, raw
 from tests.history.places import NOON, rewrite, the_file, write
 from tests.pipeline.arrivals import EVERY
-from tests.pipeline.stored import ingested, landed, of_cluster, raw_rows, rows, stored
+from tests.pipeline.stored import landed, of_cluster, raw_rows, rows, stored, take
 
 OLD = 15
 """Rows of a file that is older than a column of theirs."""
@@ -40,7 +40,9 @@ def landing(judged: list[Poll], tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def store(spark: SparkSession, landing: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return ingested(spark, tmp_path_factory.mktemp("store [1] {a,b}*"), landing)
+    place = tmp_path_factory.mktemp("store [1] {a,b}*")
+    take(spark, place, landing)
+    return place
 
 
 def by_spark(spark: SparkSession, store: Path) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def test_store_that_tests_write_is_that_of_ingest(
     assert by_spark(spark, written) == landed(landing)
 
     def plan(place: Path) -> list[Any]:
-        return sorted(Store(spark, place).read(LANDING).drop("writer").collect(), key=repr)
+        return sorted(Store(spark, place).read(TAKEN).collect(), key=repr)
 
     def described(place: Path, table: StoredTable) -> tuple[Any, ...]:
         address = f"delta.`{place}/{table.name}`"
@@ -75,7 +77,7 @@ def test_store_that_tests_write_is_that_of_ingest(
         return spark.table(address).schema, detail["partitionColumns"], detail["properties"], detail["minWriterVersion"]
 
     assert plan(written) == plan(store)
-    for table in (LANDING, raw("replicas")):
+    for table in (TAKEN, raw("replicas")):
         assert described(written, table) == described(store, table), table.name
 
 

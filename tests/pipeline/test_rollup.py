@@ -16,7 +16,7 @@ from kafka_warden.pipeline.marts import MARTS
 from tests.history.places import NOON, rewrite, write
 from tests.history.replay import polls
 from tests.pipeline.arrivals import POLLS, arrive, history_polls
-from tests.pipeline.stored import ingested, marts, of_cluster, roll_up
+from tests.pipeline.stored import marts, of_cluster, roll_up, take
 
 HOURS = 4
 """That the history has windows in."""
@@ -159,7 +159,8 @@ def odd(spark: SparkSession, judged: list[Poll], tmp_path_factory: pytest.TempPa
             created_again(file, "orders", judged[POLLS // 2].sequence)
     later = [replace(poll.snapshot, cluster_id="jumped") for poll in history_polls(6, beginning=NOON + 400 * 86400)]
     write(folder / "later", polls(later, run="after"))
-    store = ingested(spark, folder.with_name("store"), folder)
+    store = folder.with_name("store")
+    take(spark, store, folder)
     roll_up(spark, store)
     return marts(store)
 

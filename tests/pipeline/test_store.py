@@ -1,7 +1,10 @@
 """A store: each row of the landing zone once, and marts that do not depend on the order of calls, nor on kills."""
 
+import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -12,19 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.errors import StoreError
+from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline import store as stores
-from kafka_warden.pipeline.ingest import batch
-from kafka_warden.pipeline.ingest.plan import How
-from kafka_warden.pipeline.jobs.ingest import Options
+from kafka_warden.pipeline.ingest import Options
 from kafka_warden.pipeline.marts import MARTS
-from kafka_warden.pipeline.store import LANDING, Store, raw
+from kafka_warden.pipeline.store import Store, StoredTable, raw
 from tests.history.places import NOON, rewrite, write
 from tests.pipeline.arrivals import arrive, history_polls
-from tests.pipeline.stored import ingested, landed, marts, of_cluster, roll_up, rolled, rows, stored, take
-from tests.pipeline.written import read_table
+from tests.pipeline.stored import landed, marts, of_cluster, roll_up, rolled, rows, stored, take
 
 HOUR = 3600
 
@@ -59,17 +59,17 @@ def test_order_of_clusters_and_repeats_change_nothing(
     for file in files:
         if "two" in file.parts:
             arrive(file, fleet, landing)
-    ingested(spark, store, landing)
+    take(spark, store, landing)
     roll_up(spark, store)
     for file in files:
         if file not in late:
             arrive(file, fleet, landing)
-    ingested(spark, store, landing)
+    take(spark, store, landing)
     roll_up(spark, store)
     roll_up(spark, store)
     for file in late:
         arrive(file, fleet, landing, "copy-")
-    ingested(spark, store, landing)
+    take(spark, store, landing)
     roll_up(spark, store)
     assert marts(store) == expected
     assert rows(store) == landed(fleet)
@@ -86,7 +86,7 @@ def killed_at(number: int) -> Iterator[None]:
     """Let the commit with this number in the block, counted from 0, not happen, nor any later one."""
     left = iter(range(number))
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("append", "replace", "overwrite"):
+        for name in ("append", "replace", "insert_missing"):
             commit = getattr(Store, name)
 
             def counted(self: Store, *given: Any, commit: Callable[..., None] = commit) -> None:
@@ -99,9 +99,72 @@ def killed_at(number: int) -> Iterator[None]:
             yield
 
 
-def killed(*_: Any) -> None:
-    """Fail, in place of a kill."""
-    raise KilledError
+@pytest.mark.parametrize("number", range(9))
+def test_batch_that_was_interrupted_is_repeated(
+    spark: SparkSession, judged: list[Poll], tmp_path: Path, number: int
+) -> None:
+    """After each table, and before it is listed. The next call may have other files beside those."""
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:1])
+    with killed_at(number):
+        take(spark, store, landing)
+    write(landing / "more", judged[1:2])
+    take(spark, store, landing)
+    assert rows(store) == landed(landing)
+
+
+@full
+def test_list_of_files_may_be_lost(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
+    """All files are read again, and no row is there twice."""
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:2])
+    take(spark, store, landing)
+    shutil.rmtree(store / "taken")
+    take(spark, store, landing)
+    assert rows(store) == landed(landing)
+
+
+def test_files_that_are_deleted_while_their_batch_is_interrupted_are_missed(
+    capsys: pytest.CaptureFixture[str], spark: SparkSession, judged: list[Poll], tmp_path: Path
+) -> None:
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:1])
+    take(spark, store, landing)
+    write(landing, judged[1:3], file_rows=1)
+    with killed_at(4):
+        take(spark, store, landing)
+    gone = [file for file in landing.rglob("*.parquet") if "-1-" in file.name]
+    assert gone
+    for file in gone:
+        file.unlink()
+    take(spark, store, landing)
+    assert "MISSING: polls 1 to 1 of run run, cluster cluster" in capsys.readouterr().err
+
+
+@full
+def test_two_calls_at_once_damage_nothing(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
+    """Both may be through, one after the other, or one ends with a sentence. Another call makes up for it."""
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:2])
+    write(tmp_path / "first", of_cluster(judged[:1], "other"))
+    take(spark, store, tmp_path / "first")
+
+    def call(_: int) -> str:
+        try:
+            take(spark.newSession(), store, landing)
+        except StoreInUseError as problem:
+            return str(problem)
+        return ""
+
+    with ThreadPoolExecutor(2) as threads:
+        said = list(threads.map(call, range(2)))
+    assert "" in said
+    assert all("run one at a time. Nothing is lost" in line for line in said if line)
+    take(spark, store, landing)
+    assert rows(store)["replicas"].keys() >= landed(landing)["replicas"].keys()
+    assert len(rows(store)["replicas"]) == len(landed(landing)["replicas"]) + len(
+        landed(tmp_path / "first")["replicas"]
+    )
 
 
 @full
@@ -112,8 +175,8 @@ def test_overlapping_files_are_compared_by_row(spark: SparkSession, judged: list
     for file in cut.rglob("*.parquet"):
         table = pq.ParquetFile(file).read()
         rewrite(file, table.slice(0, len(table) // 2))
-    ingested(spark, store, cut)
-    ingested(spark, store, landing)
+    take(spark, store, cut)
+    take(spark, store, landing)
     assert rows(store) == landed(landing)
 
 
@@ -149,30 +212,6 @@ def test_what_is_wrong_is_reported(
     assert rows(store) == expected
     take(spark, store, landing, Options({"raw": 30}))
     assert "the first day of the store (--keep-raw)" in capsys.readouterr().err
-
-
-def test_files_of_an_interrupted_batch_that_are_not_there_are_taken_later(
-    spark: SparkSession, judged: list[Poll], tmp_path: Path
-) -> None:
-    """They may be on another machine. Of a file that is deleted, one with the same rows is taken."""
-    store, landing, other = tmp_path / "store", tmp_path / "landing", tmp_path / "other"
-    write(landing, judged[:1])
-    write(other, of_cluster(judged[:1], "other"))
-    (gone,) = (landing / "replicas").rglob("*.parquet")
-    arrive(gone, landing, landing, "second-")
-    with killed_at(4):
-        ingested(spark, store, landing)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "write", killed)
-        with pytest.raises(KilledError):
-            ingested(spark, store, other)
-    assert {row["how"] for row in read_table(store, LANDING)} == {How.NEW}, "the plan has changed before this kill"
-    take(spark, store, other)
-    assert {row["cluster_id"] for row in read_table(store, raw("replicas"))} == {"other"}
-    gone.unlink()
-    ingested(spark, store, landing)
-    found, expected = rows(store), landed(landing)
-    assert found == {name: {**expected[name], **rest} for name, rest in landed(other).items()}
 
 
 @full
@@ -251,3 +290,75 @@ def test_tables_are_compacted_by_cluster_and_day(spark: SparkSession, fleet: Pat
     detail = spark.sql(f"DESCRIBE DETAIL delta.`{tmp_path}/store/raw/replicas`").collect()[0]
     assert detail["partitionColumns"] == ["cluster_id", "date"]
     assert detail["properties"]["delta.enableDeletionVectors"] == "false"
+
+
+NUMBERS = StoredTable("numbers", "number bigint", ())
+KEPT_HOURS = 7 * 24
+
+
+class Nights:
+    """A table that is replaced and vacuumed in one night after another: its files grow older.
+
+    Each second commit has a checkpoint, at which Delta deletes old entries of the log.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.folder = Path(store.given) / NUMBERS.name
+
+    def run(self, count: int) -> None:
+        """Let some nights pass, with a run in each."""
+        for _ in range(count):
+            self.store.replace(NUMBERS, self.store.spark.createDataFrame([(1,)], NUMBERS.ddl), "number = 1")
+            self.store.vacuum(NUMBERS, KEPT_HOURS)
+            self.rest(1)
+
+    def rest(self, days: int) -> None:
+        for path in self.folder.rglob("*.*"):
+            os.utime(path, (path.stat().st_mtime - days * 24 * HOUR,) * 2)
+
+    def lose(self) -> Path:
+        """Add a file that no commit knows."""
+        path = self.folder / "lost.parquet"
+        path.touch()
+        return path
+
+    def first_entry(self) -> int:
+        """Return the first version of which the log has an entry."""
+        return min(int(path.stem) for path in (self.folder / "_delta_log").glob("*.json"))
+
+
+@pytest.fixture
+def nights(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Nights:
+    monkeypatch.setattr(stores, "PROPERTIES", {**stores.PROPERTIES, "delta.checkpointInterval": "2"})
+    nights = Nights(Store(spark, tmp_path))
+    nights.run(1)
+    return nights
+
+
+@full
+def test_nights_do_not_list_tables(nights: Nights) -> None:
+    """Of the log there is always enough, also when every second night is left out: a listing would find the file."""
+    file = nights.lose()
+    for _ in range(9):
+        nights.rest(1)
+        nights.run(1)
+    assert nights.first_entry() > 0
+    assert file.exists()
+
+
+@full
+def test_nights_go_on_after_a_rest_that_is_longer_than_logs_are_kept(nights: Nights) -> None:
+    file = nights.lose()
+    nights.rest(40)
+    nights.run(2)
+    assert nights.first_entry() > 0
+    nights.rest(6)
+    assert file.exists()
+    nights.run(1)
+    assert not file.exists()
+    later = nights.lose()
+    for _ in range(4):
+        nights.rest(1)
+        nights.run(1)
+    assert later.exists()

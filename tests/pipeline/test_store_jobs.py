@@ -17,7 +17,7 @@ from kafka_warden.pipeline.store import Store, of_mart
 from tests.building import EPOCH
 from tests.history.places import write
 from tests.history.replay import polls
-from tests.pipeline.stored import ingested, request, stored
+from tests.pipeline.stored import request, stored, take
 from tests.pipeline.test_moves import FIRST, SECOND, seen
 
 pytestmark = [pytest.mark.full_pipeline, pytest.mark.timeout(1800)]
@@ -54,7 +54,7 @@ def test_nights_equal_one_call(spark: SparkSession, tmp_path: Path) -> None:
         for part in of_night(night):
             for folder in (f"night-{number}", "all"):
                 write(tmp_path / folder / f"{number}-{part[0].run}", part)
-        ingested(spark, tmp_path / "nightly", tmp_path / f"night-{number}")
+        take(spark, tmp_path / "nightly", tmp_path / f"night-{number}")
         nightly = computed(spark, tmp_path / "nightly")
     stored(spark, tmp_path / "once", tmp_path / "all")
     once = computed(spark, tmp_path / "once")

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -17,32 +17,32 @@ import pyarrow.parquet as pq
 
 from kafka_warden.history.parquet.reader import inventory, read
 from kafka_warden.history.schema import TABLES
-from kafka_warden.pipeline.ingest.batch import landing_rows
-from kafka_warden.pipeline.ingest.plan import How, planned
-from kafka_warden.pipeline.ingest.ranges import read_ranges
-from kafka_warden.pipeline.store import DONE, DONE_DAY, LANDING, PROPERTIES, PROPERTY, VERSION, Store, StoredTable, raw
+from kafka_warden.pipeline.batch import taken_row
+from kafka_warden.pipeline.landing import new_parts
+from kafka_warden.pipeline.store import PROPERTIES, PROPERTY, TAKEN, VERSION, Store, StoredTable, raw
 from kafka_warden.pipeline.timeline import DAY
 
-BATCH: Final = 1
 PROTOCOL: Final = {"minReaderVersion": 1, "minWriterVersion": 2}
+OF_CHANGES: Final = {
+    **PROTOCOL,
+    "minWriterVersion": 7,
+    "writerFeatures": ["appendOnly", "invariants", "changeDataFeed"],
+}
+"""Of a table with a change data feed."""
 
 
 def write_store(store: Store, landing: Path) -> None:
-    """Write the rows of a landing zone, whose files do not overlap, as a first batch."""
-    found = inventory(landing)
-    files = [(file, cast("Any", ranges)) for file, ranges in read_ranges(found, found.files)]
-    decided = planned([(file, ranges) for file, ranges in files if ranges], {})
-    assert {each.how for each in decided} == {How.NEW}, "rows that are there twice need ingest"
-    plan = [*landing_rows(store, BATCH, decided), (BATCH, DONE, *[None] * 10, store.writer, DONE_DAY)]
-    names = names_of(LANDING)
-    columns = {name: [row[place] for row in plan] for place, name in enumerate(names)}
-    write_table(store, LANDING, pa.table(columns), {PROPERTY: str(VERSION)})
+    """Write the rows of a landing zone, whose files do not overlap, as one batch."""
+    parts, problems = new_parts(inventory(landing), (), 0.0)
+    assert not problems
+    rows = [taken_row(part) for part in parts]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names_of(TAKEN))}
+    write_table(store, TAKEN, pa.table(columns), {PROPERTY: str(VERSION)})
     for table in TABLES:
-        rows = read(landing, table.name)
-        if len(rows):
-            day = pc.floor(pc.divide(rows["time"], DAY)).cast(pa.int32()).cast(pa.date32())
-            rows = rows.append_column("date", day)
-            write_table(store, raw(table.name), rows.append_column("batch", pa.array([BATCH] * len(rows), pa.int64())))
+        rows_of = read(landing, table.name)
+        if len(rows_of):
+            day = pc.floor(pc.divide(rows_of["time"], DAY)).cast(pa.int32()).cast(pa.date32())
+            write_table(store, raw(table.name), rows_of.append_column("date", day))
 
 
 def names_of(table: StoredTable) -> list[str]:
@@ -62,7 +62,8 @@ def write_table(store: Store, table: StoredTable, rows: Any, more: dict[str, str
         "configuration": {**PROPERTIES, **dict(table.properties), **(more or {})},
         "createdTime": 0,
     }
-    actions = [{"protocol": PROTOCOL}, {"metaData": metadata}, *_added(folder, table, rows.select(names_of(table)))]
+    protocol = OF_CHANGES if ("delta.enableChangeDataFeed", "true") in table.properties else PROTOCOL
+    actions = [{"protocol": protocol}, {"metaData": metadata}, *_added(folder, table, rows.select(names_of(table)))]
     (log / f"{0:020}.json").write_text("".join(f"{json.dumps(action)}\n" for action in actions))
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from py4j.protocol import Py4JError
@@ -14,17 +15,18 @@ from pyspark.sql import SparkSession
 from kafka_warden.config import values
 from kafka_warden.config.options import read_values
 from kafka_warden.errors import ConfigError, JobError
-from kafka_warden.pipeline import interrupt, jars, loop, session
+from kafka_warden.pipeline import jars, session, signals
 from kafka_warden.pipeline.failures import SPARK_FAILURES, error_text
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.runs import Run, write_metrics
 from kafka_warden.pipeline.store import Store
 
 INGEST: Final = "ingest"
-JOBS: Final = (INGEST, "rollup", "moves", "backtest", "forecast", "plan", "report")
+JOBS: Final = (INGEST, "rollup", "moves", "backtest", "forecast", "plan", "report", "maintain")
 """Each is a module of the pipeline, in the usual order of running them."""
 
-_IN_JOBS: Final = (INGEST, "backtest")
+_IN_JOBS: Final = ("backtest",)
 """Those that still are modules of `kafka_warden.pipeline.jobs`."""
 
 JARS: Final = "KAFKA_WARDEN_JARS"
@@ -46,13 +48,13 @@ def main(arguments: Sequence[str]) -> int:
     if parsed.job == jars.COMMAND:
         return jars.run(parsed)
     chosen, every = _chosen(parsed), _every(parsed)
-    with interrupt.installed():
+    with signals.installed():
         spark = _session(parsed)
-        interrupt.install()
+        signals.install()
         try:
             if every is None:
                 return _run(chosen, spark, parsed)
-            return loop.repeat(lambda: _run(chosen, spark, parsed), every, Progress().say)
+            return signals.repeat(lambda: _run(chosen, spark, parsed), every, Progress().say)
         finally:
             # If the JVM is gone there is nothing to stop, and the job has reported it.
             with suppress(Py4JError):
@@ -84,11 +86,18 @@ def _session(parsed: argparse.Namespace) -> SparkSession:
 
 def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> int:
     store, progress, span = Store(spark, parsed.store), Progress(), (parsed.start, parsed.end)
+    done: list[Run] = []
     for job, options in chosen:
+        request = Request(store, options, progress, parsed.input or "", span, done)
         try:
-            code = job.run(Request(store, options, progress, parsed.input or "", span))
+            if parsed.dry_run:
+                progress.say(job.preview(request))
+                continue
+            code = job.run(request)
         except SPARK_FAILURES as failure:
             raise JobError(f"{job.name}: Spark failed: {error_text(failure)}") from failure
+        if parsed.metrics is not None:
+            write_metrics(done, parsed.metrics)
         if code:
             return code
     return 0
@@ -154,6 +163,9 @@ def _add_shared(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
     command.add_argument("--every", metavar="DURATION", help="run again and again, for example every 5m")
+    command.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
+    about = "file for node_exporter's textfile collector: rows, hours and duration of each job, time of the newest row"
+    command.add_argument("--metrics", type=Path, metavar="FILE.prom", help=about)
     command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour to compute again; UTC")
     command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="stop before this hour; UTC")
 

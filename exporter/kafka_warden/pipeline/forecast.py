@@ -15,11 +15,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from kafka_warden.config import values
 from kafka_warden.config.options import flag_name, read_values
-from kafka_warden.pipeline import marks
+from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.forecast_model import METHOD, forecast
 from kafka_warden.pipeline.forecast_trend import Kind
-from kafka_warden.pipeline.ingest.batch import AHEAD
 from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.landing import AHEAD
 from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, parsed
 from kafka_warden.pipeline.rollup_series import SERIES
 from kafka_warden.pipeline.session import persisted
@@ -70,9 +70,9 @@ def run(request: Request[Options]) -> None:
     Raises:
         StoreError: the store cannot be used.
     """
-    store, options = request.store, request.options
+    options = request.options
     with (
-        marks.working(store, JOB.name) as work,
+        incremental.working(request, JOB.name) as work,
         persisted(forecast_series(series(_days(request), options), options)) as rows,
     ):
         with request.progress.step("forecast: days to limits"):
@@ -82,10 +82,10 @@ def run(request: Request[Options]) -> None:
                 "method": F.when(F.col("growth_per_day").isNotNull(), F.lit(METHOD)),
             }
             dated = rows.withColumns({**{name: _midnight(name) for name in _DAYS}, **given})
-            marks.replace(work, FORECASTS, dated, ALL)
+            incremental.replace(work, FORECASTS, dated, ALL)
         with request.progress.step("forecast: paths"):
             paths = rows.select("cluster_id", "subject", "what", F.inline("path")).withColumn("day", _midnight("at"))
-            marks.replace(work, FORECAST_PATHS, paths, ALL)
+            incremental.replace(work, FORECAST_PATHS, paths, ALL)
 
 
 def _days(request: Request[Options]) -> DataFrame:

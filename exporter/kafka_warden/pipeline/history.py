@@ -16,34 +16,31 @@ ALL_TIME = (0.0, math.inf)
 
 
 class History:
-    """The rows of complete batches, each of which is there once."""
+    """The rows of the raw tables, each of which is there once."""
 
     def __init__(
         self,
         store: Store,
         span: tuple[float, float] = ALL_TIME,
         only: Callable[[str], str] = lambda _: "true",
-        done: int | None = None,
     ) -> None:
         """Choose the rows.
 
         `span`: start and end, Unix seconds; whole hours are read, and the end is exclusive. `only`: table to an SQL
-        condition on its rows. `done`: the last batch; None for the last complete one.
+        condition on its rows.
         """
         self.spark: SparkSession = store.spark
-        self._store, self._span, self._only, self._done = store, span, only, done
+        self._store, self._span, self._only = store, span, only
 
     def table(self, name: str) -> DataFrame:
         """Read one table: the columns of docs/history-schema.md in their order, unknown as null."""
-        if self._done is None:
-            self._done = self._store.done()
-        rows = self._store.read(raw(name)).where(f"batch <= {self._done}").where(self._only(name))
+        rows = self._store.read(raw(name)).where(self._only(name))
         if self._span != ALL_TIME:
             first, after = (hour * HOUR for hour in hours_of(*self._span))
             # A day is a partition, so Spark opens no others.
             day = F.unix_date("date") * DAY
             rows = rows.where((day > first - DAY) & (day < after) & (F.col("time") >= first) & (F.col("time") < after))
-        return rows.drop("date", "batch")
+        return rows.drop("date")
 
 
 def row_key(name: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.pipeline.history import ALL_TIME, History
 from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.runs import Run
 from kafka_warden.pipeline.store import Store
 
 O = TypeVar("O")  # noqa: E741  # options
@@ -27,6 +28,8 @@ class Request(Generic[O]):
     """The landing zone, of `ingest` only."""
     span: tuple[float, float] = ALL_TIME
     """Start and end of the hours that are read, Unix seconds."""
+    runs: list[Run] = field(default_factory=list)
+    """Gets what the job did."""
 
     @property
     def spark(self) -> SparkSession:
@@ -52,3 +55,5 @@ class Job(Generic[O]):
     """Returns the options; raises `ConfigError` for unusable values."""
     run: Callable[[Request[Any]], int | None]
     """Runs the job; returns its exit code, None for 0."""
+    preview: Callable[[Request[Any]], str] = lambda _: "nothing to preview: the job computes all from what is there"
+    """Says what a run would do. It writes nothing."""

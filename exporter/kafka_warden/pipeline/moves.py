@@ -1,13 +1,14 @@
 """The job `moves`: every reassignment, and every move between log directories."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.history.tables.moves import LOG_DIR, REASSIGNMENT
-from kafka_warden.pipeline import marks
+from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES, REASSIGNMENTS
@@ -33,16 +34,16 @@ def run(request: Request[None]) -> None:
     Raises:
         StoreError: the store cannot be used.
     """
-    with marks.working(request.store, JOB.name, *request.span) as work:
+    with incremental.working(request, JOB.name, *request.span) as work:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             _moves(request, work)
-    request.progress.say(f"moves: of {len(work.hours)} clusters, up to batch {work.done}")
+    request.progress.say(f"moves: of {len(work.hours)} clusters")
 
 
-def _moves(request: Request[None], work: marks.Work) -> None:
-    again = marks.unended(request.store, MOVES, work)
-    history = History(request.store, only=again.raw, done=work.done)
+def _moves(request: Request[None], work: incremental.Work) -> None:
+    again = incremental.unended(request.store, MOVES, work)
+    history = History(request.store, only=again.raw)
     with persisted(move_polls(history)) as polls, persisted(move_samples(history, polls)) as samples:
         with request.progress.step("moves: samples"):
             day = F.date_from_unix_date(F.floor(F.col("at") / DAY).cast("int"))
@@ -55,7 +56,7 @@ def _moves(request: Request[None], work: marks.Work) -> None:
         # Of all stored moves: one that ended long ago may be of the same reassignment as one that goes on.
         mine = in_list("cluster_id", work.hours)
         stored = request.store.read(of_mart(MOVES)).where(mine)
-        marks.replace(work, REASSIGNMENTS, reassignments(stored), mine)
+        incremental.replace(work, REASSIGNMENTS, reassignments(stored), mine)
 
 
 def _with_moments(rows: DataFrame, *names: str) -> DataFrame:
@@ -205,5 +206,10 @@ def reassignments(moves: DataFrame) -> DataFrame:
 
 
 JOB: Final[Job[None]] = Job(
-    "moves", "every move: bytes, rate, throttle, stalls, prediction", lambda _: None, lambda _: None, run
+    "moves",
+    "every move: bytes, rate, throttle, stalls, prediction",
+    lambda _: None,
+    lambda _: None,
+    run,
+    partial(incremental.preview, job="moves"),
 )

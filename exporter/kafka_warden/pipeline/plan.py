@@ -22,7 +22,7 @@ from kafka_warden.history.replay import parameters_of, snapshot_of
 from kafka_warden.history.schema import TABLES
 from kafka_warden.log import write
 from kafka_warden.model import Parameters, Snapshot
-from kafka_warden.pipeline import marks
+from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
@@ -109,8 +109,8 @@ def run(request: Request[Options]) -> int:
     write(_text(plans, chosen, options))
     rows = [_row(plan, one, options) for one, plan in plans]
     mine = in_list("cluster_id", [str(found.snapshot.cluster_id)])
-    with marks.working(request.store, JOB.name) as work:
-        marks.replace(work, PLANS, of_rows(request.spark, rows, PLANS.ddl), mine)
+    with incremental.working(request, JOB.name) as work:
+        incremental.replace(work, PLANS, of_rows(request.spark, rows, PLANS.ddl), mine)
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 
 

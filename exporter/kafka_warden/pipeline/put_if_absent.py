@@ -1,4 +1,4 @@
-"""The jar with what Delta lacks on S3 (docs/pipeline-store.md, *One writer*).
+"""The jar with what Delta lacks on S3 (docs/pipeline-store.md, *Two runs at once*).
 
 `PutIfAbsent.java` lets S3 decide which of two drivers commits, `ListFrom.java` lists no old entries of a log. They are
 compiled here by Janino: Spark compiles queries by it, so it is always there.

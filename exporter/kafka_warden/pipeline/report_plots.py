@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from kafka_warden.formatting import in_few, in_percent, in_rate, in_size, in_time, in_words, visible
-from kafka_warden.pipeline.spans import joined
+from kafka_warden.pipeline.landing import joined
 
 WRITERS: Final[Mapping[str, Callable[[float], str]]] = {
     "bytes": in_size,

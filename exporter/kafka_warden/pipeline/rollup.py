@@ -5,13 +5,14 @@ rows of the poll are missing: it would be wrong.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, GroupedData, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.derive.replica_state import STATES
-from kafka_warden.pipeline import marks
+from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import BROKERS, CLUSTERS, GRAINS, LOG_DIR_HOURS, REPLICAS, TOPICS, Mart
 from kafka_warden.pipeline.rollup_series import put_days
@@ -43,14 +44,14 @@ def run(request: Request[None]) -> None:
     Raises:
         StoreError: the store cannot be used.
     """
-    with marks.working(request.store, JOB.name, *request.span) as work:
+    with incremental.working(request, JOB.name, *request.span) as work:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             _roll_up(request, work)
-    request.progress.say(f"rollup: {work.count()} hours of {len(work.hours)} clusters, up to batch {work.done}")
+    request.progress.say(f"rollup: {work.count()} hours of {len(work.hours)} clusters")
 
 
-def _roll_up(request: Request[None], work: marks.Work) -> None:
+def _roll_up(request: Request[None], work: incremental.Work) -> None:
     store, step = request.store, request.progress.step
     samples = _samples(store, work)
 
@@ -60,7 +61,7 @@ def _roll_up(request: Request[None], work: marks.Work) -> None:
             "date": F.date_from_unix_date(F.floor(seconds / DAY).cast("int")),
             "hour": F.pmod(F.floor(seconds / HOUR), F.lit(24)).cast("int"),
         }
-        marks.replace(work, mart, windows.withColumns(folders), work.windows(), gather=not work.is_one_day())
+        incremental.replace(work, mart, windows.withColumns(folders), work.windows(), gather=not work.is_one_day())
 
     with step("minutes of replicas"):
         put(REPLICAS["minute"], replica_minutes(samples["replicas"]))
@@ -83,7 +84,7 @@ def _roll_up(request: Request[None], work: marks.Work) -> None:
         put_days(store, work)
 
 
-def _samples(store: Store, work: marks.Work) -> Samples:
+def _samples(store: Store, work: incremental.Work) -> Samples:
     names = ("replicas", "partitions", "brokers", "configs", "quotas", "polls")
     rows = {name: store.read(raw(name)).where(work.raw()) for name in names}
     if len(work.hours) == 1:
@@ -325,4 +326,5 @@ JOB: Final[Job[None]] = Job(
     lambda _: None,
     lambda _: None,
     run,
+    partial(incremental.preview, job="rollup"),
 )

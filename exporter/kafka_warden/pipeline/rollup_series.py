@@ -6,7 +6,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.marks import Work, replace
+from kafka_warden.pipeline.incremental import Work, replace
 from kafka_warden.pipeline.marts import BROKERS, CLUSTERS, LOG_DIR_HOURS, SERIES_DAYS, Mart
 from kafka_warden.pipeline.store import Store, of_mart
 

@@ -48,6 +48,9 @@ SETTINGS: Final[Mapping[str, str]] = {
     # Delta reads its own log with 50 tasks, VACUUM lists with 10,000.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "16",
+    # An insert-only MERGE reads its source once. Rows of `ingest` are near each other already.
+    "spark.databricks.delta.merge.materializeSource": "none",
+    "spark.databricks.delta.merge.repartitionBeforeWrite.enabled": "false",
     # SQL does not allow LITE for a vacuum with an inventory: `Store.vacuum`.
     "spark.databricks.delta.vacuum.lite.enabled": "true",
     # Spark makes the text of each plan and of each change to it, also without a web interface.

@@ -4,7 +4,8 @@ All of it is DataFrames and SQL, so that it works through Spark Connect.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,10 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import StructType
 
-from kafka_warden.errors import StoreError
+from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.schema import TABLES, ddl
-from kafka_warden.pipeline import put_if_absent, writers
-from kafka_warden.pipeline.addresses import address, literal
+from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline.failures import SPARK_FAILURES
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.marts import Mart, parsed
@@ -38,6 +38,8 @@ _TAKEN_SINCE: Final = "kafka_warden.taken_since"
 _ABSENT: Final = {"DELTA_TABLE_NOT_FOUND", "DELTA_MISSING_DELTA_TABLE", "DELTA_PATH_DOES_NOT_EXIST", "PATH_NOT_FOUND"}
 """Spark's conditions for a table that was never written."""
 
+_OF_ANOTHER: Final = re.compile(r"DELTA_CONCURRENT_|DELTA_(METADATA|PROTOCOL)_CHANGED|RemoteFileChangedException")
+"""In the message of a commit that another process has made impossible. The last one is S3A's name for status 412."""
 _SHORT_LOG: Final = "DELTA_CANNOT_VACUUM_LITE"
 """Delta's condition for a log that has not all commits since the last vacuum any more."""
 _NO_FILES: Final = (
@@ -90,18 +92,28 @@ class StoredTable:
         return parsed(self.ddl)
 
 
-LANDING: Final = StoredTable(
-    "landing",
-    "batch bigint, how string, `table` string, cluster_id string, run string, first bigint, last bigint,"
-    " since double, until double, `rows` bigint, place string, size bigint, writer string, date date",
+TAKEN: Final = StoredTable(
+    "taken",
+    "place string, size bigint, `table` string, cluster_id string, run string, first bigint, last bigint,"
+    " since double, until double, `rows` bigint, date date",
+    ("date",),
+    # Jobs read its changes.
+    (("delta.enableChangeDataFeed", "true"),),
+)
+"""What the raw tables have: a row per file and run, with the UTC day of its first row. Of the topic: a row per
+partition, table, run and hour, and one per partition with its range of offsets, which has no `table`.
+"""
+
+RUNS: Final = StoredTable(
+    "runs",
+    "job string, began timestamp, seconds double, version bigint, hours bigint, `rows` bigint, files bigint,"
+    " newest timestamp, date date",
     ("date",),
 )
-"""One row per file and run of each batch, with the UTC day of the first row; and the last complete batch (`DONE`)."""
+"""What each run did. `version`: of `taken`, up to which a job has read it. `newest`: the newest row that it had."""
 
-DONE: Final = "done"
-"""`how` of the only row of `DONE_DAY`, whose batch and all before it are committed to all tables."""
-DONE_DAY: Final = date(1970, 1, 1)
-"""No row of history is of that day, so retention never deletes it."""
+NO_DAY: Final = date(1970, 1, 1)
+"""Before any row of history."""
 
 
 def raw(name: str) -> StoredTable:
@@ -123,8 +135,8 @@ def _statistics(*columns: str) -> tuple[tuple[str, str], ...]:
 _RAW: Final = {
     table.name: StoredTable(
         f"raw/{table.name}",
-        f"date date, batch bigint, {ddl(table)}",
-        properties=_statistics("batch", "sequence", "time"),
+        f"date date, {ddl(table)}",
+        properties=_statistics("sequence", "time"),
     )
     for table in TABLES
 }
@@ -138,8 +150,6 @@ class Store:
         self.given = str(place)
         """As the user wrote it."""
         self.place = address(place)
-        self.writer = writers.name()
-        """For messages to another writer."""
 
     def today(self) -> date:
         """Return the UTC day by which rows and files are old."""
@@ -172,10 +182,14 @@ class Store:
         if self.version() is not None:
             self.open()
             return
+        self.make(TAKEN, {PROPERTY: str(VERSION)})
+
+    def make(self, table: StoredTable, more: Mapping[str, str] | None = None) -> None:
+        """Make a table unless it is there. `more`: properties of Delta besides the table's own."""
+        properties = {**self._of_tables(), **dict(table.properties), **(more or {})}
         self.spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._sql_name(LANDING)} ({LANDING.ddl}) USING delta"
-            f" PARTITIONED BY ({', '.join(LANDING.partition_by)})"
-            f" TBLPROPERTIES ({_listed({**self._of_tables(), PROPERTY: str(VERSION)})})"
+            f"CREATE TABLE IF NOT EXISTS {self._sql_name(table)} ({table.ddl}) USING delta"
+            f" PARTITIONED BY ({', '.join(table.partition_by)}) TBLPROPERTIES ({_listed(properties)})"
         )
 
     def _check_settings(self) -> None:
@@ -211,26 +225,21 @@ class Store:
 
         Older ones may be there. A day in the future comes from a clock that was ahead: it is that of today.
         """
-        return min(date.fromisoformat(self._properties().get(_TAKEN_SINCE, str(DONE_DAY))), self.today())
+        return min(date.fromisoformat(self._properties().get(_TAKEN_SINCE, str(NO_DAY))), self.today())
 
     def set_taken_since(self, day: date) -> None:
         """Set the day of `taken_since`."""
         self._set({_TAKEN_SINCE: str(day)})
 
     def _properties(self) -> Mapping[str, str]:
-        """Return the table properties of `landing`; none if there is no store."""
+        """Return the table properties of `taken`; none if there is no store."""
         with _IfWritten():
-            rows: list[Any] = self.spark.sql(f"SHOW TBLPROPERTIES {self._sql_name(LANDING)}").collect()
+            rows: list[Any] = self.spark.sql(f"SHOW TBLPROPERTIES {self._sql_name(TAKEN)}").collect()
             return {row["key"]: row["value"] for row in rows}
         return {}
 
     def _set(self, properties: Mapping[str, str]) -> None:
-        self.spark.sql(f"ALTER TABLE {self._sql_name(LANDING)} SET TBLPROPERTIES ({_listed(properties)})")
-
-    def done(self) -> int:
-        """Return the last complete batch; 0 if there is none."""
-        rows: list[Any] = self.read(LANDING).where(F.col("how") == DONE).select("batch").collect()
-        return rows[0][0] if rows else 0
+        self.spark.sql(f"ALTER TABLE {self._sql_name(TAKEN)} SET TBLPROPERTIES ({_listed(properties)})")
 
     def read(self, table: StoredTable) -> DataFrame:
         """Read a table: no rows if it was never written, null in columns that were added later."""
@@ -250,21 +259,51 @@ class Store:
             )
         return None
 
-    def append(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
-        """Add rows in one commit, unless `app` has committed `number` or a higher one to the table.
+    def append(self, table: StoredTable, rows: DataFrame) -> None:
+        """Add rows in one commit; the first one makes the table.
 
         Each task writes one file to each of its partitions. Use `gathered` where a task may have rows of many.
+
+        Raises:
+            StoreInUseError: another process has written to the table at the same time.
         """
-        self._writer(table, rows, app, number).mode("append").save(self._address(table))
+        with self._commit(table):
+            self._writer(table, rows).mode("append").save(self._address(table))
 
-    def replace(self, table: StoredTable, rows: DataFrame, where: str, app: str, number: int) -> None:
+    def replace(self, table: StoredTable, rows: DataFrame, where: str) -> None:
         """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it."""
-        writer = self._writer(table, rows, app, number).mode("overwrite")
-        writer.option("replaceWhere", where).save(self._address(table))
+        with self._commit(table):
+            self._writer(table, rows).mode("overwrite").option("replaceWhere", where).save(self._address(table))
 
-    def overwrite(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> None:
-        """Replace all rows in one commit, without reading them; as `append`."""
-        self._writer(table, rows, app, number).mode("overwrite").save(self._address(table))
+    def insert_missing(self, table: StoredTable, rows: DataFrame, key: Iterable[str], where: str) -> None:
+        """Add the rows whose key the table does not have, in one commit; as `append`.
+
+        It may be repeated by any process. `rows` have each key once. `where`: an SQL condition on columns of the table,
+        `t.NAME`, that all rows with one of these keys match: files that have none of them are not opened.
+        """
+        self.make(table)
+        rows.select(*table.schema.names).createOrReplaceTempView(view := f"new_{table.name.replace('/', '_')}")
+        same = " AND ".join(f"t.`{name}` <=> s.`{name}`" for name in key)
+        with self._commit(table):
+            rows.sparkSession.sql(
+                f"MERGE WITH SCHEMA EVOLUTION INTO {self._sql_name(table)} t USING {view} s ON ({where}) AND {same}"
+                " WHEN NOT MATCHED THEN INSERT *"
+            ).collect()
+
+    def newest_version(self, table: StoredTable) -> int:
+        """Return the number of the last commit of a table that exists."""
+        rows: list[Any] = self.spark.sql(f"DESCRIBE HISTORY {self._sql_name(table)} LIMIT 1").collect()
+        version: int = rows[0]["version"]
+        return version
+
+    def added(self, table: StoredTable, after: int, until: int) -> DataFrame:
+        """Return the rows that were added after one version and until another one.
+
+        The table has a change data feed. Reading it fails if Delta has deleted a part of the log or of the files.
+        """
+        changes = self.spark.read.format("delta").option("readChangeFeed", "true")
+        span = changes.option("startingVersion", after + 1).option("endingVersion", until)
+        return span.load(self._address(table)).where("_change_type = 'insert'").select(*table.schema.names)
 
     def files(self, table: StoredTable, where: str) -> list[str]:
         """Return the addresses of a table's files that may have rows of some days, in folders of the partitions."""
@@ -272,13 +311,13 @@ class Store:
 
     def compact(self, table: StoredTable, where: str) -> None:
         """Make one file of each partition that matches a condition, or several of about `LARGEST_FILE`."""
-        self.spark.sql(f"OPTIMIZE {self._sql_name(table)} WHERE {where}").collect()
+        with self._commit(table):
+            self.spark.sql(f"OPTIMIZE {self._sql_name(table)} WHERE {where}").collect()
 
     def expire(self, table: StoredTable, before: date) -> None:
         """Delete the rows of all days before one; no commit if there are none. Files go 7 days after their rows."""
-        days = f"date < '{before}' AND date > '{DONE_DAY}'"
-        with _IfWritten():
-            self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE {days}").collect()  # noqa: S608  # an address of the user
+        with _IfWritten(), self._commit(table):
+            self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE date < '{before}'").collect()  # noqa: S608  # an address of the user
 
     def vacuum(self, table: StoredTable, hours: int) -> None:
         """Delete the files that no version of the last hours has, by the log: a listing would cost more each night."""
@@ -288,38 +327,31 @@ class Store:
             # Only the message has the condition.
             if _SHORT_LOG not in str(failure):
                 raise
-            self.list_and_vacuum(table, hours)
+            self._vacuum(table, "FULL", hours)
             # A full vacuum does not record a version from which LITE could continue, and no later LITE would succeed.
             # One of no files records it: `session` has made LITE the default. It is that of an hour earlier, since the
             # listing took a while.
             self._vacuum(table, f"USING INVENTORY ({_NO_FILES})", hours + 1)
 
-    def list_and_vacuum(self, table: StoredTable, hours: int) -> None:
-        """Delete the same and what was never committed, by a listing of the table."""
-        self._vacuum(table, "FULL", hours)
-
     def _vacuum(self, table: StoredTable, how: str, hours: int) -> None:
         with _IfWritten():
             self.spark.sql(f"VACUUM {self._sql_name(table)} {how} RETAIN {hours} HOURS").collect()
 
-    def last_number(self, table: StoredTable, app: str) -> int:
-        """Return the highest number that `app` has committed to a table, 0 if there is none. It reads the whole log."""
-        entries = self.spark.read.schema("txn struct<appId: string, version: bigint>")
-        log, mine = f"{literal(self._address(table))}/_delta_log", F.col("txn.appId") == app
-        with _IfWritten():
-            parts = (
-                entries.option("pathGlobFilter", "*.json").json(log),
-                entries.option("pathGlobFilter", "*.checkpoint*.parquet").parquet(log),
-            )
-            found: list[Any] = [part.where(mine).agg(F.max("txn.version")).collect() for part in parts]
-            return max(number or 0 for ((number,),) in found)
-        return 0
+    @contextmanager
+    def _commit(self, table: StoredTable) -> Iterator[None]:
+        try:
+            yield
+        except SPARK_FAILURES as failure:
+            if not _OF_ANOTHER.search(str(failure)):
+                raise
+            raise StoreInUseError(
+                f"{self.place}: another process has written to {table.name} at the same time, and this one has not;"
+                " run one at a time. Nothing is lost: the next run takes what is missing"
+            ) from failure
 
-    def _writer(self, table: StoredTable, rows: DataFrame, app: str, number: int) -> Any:
-        # The first commit creates the table.
+    def _writer(self, table: StoredTable, rows: DataFrame) -> Any:
         writer = rows.select(*table.schema.names).write.format("delta").partitionBy(*table.partition_by)
-        writer = writer.options(**{**self._of_tables(), **dict(table.properties)})
-        return writer.option("mergeSchema", "true").option("txnAppId", app).option("txnVersion", number)
+        return writer.options(**{**self._of_tables(), **dict(table.properties), "mergeSchema": "true"})
 
     def _of_tables(self) -> Mapping[str, str]:
         return {**PROPERTIES, **(_ON_S3 if _S3.match(self.place) else {})}
@@ -339,6 +371,13 @@ class _IfWritten:
 
     def __exit__(self, _kind: object, failure: object, _trace: object) -> bool:
         return isinstance(failure, AnalysisException) and failure.getCondition() in _ABSENT
+
+
+def address(folder: Path | str) -> str:
+    """Return a folder as Spark expects it: with a scheme, without a final slash."""
+    text = str(folder).rstrip("/")
+    # Not `as_uri`: Hadoop does not decode `%20`.
+    return text if "://" in text else f"file://{Path(text).absolute()}"
 
 
 def gathered(table: StoredTable, rows: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from kafka_warden.errors import TruthError
-from kafka_warden.pipeline.spans import joined
+from kafka_warden.pipeline.landing import joined
 
 Fault = tuple[str, str, float, float, str | None, int | None, int | None]
 """Cluster id, kind, begin and end (Unix s), topic, partition, broker."""

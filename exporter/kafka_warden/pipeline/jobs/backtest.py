@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.pipeline import marks
+from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.backtest.alarms import alarms
 from kafka_warden.pipeline.backtest.rules import KINDS, Trial, read_what_if, trials
 from kafka_warden.pipeline.backtest.score import labelled, scores
@@ -59,18 +59,20 @@ def run(request: Request[Options]) -> None:
     # What-ifs, and faults that were not known before, are of all raw rows. Alarms of what-ifs are kept until the next
     # run.
     span = ALL_ROWS if request.options.what_if or known else request.span
-    with marks.working(request.store, JOB.name, *span) as work:
+    with incremental.working(request, JOB.name, *span) as work:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             _backtest(request, work, asked, happened)
-    request.progress.say(f"backtest: of {len(work.hours)} clusters, up to batch {work.done}")
+    request.progress.say(f"backtest: of {len(work.hours)} clusters")
 
 
-def _backtest(request: Request[Options], work: marks.Work, asked: Sequence[Trial], happened: DataFrame | None) -> None:
+def _backtest(
+    request: Request[Options], work: incremental.Work, asked: Sequence[Trial], happened: DataFrame | None
+) -> None:
     """Replace the alarms that may have changed, and all scores of their clusters."""
     store, trial_frame = request.store, trial_rows(request.spark, asked)
-    again = marks.unended(store, ALARMS, work)
-    history = History(store, only=again.raw, done=work.done)
+    again = incremental.unended(store, ALARMS, work)
+    history = History(store, only=again.raw)
     with persisted(_polls(history)) as polls:
         with request.progress.step("backtest: alarms"):
             found = labelled(fired(history, polls, asked, trial_frame), trial_frame, happened)
@@ -78,7 +80,7 @@ def _backtest(request: Request[Options], work: marks.Work, asked: Sequence[Trial
         with request.progress.step("backtest: rules"):
             mine = in_list("cluster_id", work.hours)
             marked = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
-            marks.replace(work, RULES, scores(marked, trial_frame, _clusters(polls, marked), happened), mine)
+            incremental.replace(work, RULES, scores(marked, trial_frame, _clusters(polls, marked), happened), mine)
 
 
 def _polls(history: History) -> DataFrame:

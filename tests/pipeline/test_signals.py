@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kafka_warden.errors import ClockError, EmptyHistoryError
-from kafka_warden.pipeline import loop
-from kafka_warden.pipeline.loop import repeat
+from kafka_warden.pipeline import signals
+from kafka_warden.pipeline.signals import repeat
 
 
 class Clock:
@@ -27,7 +27,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(loop, "time", clock)
+    monkeypatch.setattr(signals, "time", clock)
     return clock
 
 

@@ -13,8 +13,7 @@ from kafka_warden.errors import (
     ConfigError,
     HistoryTopicError,
 )
-from kafka_warden.pipeline.ingest.offsets import Ends
-from kafka_warden.pipeline.ingest.topic import PLACE, Topic
+from kafka_warden.pipeline.topic import PLACE, Ends, Topic
 
 WITHIN: Final = 30.0
 """Seconds that the brokers have for all answers to one question."""

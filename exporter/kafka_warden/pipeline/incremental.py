@@ -1,4 +1,4 @@
-"""What a job still has to do: the hours that have rows of batches that it has not read."""
+"""What a job still has to do: the hours of rows that `taken` has since the last run of the job."""
 
 import math
 import re
@@ -13,23 +13,14 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.claims import Claim, holding
-from kafka_warden.pipeline.compaction import compact
-from kafka_warden.pipeline.ingest.plan import EVERY_POLL, How
+from kafka_warden.pipeline import runs
+from kafka_warden.pipeline.batch import EVERY_POLL
+from kafka_warden.pipeline.failures import SPARK_FAILURES, error_text
+from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline.landing import joined
+from kafka_warden.pipeline.maintenance import compact, vacuum
 from kafka_warden.pipeline.marts import MARTS, Mart, shaped
-from kafka_warden.pipeline.spans import joined
-from kafka_warden.pipeline.store import (
-    DONE,
-    DONE_DAY,
-    LANDING,
-    Store,
-    day_of,
-    gathered,
-    in_list,
-    of_mart,
-    raw,
-    unix_time,
-)
+from kafka_warden.pipeline.store import NO_DAY, TAKEN, Store, day_of, gathered, in_list, of_mart, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY, HOUR
 
 LARGEST: Final = "replicas"
@@ -38,8 +29,9 @@ MARGIN: Final = 24 + 6
 """Hours before new raw rows. Rows that ended earlier do not change: clocks are compared by days, and alarms are joined,
 conditions look back, and runs are preferred, over at most six hours. An alarm of unknown condition has not ended."""
 
+MOST_SPANS: Final = 24
+"""Spans of hours of a cluster above which those are joined that have at most `NEAR` hours between them."""
 NEAR: Final = 24
-"""Hours without a row between two spans that are joined in the first run: conditions of hundreds of spans are slow."""
 
 _FOLDERS: Final = re.compile(r"/cluster_id=([^/]*)/date=([^/]*)/[^/]*$")
 
@@ -51,13 +43,9 @@ Span = tuple[int, int]
 class Work:
     """One run of a job."""
 
-    claim: Claim
-    done: int
-    """The last complete batch; rows of later ones are not read."""
+    store: Store
     hours: Mapping[str, Sequence[Span]]
     """Cluster to the hours that are computed again."""
-    moves_marks: bool
-    """Whether all hours with new rows are in it."""
     rows: int
     """Rows of `LARGEST` that made the hours, at least."""
 
@@ -74,7 +62,7 @@ class Work:
 
     def raw(self) -> str:
         """Return the SQL condition on rows of raw tables."""
-        return f"batch <= {self.done} AND {_where(self.hours, 'time', lambda hour: f'{hour * HOUR}D')}"
+        return _where(self.hours, "time", lambda hour: f"{hour * HOUR}D")
 
     def windows(self) -> str:
         """Return the SQL condition on rows of marts."""
@@ -91,65 +79,103 @@ class Work:
 
 
 @contextmanager
-def working(store: Store, job: str, start: float = 0.0, end: float = math.inf) -> Iterator[Work]:
-    """Find the hours that a job has to compute, and commit its marks after the block, which writes all its data.
+def working(request: Request[Any], job: str, start: float = 0.0, end: float = math.inf) -> Iterator[Work]:
+    """Find the hours that a job has to compute; after the block, which writes all its data, they are done.
 
-    These are the hours with new rows, or with a start or an end (Unix s) all between.
+    These are the hours with new rows, or with a start or an end (Unix s) all between. A run that is interrupted leaves
+    them to the next one, which replaces the same rows again.
 
     Raises:
         StoreError: the store cannot be used.
-        StoreInUseError: another process runs the job, or has taken over.
+        StoreInUseError: another process has written to the marts at the same time.
     """
+    store, run = request.store, runs.Run(job)
     store.open()
+    version, is_due = runs.last(store, job)
+    if start > 0.0 or end != math.inf:
+        # Others that have to be computed stay so: the version is not stored.
+        work = _work(store, _hours(store.read(TAKEN)), start, end)
+    else:
+        run.version = store.newest_version(TAKEN)
+        work = _work(store, _new_hours(request, version, run.version), start, end)
+    yield work
+    run.hours, run.rows = work.count(), work.rows
+    run.newest = max((after for spans in work.hours.values() for _, after in spans), default=0) * HOUR or None
+    request.runs.append(run)
+    with runs.ending(store, run, is_due=is_due):
+        if is_due:
+            upkeep(request, job)
+
+
+def upkeep(request: Request[Any], job: str, *, days: int | None = 2) -> None:
+    """Compact and vacuum the marts of a job. `days`: the last ones that are compacted; None for all."""
+    store = request.store
+    recent = "true" if days is None else f"date >= '{store.today() - timedelta(days=days)}'"
     mine = [of_mart(mart) for mart in MARTS[job]]
-    with holding(store, job, lambda _: mine) as claim:
-        work = _begin(claim, start, end)
-        yield work
-        if work.moves_marks:
-            # Also of clusters without new rows, so that the next run need not look at earlier batches.
-            claim.batches.update(dict.fromkeys({*claim.batches, *work.hours}, work.done))
-        with claim.upkeep():
-            if claim.vacuumed is not None and claim.is_new_day():
-                # Also what earlier runs of that day have written, and the day before, which has ended since.
-                recent = f"date >= '{min(claim.vacuumed, store.today()) - timedelta(days=1)}'"
-                for each in mine:
-                    compact(store, each, recent if "date" in each.partition_by else "true")
-            claim.vacuum(mine)
+    for each in mine:
+        compact(store, each, recent if "date" in each.partition_by else "true", request.progress)
+    vacuum(store, mine, request.progress)
 
 
 def replace(work: Work, mart: Mart, frame: DataFrame, where: str, *, gather: bool = True) -> None:
-    """Replace the rows of a mart that match an SQL condition. Arguments as of `Claim.replace` and `marts.shaped`.
+    """Replace the rows of a mart that match an SQL condition. Arguments as of `Store.replace` and `marts.shaped`.
 
     `gather`: as of `store.gathered`. Without it, rows of one partition are written by several tasks at a time.
     """
     table, rows = of_mart(mart), shaped(mart, frame)
-    work.claim.replace(table, gathered(table, rows) if gather else rows, where)
+    work.store.replace(table, gathered(table, rows) if gather else rows, where)
 
 
-def _begin(claim: Claim, start: float, end: float) -> Work:
-    chosen, store = start > 0.0 or end != math.inf, claim.store
-    # A cluster without a mark has no rows of batches before all marks.
-    least = 0 if chosen else min(claim.batches.values(), default=0)
-    is_new = F.col("how").isin(How.NEW, How.MERGE) & (F.col("batch") > least)
-    taken = store.read(LANDING).where(is_new | (F.col("how") == DONE))
+def preview(request: Request[Any], job: str) -> str:
+    """Return what a run of a job would compute."""
+    store = request.store
+    store.open()
+    version, _ = runs.last(store, job)
+    span = request.span
+    has_span = span[0] > 0.0 or span[1] != math.inf
+    rows = _hours(store.read(TAKEN)) if has_span else _new_hours(request, version, store.newest_version(TAKEN))
+    work = _work(store, rows, *span)
+    return f"{job}: {work.count()} hours of {len(work.hours)} clusters would be computed"
+
+
+def _new_hours(request: Request[Any], version: int | None, newest: int) -> list[Any]:
+    """Return what `taken` has since a version: all of it without one, or if Delta has deleted what was between."""
+    store = request.store
+    if version == newest:
+        return []
+    if version is not None and version < newest:
+        try:
+            # Raw rows of earlier days may be gone, and their hours in marts stay.
+            return _hours(store.added(TAKEN, version, newest).where(f"date >= '{store.taken_since()}'"))
+        except SPARK_FAILURES as failure:
+            why = f"what was taken after version {version} cannot be read: {error_text(failure)}"
+            request.progress.say(f"{why}; all hours are computed again")
+    return _hours(store.read(TAKEN))
+
+
+def _hours(taken: DataFrame) -> list[Any]:
+    """Return the hours of rows of `taken`: cluster, first and last hour, and rows of `LARGEST`."""
     ends = (F.floor(F.col(name) / HOUR).alias(name) for name in ("since", "until"))
     replicas = F.sum(F.when(F.col("table") == LARGEST, F.col("rows")))
-    found: list[Any] = taken.groupBy("how", "cluster_id", "batch", *ends).agg(replicas).collect()
-    done = max((row["batch"] for row in found if row["how"] == DONE), default=0)
+    found: list[Any] = taken.where("`table` IS NOT NULL").groupBy("cluster_id", *ends).agg(replicas).collect()
+    return found
+
+
+def _work(store: Store, found: Iterable[Any], start: float, end: float) -> Work:
     limits = (start // HOUR, -(-end // HOUR) if end != math.inf else end)
     hours, rows = defaultdict(list), 0
-    for how, cluster, batch, since, until, part in found:
-        if how != DONE and batch <= done and (chosen or batch > claim.batches.get(cluster, 0)):
-            span = (max(since, limits[0]), min(until + 1, limits[1]))
-            if span[0] < span[1]:
-                hours[cluster].append((int(span[0]), int(span[1])))
-                rows += part or 0
-    joint = {
-        # The spans of all batches are known where no batch was left out.
-        cluster: joined(spans, NEAR if chosen or cluster not in claim.batches else 0)
-        for cluster, spans in sorted(hours.items())
-    }
-    return Work(claim, done, joint, not chosen, rows)
+    for cluster, since, until, part in found:
+        span = (max(since, limits[0]), min(until + 1, limits[1]))
+        if span[0] < span[1]:
+            hours[cluster].append((int(span[0]), int(span[1])))
+            rows += part or 0
+    return Work(store, {cluster: _spans(spans) for cluster, spans in sorted(hours.items())}, rows)
+
+
+def _spans(hours: Sequence[Span]) -> list[Span]:
+    """Join the hours of a cluster. Conditions of hundreds of spans are slow, so many are joined over their gaps."""
+    exact = joined(hours)
+    return exact if len(exact) <= MOST_SPANS else joined(hours, NEAR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +184,7 @@ class Unended:
 
     clusters: Mapping[str, tuple[int, date]]
     """Cluster to an hour, counted since 1970: rows that ended before it stay. And the first day of raw rows."""
-    begin: date = DONE_DAY
+    begin: date = NO_DAY
     """`Store.taken_since`: polls of earlier days may be there without the rows of other tables."""
 
     def raw(self, table: str) -> str:
@@ -191,7 +217,7 @@ def unended(store: Store, mart: Mart, work: Work) -> Unended:
     since = {cluster: spans[0][0] - MARGIN for cluster, spans in work.hours.items()}
     # Raw rows of earlier days may be deleted while they are read.
     begin = store.taken_since()
-    changed = Unended({cluster: (hour, DONE_DAY) for cluster, hour in since.items()}).rows(mart)
+    changed = Unended({cluster: (hour, NO_DAY) for cluster, hour in since.items()}).rows(mart)
     stays = _any(
         f"{in_list('cluster_id', [cluster])} AND began < {_timestamp(hour)} AND ended < {_timestamp(hour + MARGIN)}"
         for cluster, hour in _oldest_hours(store, since, begin).items()

@@ -10,49 +10,33 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ClockError, HistoryFileError
-from kafka_warden.history.parquet.reader import Found
 from kafka_warden.history.schema import VERSION
-from kafka_warden.pipeline.claims import Claim
-from kafka_warden.pipeline.ingest import messages
-from kafka_warden.pipeline.ingest.batch import (
-    AHEAD,
-    Read,
-    Summary,
-    complete,
-    known,
-    last_batch,
-    plan,
-    withdrawn,
-    write,
-)
-from kafka_warden.pipeline.ingest.brokers import Described, describe
-from kafka_warden.pipeline.ingest.offsets import Ends, Span, expired, lost, remaining, spans, truncated
-from kafka_warden.pipeline.ingest.plan import How, gaps, planned, whole_runs
-from kafka_warden.pipeline.ingest.ranges import Range
-from kafka_warden.pipeline.ingest.topic import Topic
+from kafka_warden.pipeline.batch import Batch, Read, take
+from kafka_warden.pipeline.landing import AHEAD, Part, Range
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.session import persisted
-from kafka_warden.pipeline.store import LANDING, Store, in_list, unix_time
+from kafka_warden.pipeline.store import TAKEN, Store, in_list, unix_time
 from kafka_warden.pipeline.timeline import HOUR
+from kafka_warden.pipeline.topic import Ends, Span, Topic, expired, lost, opened, spans, table_of, truncated
+from kafka_warden.pipeline.topic_brokers import Described, describe
 
 _GROUP: Final = ("partition", "table", "cluster_id", "run", "hour")
 
 
-def ingest(claim: Claim, topic: Topic, oldest: date, progress: Progress) -> Iterator[Summary]:
+def batches(store: Store, topic: Topic, oldest: date, progress: Progress) -> Iterator[Batch]:
     """Take all messages that the topic has now, in one batch or several. `oldest`: the first day that is taken.
+
+    A batch begins after the last offsets in `taken`. One that was interrupted is not there, and is read again.
 
     Raises:
         ClockError: all rows of a batch are ahead of this machine's clock; nothing of it is taken.
         HistoryTopicError: the topic cannot be read.
         HistoryFileError: a message has a newer version; nothing of its batch is taken.
-        StoreInUseError: another process has taken over.
+        StoreInUseError: another process has written the same rows at the same time.
     """
-    store = claim.store
     now = goal = describe(topic)
-    last, interrupted = last_batch(store)
-    wrong = list(_complete(claim, last, interrupted, topic, now, progress)) if interrupted else []
     marks = _marks(store, now)
-    wrong += _notes(store, now, marks)
+    wrong = list(_notes(store, now, marks))
     while now.place == goal.place:
         ends = {at: goal.logs[at].after for at in now.logs if at in goal.logs}
         logs = {at: Ends(min(now.logs[at].first, after), after) for at, after in ends.items()}
@@ -60,24 +44,29 @@ def ingest(claim: Claim, topic: Topic, oldest: date, progress: Progress) -> Iter
         wrong += [_lost(topic, each, "before they were taken") for each in lost(logs, marks)]
         if not wanted:
             break
-        last += 1
-        done = _take(claim, topic, now, wanted, last, oldest, progress)
+        done = _take(store, topic, now, wanted, oldest, progress)
         marks |= {each.partition: each.after for each in wanted}
         now = describe(topic)
         yield replace(done, wrong=[*wrong, *done.wrong, *_lost_meanwhile(topic, wanted, now, goal.place)])
         wrong = []
     if wrong or now is goal:
-        yield Summary(last, 0, "0 messages", wrong)
+        yield Batch((), "0 messages", wrong)
+
+
+def waiting(store: Store, topic: Topic) -> int:
+    """Return how many offsets the next call would read."""
+    now = describe(topic)
+    wanted = spans(now.logs, _marks(store, now), sum(after - first for first, after in now.logs.values()))
+    return sum(each.after - each.first for each in wanted)
 
 
 def _take(
-    claim: Claim, topic: Topic, now: Described, wanted: Sequence[Span], batch: int, oldest: date, progress: Progress
-) -> Summary:
-    store = claim.store
-    with persisted(messages.opened(topic.read(store.spark, wanted))) as opened:
+    store: Store, topic: Topic, now: Described, wanted: Sequence[Span], oldest: date, progress: Progress
+) -> Batch:
+    with persisted(opened(topic.read(store.spark, wanted))) as messages:
         offsets = sum(each.after - each.first for each in wanted)
         with progress.step(f"{offsets} messages of {topic.name}"):
-            groups = _groups(opened)
+            groups = _groups(messages)
         _check(topic, groups)
         fresh = [group for group in groups if group["table"] is not None and group["rows"]]
         first, latest = unix_time(oldest), time.time() + AHEAD
@@ -92,13 +81,11 @@ def _take(
                 " messages"
             )
         kept = [group for group in in_time if group["hour"] * HOUR >= first]
-        found = [(_found(now, group), [_range(group)]) for group in kept]
-        before = known(store, ((file.table, part) for file, (part,) in found))
-        decided = whole_runs(planned(found, before), _twice(kept))
-        rows = plan(claim, batch, decided, _offsets(store, batch, now, wanted))
-        write(claim, batch, rows, _reader(opened), progress)
+        parts = [_part(now, group) for group in kept]
+        ends = _offsets(store, now, wanted)
+        gaps = take(store, parts, _reader(messages), progress, may_repeat=True, more=ends)
     said = _said(groups, _total(in_time, "rows") - _total(kept, "rows"), oldest)
-    return Summary(batch, _total(kept, "rows"), said, list(_skipped(ahead)), gaps(decided, before))
+    return Batch(parts, said, list(_skipped(ahead)), gaps)
 
 
 def _run(group: Any) -> tuple[str, str]:
@@ -128,41 +115,26 @@ def _total(groups: Iterable[Any], column: str) -> int:
     return sum(group[column] for group in groups)
 
 
-def _complete(
-    claim: Claim, batch: int, rows: Sequence[Any], topic: Topic, now: Described, progress: Progress
-) -> Iterator[str]:
-    """Complete a batch that was interrupted; yield what is lost of it."""
-    mine = [row for row in rows if row["how"] == How.OFFSETS and row["place"].startswith(now.prefix)]
-    place = mine[0]["place"].rpartition("/")[0] if mine else ""
-    taken = [Span(int(row["place"].rpartition("/")[2]), row["first"], row["last"] + 1) for row in mine]
-    yield from _lost_meanwhile(topic, taken, now, f"{place}/")
-    # Of a topic that was created again nothing is left.
-    logs = now.logs if now.place == f"{place}/" else {}
-    with persisted(messages.opened(topic.read(claim.store.spark, remaining(taken, logs)))) as opened:
-        away = complete(claim, batch, rows, lambda _: bool(mine), _reader(opened), progress)
-    yield from withdrawn(batch, away)
-
-
-def _reader(opened: DataFrame) -> Read:
-    def read(name: str, rows: Sequence[Any]) -> DataFrame:
+def _reader(messages: DataFrame) -> Read:
+    def read(name: str, parts: Sequence[Part]) -> DataFrame:
         wanted = " OR ".join(
             f"({in_list('cluster_id', [cluster])} AND {in_list('run', [run])})"
-            for cluster, run in sorted({(row["cluster_id"], row["run"]) for row in rows})
+            for cluster, run in sorted({(part.range.cluster_id, part.range.run) for part in parts})
         )
-        # Older rows of the same messages were not planned.
-        since = min(row["since"] for row in rows)
-        return messages.table_of(opened.where(wanted).where(F.col("time") >= since), name)
+        # The same messages may have older rows, which are not taken.
+        since = min(part.range.since for part in parts)
+        return table_of(messages.where(wanted).where(F.col("time") >= since), name)
 
     return read
 
 
-def _groups(opened: DataFrame) -> list[Any]:
+def _groups(messages: DataFrame) -> list[Any]:
     """Return the rows of a batch by partition, table, run and hour. Without a table: messages that are not history."""
     is_history = F.col("table").isNotNull()
     hour = F.floor(F.col("time") / HOUR).alias("hour")
     keys = [F.when(is_history, F.col(name)).alias(name) for name in _GROUP[1:-1]]
     return (
-        opened.groupBy("partition", *keys, F.when(is_history, hour).alias("hour"))
+        messages.groupBy("partition", *keys, F.when(is_history, hour).alias("hour"))
         .agg(
             F.min("sequence").alias("first"),
             F.max("sequence").alias("last"),
@@ -170,18 +142,11 @@ def _groups(opened: DataFrame) -> list[Any]:
             F.max("time").alias("until"),
             F.sum("rows").alias("rows"),
             F.count("*").alias("messages"),
-            F.count_distinct(F.xxhash64("value")).alias("distinct"),
             F.max("schema_version").alias("version"),
         )
         .orderBy(*_GROUP)
         .collect()
     )
-
-
-def _twice(groups: Iterable[Any]) -> set[tuple[str, str, str]]:
-    """Return the runs, with table and cluster, of which the batch has a message twice."""
-    repeated = (group for group in groups if group["messages"] > group["distinct"])
-    return {(group["table"], group["cluster_id"], group["run"]) for group in repeated}
 
 
 def _check(topic: Topic, groups: Iterable[Any]) -> None:
@@ -193,26 +158,22 @@ def _check(topic: Topic, groups: Iterable[Any]) -> None:
         )
 
 
-def _found(now: Described, group: Any) -> Found:
-    return Found(f"{now.place}{group['partition']}", "", group["table"], group["hour"], group["messages"])
-
-
-def _range(group: Any) -> Range:
+def _part(now: Described, group: Any) -> Part:
     names = ("cluster_id", "run", "first", "last", "since", "until", "rows")
-    return Range(**{name: group[name] for name in names}, whole=False)
+    rows = Range(**{name: group[name] for name in names})
+    return Part(f"{now.place}{group['partition']}", group["messages"], group["table"], rows)
 
 
-def _offsets(store: Store, batch: int, now: Described, wanted: Iterable[Span]) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of `landing` from which the next batch continues."""
-    today = store.today()
+def _offsets(store: Store, now: Described, wanted: Iterable[Span]) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of `taken` after which the next batch begins."""
     for each in wanted:
-        span = (None, None, each.first, each.after - 1, None, None, None)
-        yield (batch, str(How.OFFSETS), None, *span, f"{now.place}{each.partition}", None, store.writer, today)
+        ends = (None, None, each.first, each.after - 1, None, None, None)
+        yield (f"{now.place}{each.partition}", None, None, *ends, store.today())
 
 
 def _last(store: Store, place: str) -> Mapping[str, int]:
     """Return the last offset that was taken of each partition below a place."""
-    mine = store.read(LANDING).where((F.col("how") == How.OFFSETS) & F.col("place").startswith(place))
+    mine = store.read(TAKEN).where(F.col("table").isNull() & F.col("place").startswith(place))
     rows: list[Any] = mine.groupBy("place").agg(F.max("last")).collect()
     return dict(map(tuple, rows))
 

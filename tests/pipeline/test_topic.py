@@ -6,13 +6,8 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.history.parquet.reader import Found
-from kafka_warden.pipeline.compaction import FILES, crowded
-from kafka_warden.pipeline.ingest.offsets import Ends, Span, expired, lost, remaining, spans, truncated
-from kafka_warden.pipeline.ingest.plan import How, planned, whole_runs
-from kafka_warden.pipeline.ingest.ranges import Range
-from kafka_warden.pipeline.ingest.topic import Topic
-from tests.history.places import NOON
+from kafka_warden.pipeline.maintenance import FILES, crowded
+from kafka_warden.pipeline.topic import Ends, Span, Topic, expired, lost, spans, truncated
 
 LOGS = {0: Ends(7, 100), 1: Ends(0, 0), 2: Ends(50, 50)}
 
@@ -53,33 +48,11 @@ def test_large_topic_is_taken_in_parts() -> None:
 def test_what_expires_while_a_batch_is_taken_is_known() -> None:
     wanted = [Span(0, 10, 20), Span(1, 0, 5), Span(2, 3, 3), Span(3, 0, 4), Span(4, 5, 9)]
     logs = {0: Ends(14, 30), 1: Ends(0, 5), 2: Ends(9, 9), 4: Ends(90, 95)}
-    assert remaining(wanted, logs) == [Span(0, 14, 20), Span(1, 0, 5), Span(2, 3, 3), Span(4, 9, 9)]
     assert expired(wanted, logs) == [Span(0, 10, 14), Span(3, 0, 4), Span(4, 5, 9)]
 
 
 def test_partition_that_ends_earlier_than_before_is_reported() -> None:
     assert list(truncated({0: Ends(0, 80), 1: Ends(0, 9)}, {0: 100, 1: 9})) == [Span(0, 80, 100)]
-
-
-def part(first: int, last: int, rows: int, *, whole: bool = False, run: str = "run") -> Range:
-    return Range("cluster", run, first, last, NOON + first, NOON + last, rows, whole)
-
-
-def test_halves_of_a_poll_are_no_duplicates() -> None:
-    """A batch may end within a poll, whose halves may have as many rows; and so may a file."""
-    place = Found("kafka:c/t/i/0", "", "polls", 0)
-    known = {("polls", "cluster", "run"): [part(0, 0, 5)]}
-    assert [each.how for each in planned([(place, [part(0, 0, 5)])], known)] == [How.MERGE]
-    assert [each.how for each in planned([(place, [part(0, 0, 5, whole=True)])], known)] == [How.MERGE]
-    assert [each.how for each in planned([(place, [part(1, 1, 5)])], known)] == [How.NEW]
-
-
-def test_rows_of_a_run_are_compared_together() -> None:
-    place = Found("kafka:c/t/i/0", "", "polls", 0)
-    ranges = [part(0, 9, 10), part(10, 19, 10), part(0, 9, 10, run="other"), part(0, 9, 10, run="twice")]
-    decided = planned([(place, [each]) for each in ranges], {("polls", "cluster", "run"): [part(19, 20, 2)]})
-    found = whole_runs(decided, {("polls", "cluster", "twice")})
-    assert [each.how for each in found] == [How.MERGE, How.MERGE, How.NEW, How.MERGE]
 
 
 def test_days_with_many_files_are_compacted() -> None:

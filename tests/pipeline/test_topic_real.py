@@ -18,15 +18,14 @@ from kafka_warden.history.kafka import KafkaSettings, KafkaSink
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import BY_NAME, TABLES, VERSION, build
-from kafka_warden.pipeline.claims import holding
-from kafka_warden.pipeline.ingest import brokers, of_topic, offsets
-from kafka_warden.pipeline.ingest.batch import NAME, fenced
-from kafka_warden.pipeline.ingest.messages import opened
-from kafka_warden.pipeline.ingest.topic import Topic
-from kafka_warden.pipeline.jobs.ingest import lines
+from kafka_warden.pipeline import topic as topics
+from kafka_warden.pipeline import topic_batches
+from kafka_warden.pipeline import topic_brokers as brokers
+from kafka_warden.pipeline.ingest import lines
 from kafka_warden.pipeline.progress import Progress
-from kafka_warden.pipeline.store import LANDING, Store
+from kafka_warden.pipeline.store import Store
 from kafka_warden.pipeline.timeline import DAY
+from kafka_warden.pipeline.topic import Topic, opened
 from sandbox import Cluster, Security
 from sandbox.ports import LOOPBACK
 from sandbox.protection import STRANGER
@@ -57,9 +56,8 @@ def taken(spark: SparkSession, kept: Cluster, tmp_path: Path) -> Callable[[], No
     def call() -> None:
         store = Store(spark, tmp_path / "store")
         store.create()
-        with holding(store, NAME, fenced) as claim:
-            for done in of_topic.ingest(claim, Topic(kept.bootstrap, TOPIC), date.min, Progress()):
-                print(*lines(done), sep="\n", file=sys.stderr)
+        for done in topic_batches.batches(store, Topic(kept.bootstrap, TOPIC), date.min, Progress()):
+            print(*lines(done), sep="\n", file=sys.stderr)
 
     return call
 
@@ -111,17 +109,15 @@ def test_rows_are_those_of_files(
     taken()
     said = capsys.readouterr().err
     assert re.search(r"NOT TAKEN: \d+ rows of cluster cluster: they are more than a day ahead of this", said)
-    assert "batch 1: 0 rows of 0 messages" in said
+    assert "ingest: 0 rows of 0 messages" in said
     put(kept, b"garbage", None, *sent(history[3])[:3], *sent(history[3])[:3])
-    monkeypatch.setattr(of_topic, "spans", lambda logs, marks: offsets.spans(logs, marks, 70))
+    monkeypatch.setattr(topic_batches, "spans", lambda logs, marks: topics.spans(logs, marks, 70))
     send(kept, [*history[3:], *others[2:]])
     take(spark, tmp_path / "store", Path(), replace(ALWAYS, topic=Topic(kept.bootstrap, TOPIC)))
     said = capsys.readouterr().err
     assert "2 messages are not history, and were skipped" in said
-    assert "batch 3:" in said
+    assert said.count("kafka-warden: ingest: ") > 1, "in several batches, which end within a poll"
     assert not any(word in said for word in ("LOST", "MISSING", "CREATED AGAIN"))
-    how = Store(spark, tmp_path / "store").read(LANDING).where("batch = 3").select("how").distinct().collect()
-    assert ("merge",) in map(tuple, how), "the batch before ended within a poll"
     assert rows(tmp_path / "store") == landed(tmp_path / "landing")
 
 

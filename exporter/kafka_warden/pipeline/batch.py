@@ -1,0 +1,177 @@
+"""Puts rows of history into the raw tables: an insert of the rows whose key a table does not have yet.
+
+So a batch may be repeated by any process, as after a kill. What it has is added to `taken` last: the next call repeats
+what is not there, and jobs find the hours that they compute there.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass
+from functools import reduce
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+
+from kafka_warden.pipeline.frames import of_rows
+from kafka_warden.pipeline.history import row_key
+from kafka_warden.pipeline.landing import Part, joined, overlapping
+from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.store import LARGEST_FILE, TAKEN, Store, day_of, gathered, in_list, raw
+from kafka_warden.pipeline.timeline import DAY, no
+
+LARGE: Final = 32 << 20
+"""Bytes of files of one cluster and day from which they are written without a shuffle. They are one task for each file
+that is written: on two cores that is faster; on many cores a shuffle uses more of them.
+"""
+MOST_LARGE: Final = 64
+"""Folders of a table that are written so: each is a query of its own."""
+
+NEAR: Final = 3600
+"""Seconds between two spans of new rows that are compared as one: conditions of hundreds of spans are slow."""
+
+EVERY_POLL: Final = "polls"
+"""The table with one row in each poll, in which a gap of sequences is a loss."""
+
+Read = Callable[[str, Sequence[Part]], DataFrame]
+"""Returns the rows of the parts of one table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Polls between two ranges of a run that no file has."""
+
+    cluster_id: str
+    run: str
+    first: int
+    last: int
+    """Sequences, inclusive."""
+
+    def __str__(self) -> str:
+        polls = f"polls {self.first} to {self.last} of run {self.run}, cluster {self.cluster_id}"
+        return f"MISSING: {polls}: they expired before they were taken, or come later"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one batch took."""
+
+    parts: Sequence[Part]
+    said: str
+    """In what these rows were."""
+    wrong: Sequence[str] = ()
+    """What was lost or not taken."""
+    gaps: Sequence[Gap] = ()
+
+
+def take(
+    store: Store,
+    parts: Sequence[Part],
+    read: Read,
+    progress: Progress,
+    *,
+    may_repeat: bool = False,
+    more: Iterable[Sequence[Any]] = (),
+) -> list[Gap]:
+    """Insert the rows of new parts that the raw tables do not have; return the polls that are missing before them.
+
+    `may_repeat`: a part may have a row twice. `more`: rows of `taken`, besides those of `parts`.
+
+    Raises:
+        StoreInUseError: another process has written the same rows at the same time.
+    """
+    by_table: defaultdict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        by_table[part.table].append(part)
+
+    def put(name: str, mine: Sequence[Part]) -> None:
+        with progress.step(f"{name}: {sum(part.range.rows for part in mine)} rows"):
+            twice = {part.place for part in mine} if may_repeat else overlapping(mine)
+            store.insert_missing(raw(name), _rows(name, mine, twice, read), row_key(name), _near(mine))
+
+    # All tables at once: a large one may be a single task, which would leave the other cores idle.
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(put, by_table, by_table.values()))
+    found = gaps(store, by_table[EVERY_POLL])
+    rows = [*map(taken_row, parts), *more]
+    store.append(TAKEN, gathered(TAKEN, of_rows(store.spark, rows, TAKEN.ddl)))
+    return found
+
+
+def taken_row(part: Part) -> tuple[Any, ...]:
+    """Return the row of `taken` of a part."""
+    return (part.place, part.size, part.table, *astuple(part.range), day_of(part.range.since))
+
+
+def gaps(store: Store, new: Sequence[Part]) -> list[Gap]:
+    """Return the polls that are missing before new ranges of polls, which `taken` does not have yet.
+
+    A run begins with poll 0. The first runs of a cluster in the store may be older than its history.
+    """
+    if not new:
+        return []
+    ranges = [(part.range.cluster_id, part.range.run, part.range.first, part.range.last, True) for part in new]
+    ddl = "cluster_id string, run string, first bigint, last bigint, is_new boolean"
+    clusters = in_list("cluster_id", {part.range.cluster_id for part in new})
+    known = store.read(TAKEN).where(f"`table` = '{EVERY_POLL}' AND {clusters}")
+    known = known.select("cluster_id", "run", "first", "last", no().alias("is_new"))
+    runs = in_list("run", {part.range.run for part in new})
+    both = known.unionByName(of_rows(store.spark, ranges, ddl)).where(runs)
+    earlier = "PARTITION BY cluster_id, run ORDER BY first, last ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+    of_known = F.broadcast(known.select("cluster_id", F.lit(-1).alias("none")).distinct())
+    before = F.expr(f"coalesce(max(last) OVER ({earlier}), none)")
+    missing = both.join(of_known, "cluster_id", "left").withColumn("before", before)
+    missing = missing.where("is_new AND first > before + 1")
+    rows: list[Any] = missing.select("cluster_id", "run", F.expr("before + 1"), F.expr("first - 1")).collect()
+    return sorted((Gap(*row) for row in rows), key=lambda gap: (gap.cluster_id, gap.run, gap.first))
+
+
+def _rows(name: str, parts: Sequence[Part], twice: Collection[str], read: Read) -> DataFrame:
+    """Return the rows of new parts, each once, those of one folder together. `twice`: places that may share rows."""
+    large, small = large_folders(part for part in parts if part.place not in twice)
+    day = {"date": F.date_from_unix_date(F.floor(F.col("time") / DAY).cast("int"))}
+    frames = [read(name, mine).coalesce(files).withColumns(day) for mine, files in large]
+    if small:
+        frames.append(gathered(raw(name), read(name, small).withColumns(day)))
+    if twice:
+        compared = read(name, [part for part in parts if part.place in twice]).dropDuplicates(row_key(name))
+        frames.append(gathered(raw(name), compared.withColumns(day)))
+    return reduce(DataFrame.unionByName, frames)
+
+
+def large_folders(parts: Iterable[Part]) -> tuple[list[tuple[list[Part], int]], list[Part]]:
+    """Find the files of one table that by themselves make a large folder of it.
+
+    Returns those of each large folder, with the number of files to write to it, and all others.
+    """
+    folders: defaultdict[Any, list[Part]] = defaultdict(list)
+    for part in parts:
+        days = {day_of(part.range.since), day_of(part.range.until)}
+        folders[(part.range.cluster_id, *days) if len(days) == 1 else None].append(part)
+    others = folders.pop(None, [])
+    large: list[tuple[list[Part], int]] = []
+    sized = [(sum({part.place: part.size for part in mine}.values()), mine) for mine in folders.values()]
+    for size, mine in sorted(sized, key=lambda each: -each[0]):
+        if size < LARGE or len(large) == MOST_LARGE:
+            others += mine
+        else:
+            large.append((mine, math.ceil(size / LARGEST_FILE)))
+    return large, others
+
+
+def _near(parts: Iterable[Part]) -> str:
+    """Return the condition on stored rows that may be those of new parts. Delta opens no other files.
+
+    Constants: Delta skips files by the partition, and by its statistics of `time`.
+    """
+    spans: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+    for part in parts:
+        spans[part.range.cluster_id].append((part.range.since, part.range.until))
+    return " OR ".join(
+        f"({in_list('t.cluster_id', [cluster])} AND t.date >= '{day_of(since)}' AND t.date <= '{day_of(until)}'"
+        f" AND t.time >= {since!r}D AND t.time <= {until!r}D)"
+        for cluster, mine in sorted(spans.items())
+        for since, until in joined(mine, NEAR)
+    )

@@ -1,0 +1,81 @@
+"""What runs say of themselves: metrics, a run that only says what it would do, and maintenance."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from pyspark.sql import SparkSession
+
+from kafka_warden.errors import ConfigError
+from kafka_warden.history.poll import Poll
+from kafka_warden.pipeline import ingest, maintain, maintenance, rollup
+from kafka_warden.pipeline.runs import Run, write_metrics
+from kafka_warden.pipeline.store import RUNS, TAKEN, Store, raw
+from tests.history.places import write
+from tests.pipeline.arrivals import history_polls
+from tests.pipeline.stored import ALWAYS, landed, request, rows, take
+from tests.pipeline.written import read_table
+
+pytestmark = pytest.mark.timeout(1800)
+
+
+def test_metrics_of_a_run(tmp_path: Path) -> None:
+    """A job that took nothing has no newest row."""
+    file = tmp_path / "pipeline.prom"
+    write_metrics([Run("ingest", 2, 30, 4, 1.7e9, seconds=1.5), Run("rollup", seconds=0.5)], file)
+    found = {
+        (family.name, sample.labels["job"]): sample.value
+        for family in text_string_to_metric_families(file.read_text())
+        for sample in family.samples
+    }
+    assert found == {
+        (f"kafka_warden_pipeline_{name}", job): value
+        for job, values in (("ingest", (2, 30, 4, 1.5, 1.7e9)), ("rollup", (0, 0, 0, 0.5)))
+        for name, value in zip(
+            ("hours", "rows", "files", "duration_seconds", "newest_row_timestamp_seconds"), values, strict=False
+        )
+    }
+    with pytest.raises(ConfigError, match=r"--metrics: .*No such file or directory"):
+        write_metrics([], tmp_path / "none" / "pipeline.prom")
+
+
+@pytest.mark.full_pipeline
+def test_dry_run_writes_nothing(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
+    write(tmp_path / "landing", judged[:2])
+    asked = request(spark, tmp_path / "store", ALWAYS, tmp_path / "landing")
+    count = sum(len(found) for found in landed(tmp_path / "landing").values())
+    said = ingest.JOB.preview(asked)
+    assert re.fullmatch(rf"ingest: {count} rows of \d+ files would be taken", said)
+    assert not (tmp_path / "store").exists()
+    take(spark, tmp_path / "store", tmp_path / "landing")
+    assert ingest.JOB.preview(asked) == "ingest: 0 rows of 0 files would be taken"
+    assert rollup.JOB.preview(asked) == "rollup: 1 hours of 1 clusters would be computed"
+    rollup.JOB.run(request(spark, tmp_path / "store"))
+    assert rollup.JOB.preview(asked) == "rollup: 0 hours of 0 clusters would be computed"
+    runs: list[Any] = read_table(tmp_path / "store", RUNS)
+    assert [(run["job"], run["hours"]) for run in runs] == [("ingest", 1), ("rollup", 1)]
+    assert runs[0]["rows"] == count
+
+
+@pytest.mark.full_pipeline
+def test_maintenance_says_what_it_did(
+    capsys: pytest.CaptureFixture[str], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "FILES", 1)
+    place = tmp_path / "store"
+    for number in range(2):
+        write(tmp_path / "landing", history_polls(1, f"run-{number}"))
+        monkeypatch.setattr(maintenance, "FILES", 9)
+        take(spark, place, tmp_path / "landing")
+    monkeypatch.setattr(maintenance, "FILES", 1)
+    before = rows(place)
+    store = Store(spark, place)
+    for _ in range(2):
+        store.append(RUNS, store.read(RUNS).limit(1))
+    maintain.JOB.run(request(spark, place, {"raw": 100_000}))
+    said = capsys.readouterr().err
+    assert "kafka-warden: runs: 4 files before, 2 after" in said
+    assert rows(place) == before
+    assert all(len(store.files(table, "true")) == 1 for table in (TAKEN, raw("replicas")))
