@@ -173,6 +173,7 @@ def _draw(plot: Plot, marks: Sequence[Mark], looks: Mapping[str, str], title: st
     series = _series(marks, looks)
     labels = list(dict.fromkeys(str(mark.y) for mark in marks))[:MOST_LABELS] if plot.kind in ROWS else []
     shapes = list(KINDS[plot.kind](plot, series, {label: row for row, label in enumerate(labels)}))
+    shown = [each for each in series if plot.kind != "bars" or any(mark.x for mark in each.marks)]
     names = [short(label) for label in labels]
     width, height = _PANEL if plot.panel else _SIZE
     left = max(map(len, names)) * _LETTER + 12 if labels else _BESIDE
@@ -184,16 +185,16 @@ def _draw(plot: Plot, marks: Sequence[Mark], looks: Mapping[str, str], title: st
         xs = ys = [*xs, *ys]
     x = _scale(xs, box[0], box[2], plot.equal)
     y = Scale(len(labels) - 0.5, -0.5, box[3], box[1]) if labels else _scale(ys, box[3], box[1], plot.equal)
-    hours = plot.x[1] == TIME and x.high - x.low < 5 * _DAY
+    begin = f"UTC, from {_time(min(xs) // _DAY * _DAY, _DAY)}" if plot.x[1] == TIME else ""
     return Drawn(
         title,
         about,
-        series if len(series) > 1 or plot.panel else (),
+        shown if len(shown) > 1 or plot.panel else (),
         [(shape, _path(shape, x, y)) for shape in shapes],
         x.ticks(plot.x[1]),
         [(y(row), name) for row, name in enumerate(names)] or y.ticks(unit),
         not labels,
-        (f"UTC, {_time(x.low, '%Y-%m-%d')}" if hours else plot.x[0], plot.y[0]),
+        (begin or plot.x[0], plot.y[0]),
         (width, box[3] + _BELOW),
         box,
     )
@@ -227,8 +228,7 @@ class Scale:
             step = _step((self.high - self.low) / most, clock=unit in {TIME, "s"})
             values = [step * number for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
             if unit == TIME:
-                form = "%Y-%m-%d" if step >= _DAY else "%H:%M" if step % 60 == 0 else "%H:%M:%S"
-                return [(self(value), _time(value, form)) for value in values]
+                return [(self(value), _time(value, step)) for value in values]
         return [(self(value), WRITERS[unit](value)) for value in values]
 
 
@@ -261,7 +261,10 @@ def _step(least: float, *, clock: bool) -> float:
     return unit * next(part * power for part in (1, 2, 5, 10) if part * power * unit >= least)
 
 
-def _time(seconds: float, form: str) -> str:
+def _time(seconds: float, step: float) -> str:
+    """Write a time of an axis with such steps: a day, or the time of a day."""
+    clock = "%H:%M" if step % 60 == 0 else "%H:%M:%S"
+    form = "%Y-%m-%d" if step >= _DAY else "%m-%d" if seconds % _DAY == 0 else clock
     return f"{_EPOCH + timedelta(seconds=seconds):{form}}"
 
 
