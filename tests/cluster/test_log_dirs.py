@@ -99,33 +99,6 @@ def test_a_folder_of_no_partition_is_a_stray(own: Cluster, tmp_path: Path) -> No
     assert set(_counts(after[-1], MISSING).values()) == {0}
 
 
-def test_a_follower_whose_directory_is_gone_is_offline(own: Cluster, tmp_path: Path) -> None:
-    numbers = range(6)
-    own.admin.create_topic("halved", assignment={number: [1, 2] for number in numbers})
-    own.load.produce("halved", records=100, partitions=numbers)
-    places = {log.partition: log.log_dir for log in own.admin.log_dirs(2) if log.topic == "halved"}
-    lost = own.log_dirs(2)[1]
-    gone = {number for number in numbers if places[number] == str(lost)}
-    assert 0 < len(gone) < len(numbers)
-
-    with Sidecar(configuration(own, poll=EVERY_POLL), tmp_path) as sidecar:
-        sidecar.whole_page()
-        aside = lost.rename(lost.with_name("aside"))
-        own.load.produce("halved", records=100, partitions=numbers, acks=1)
-        pages = sidecar.pages_until(lambda page: _states(page, "halved") == dict.fromkeys(gone, "offline"))
-        pages += [sidecar.next_page() for _ in range(3)]
-        assert _states(pages[-1], "halved") == dict.fromkeys(gone, "offline")
-        assert pages[-1].by("log_dir", "log_dir_online", broker=2)[str(lost)] == 0
-        assert (_counts(pages[-1], MISSING), _counts(pages[-1], STRAY)) == ({1: 0}, {1: 0, 2: 0})
-        aside.rename(lost)
-        own.restart(2)
-        after = sidecar.pages_until(lambda page: not page.down() and not _states(page, "halved"))
-
-    states = {state for page in pages for state in _states(page, "halved").values()}
-    print(f"offline after {len(pages) - 3} polls, in sync {len(after)} polls after the repair; states {states}")
-    assert {number for page in pages for number in _states(page, "halved")} == gone
-
-
 def test_a_move_between_directories_is_followed_to_its_end(own: Cluster, tmp_path: Path) -> None:
     """Bytes remaining fall under the throttle, the ETA is a time that comes; nothing else moves or is stuck."""
     size, throttle, inbound = 14 * MEGABYTE, 600_000, 50_000
@@ -167,11 +140,6 @@ def test_a_move_between_directories_is_followed_to_its_end(own: Cluster, tmp_pat
 
 def _counts(page: Page, name: str) -> dict[int, float]:
     return page.brokers(name)
-
-
-def _states(page: Page, topic: str) -> dict[int, str]:
-    """State by partition of the followers of a topic that have one."""
-    return {int(row["partition"]): row["state"] for row, _ in page.rows("replica_state") if row["topic"] == topic}
 
 
 def _folder(cluster: Cluster, broker: int, name: str) -> Path:

@@ -16,13 +16,6 @@ def logged(pace: Pace, durations: Iterable[float]) -> list[str]:
     return [each["log_level"] for each in logs]
 
 
-def test_the_interval_is_a_multiple_of_the_configured_one() -> None:
-    pace = Pace(INTERVAL)
-    for seconds, interval in ((0.0, 10), (10.0, 10), (10.1, 20), (35.0, 40), (1.0, 10)):
-        pace.ended(seconds)
-        assert pace.interval == interval
-
-
 def test_a_poll_under_way_counts() -> None:
     pace = Pace(INTERVAL)
     pace.running(25.0)

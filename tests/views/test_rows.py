@@ -1,7 +1,6 @@
 """Rows have the numbers of `/metrics` of the same poll, and the order of what matters."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,6 @@ from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.stuck import EXPLAINED, Cause
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
-from kafka_warden.exposition import Page
 from kafka_warden.model import Broker, Parameters, QuotaEntity, Snapshot, TopicConfig
 from kafka_warden.views import alerts, recent, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
@@ -35,17 +33,6 @@ from tests.support.scripted import ScriptedCluster, VirtualClock
 
 ROOT = Path(__file__).parents[2]
 SOURCES = tuple((ROOT / "exporter" / "kafka_warden" / "views").glob("*.py"))
-
-
-@pytest.mark.parametrize(
-    "make", [status_rows.troubled, status_rows.blind, status_rows.quiet], ids=lambda each: each.__name__
-)
-def test_every_number_is_that_of_metrics(make: Callable[[], Page]) -> None:
-    page = make()
-    wrong, compared = differences(views_of(page), page.text)
-
-    assert wrong == []
-    assert compared >= (200 if make is status_rows.troubled else 20)
 
 
 @pytest.mark.parametrize("denied", ["hidden", "orders", "payments", "quiet"])
