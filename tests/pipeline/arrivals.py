@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_warden.history.poll import Poll
+from kafka_warden.model import Source, SourceStatus
 from tests import scene
 from tests.history.places import NOON, write
 from tests.history.replay import polls
@@ -19,6 +20,15 @@ POLLS = 19
 def history_polls(count: int = POLLS, run: str = "run", beginning: float = NOON) -> list[Poll]:
     seen = [replace(scene.poll(10.0 * number), time=beginning + EVERY * number) for number in range(count)]
     return polls(seen, run=run)
+
+
+def answered(evaluated: Sequence[Poll]) -> list[Poll]:
+    """The same polls, in which each request to any broker is answered: alerts ask for that, and the scene has none."""
+    sources = (Source.METADATA, Source.REASSIGNMENTS, Source.CONFIGS)
+    more = {(source, ""): SourceStatus(up=True, duration=0.1, last_success=0.0, errors={}) for source in sources}
+    return [
+        replace(poll, snapshot=replace(poll.snapshot, status={**poll.snapshot.status, **more})) for poll in evaluated
+    ]
 
 
 def files_of(folder: Path, judged: Sequence[Poll]) -> list[Path]:

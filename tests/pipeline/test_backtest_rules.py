@@ -1,48 +1,34 @@
-"""The rules of the backtest are those of Prometheus, and a what-if that cannot be tried says so."""
-
-from typing import Any
+"""The rules of the backtest are the rendered ones, and a what-if that cannot be tried says so."""
 
 import pytest
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.pipeline.backtest.rules import (
-    BY_MESSAGES,
-    BY_NAME,
-    BY_TIME,
-    RULES,
-    read_what_if,
-    trials,
-)
-from kafka_warden.pipeline.backtest.signals import ASKED
+from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, parsed, read_what_if, rules, trials, unanswered
 from kafka_warden.rules import render
-from kafka_warden.rules.thresholds import seconds
+
+BY_NAME = {rule.name: rule for rule in rules()}
 
 
-def alerts() -> dict[str, dict[str, Any]]:
-    """Every alert as it is rendered, in its first tier."""
-    found: dict[str, dict[str, Any]] = {}
-    for template in render.templates():
-        for rule in render.alerts(render.rules(template)):
-            found.setdefault(rule["alert"], rule)
-    return found
-
-
-def test_rules_are_of_alerts_and_have_a_signal() -> None:
-    assert BY_NAME.keys() - alerts().keys() == {BY_TIME, BY_MESSAGES}
-    assert BY_NAME.keys() == ASKED
-
-
-@pytest.mark.parametrize("name", sorted(BY_NAME.keys() - {BY_TIME, BY_MESSAGES}))
-def test_it_waits_as_long_as_the_alert(name: str) -> None:
-    rule, alert = BY_NAME[name], alerts()[name]
-    assert (rule.for_seconds, rule.keep_seconds) == (seconds(alert["for"]), seconds(alert["keep_firing_for"]))
+def test_every_alert_has_a_rule_or_lacks_metrics() -> None:
+    """Except those about the sidecar, whose scrapes history does not have."""
+    alerts = {
+        alert["alert"]
+        for template in render.templates()
+        if template.name != "sidecar.rules.yml"
+        for alert in render.alerts(render.rules(template))
+    }
+    assert unanswered() == {
+        "KafkaClusterUnreachable": ["kafka_warden_cluster_reachable"],
+        "KafkaNoActiveController": ["kafka_warden_controller_reachable"],
+    }
+    assert BY_NAME.keys() == {BY_TIME, BY_MESSAGES} | alerts - unanswered().keys()
 
 
 def test_a_what_if_stands_beside_the_usual() -> None:
     tried = trials([*read_what_if(f"{BY_MESSAGES}=10"), *read_what_if(f"{BY_MESSAGES}=10.0,20")])
     assert [each.threshold for each in tried if each.what_if] == [10.0, 4000.0, 20.0]
     assert {each.rule.name for each in tried if each.what_if} == {BY_MESSAGES}
-    assert [each.rule for each in tried if not each.what_if] == list(RULES)
+    assert [each.rule for each in tried if not each.what_if] == list(rules())
 
 
 @pytest.mark.parametrize(
@@ -57,6 +43,18 @@ def test_a_what_if_stands_beside_the_usual() -> None:
 def test_what_ifs_of_a_rule(text: str, expected: list[tuple[float | None, float]]) -> None:
     assert [(each.threshold, each.for_seconds) for each in read_what_if(text)] == expected
     assert all(each.what_if for each in read_what_if(text))
+
+
+def test_a_trial_renders_the_rules_with_its_numbers() -> None:
+    """Only those that differ from the usual ones."""
+    (tried,) = read_what_if("KafkaReplicasOutOfSync=90@1m")
+    assert tried.changed == {"out_of_sync_restart": "90000ms", "out_of_sync_for": "60000ms"}
+    found = {rule.name: rule for rule in parsed(frozenset(tried.changed.items()), "KafkaReplicasOutOfSync")}
+    rule = found["KafkaReplicasOutOfSync"]
+    assert rule.hold == 60.0
+    assert "KafkaPartitionOffline" not in found
+    assert "out_of_sync_replicas:last{}[1m30s]" in str(rule.expression)
+    assert not any(each.changed for each in trials([]))
 
 
 def test_look_back_comes_on_top_of_a_duration() -> None:

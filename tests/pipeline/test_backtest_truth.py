@@ -9,9 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ConfigError, TruthError
-from kafka_warden.pipeline.backtest import truth
-from kafka_warden.pipeline.backtest.alertmanager import faults
-from kafka_warden.pipeline.jobs.backtest import JOB, Options
+from kafka_warden.pipeline.backtest import JOB, Options
+from kafka_warden.pipeline.truth import Truth, exported, faults
 
 NOON = 1777896000.0
 """2026-05-04 12:00 UTC."""
@@ -24,7 +23,7 @@ def test_each_round_of_a_loop_reads_the_file(spark: SparkSession, tmp_path: Path
     line = json.dumps({"cluster_id": "one", "kind": "broker_down", "began": NOON, "ended": NOON + 60})
     for count in (1, 2):
         (tmp_path / "faults.json").write_text(f"{line}\n" * count)
-        assert truth.faults(spark, truth.Truth(str(tmp_path))).count() == count
+        assert faults(spark, Truth(str(tmp_path))).count() == count
 
 
 def alert(ends: str = "2026-05-04T12:10:00.000Z", **labels: str) -> dict[str, Any]:
@@ -42,7 +41,7 @@ def alert(ends: str = "2026-05-04T12:10:00.000Z", **labels: str) -> dict[str, An
 
 
 def test_alert_is_a_fault() -> None:
-    (found,) = faults(json.dumps([alert(broker="3", topic="orders", partition="7")]), KINDS, CLUSTERS)
+    (found,) = exported(json.dumps([alert(broker="3", topic="orders", partition="7")]), KINDS, CLUSTERS)
     cluster, kind, began, ended, *about = found
     assert (cluster, kind, about) == ("id-of-prod", "broker_down", ["orders", 7, 3])
     assert began == pytest.approx(NOON + 0.123, abs=0.001)
@@ -50,7 +49,7 @@ def test_alert_is_a_fault() -> None:
 
 
 def test_label_with_the_id_comes_first() -> None:
-    (found,) = faults(json.dumps([alert(cluster_id="other")]), KINDS, {})
+    (found,) = exported(json.dumps([alert(cluster_id="other")]), KINDS, {})
     assert (found[0], found[4:]) == ("other", (None, None, None))
 
 
@@ -61,7 +60,7 @@ def test_alerts_that_overlap_are_one_fault() -> None:
         [alert("2026-05-04T12:10:00Z", broker="1", prometheus="b"), alert(broker="2")],
         [alert("2026-05-04T13:10:00Z", broker="2") | {"startsAt": "2026-05-04T13:00:00Z"}],
     ]
-    found = faults(" \n".join(map(json.dumps, exports)), KINDS, CLUSTERS)
+    found = exported(" \n".join(map(json.dumps, exports)), KINDS, CLUSTERS)
     assert sorted((each[6], each[3]) for each in found) == [(1, NOON + 1200), (2, NOON + 600), (2, NOON + 4200)]
 
 
@@ -90,7 +89,7 @@ def test_alerts_that_overlap_are_one_fault() -> None:
 )
 def test_other_forms_say_what_to_do(text: str, message: str) -> None:
     with pytest.raises(TruthError) as failure:
-        faults(text, KINDS, CLUSTERS)
+        exported(text, KINDS, CLUSTERS)
     assert message in str(failure.value)
 
 

@@ -8,11 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fleet.cli import main as generate
-from kafka_warden.pipeline import moves
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME, read_what_if
-from kafka_warden.pipeline.backtest.truth import Truth
-from kafka_warden.pipeline.jobs import backtest
+from kafka_warden.pipeline import backtest, moves
 from kafka_warden.pipeline.marts import MOVES, RULES
+from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if
+from kafka_warden.pipeline.truth import Truth
 from tests.pipeline.stored import mart, request, stored
 
 pytestmark = pytest.mark.full_pipeline

@@ -10,8 +10,7 @@ from pyspark.sql import SparkSession
 from docs.sql.open_store import open_store
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters
-from kafka_warden.pipeline import moves
-from kafka_warden.pipeline.jobs import backtest
+from kafka_warden.pipeline import backtest, moves
 from kafka_warden.pipeline.marts import ALARMS, MOVE_SAMPLES, MOVES, REASSIGNMENTS, RULES
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.building import EPOCH

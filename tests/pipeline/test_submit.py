@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.pipeline import forecast, moves, session
+from kafka_warden.pipeline import backtest, forecast, moves, session
 from kafka_warden.pipeline.forecast import Options
-from kafka_warden.pipeline.jobs import backtest
 from kafka_warden.pipeline.marts import ALARMS, FORECASTS, MOVES
 from kafka_warden.pipeline.report_sections import MART_OF
 from kafka_warden.pipeline.store import of_mart
 from sandbox.ports import LOOPBACK
 from sandbox.spark import ConnectServer, Room, standalone
-from tests.pipeline.arrivals import files_of, history_polls, rounded
+from tests.pipeline.arrivals import answered, files_of, history_polls, rounded
 from tests.pipeline.commands import PLAIN, ROOT
 from tests.pipeline.stored import request as run_of
 from tests.pipeline.stored import roll_up, stored
@@ -65,7 +64,7 @@ def submit(jars: Path, environment: Mapping[str, str], folder: Path, master: str
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("submitted") / "history"
-    files_of(folder, history_polls(3))
+    files_of(folder, answered(history_polls(3)))
     return folder
 
 

@@ -26,9 +26,6 @@ INGEST: Final = "ingest"
 JOBS: Final = (INGEST, "rollup", "moves", "backtest", "forecast", "plan", "report", "maintain")
 """Each is a module of the pipeline, in the usual order of running them."""
 
-_IN_JOBS: Final = ("backtest",)
-"""Those that still are modules of `kafka_warden.pipeline.jobs`."""
-
 JARS: Final = "KAFKA_WARDEN_JARS"
 """Variable of the environment: the folder of the jars."""
 
@@ -116,8 +113,7 @@ def _chosen(parsed: argparse.Namespace) -> _Chosen:
 
 def load(name: str) -> Job[Any]:
     """Load a job."""
-    module = f"jobs.{name}" if name in _IN_JOBS else name
-    found: Job[Any] = importlib.import_module(f"kafka_warden.pipeline.{module}").JOB
+    found: Job[Any] = importlib.import_module(f"kafka_warden.pipeline.{name}").JOB
     return found
 
 

@@ -24,7 +24,6 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.errors import StoreError
 from kafka_warden.formatting import in_percent, in_size, in_time, in_whole, in_words, visible
 from kafka_warden.history.parquet.reader import file_system
-from kafka_warden.pipeline.backtest.rules import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.report_plots import Drawn, Plot, draw
 from kafka_warden.pipeline.report_sections import (
@@ -39,6 +38,7 @@ from kafka_warden.pipeline.report_sections import (
 )
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import of_mart
+from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME
 
 INDEX: Final = "report.html"
 MOST_DRAWN: Final = 60

@@ -1,4 +1,9 @@
-"""`kafka-warden pipeline backtest`: when each rule would have fired over a history, and whether it was right."""
+"""`kafka-warden pipeline backtest`: when each alert would have fired over a history, and whether it was right.
+
+The rules are those of `kafka-warden rules`, rendered with other thresholds for a trial, and run over the samples that
+Prometheus would have scraped. Two rules for followers are shown with them: Kafka's by time, and the rule by messages that
+it replaced (KIP-16; Hands-Free Kafka Replication).
+"""
 
 import math
 from argparse import ArgumentParser, Namespace
@@ -10,29 +15,28 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.pipeline import incremental
-from kafka_warden.pipeline.backtest.alarms import alarms
-from kafka_warden.pipeline.backtest.rules import KINDS, Trial, read_what_if, trials
-from kafka_warden.pipeline.backtest.score import labelled, scores
-from kafka_warden.pipeline.backtest.signals import OF_POLLS, SUBJECT, signals
-from kafka_warden.pipeline.backtest.truth import EXPORT, FILE, Truth, faults
+from kafka_warden.pipeline import incremental, samples
+from kafka_warden.pipeline.alarms import alarms
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import ALARMS, RULES
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.store import in_list, of_mart
-from kafka_warden.pipeline.timeline import CLOCKS, POLL, SILENT_AFTER, informative_polls, moment, timeline, yes
+from kafka_warden.pipeline.timeline import SILENT_AFTER, moment, timeline
+from kafka_warden.pipeline.trials import KINDS, Trial, read_what_if, trials, unanswered
+from kafka_warden.pipeline.truth import EXPORT, FILE, Truth, faults, labelled, scores
 
 _MOMENTS: Final = ("began", "fired", "ended")
-_OF: Final = ("cluster_id", "known_by")
 _TRIED: Final = ("rule", "threshold", "what_if", "for_seconds")
 """The columns in which trials differ."""
+_PLACE: Final = {"topic": "string", "partition": "int", "broker": "int"}
+"""Labels of a subject that faults have, too."""
 ALL_ROWS: Final = (1.0, math.inf)
 """Start and end (Unix s) of what raw rows may have."""
 _TRIAL: Final = (
-    "trial int, rule string, threshold double, what_if boolean, unit string, for_seconds double, wanted double,"
-    " keep_seconds double, least_fault double, known_by string, detects array<string>"
+    "trial int, rule string, threshold double, what_if boolean, unit string, for_seconds double, least_fault double,"
+    " detects array<string>"
 )
 
 
@@ -56,6 +60,8 @@ def run(request: Request[Options]) -> None:
     asked = trials(request.options.what_if)
     known = request.options.truth
     happened = None if known is None else faults(request.spark, known)
+    for name, lacking in unanswered().items():
+        request.progress.say(f"backtest: without {name}, since history lacks {', '.join(lacking)}")
     # What-ifs, and faults that were not known before, are of all raw rows. Alarms of what-ifs are kept until the next
     # run.
     span = ALL_ROWS if request.options.what_if or known else request.span
@@ -73,33 +79,14 @@ def _backtest(
     store, trial_frame = request.store, trial_rows(request.spark, asked)
     again = incremental.unended(store, ALARMS, work)
     history = History(store, only=again.raw)
-    with persisted(_polls(history)) as polls:
+    with persisted(timeline(samples.polls(history))) as polls:
         with request.progress.step("backtest: alarms"):
-            found = labelled(fired(history, polls, asked, trial_frame), trial_frame, happened)
+            found = labelled(with_place(alarms(history, polls, asked)), trial_frame, happened)
             again.replace(work, ALARMS, _shown(found, trial_frame), "what_if")
         with request.progress.step("backtest: rules"):
             mine = in_list("cluster_id", work.hours)
             marked = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
             incremental.replace(work, RULES, scores(marked, trial_frame, _clusters(polls, marked), happened), mine)
-
-
-def _polls(history: History) -> DataFrame:
-    """Return all polls with what they know; they are used many times."""
-    # Only the active controller has current mutation buckets.
-    is_active = F.exists(
-        "controllers", lambda each: F.coalesce(each["values"]["active_controller_count"], F.lit(1.0)) == 1
-    )
-    knows = {
-        "polls": yes(),
-        "reassignments_known": F.col("reassignments_known"),
-        "under_replicated_known": F.col("under_replicated_known"),
-        "min_isr_known": F.col("min_isr_known"),
-        "throttles_known": F.col("reassignments_known") & F.col("lists_known"),
-        "mutations_known": is_active,
-    }
-    known_by = F.array_compact(F.array(*(F.when(known, F.lit(name)) for name, known in knows.items())))
-    columns = dict.fromkeys((*CLOCKS, *OF_POLLS))
-    return timeline(history.table("polls").select(*columns, known_by.alias("known_by")))
 
 
 def _clusters(polls: DataFrame, marked: DataFrame) -> DataFrame:
@@ -117,22 +104,14 @@ def trial_rows(spark: SparkSession, asked: Sequence[Trial]) -> DataFrame:
     rows = []
     for index, each in enumerate(asked):
         rule = each.rule
-        trial = (index, rule.name, each.threshold, each.what_if, rule.unit, each.wanted, each.wanted)
-        rows.append((*trial, rule.keep_seconds, rule.least_fault, rule.known_by, list(rule.detects)))
+        trial = (index, rule.name, each.threshold, each.what_if, rule.unit, each.wanted, rule.least_fault)
+        rows.append((*trial, list(rule.detects)))
     return of_rows(spark, rows, _TRIAL)
 
 
-def fired(history: History, polls: DataFrame, asked: Sequence[Trial], trial_frame: DataFrame) -> DataFrame:
-    """Return when each trial's condition held: `backtest.alarms.alarms`."""
-    # In one pass, by what the polls know.
-    known = polls.select(*POLL, "at", "silent_after", F.explode("known_by").alias("known_by"))
-    numbered = informative_polls(known, _OF)
-    timed = (
-        signals(history, polls, asked)
-        .join(F.broadcast(trial_frame.select("trial", "wanted", "keep_seconds", "known_by")), "trial")
-        .join(numbered, [*POLL, "known_by"])
-    )
-    return alarms(timed)
+def with_place(frame: DataFrame) -> DataFrame:
+    """Add the labels of the subject that faults have."""
+    return frame.withColumns({name: F.col("subject")[name].try_cast(kind) for name, kind in _PLACE.items()})
 
 
 def of_trials(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
@@ -142,18 +121,13 @@ def of_trials(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
     """
     trial = F.broadcast(trial_frame.select("trial", *_TRIED)).alias("trial")
     same = [F.col(f"alarm.{name}").eqNullSafe(F.col(f"trial.{name}")) for name in _TRIED]
-    subject = {name: F.col("subject")[name].cast(kind) for name, kind in SUBJECT.items()}
     times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
-    return alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns({**subject, **times})
+    return with_place(alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns(times))
 
 
 def _shown(marked: DataFrame, trial_frame: DataFrame) -> DataFrame:
-    labels = F.create_map(*(part for name in SUBJECT for part in (F.lit(name), F.col(name).cast("string"))))
-    subject = F.map_filter(labels, lambda _, value: value.isNotNull())
-    return (
-        marked.join(F.broadcast(trial_frame.select("trial", *_TRIED)), "trial")
-        .withColumn("subject", subject)
-        .withColumns({name: moment(name) for name in _MOMENTS})
+    return marked.join(F.broadcast(trial_frame.select("trial", *_TRIED)), "trial").withColumns(
+        {name: moment(name) for name in _MOMENTS}
     )
 
 

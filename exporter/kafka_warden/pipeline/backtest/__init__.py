@@ -1,1 +1,0 @@
-"""The rules, signals, alarms and scores of the job `backtest`."""

@@ -1,1 +1,0 @@
-"""The jobs, one module each with a `JOB`; the command loads the one that it runs."""

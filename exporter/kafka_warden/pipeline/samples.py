@@ -1,0 +1,268 @@
+"""What Prometheus would have scraped: samples of the metrics that rules read, from the rows of history.
+
+The exporter's own catalogue reads them from a view that has the stored values, of the snapshot and derived ones. A
+family that reads anything else is one that history lacks.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
+from itertools import chain, groupby
+from types import SimpleNamespace as Values
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from kafka_warden.catalogue import CATALOGUE, Sidecar, SidecarMetric, View
+from kafka_warden.derive.replica_state import STATES
+from kafka_warden.history.tables.brokers import status_of
+from kafka_warden.history.tables.moves import LOG_DIR
+from kafka_warden.model import UNKNOWN, BrokerState, Parameters
+from kafka_warden.pipeline.history import History
+from kafka_warden.pipeline.marts import parsed as columns_of
+from kafka_warden.pipeline.timeline import CLOCKS, POLL
+
+BUCKET: Final = 43_200.0
+"""Seconds of the series that are in one row."""
+POLLS: Final = "polls"
+"""The name of the series of poll times; its values are how long each poll holds (s)."""
+LAG: Final = "history_follower_lag_messages"
+BEHIND: Final = "history_follower_behind_seconds"
+LATE: Final = "history_follower_late"
+FOLLOWERS: Final = {LAG: "lag_messages", BEHIND: "behind_seconds", LATE: "late"}
+"""Metrics that no sidecar has: of followers, as far as rules may need them."""
+MADE: Final = (
+    "up",
+    "process_start_time_seconds",
+    "kafka_warden_build_info",
+    "kafka_warden_snapshot_timestamp_seconds",
+    "kafka_warden_poll_interval_seconds",
+)
+"""Metrics of every scrape, which follow from the times of polls."""
+SERIES: Final = (
+    "cluster_id string, run string, bucket bigint, metric string, labels array<string>, at array<double>,"
+    " value array<double>"
+)
+"""`labels`: names and values by turns. `at`: Unix s of the polls in which the value is a new one, NaN for none."""
+
+_OF_POLL: Final = (
+    *("controller", "kafka_version", "parameters", "controllers", "outcomes", "partitions", "eta", "remaining_bytes"),
+    *("under_replicated_known", "min_isr_known", "reassigning_partitions"),
+)
+_TABLES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "brokers": (
+        "true",
+        (
+            *("broker", "metadata_stale", "log_dirs", "beans", "outcomes", "state", "replicas", "counted"),
+            *("out_of_sync", "throttle_problems", "tiered_problems"),
+        ),
+    ),
+    "moves": ("true", ("kind", "topic", "partition", "broker", "remaining_bytes", "eta", "stuck")),
+    "quotas": ("tokens IS NOT NULL", ("user", "client_id", "tokens", "mutation_rate", "quota", "burst")),
+    "configs": (
+        "topic IS NOT NULL AND (overdue_bytes IS NOT NULL OR copy_stalled_seconds IS NOT NULL)",
+        ("topic", "overdue_bytes", "copy_stalled_seconds", "isr_shrinks"),
+    ),
+}
+"""Table to the condition on its rows, and the columns that are read."""
+_COUNTED: Final = ("offline", "under_min_isr", "at_min_isr", "under_replicated")
+_SLICE: Final = 200
+"""Polls that are Python's objects at a time."""
+
+Key = tuple[str, tuple[str, ...]]
+"""A metric, and names and values of labels by turns."""
+
+
+def polls(history: History) -> DataFrame:
+    """Return the polls with all columns that samples need."""
+    return history.table("polls").select(*dict.fromkeys((*CLOCKS, *_OF_POLL)))
+
+
+def series(history: History, polls: DataFrame, names: Iterable[str], least: Mapping[str, float]) -> DataFrame:
+    """Return the series of some metrics, by run and time: `SERIES`.
+
+    `polls`: rows of `timeline`, with the columns of `polls`. `least`: of metrics of `FOLLOWERS`, the lowest value
+    that a rule asks for.
+    """
+    families = [name for name in _families().keys() & set(names) if name not in MADE and has(name)]
+    bucket = F.floor(F.col("at") / BUCKET)
+    sorted_polls = (
+        _gathered(history, polls, least)
+        .withColumn("bucket", bucket)
+        .repartition("cluster_id", "run", "bucket")
+        .sortWithinPartitions("cluster_id", "run", "bucket", "at")
+    )
+
+    schema = to_arrow_schema(columns_of(SERIES))
+
+    def follow(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for key, rows in groupby(_rows(batches), lambda row: (row["cluster_id"], row["run"], row["bucket"])):
+            found = _followed(rows, families).items()
+            listed = [(*key, metric, labels, *of) for (metric, labels), of in found]
+            yield pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in listed], schema)
+
+    return sorted_polls.mapInArrow(follow, SERIES)
+
+
+def _gathered(history: History, polls: DataFrame, least: Mapping[str, float]) -> DataFrame:
+    """Return one row per poll with the rows of the other tables."""
+    counts = history.table("partitions").where(" OR ".join(_COUNTED)).groupBy(*POLL)
+    parts = [counts.agg(F.struct(*(F.count_if(name).alias(name) for name in _COUNTED)).alias("counts"))]
+    asked = " OR ".join(f"{FOLLOWERS[name]} >= {value}D" for name, value in least.items() if name != LATE) or "false"
+    followers = f"following AND NOT adding AND (late OR {asked})"
+    followed = {"replicas": (followers, ("topic", "partition", "broker", *FOLLOWERS.values()))}
+    for table, (condition, columns) in {**_TABLES, **(followed if least else {})}.items():
+        rows = history.table(table).where(condition).groupBy(*POLL)
+        parts.append(rows.agg(F.collect_list(F.struct(*columns)).alias(f"of_{table}")))
+    mine = polls.select(*POLL, "at", "silent_after", *_OF_POLL)
+    return reduce(lambda one, other: one.join(other, [*POLL], "left"), parts, mine)
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Mapping[str, Any]]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, _SLICE):
+            yield from batch.slice(start, _SLICE).to_pylist()
+
+
+def _followed(
+    rows: Iterable[Mapping[str, Any]], families: Sequence[str]
+) -> Mapping[Key, tuple[list[float], list[float]]]:
+    """Return the times and values of each series where it changes."""
+    found: dict[Key, tuple[list[float], list[float]]] = {(POLLS, ()): ([], [])}
+    before: dict[Key, float] = {}
+    for row in rows:
+        at, now = row["at"], dict(_samples(row, families))
+        changed = {key: value for key, value in now.items() if before.get(key) != value}
+        for key, value in (*changed.items(), *((key, math.nan) for key in before.keys() - now.keys())):
+            times, values = found.setdefault(key, ([], []))
+            times.append(at)
+            values.append(value)
+        found[POLLS, ()][0].append(at)
+        found[POLLS, ()][1].append(row["silent_after"])
+        before = now
+    return found
+
+
+def _samples(row: Mapping[str, Any], families: Iterable[str]) -> Iterator[tuple[Key, float]]:
+    view, sidecar = restored(row)
+    yield ("kafka_warden_poll_interval_seconds", ()), row["parameters"]["poll_interval"]
+    for each in row.get("of_replicas") or ():
+        labels = tuple(chain.from_iterable((name, str(each[name])) for name in ("topic", "partition", "broker")))
+        for name, column in FOLLOWERS.items():
+            if each[column] is not None:
+                yield (name, labels), float(each[column])
+    for name in families:
+        metric = _families()[name]
+        data = sidecar if isinstance(metric, SidecarMetric) else view
+        for read in (metric.read, metric.rest):
+            for values, value in read(data) if read is not None else ():
+                if not math.isnan(value):
+                    yield (name, tuple(chain.from_iterable(zip(metric.labels, values, strict=True)))), float(value)
+
+
+@cache
+def _families() -> Mapping[str, Any]:
+    return {metric.full_name: metric for metric in CATALOGUE}
+
+
+@cache
+def has(name: str) -> bool:
+    """Return whether history has a metric, or it follows from the times of polls."""
+    if name in MADE or name in FOLLOWERS:
+        return True
+    if (metric := _families().get(name)) is None:
+        return False
+    view, sidecar = restored({"cluster_id": "", "at": 0.0})
+    try:
+        list(metric.read(sidecar if isinstance(metric, SidecarMetric) else view))
+    except AttributeError:
+        return False
+    return True
+
+
+def restored(row: Mapping[str, Any]) -> tuple[View, Sidecar]:
+    """Return what metrics are read from, with the values of a row of `_gathered`. Others raise `AttributeError`."""
+    brokers, topics = row.get("of_brokers") or (), row.get("of_configs") or ()
+    moves = row.get("of_moves") or ()
+    parameters = Values(**row["parameters"]) if "parameters" in row else Parameters()
+    placed = [each for each in brokers if each["replicas"] is not None]
+    beans = {each["broker"]: Values(values=_mapping(each["beans"]["values"])) for each in brokers if each["beans"]}
+    named = {each["topic"]: each for each in topics}
+    # Moves of topics without tiered storage, too: the view only has the metrics of topics that it lists.
+    listed = [*named, *sorted({each["topic"] for each in moves} - named.keys())]
+    snapshot = Values(
+        cluster_id=row["cluster_id"],
+        kafka_version=row.get("kafka_version"),
+        controller=row.get("controller"),
+        clock=math.inf,
+        metadata_ages={
+            each["broker"]: each["metadata_stale"] for each in brokers if each["metadata_stale"] is not None
+        },
+        log_dirs=[
+            Values(
+                broker=each["broker"], **{name: UNKNOWN if value is None else value for name, value in every.items()}
+            )
+            for each in brokers
+            for every in each["log_dirs"] or ()
+        ],
+        broker_beans=beans,
+        controller_beans={
+            each["node"]: Values(values=_mapping(each["values"]), at=each["at"])
+            for each in row.get("controllers") or ()
+        },
+        topics=listed,
+    )
+    counts = row.get("counts") or dict.fromkeys(_COUNTED, 0)
+    cluster = Values(
+        states={each["broker"]: BrokerState(each["state"]) for each in brokers if each["state"] is not None},
+        replicas=np.array([each["replicas"] for each in placed]),
+        counted=np.array([each["counted"] for each in placed]),
+        **{name: row.get(name) for name in ("partitions", "under_replicated_known", "min_isr_known")},
+        **{name: np.ones(count, bool) for name, count in counts.items()},
+    )
+    out = [_mapping(each["out_of_sync"]) for each in placed]
+    derived = Values(
+        indexed=Values(snapshot=snapshot, brokers=np.array([each["broker"] for each in placed]), hidden=()),
+        cluster=cluster,
+        replicas=Values(out_of_sync=np.array([[each.get(state, 0) for state in STATES] for each in out])),
+        throttling=Values(
+            problems={
+                (each["broker"], every["side"], every["problem"]): every["seconds"]
+                for each in brokers
+                for every in each["throttle_problems"] or ()
+            },
+            log_dir_moves=[Values(**each) for each in moves if each["kind"] == LOG_DIR],
+        ),
+        tiered=Values(
+            problems={
+                (each["broker"], problem): age
+                for each in brokers
+                for problem, age in _mapping(each["tiered_problems"]).items()
+            },
+            overdue=_column(named, listed, "overdue_bytes"),
+            stalled=_column(named, listed, "copy_stalled_seconds"),
+        ),
+        topics=Values(isr_shrinks=_column(named, listed, "isr_shrinks")),
+        moves=[Values(**each) for each in moves if each["kind"] != LOG_DIR],
+        totals=Values(**{name: row.get(name) for name in ("reassigning_partitions", "eta", "remaining_bytes")}),
+        mutations=[Values(rate=each["mutation_rate"], **each) for each in row.get("of_quotas") or ()],
+    )
+    of: Any = derived
+    view = View(of, None, np.ones(len(listed), bool), parameters)  # type: ignore[arg-type]
+    outcomes = [row.get("outcomes") or (), *(each["outcomes"] or () for each in brokers)]
+    # History has neither what was dropped, nor sinks, nor what the sidecar's parts count.
+    lacks: Any = None
+    return view, Sidecar(status_of(outcomes), lacks, row["at"], lacks, lacks, lacks, lacks)
+
+
+def _mapping(pairs: Any) -> Mapping[Any, Any]:
+    return dict(pairs or ())
+
+
+def _column(named: Mapping[str, Any], listed: Sequence[str], column: str) -> np.ndarray:
+    values = [named[topic][column] if topic in named else None for topic in listed]
+    return np.array([math.nan if value is None else value for value in values], float)
