@@ -246,20 +246,6 @@ def test_key_and_certificate_in_it_stay_a_pair(tmp_path: Path) -> None:
     assert loaded(tmp_path).kafka.properties != config.kafka.properties
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_a_certificate_and_its_key_belong_together(tmp_path: Path, spelling: str) -> None:
-    write_inline(tmp_path, Authority(tmp_path, "authority"), spelling, "escaped", None)
-    file = tmp_path / "client.properties"
-    text = file.read_text()
-    for missing, other in (SPELLINGS[spelling][1:], SPELLINGS[spelling][:0:-1]):
-        write_secret(file, "\n".join(line for line in text.splitlines() if not line.startswith(f"{missing}=")))
-        with pytest.raises(ConfigError, match=f"{other}: a certificate and its key .* set kafka.{missing}, too"):
-            loaded(tmp_path)
-    write_secret(file, f"{text}\nssl.keystore.location=/keys.jks")
-    with pytest.raises(ConfigError, match=r": set either this or ssl\.keystore\.location, not both"):
-        loaded(tmp_path)
-
-
 @pytest.mark.parametrize("password", ["", "wrong"])
 def test_pem_text_that_cannot_be_used_is_not_shown(tmp_path: Path, password: str) -> None:
     key = write_inline(tmp_path, Authority(tmp_path, "authority"), "Java", "escaped", CANARY)[2]

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import SinkError, SinkReason
@@ -52,30 +52,21 @@ def sequence(*times: tuple[float, float]) -> list[Poll]:
     return [replace(at(time_, clock), sequence=number) for number, (time_, clock) in enumerate(times)]
 
 
-def test_the_scene_is_restored_from_files(tmp_path: Path) -> None:
-    """Every value is equal after a round trip through files, and so is every derived value of a replay."""
-    kept = [rows(poll) for poll in scene_polls()]
-    sink = write(tmp_path, scene_polls())
-    found = list(read_polls(tmp_path))
-
-    assert len(found) == len(kept)
-    for before, after, again in zip(kept, found, replay(found), strict=True):
-        assert differences(before, written(after)) == []
-        assert differences(before, rows(again)) == []
-    assert sink.stats.status().rows == sum(len(columns["time"]) for tables in kept for columns in tables.values())
-    assert (sink.stats.status().dropped, sink.stats.status().up) == ({}, True)
-
-
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(histories())
+@example([poll.snapshot for poll in scene_polls()])
 def test_any_poll_is_restored_from_files(tmp_path_factory: pytest.TempPathFactory, history: list[Snapshot]) -> None:
-    """Any mixture of known and unknown values is restored from files."""
+    """Any mixture of known and unknown values, also of the scene, and every derived value of a replay."""
     folder = tmp_path_factory.mktemp("history")
     evaluated = polls([replace(seen, time=EPOCH + seen.clock) for seen in history], Parameters())
-    write(folder, evaluated)
-    for poll, again in zip(evaluated, replay(read_polls(folder)), strict=True):
+    sink = write(folder, evaluated)
+    found = list(read_polls(folder))
+    for poll, after, again in zip(evaluated, found, replay(found), strict=True):
         before = rows(poll)
+        assert differences(before, in_order_of(before, written(after))) == []
         assert differences(before, in_order_of(before, rows(again))) == []
+    assert sink.stats.status().rows == counted(evaluated)
+    assert (sink.stats.status().dropped, sink.stats.status().up) == ({}, True)
 
 
 def test_a_file_has_its_table_and_version(tmp_path: Path) -> None:

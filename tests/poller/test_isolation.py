@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from kafka_warden.model import Source
 from tests.poller.polling import CONNECTED, DEADLINE, INTERVAL, Polling
 
 MINUTE = 61.0
@@ -171,28 +170,6 @@ def test_a_broker_with_a_value_that_kafka_refuses_is_contained(polled: Polling, 
     snapshot = polled.poll(MINUTE)
     assert polled.down() == {"configs2": "protocol"}
     assert snapshot.broker_configs.keys() >= {1, 3}
-
-
-def test_a_request_that_the_broker_does_not_know_costs_no_connection(polled: Polling) -> None:
-    polled.limit({"DescribeQuorum": (0, -1)})
-    polled.poll()
-    before = polled.connections()
-    for _ in range(3):
-        polled.poll()
-    assert polled.down() == {}
-    assert polled.poller.not_available == {(Source.QUORUM, ""): "unsupported"}
-    assert polled.brokers.seen("DescribeQuorum") == []
-    assert polled.connections() == before
-
-
-def test_an_old_broker_is_asked_in_its_own_versions(polled: Polling) -> None:
-    """It answers ApiVersions with error 35 first."""
-    polled.limit({"ApiVersions": (0, 2), "Metadata": (0, 8), "ListOffsets": (1, 5), "DescribeLogDirs": (0, 1)})
-    snapshot = polled.poll(MINUTE)
-    versions = {(each["request"], each["version"]) for each in polled.brokers.seen()}
-    assert {("Metadata", 8), ("ListOffsets", 5), ("ApiVersions", 2)} <= versions
-    assert polled.down() == {}
-    assert set(snapshot.offsets_at) == {1, 2, 3}
 
 
 def test_a_throttled_broker_is_waited_for_and_keeps_its_connection(polled: Polling) -> None:

@@ -239,10 +239,12 @@ def lacks(snapshot: Snapshot, optional: OptionalQuestion) -> bool:
 )
 def test_what_a_version_does_not_know_is_not_available(started: Polling, request_name: str, gone: set[str]) -> None:
     started.limit({request_name: (0, -1)})
-    for _ in range(2):
+    connections = 0
+    for _ in range(3):
         started.poll()
         assert (absent(started, "unsupported"), started.down()) == (gone, {})
         assert asked(started, [request_name]) == 0
+        assert started.connections() == (connections := connections or started.connections())
     started.limit({})
     started.poll()
     assert (absent(started, "unsupported"), started.down()) == (set(), {})
