@@ -16,11 +16,11 @@ from tests.pipeline.report_rows import EVIL, TOPIC, marts
 PLOTS = """
 [...document.querySelectorAll("svg.plot")].map(svg => {
   const box = svg.getBoundingClientRect();
-  const inside = at => -2 < Math.min(at.left - box.left, box.right - at.right, at.top - box.top, box.bottom - at.bottom);
+  const room = at => Math.min(at.left - box.left, box.right - at.right, at.top - box.top, box.bottom - at.bottom);
   return {
     clip: {x: box.x + scrollX, y: box.y + scrollY, width: box.width, height: box.height},
     ticks: svg.querySelectorAll(".across text").length,
-    outside: [...svg.querySelectorAll("text")].filter(text => !inside(text.getBoundingClientRect())).length,
+    outside: [...svg.querySelectorAll("text")].filter(text => room(text.getBoundingClientRect()) < -2).length,
     words: svg.querySelector("title").textContent && svg.querySelector("desc").textContent,
   };
 })
