@@ -190,9 +190,11 @@ def test_every_series_and_state_has_a_colour_and_a_meaning() -> None:
 def test_a_gap_in_a_line_stays_a_gap() -> None:
     plot = Plot("", "lines", [{"series": "rate", "x": "at", "y": "rate"}])
     values = (5.0, None, math.inf, 2.0, 3.0)
-    [drawn] = draw(plot, [{"at": 60.0 * place, "rate": rate} for place, rate in enumerate(values)], {"rate": "blue"})
+    rows = [{"at": 60.0 * place, "rate": rate} for place, rate in enumerate(values)]
+    [drawn] = draw(plot, rows, {"rate": "blue"})
     assert [[x for x, _ in shape.places] for shape, _ in drawn.paths] == [[0.0], [180.0, 240.0]]
     assert [text for _, text in drawn.across] == ["01-01", "00:01", "00:02", "00:03", "00:04"]
+    assert draw(plot, rows[1:3], {}) == []
 
 
 def test_days_have_no_clock() -> None:

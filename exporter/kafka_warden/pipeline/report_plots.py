@@ -3,11 +3,11 @@
 Colours are names of CSS variables, so one drawing suits light mode, dark mode and paper.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import groupby, pairwise
 from typing import Any, Final
 
 from kafka_warden.formatting import in_few, in_percent, in_rate, in_size, in_time, in_words, visible
@@ -127,7 +127,7 @@ class Drawn:
 
 
 def draw(plot: Plot, rows: Iterable[Mapping[str, Any]], looks: Mapping[str, str]) -> list[Drawn]:
-    """Draw the rows: a plot, or one for each panel; none without marks.
+    """Draw the rows: a plot, or one for each panel; none without a known value.
 
     `looks`: series to its colour and form, in drawing order. Others are drawn after these.
     """
@@ -141,7 +141,7 @@ def draw(plot: Plot, rows: Iterable[Mapping[str, Any]], looks: Mapping[str, str]
     return [
         _draw(plot, marks, looks, *panel)
         for panel, marks in panels.items()
-        if len({mark.x for mark in marks}) >= fewest
+        if len({mark.x for mark in marks if isinstance(mark.y, str) or math.isfinite(_finite(mark.y))}) >= fewest
     ]
 
 
@@ -161,11 +161,8 @@ def _series(marks: Iterable[Mark], looks: Mapping[str, str]) -> list[Series]:
     groups: dict[str, list[Mark]] = {name: [] for name in looks}
     for mark in marks:
         groups.setdefault(mark.series, []).append(mark)
-    others = {
-        name: _IN_TURN[place % len(_IN_TURN)]
-        for place, name in enumerate([name for name in groups if name not in looks])
-    }
-    parts = {name: look.partition(" ") for name, look in {**looks, **others}.items()}
+    others = zip((name for name in groups if name not in looks), itertools.cycle(_IN_TURN), strict=False)
+    parts = {name: look.partition(" ") for name, look in {**looks, **dict(others)}.items()}
     return [Series(name, mine, parts[name][0], parts[name][2]) for name, mine in groups.items() if mine]
 
 
@@ -316,12 +313,12 @@ def lines(_: Plot, series: Sequence[Series], _rows: Mapping[str, int]) -> Iterat
 
 def _runs(series: Series) -> Iterator[list[Place]]:
     """Yield the parts of a line between its gaps; steps for an area or a dashed line."""
-    for finite, marks in groupby(series.marks, lambda mark: math.isfinite(_finite(mark.y))):
+    for finite, marks in itertools.groupby(series.marks, lambda mark: math.isfinite(_finite(mark.y))):
         run = list(marks)
         places = [(mark.x, _finite(mark.y)) for mark in run]
         if finite and series.form:
             end = (run[-1].until or run[-1].x, places[-1][1])
-            places = [place for one, other in pairwise([*places, end]) for place in (one, (other[0], one[1]))]
+            places = [place for one, other in itertools.pairwise([*places, end]) for place in (one, (other[0], one[1]))]
         if finite:
             yield places
 
