@@ -1,17 +1,33 @@
 """Moves and alarms of generated histories against what the generator knows: the same lives, no false alarm by time."""
 
 import json
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
 from fleet.cli import main as generate
+from kafka_warden.catalogue import Sidecar, View
+from kafka_warden.catalogue.metric import Build, Figures
+from kafka_warden.exposition import Exposition
+from kafka_warden.history.parquet.reader import read
+from kafka_warden.history.poll import Poll
+from kafka_warden.history.replay import replay
+from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline import backtest, moves
-from kafka_warden.pipeline.marts import MOVES, RULES
-from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if
+from kafka_warden.pipeline.marts import ALARMS, MOVES, RULES
+from kafka_warden.pipeline.promql import Grid
+from kafka_warden.pipeline.rule_runs import metrics, needed, read_rules
+from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if, rules
 from kafka_warden.pipeline.truth import Truth
+from tests.pipeline.prometheus import TEXTS, Samples, by_prometheus
 from tests.pipeline.stored import mart, request, stored
 
 pytestmark = pytest.mark.full_pipeline
@@ -23,7 +39,9 @@ INTERVAL = 60.0
 class Made:
     """Marts of the day, and its truth."""
 
+    history: Path
     moves: list[Any]
+    alarms: list[Any]
     rules: dict[tuple[str, float | None], Any]
     truth: dict[str, list[dict[str, Any]]]
 
@@ -42,7 +60,8 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Made:
         for name in ("faults", "calm", "moves")
     }
     rules = {(row["rule"], row["threshold"]): row for row in mart(spark, place, RULES).collect()}
-    return Made(mart(spark, place, MOVES).collect(), rules, truth)
+    found = {each.name: mart(spark, place, each).collect() for each in (MOVES, ALARMS)}
+    return Made(folder / "history", found["moves"], found["alarms"], rules, truth)
 
 
 def test_every_move_is_found_with_its_end(made: Made) -> None:
@@ -77,3 +96,83 @@ def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
     assert messages["false_alarms"] > 0
     out = made.rules["KafkaReplicasOutOfSync", 300.0]
     assert (out["false_alarms"], out["recall"]) == (0, 1.0), "the rolling restart is nothing to it"
+
+
+def evaluated(history: Path) -> Iterator[Poll]:
+    """The polls of a history, as the sidecar evaluated them."""
+    rows: dict[tuple[float, str, int], Any] = defaultdict(lambda: {table.name: {} for table in TABLES})
+    for table in TABLES:
+        found = read(history, table.name).to_pydict()
+        keys = list(zip(found["time"], found["run"], found["sequence"], strict=True))
+        places: dict[Any, list[int]] = defaultdict(list)
+        for place, key in enumerate(keys):
+            places[key].append(place)
+        for key, mine in places.items():
+            rows[key][table.name] = {name: [values[place] for place in mine] for name, values in found.items()}
+    names = {table.name: read(history, table.name).column_names for table in TABLES}
+    tables = (
+        {name: rows[key][name] or {column: [] for column in names[name]} for name in names} for key in sorted(rows)
+    )
+    for again in replay(tables):
+        assert again.poll is not None, again.problem
+        yield again.poll
+
+
+def scraped(polls: Iterator[Poll], grid: Grid) -> Samples:
+    """What Prometheus has of the pages of these polls, one of which is shown at each evaluation."""
+    wanted = metrics(needed(read_rules(*TEXTS), lambda rule: rule.is_alert))
+    found: dict[tuple[str, frozenset[tuple[str, str]]], list[float | None]] = {}
+    exposition = Exposition(1_000_000, CollectorRegistry())
+    began: dict[str, float] = {}
+    for poll in polls:
+        seen = poll.snapshot
+        place = round((seen.time - grid.start) / grid.step + 0.5)
+        figures: Figures = {"poll_interval_seconds": {(): poll.parameters.poll_interval}}
+        sidecar = Sidecar(seen.status, Build("1", "", ""), seen.time, figures=figures)
+        view = View(poll.derived, sidecar, np.ones(len(seen.topics), bool), poll.parameters)
+        text = exposition.render(sidecar, view).text.decode()
+        samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+        own = {"cluster": seen.cluster_id or "", "job": "kafka-warden", "instance": "a"}
+        start = began.setdefault(poll.run, seen.time)
+        values = {(each.name, frozenset({**own, **each.labels}.items())): each.value for each in samples}
+        of_scrape = {("up", frozenset(own.items())): 1.0, ("process_start_time_seconds", frozenset(own.items())): start}
+        for key, value in {**values, **of_scrape}.items():
+            if key[0] in wanted:
+                found.setdefault(key, [None] * grid.count)[place] = value
+    shift = ("kafka_warden_snapshot_timestamp_seconds", "process_start_time_seconds")
+    return [
+        # promtool's time begins at 0.
+        (name, dict(labels), [v if v is None or name not in shift else v - grid.start for v in values])
+        for (name, labels), values in found.items()
+    ]
+
+
+def test_alarms_are_those_of_prometheus(made: Made, tmp_path: Path) -> None:
+    """From the pages that the sidecar showed: each alert fires and ends at the same evaluations."""
+    polls = list(evaluated(made.history))
+    times = [poll.snapshot.time for poll in polls]
+    start = (np.ceil(min(times) / INTERVAL - 0.5) + 0.5) * INTERVAL
+    grid = Grid(float(start), INTERVAL, round((max(times) - min(times)) / INTERVAL) + 1)
+    names = {rule.name for rule in rules()}
+    firing: dict[frozenset[tuple[str, str]], list[int]] = defaultdict(list)
+    for place, labels in by_prometheus(scraped(iter(polls), grid), Grid(0.0, INTERVAL, grid.count), tmp_path):
+        each = dict(labels)
+        if each["alertname"] in names and each["alertstate"] == "firing":
+            firing[frozenset({name: each[name] for name in each if name not in HIDDEN}.items())].append(place)
+    theirs = {(labels, place) for labels, places in firing.items() for place in places if place - 1 not in set(places)}
+    ours = {
+        (
+            frozenset({"alertname": row["rule"], **row["subject"]}.items() - {("severity", "x")}),
+            round((row["fired"].timestamp() - grid.start) / INTERVAL),
+        )
+        for row in made.alarms
+        if row["would_fire"] and not row["what_if"] and row["rule"] in names - {BY_MESSAGES, BY_TIME}
+    }
+    ours = {(frozenset(each for each in labels if each[0] not in HIDDEN), place) for labels, place in ours}
+    print(sorted((dict(labels)["alertname"], place) for labels, place in ours))
+    assert {dict(labels)["alertname"] for labels, _ in theirs} >= {"KafkaBrokerUnreachable", "KafkaReplicasOutOfSync"}
+    assert ours == theirs
+
+
+HIDDEN = ("alertstate", "cluster", "exporter", "severity")
+"""Labels of alerts that a subject lacks, or that it has only where several rules have one name."""

@@ -2,24 +2,19 @@
 
 import itertools
 import random
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.errors import PromqlError
 from kafka_warden.pipeline.promql import Evaluator, Found, Grid, Vector, parse
 from kafka_warden.pipeline.rule_runs import Run, metrics, needed, possible, read_rules, spans
-from kafka_warden.rules import render
-from kafka_warden.rules.thresholds import seconds
-from tests.support.promtool import Check, block, failures, selector, write
+from tests.pipeline.prometheus import TEXTS, Samples, by_prometheus
 
-TEXTS = [render.rules(template) for template in render.templates()]
 RULES = read_rules(*TEXTS)
 INF = float("inf")
 VALUES = {
@@ -50,7 +45,6 @@ CHOICES: tuple[tuple[str, tuple[float, ...], float], ...] = (
     ("", (0.0, 0.0, 0.0, 1.0, 3.0), 0.02),
 )
 """Part of a name, the values of such series, and how probable a new one is at each evaluation."""
-Samples = list[tuple[str, dict[str, str], list[float | None]]]
 
 
 def samples(seed: int, sidecars: str, grid: Grid) -> Samples:
@@ -102,24 +96,6 @@ def walk(chance: random.Random, name: str, grid: Grid) -> list[float | None]:
         missing = chance.random() < (0.9 if missing else 0.003)
         found.append(None if missing else value)
     return found
-
-
-def by_prometheus(found: Samples, grid: Grid, folder: Path) -> set[tuple[int, frozenset[tuple[str, str]]]]:
-    """Evaluations, and labels of the series of ALERTS then, as promtool runs the rules."""
-    groups = [group for text in TEXTS for group in yaml.safe_load(text)["groups"]]
-    for rule in (rule for group in groups for rule in group["rules"]):
-        rule.pop("annotations", None)
-        rule["labels"] = {name: text for name, text in rule.get("labels", {}).items() if "{{" not in text}
-    (folder / "state.rules.yml").write_text(yaml.safe_dump({"groups": groups}))
-    series = [(selector(name, each), values) for name, each, values in found]
-    checks = [Check(at, "ALERTS", None) for at in grid.times]
-    test = block("all", round(grid.step), series, checks)
-    printed = failures(write(folder / "test.yml", [test], round(grid.step), [folder / "state.rules.yml"]))
-    return {
-        (round(seconds(at) / grid.step), frozenset(re.findall(r'(\w+)="([^"]*)"', each)) - {("__name__", "ALERTS")})
-        for at, got in re.findall(r"time: (\S+),\s+exp: nil\s+got: (.*)", printed)
-        for each in re.findall(r"\{([^}]*)\}", got)
-    }
 
 
 def vectors(found: Samples) -> dict[str, Vector]:

@@ -1,8 +1,8 @@
 """`kafka-warden pipeline backtest`: when each alert would have fired over a history, and whether it was right.
 
 The rules are those of `kafka-warden rules`, rendered with other thresholds for a trial, and run over the samples that
-Prometheus would have scraped. Two rules for followers are shown with them: Kafka's by time, and the rule by messages that
-it replaced (KIP-16; Hands-Free Kafka Replication).
+Prometheus would have scraped. Two rules for followers are shown with them: Kafka's by time, and the rule by messages
+that it replaced (KIP-16; Hands-Free Kafka Replication).
 """
 
 import math

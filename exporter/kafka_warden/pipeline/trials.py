@@ -15,13 +15,13 @@ BY_TIME: Final = "out_of_sync_by_time"
 BY_MESSAGES: Final = "out_of_sync_by_messages"
 _FOLLOWER: Final = "by (cluster, topic, partition, broker)"
 
-_BEHIND: Final = ("broker_down", "slow_follower", "stuck_follower")
 # A restart puts replicas out of sync too, but needs no alert.
-_OUT: Final = (*_BEHIND, "restart")
+_OUT: Final = ("broker_down", "slow_follower", "stuck_follower", "restart")
 _MOVE: Final = ("target_down", "throttle_below_inbound")
 _DETECTS: Final = {
     "KafkaReassignmentStuck": _MOVE,
-    "KafkaReplicasOutOfSync": _BEHIND,
+    # It leaves a broker that is down to KafkaBrokerUnreachable.
+    "KafkaReplicasOutOfSync": ("slow_follower", "stuck_follower"),
     "KafkaBrokerUnreachable": ("broker_down",),
 }
 """Alert to the kinds of faults that it detects; of others it knows nothing."""
