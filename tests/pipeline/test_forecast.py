@@ -16,7 +16,7 @@ from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.forecast import JOB, Options, series
 from kafka_warden.pipeline.incremental import Work
 from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, Mart
-from kafka_warden.pipeline.rollup_series import put_days
+from kafka_warden.pipeline.rollup import put_days
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.pipeline.daily import FIRST, HOUR, broker, partition, poll, write_table
 from tests.pipeline.stored import mart, request, roll_up, stored

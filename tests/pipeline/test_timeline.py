@@ -8,8 +8,7 @@ import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.move_samples import greatest, growth, least, side_use
-from kafka_warden.pipeline.moves import relative_error
+from kafka_warden.pipeline.moves import greatest, growth, least, relative_error, side_use
 from kafka_warden.pipeline.timeline import divide, informative_polls, prefer_oldest_run, timeline
 
 INF: Final = math.inf

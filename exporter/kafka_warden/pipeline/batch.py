@@ -20,7 +20,7 @@ from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.landing import Part, joined, overlapping
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LARGEST_FILE, TAKEN, Store, day_of, gathered, in_list, raw
-from kafka_warden.pipeline.timeline import DAY, no
+from kafka_warden.pipeline.timeline import DAY
 
 LARGE: Final = 32 << 20
 """Bytes of files of one cluster and day from which they are written without a shuffle. They are one task for each file
@@ -116,7 +116,7 @@ def gaps(store: Store, new: Sequence[Part]) -> list[Gap]:
     ddl = "cluster_id string, run string, first bigint, last bigint, is_new boolean"
     clusters = in_list("cluster_id", {part.range.cluster_id for part in new})
     known = store.read(TAKEN).where(f"`table` = '{EVERY_POLL}' AND {clusters}")
-    known = known.select("cluster_id", "run", "first", "last", no().alias("is_new"))
+    known = known.select("cluster_id", "run", "first", "last", F.lit(False).alias("is_new"))
     runs = in_list("run", {part.range.run for part in new})
     both = known.unionByName(of_rows(store.spark, ranges, ddl)).where(runs)
     earlier = "PARTITION BY cluster_id, run ORDER BY first, last ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"

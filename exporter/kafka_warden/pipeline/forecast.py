@@ -21,7 +21,7 @@ from kafka_warden.pipeline.forecast_trend import Kind
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.landing import AHEAD
 from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, parsed
-from kafka_warden.pipeline.rollup_series import SERIES
+from kafka_warden.pipeline.rollup import SERIES
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import of_mart
 from kafka_warden.pipeline.timeline import DAY

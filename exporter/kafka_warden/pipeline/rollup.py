@@ -5,7 +5,7 @@ rows of the poll are missing: it would be wrong.
 """
 
 from collections.abc import Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, GroupedData, Window
@@ -14,8 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts import BROKERS, CLUSTERS, GRAINS, LOG_DIR_HOURS, REPLICAS, TOPICS, Mart
-from kafka_warden.pipeline.rollup_series import put_days
+from kafka_warden.pipeline.marts import BROKERS, CLUSTERS, GRAINS, LOG_DIR_HOURS, REPLICAS, SERIES_DAYS, TOPICS, Mart
 from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
 from kafka_warden.pipeline.store import Store, of_mart, raw
 from kafka_warden.pipeline.timeline import DAY, HOUR, POLL, divide
@@ -36,6 +35,10 @@ _POLL: Final = (*POLL, "time")
 
 _TOPIC: Final = ("topic", "topic_id")
 """A topic that was deleted and created again has another id."""
+
+_DAY: Final = ("cluster_id", "day")
+SERIES: Final = ("cluster_id", "subject", "what", "broker", "log_dir")
+"""What the days of one series have in common."""
 
 
 def run(request: Request[None]) -> None:
@@ -277,6 +280,64 @@ def log_dirs(brokers: DataFrame) -> DataFrame:
     return _by_window(sized, LOG_DIR_HOURS).agg(
         F.count("*").alias("polls"), *_maxima("used_bytes"), _last("total_bytes")
     )
+
+
+def put_days(store: Store, work: incremental.Work) -> None:
+    """Replace the days of the hours of a run, which are stored already.
+
+    Each run adds a file for each cluster. Compaction joins them when there are more than 32.
+    """
+
+    def hours(mart: Mart) -> DataFrame:
+        return store.read(of_mart(mart)).where(work.days("date")).withColumnRenamed("date", "day")
+
+    made = series_days(hours(CLUSTERS["hour"]), hours(BROKERS["hour"]), hours(LOG_DIR_HOURS))
+    incremental.replace(work, SERIES_DAYS, made, work.days("day"))
+
+
+def series_days(clusters: DataFrame, brokers: DataFrame, log_dirs: DataFrame) -> DataFrame:
+    """Return `series_day`, for forecasts that read no hours, from the marts by hour, whose `date` is called `day`."""
+    limits = (F.max_by(f"{name}_last", "start").alias(f"{name}_last") for name in ("broker_limit", "network"))
+    limited = brokers.join(clusters.groupBy(*_DAY).agg(*limits), [*_DAY], "left")
+    none, broker, log_dir = F.lit(None), F.col("broker"), F.col("log_dir")
+    # A mart is read once, and all are aggregated at once: Delta and Spark take long for each, however few the rows.
+    hours = (
+        clusters.select(
+            *_labels(F.lit("cluster"), none, none),
+            _series(("partitions", "counted_max", "partitions_limit_last"), ("bytes_in", "bytes_in_mean", None)),
+        ),
+        limited.select(
+            *_labels(broker.cast("string"), broker, none),
+            _series(("replicas", "counted_max", "broker_limit_last"), ("bytes_in", "bytes_in_mean", "network_last")),
+        ),
+        log_dirs.select(
+            *_labels(F.concat_ws(":", broker, log_dir), broker, log_dir),
+            _series(("disk_bytes", "used_bytes_max", "total_bytes_last")),
+        ),
+    )
+    return (
+        reduce(DataFrame.unionByName, hours)
+        .groupBy(*SERIES, "day")
+        .agg(F.max("value").alias("value"), F.count("value").alias("hours"), F.max_by("limit", "start").alias("limit"))
+    )
+
+
+def _labels(subject: Column, broker: Column, log_dir: Column) -> list[Column]:
+    labels = [broker.cast("int").alias("broker"), log_dir.cast("string").alias("log_dir")]
+    return [*map(F.col, (*_DAY, "start")), subject.alias("subject"), *labels]
+
+
+def _series(*series: tuple[str, str, str | None]) -> Column:
+    """Return a row for each series of a subject: `what` it is, and the columns of its value and its limit."""
+    rows = (
+        F.struct(
+            F.lit(what).alias("what"),
+            F.col(value).cast("double").alias("value"),
+            (F.lit(None) if limit is None else F.col(limit)).cast("double").alias("limit"),
+        )
+        for what, value, limit in series
+    )
+    return F.inline(F.array(*rows))
 
 
 def _by_window(rows: DataFrame, mart: Mart) -> GroupedData:

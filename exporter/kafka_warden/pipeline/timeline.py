@@ -134,13 +134,3 @@ def divide(numerator: Column, denominator: Column) -> Column:
     """
     has_none = (denominator == 0.0) | ((F.abs(numerator) == math.inf) & (F.abs(denominator) == math.inf))
     return F.when(~has_none, F.try_divide(numerator, denominator))
-
-
-def yes() -> Column:
-    """Return the constant true."""
-    return F.lit(True)  # its only argument
-
-
-def no() -> Column:
-    """Return the constant false."""
-    return F.lit(False)  # its only argument

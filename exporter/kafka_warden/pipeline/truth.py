@@ -22,7 +22,7 @@ from kafka_warden.errors import TruthError
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.landing import joined
 from kafka_warden.pipeline.session import persisted
-from kafka_warden.pipeline.timeline import divide, yes
+from kafka_warden.pipeline.timeline import divide
 
 FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
 FILE: Final = "faults.json"
@@ -119,7 +119,7 @@ def is_about(alarm: str, fault: str) -> Column:
         F.coalesce(f"{alarm}.ended", F.lit(float("inf"))) > F.col(f"{fault}.began")
     )
     same = [
-        F.coalesce(F.col(f"{alarm}.{name}") == F.col(f"{fault}.{name}"), yes())
+        F.coalesce(F.col(f"{alarm}.{name}") == F.col(f"{fault}.{name}"), F.lit(True))
         for name in ("topic", "partition", "broker")
     ]
     return while_it_lasted & same[0] & same[1] & same[2]
