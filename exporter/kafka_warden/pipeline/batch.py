@@ -7,7 +7,6 @@ what is not there, and jobs find the hours that they compute there.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from functools import reduce
 from typing import Any, Final
@@ -86,14 +85,11 @@ def take(
     for part in parts:
         by_table[part.table].append(part)
 
-    def put(name: str, mine: Sequence[Part]) -> None:
+    # One after the other: of two processes that write the same rows, one ends at the first table where they meet.
+    for name, mine in sorted(by_table.items()):
         with progress.step(f"{name}: {sum(part.range.rows for part in mine)} rows"):
             twice = {part.place for part in mine} if may_repeat else overlapping(mine)
             store.insert_missing(raw(name), _rows(name, mine, twice, read), row_key(name), _near(mine))
-
-    # All tables at once: a large one may be a single task, which would leave the other cores idle.
-    with ThreadPoolExecutor() as threads:
-        list(threads.map(put, by_table, by_table.values()))
     found = gaps(store, by_table[EVERY_POLL])
     rows = [*map(taken_row, parts), *more]
     store.append(TAKEN, gathered(TAKEN, of_rows(store.spark, rows, TAKEN.ddl)))

@@ -13,7 +13,7 @@ class Progress:
     """Reports a job's steps."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream if stream is not None else sys.stderr
+        self._stream = stream
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
@@ -29,4 +29,4 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Write one line."""
-        send(f"kafka-warden: {text}\n", self._stream)
+        send(f"kafka-warden: {text}\n", sys.stderr if self._stream is None else self._stream)
