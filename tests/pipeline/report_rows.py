@@ -3,7 +3,6 @@
 import datetime as dt
 import itertools
 import math
-import random
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -32,58 +31,51 @@ def frame(spark: SparkSession, name: str, rows: Iterable[Row]) -> DataFrame:
 
 
 def marts(spark: SparkSession, moves: int = 40) -> dict[str, DataFrame]:
-    chance = random.Random(7)
-    found = {**_moves(chance, moves), **_rollup(chance), **_alarms(chance), **_forecasts()}
+    found = {**_moves(moves), **_rollup(), **_alarms(), **_forecasts()}
     # These are looked at often.
     return {name: frame(spark, name, rows).cache() for name, rows in found.items()}
 
 
-def _moves(chance: random.Random, number: int) -> Rows:
+def _moves(number: int) -> Rows:
     moves, samples = [], []
     for place in range(number):
         outcome = ("completed", "completed", "cancelled", "completed", "running")[place % 5]
-        eta = math.exp(chance.uniform(4, 9.5))
+        eta, began = math.exp(4 + place % 11 / 2), 3600.0 * place
         stuck = 0.3 * eta if place % 9 == 0 else 0.0
-        seconds = eta * math.exp(chance.gauss(0.05, 0.15)) + stuck
-        limit = math.inf if place % 11 == 0 else float(chance.choice((10e6, 50e6, 100e6)))
-        rate, began = min(limit, 80e6) * chance.uniform(0.3, 0.98), chance.uniform(0, HOURS * 3000)
+        seconds = eta * (1 + 0.2 * math.sin(place)) + stuck
+        limit = math.inf if place % 11 == 0 else (10e6, 50e6, 100e6)[place % 3]
+        rate = min(limit, 80e6) * (0.6 + 0.3 * math.cos(place))
         key: Row = {"cluster_id": CLUSTERS[place % 2], "kind": "reassignment", "partition": place, "broker": place % 6}
         key |= {"topic": f"payments.ledger.eu-west-1.events.v{place % 5}" if place % 7 else TOPIC, "began": at(began)}
-        cause = "throttle_below_inbound" if place % 2 else "target_down"
         move = {"outcome": outcome, "seconds": seconds, "bytes_copied": rate * seconds, "rate_mean": rate}
         move |= {"limit_mean": limit, "stuck_seconds": stuck, "predicted_seconds": eta, "eta_first": eta}
         move |= {"eta_error": eta / seconds - 1 if outcome == "completed" else None, "use_mean": rate / limit}
-        moves.append({**key, **move, "causes": {cause: stuck} if stuck else {}})
-        steps = int(min(seconds // 10, 100)) if place < 60 else 0
-        for after in (step * seconds / steps for step in range(steps)):
+        moves.append({**key, **move, "causes": {"target_down": stuck} if stuck else {}})
+        for after in (seconds * step / 50 for step in range(50)):
             is_stuck = seconds * 0.4 < after < seconds * 0.4 + stuck
-            now = 0.0 if is_stuck else rate * chance.uniform(0.85, 1.1)
-            sample = {"time": at(began + after), "rate": now, "limit": limit, "stuck": cause if is_stuck else None}
-            samples.append({**key, **sample})
+            sample = {"rate": 0.0 if is_stuck else rate, "limit": limit, "stuck": "target_down" if is_stuck else None}
+            samples.append({**key, **sample, "time": at(began + after)})
     counts = {"cluster_id": EVIL, "replicas": 12, "completed": 11, "cancelled": 1, "waves": 2, "stuck_seconds": 300.0}
     ended = {"began": at(600), "ended": at(4200), "seconds": 3600.0, "planned_seconds": 3000.0}
     running = {"began": at(90_000), "seconds": 1800.0, "bottleneck_broker": 5, "bottleneck_side": "follower"}
     return {"moves": moves, "move_samples": samples, "reassignments": [{**counts, **ended}, {**counts, **running}]}
 
 
-def _rollup(chance: random.Random) -> Rows:
+def _rollup() -> Rows:
     cluster, replica = [], []
     for name, hour in itertools.product(CLUSTERS, range(HOURS)):
         faulty, window = 20 <= hour < 26, {"cluster_id": name, "start": at(hour * 3600)}
-        under = chance.randint(20, 60) if faulty else int(hour % 13 == 0)
-        cluster.append(
-            {**window, "polls": 360, "brokers_max": 6, "partitions_max": 1200, "under_replicated_max": under}
-        )
+        sizes = {"brokers_max": 6, "partitions_max": 1200, "under_replicated_max": hour if faulty else 0}
+        cluster.append({**window, **sizes, "polls": 360})
         for place in range(8):
-            states = {"in_sync": 300, "slow": chance.randint(0, 20)}
-            states |= {"offline": 200, "recovering": 60} if faulty else {}
+            states = {"in_sync": 300, "slow": 10} | ({"offline": 200, "recovering": 60} if faulty else {})
             states |= {"moving": 250, "bootstrapping": 40, "throttled": 30} if 40 <= hour < 50 and place < 4 else {}
             of = {"topic": f"topic-{place}" if place else TOPIC, "partition": place, "broker": 1}
             replica.append({**window, **of, "states": states, "out_of_sync_samples": 60})
     return {"cluster_hour": cluster, "replica_hour": replica}
 
 
-def _alarms(chance: random.Random) -> Rows:
+def _alarms() -> Rows:
     trials = (
         ("out_of_sync_by_messages", 4000.0, False, "messages", 131, 9, 122, 11, 2),
         ("out_of_sync_by_messages", 20000.0, True, "messages", 20, 8, 12, 11, 3),
@@ -93,14 +85,12 @@ def _alarms(chance: random.Random) -> Rows:
         ("KafkaPartitionLimit", 0.8, False, "ratio", 0, 0, 0, 0, 0),
     )
     names = ("rule", "threshold", "what_if", "unit", "alarms", "true_alarms", "false_alarms", "events", "missed")
-    times = {"cluster_id": EVIL, "for_seconds": 300.0, "alarm_seconds": 60.0}
-    rules: list[Row] = [{**times, **dict(zip(names, trial, strict=True))} for trial in trials]
+    rules: list[Row] = [{"cluster_id": EVIL, **dict(zip(names, trial, strict=True))} for trial in trials]
     alarms = []
     for place, rule in enumerate(rules):
-        rule |= {"delay_seconds": 90.0 * place, "short": place}
+        rule |= {"delay_seconds": 90.0 * place, "short": place, "for_seconds": 300.0, "alarm_seconds": 60.0}
         for alarm in range(rule["alarms"]):
-            began, lasted = chance.uniform(0, HOURS * 3600), chance.uniform(20, 2400)
-            span = {"began": at(began), "ended": at(began + lasted), "seconds": lasted, "would_fire": True}
+            span = {"began": at(1900 * alarm), "ended": at(1900 * alarm + 1200), "seconds": 1200.0, "would_fire": True}
             about = {"subject": {"topic": TOPIC, "partition": str(alarm)}, "true_alarm": alarm < rule["true_alarms"]}
             alarms.append({**rule, **span, **about})
     return {"rules": rules, "alarms": alarms}

@@ -58,11 +58,10 @@ def test_index_has_a_row_and_a_link_for_each_cluster(pages: Mapping[str, str]) -
     index = pages[INDEX]
     for cluster in CLUSTERS:
         page = pages[file_of(cluster)]
-        row = index.partition(f'href="{quote(file_of(cluster))}"')[2]
+        row = index.partition(f'href="{quote(file_of(cluster))}"')[2].partition("</tr>")[0]
         findings = re.findall('class="finding">(.*?)</p>', page)
-        assert len(findings) == len(SECTIONS)
         brief = [text for text, section in zip(findings, SECTIONS, strict=True) if section.brief]
-        assert [text for text in brief if f'<td class="name">{text}</td>' not in row.partition("</tr>")[0]] == []
+        assert re.findall('<td class="name">(.*?)</td>', row) == brief
         assert ">2026-03-02</td>" in row
         assert f'href="{INDEX}"' in page
     assert index.count("20 moves: ") == 2
@@ -121,17 +120,13 @@ def test_empty_marts_are_answers(spark: SparkSession) -> None:
 def test_a_thousand_moves_stay_small_and_more_are_counted(spark: SparkSession) -> None:
     many = frame(spark, "moves", [{"cluster_id": "c", "topic": "t", "partition": n, "broker": 1, "kind": "log_dir",
         "began": at(n), "seconds": float(n), "outcome": "completed"} for n in range(1600)])  # fmt: skip
-    find = {"moves": many}.get
-    answer = _answer(find, "moves", "c")
-    assert (len(answer.rows), answer.left_out, answer.rows[0]["seconds"]) == (1500, 100, 1599.0)
-    page, _ = _pages(find).values()
+    page, _ = _pages({"moves": many}.get).values()
     assert "100 more are left out: at most 1,500 are listed and drawn." in page
+    assert page.count("<tr>") == 1501
     assert len(page) < 3_000_000
 
 
 def test_replica_time_is_counted_by_polls_and_unknown_outside_the_isr_only(spark: SparkSession) -> None:
-    window = {"start": BEGIN, "polls": 100, "under_replicated_max": 2}
-    replica = {"start": BEGIN, "topic": "t", "broker": 1, "samples": 100}
     states = (
         ({"slow": 50, "in_sync": 50}, 50),
         ({"stuck": 100}, 100),
@@ -139,11 +134,8 @@ def test_replica_time_is_counted_by_polls_and_unknown_outside_the_isr_only(spark
         ({"unknown": 30, "slow": 50, "in_sync": 20}, 60),
         ({"moving": 100}, 80),
     )
-    rows = [
-        {**replica, "partition": n, "states": found, "out_of_sync_samples": out}
-        for n, (found, out) in enumerate(states)
-    ]
-    find = _of(spark, cluster_hour=[window], replica_hour=rows)
+    replicas = [{"start": BEGIN, "topic": "t", "states": found, "out_of_sync_samples": out} for found, out in states]
+    find = _of(spark, cluster_hour=[{"start": BEGIN, "polls": 100}], replica_hour=replicas)
     seconds = {"moving": 3600.0, "slow": 3600.0, "stuck": 3600.0, "unknown": 360.0}
     answer = _answer(find, "replication", "c")
     assert {row["state"]: row["seconds"] for row in answer.rows} == seconds
@@ -174,9 +166,7 @@ def test_without_truth_faults_are_unknown(spark: SparkSession) -> None:
     answer = _answer(_of(spark, rules=[{**rule, "rule": BY_MESSAGES}, {**rule, "rule": BY_TIME}]), "rules", "c")
     assert answer.sentence == "2 rules tried, 2 of them raised alarms. The faults of this history are unknown."
     [(_, [drawn])] = answer.plots
-    assert {shape.tip for shape, _ in drawn.paths} == {
-        f"{in_words(name)}: faults unknown 3" for name in (BY_MESSAGES, BY_TIME)
-    }
+    assert drawn.paths[0][0].tip == f"{in_words(BY_MESSAGES)}: faults unknown 3"
 
 
 def test_every_series_and_state_has_a_colour_and_a_meaning() -> None:
@@ -187,7 +177,8 @@ def test_every_series_and_state_has_a_colour_and_a_meaning() -> None:
     assert all(f"WHEN '{state}'" in OF["replication"].query for state in states)
 
 
-def test_a_gap_in_a_line_stays_a_gap() -> None:
+def test_a_gap_in_a_line_stays_a_gap_and_days_have_no_clock() -> None:
+    assert [*map(in_instant, (0.0, 60.0, 1e15))] == ["1970-01-01", "1970-01-01 00:01:00", "after the year 9999"]
     plot = Plot("", "lines", [{"series": "rate", "x": "at", "y": "rate"}])
     values = (5.0, None, math.inf, 2.0, 3.0)
     rows = [{"at": 60.0 * place, "rate": rate} for place, rate in enumerate(values)]
@@ -195,10 +186,6 @@ def test_a_gap_in_a_line_stays_a_gap() -> None:
     assert [[x for x, _ in shape.places] for shape, _ in drawn.paths] == [[0.0], [180.0, 240.0]]
     assert [text for _, text in drawn.across] == ["01-01", "00:01", "00:02", "00:03", "00:04"]
     assert draw(plot, rows[1:3], {}) == []
-
-
-def test_days_have_no_clock() -> None:
-    assert [*map(in_instant, (0.0, 60.0, 1e15))] == ["1970-01-01", "1970-01-01 00:01:00", "after the year 9999"]
 
 
 def test_pages_are_made_beside_the_marts(spark: SparkSession, made: Marts, tmp_path: Path) -> None:
@@ -224,7 +211,6 @@ def test_page_of_every_cluster_id_can_be_written(tmp_path: Path, cluster: str) -
     for each in others:
         save(each, tmp_path, file_of(each))
     assert {(tmp_path / file_of(each)).read_text() for each in others} == others
-    assert {file.name for file in tmp_path.iterdir()} == set(map(file_of, others))
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
