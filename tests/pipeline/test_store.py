@@ -99,7 +99,7 @@ def killed_at(number: int) -> Iterator[None]:
             yield
 
 
-@pytest.mark.parametrize("number", range(9))
+@pytest.mark.parametrize("number", [5, *(pytest.param(each, marks=full) for each in range(9) if each != 5)])
 def test_batch_that_was_interrupted_is_repeated(
     spark: SparkSession, judged: list[Poll], tmp_path: Path, number: int
 ) -> None:
