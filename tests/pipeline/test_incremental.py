@@ -12,13 +12,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline import maintenance, runs
+from kafka_warden.pipeline import maintain, runs
 from kafka_warden.pipeline.batch import taken_row
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.incremental import MARGIN, Unended, unended, working
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.landing import Part, Range
-from kafka_warden.pipeline.maintenance import delete_old
+from kafka_warden.pipeline.maintain import delete_old
 from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import TAKEN, Store, StoredTable, of_mart, raw
@@ -166,7 +166,7 @@ def test_what_began_before_the_first_raw_row_stays(asked: Request[Any]) -> None:
 
 def test_marts_are_compacted_once_a_day(asked: Request[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Days that have ended since the last time, and tables without days if they have many files."""
-    monkeypatch.setattr(maintenance, "FILES", 2)
+    monkeypatch.setattr(maintain, "FILES", 2)
     today = date(2026, 11, 20)
     monkeypatch.setattr(Store, "today", lambda _: today)
     store = asked.store

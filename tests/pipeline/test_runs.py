@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.poll import Poll
-from kafka_warden.pipeline import ingest, maintain, maintenance, rollup
+from kafka_warden.pipeline import ingest, maintain, rollup
 from kafka_warden.pipeline.runs import Run, write_metrics
 from kafka_warden.pipeline.store import RUNS, TAKEN, Store, raw
 from tests.history.places import write
@@ -63,13 +63,13 @@ def test_dry_run_writes_nothing(spark: SparkSession, judged: list[Poll], tmp_pat
 def test_maintenance_says_what_it_did(
     capsys: pytest.CaptureFixture[str], spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(maintenance, "FILES", 1)
+    monkeypatch.setattr(maintain, "FILES", 1)
     place = tmp_path / "store"
     for number in range(2):
         write(tmp_path / "landing", history_polls(1, f"run-{number}"))
-        monkeypatch.setattr(maintenance, "FILES", 9)
+        monkeypatch.setattr(maintain, "FILES", 9)
         take(spark, place, tmp_path / "landing")
-    monkeypatch.setattr(maintenance, "FILES", 1)
+    monkeypatch.setattr(maintain, "FILES", 1)
     before = rows(place)
     store = Store(spark, place)
     for _ in range(2):

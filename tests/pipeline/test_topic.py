@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.pipeline.maintenance import FILES, crowded
+from kafka_warden.pipeline.maintain import FILES, crowded
 from kafka_warden.pipeline.topic import Ends, Span, Topic, expired, lost, spans, truncated
 
 LOGS = {0: Ends(7, 100), 1: Ends(0, 0), 2: Ends(50, 50)}

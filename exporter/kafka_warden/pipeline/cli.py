@@ -16,9 +16,8 @@ from kafka_warden.config import values
 from kafka_warden.config.options import read_values
 from kafka_warden.errors import ConfigError, JobError
 from kafka_warden.pipeline import jars, session, signals
-from kafka_warden.pipeline.failures import SPARK_FAILURES, error_text
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.progress import Progress
+from kafka_warden.pipeline.progress import SPARK_FAILURES, Progress, error_text
 from kafka_warden.pipeline.runs import Run, write_metrics
 from kafka_warden.pipeline.store import Store
 

@@ -15,11 +15,11 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline import runs
 from kafka_warden.pipeline.batch import EVERY_POLL
-from kafka_warden.pipeline.failures import SPARK_FAILURES, error_text
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.landing import joined
-from kafka_warden.pipeline.maintenance import compact, vacuum
+from kafka_warden.pipeline.maintain import compact, vacuum
 from kafka_warden.pipeline.marts import MARTS, Mart, shaped
+from kafka_warden.pipeline.progress import SPARK_FAILURES, error_text
 from kafka_warden.pipeline.store import NO_DAY, TAKEN, Store, day_of, gathered, in_list, of_mart, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY, HOUR
 

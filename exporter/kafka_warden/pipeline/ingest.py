@@ -17,7 +17,7 @@ from kafka_warden.pipeline import runs
 from kafka_warden.pipeline.batch import Batch, take
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.landing import Part, literal, new_parts
-from kafka_warden.pipeline.maintenance import RAW, add_keep, compact, delete_old, read_keep, vacuum
+from kafka_warden.pipeline.maintain import RAW, add_keep, compact, delete_old, read_keep, vacuum
 from kafka_warden.pipeline.store import NO_DAY, RUNS, TAKEN, Store, day_of, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY, HOUR
 from kafka_warden.pipeline.topic import SCHEME, Topic, is_topic

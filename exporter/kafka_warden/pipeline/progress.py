@@ -1,12 +1,21 @@
-"""A job's progress: lines on stderr. On a terminal, Spark's own bar shows the tasks of a step (`session`)."""
+"""What a job says on stderr: its steps, and Spark's failures without stack traces.
+
+On a terminal, Spark's own bar shows the tasks of a step (`session`).
+"""
 
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Final, TextIO
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from kafka_warden.log import send
+
+SPARK_FAILURES: Final = (PySparkException, Py4JError)
+"""PySpark has classes, and conditions, for some exceptions of the JVM only. The others are errors of Py4J."""
 
 
 class Progress:
@@ -30,3 +39,10 @@ class Progress:
     def say(self, text: str) -> None:
         """Write one line."""
         send(f"kafka-warden: {text}\n", sys.stderr if self._stream is None else self._stream)
+
+
+def error_text(failure: Exception) -> str:
+    """Return the first two lines of Spark's message, and the last cause that it names."""
+    lines = [line.strip() for line in str(failure).splitlines()]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return " ".join([*lines[:2], *causes[-1:]])

@@ -19,9 +19,9 @@ from pyspark.sql.types import StructType
 from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.schema import TABLES, ddl
 from kafka_warden.pipeline import put_if_absent
-from kafka_warden.pipeline.failures import SPARK_FAILURES
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.marts import Mart, parsed
+from kafka_warden.pipeline.progress import SPARK_FAILURES
 
 VERSION: Final = 1
 """Grows with any change of the tables that is more than a new column."""
