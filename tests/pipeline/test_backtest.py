@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from kafka_warden.errors import TruthError
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import BrokerConfig, Parameters, Snapshot
+from kafka_warden.pipeline.alarms import FOUND, joined
 from kafka_warden.pipeline.backtest import JOB, Options, of_trials, trial_rows
 from kafka_warden.pipeline.marts import ALARMS, RULES
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if, rules, trials
@@ -184,6 +185,32 @@ def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) ->
     assert {row["true_alarm"] for row in alarms} == {None}
     assert {(row["true_alarms"], row["events"], row["precision"]) for row in rules} == {(None, None, None)}
     assert scene.POLLS[-1] == 90
+
+
+def test_alarms_that_go_on_in_the_next_days_are_one(spark: SparkSession) -> None:
+    """Each row is an alarm of one chunk: 2 begins amid 1, and 3 goes on at the end of the history."""
+    stories: dict[str, list[tuple[int, float, float | None, float]]] = {
+        # Chunk, begin, end and last evaluation of each part; a chunk has 100 s.
+        "one": [(1, 150.0, None, 199.0), (2, 160.0, 250.0, 250.0)],
+        "three": [(1, 150.0, None, 199.0), (2, 160.0, None, 299.0), (3, 270.0, None, 350.0)],
+        "two": [(1, 150.0, 198.0, 198.0), (2, 220.0, 250.0, 250.0)],
+        "ends between": [(1, 150.0, None, 199.0)],
+        "first seen later": [(2, 190.0, 230.0, 230.0)],
+    }
+    rows = [
+        ("cluster", chunk, 0, {"a": name}, name, began, began + 5.0, ended, last, 1, 2.0, began < 100.0 * chunk, 3)
+        for name, parts in stories.items()
+        for chunk, began, ended, last in parts
+    ]
+    found = joined(spark.createDataFrame(rows, f"{FOUND}, last_chunk bigint")).collect()
+    assert {(row["subject"]["a"], row["began"], row["fired"], row["ended"], row["polls"]) for row in found} == {
+        ("one", 150.0, 155.0, 250.0, 2),
+        ("three", 150.0, 155.0, None, 3),
+        ("two", 150.0, 155.0, 198.0, 1),
+        ("two", 220.0, 225.0, 250.0, 1),
+        ("ends between", 150.0, 155.0, 199.0, 1),
+        ("first seen later", 190.0, 195.0, 230.0, 1),
+    }
 
 
 def test_stored_alarms_are_those_of_the_trial_that_made_them(spark: SparkSession) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.errors import PromqlError
-from kafka_warden.pipeline.promql import Evaluator, Found, Grid, Vector, parse
+from kafka_warden.pipeline.promql import Evaluator, Grid, Vector, parse
 from kafka_warden.pipeline.rule_runs import Run, metrics, needed, possible, read_rules, spans
 from tests.pipeline.prometheus import TEXTS, Samples, by_prometheus
 
@@ -127,7 +127,7 @@ def test_every_alert_is_as_in_prometheus(seed: int, sidecars: str, step: float, 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_rule_can_be_evaluated(rule: Any) -> None:
     grid = Grid(0.0, 30.0, 4)
-    Evaluator(grid, lambda *_: ()).vector(rule.expression)
+    Evaluator(grid, lambda _: ()).vector(rule.expression)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_every_rule_can_be_evaluated(rule: Any) -> None:
 def test_what_is_not_supported_is_an_error(text: str, message: str) -> None:
     one = Vector([{"x": "y"}], np.ones((1, 4)))
     with pytest.raises(PromqlError) as failure:
-        Evaluator(Grid(0.0, 30.0, 4), lambda *_: [Found(one)]).vector(parse(text))
+        Evaluator(Grid(0.0, 30.0, 4), lambda _: [(one, False)]).vector(parse(text))
     assert message in str(failure.value)
 
 

@@ -19,7 +19,7 @@ from kafka_warden.pipeline.marts import parsed as columns_of
 from kafka_warden.pipeline.promql import Grid, Vector
 from kafka_warden.pipeline.rule_runs import Alarm, Rule, Run, metrics
 from kafka_warden.pipeline.samples import BEHIND, BUCKET, FOLLOWERS, LAG, POLLS, series
-from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, Trial, follower_rules, parsed
+from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, Trial, parsed, rules_of
 
 CHUNK: Final = 6
 """Buckets whose alarms are found at a time, after one that is only looked back to."""
@@ -29,10 +29,11 @@ SIDECARS: Final = "kafka-warden"
 """The label `job`."""
 _AT_A_TIME: Final = 200
 """Followers whose series are in memory together."""
-_FOUND: Final = (
+FOUND: Final = (
     "cluster_id string, chunk bigint, trial int, subject map<string,string>, about string, began double, fired double,"
     " ended double, last_until double, polls bigint, value_max double, continues boolean"
 )
+"""`about`: the subject as text. `continues`: it began before the chunk. No `ended`: it goes on at the chunk's end."""
 _KEY: Final = ("cluster_id", "trial", "about")
 
 Row = Mapping[str, Any]
@@ -46,25 +47,25 @@ def alarms(history: History, polls: DataFrame, asked: Sequence[Trial]) -> DataFr
     `subject`; `began`, `fired`, `ended` and `last_until` (Unix s; no `ended` while the alarm goes on); `seconds`,
     `polls` (evaluations), `value_max`, `would_fire`.
     """
-    names = {name for trial in asked for rule in _usual(trial) for name in metrics([rule])}
+    names = {name for trial in asked for rule in rules_of(trial) for name in metrics([rule])}
     found = series(history, polls, names, _least(asked))
     mine = F.floor(F.col("bucket") / CHUNK)
     also = F.floor((F.col("bucket") + 1) / CHUNK)
     chunks = found.withColumn("chunk", F.explode(F.array_distinct(F.array(mine, also))))
-    schema = to_arrow_schema(columns_of(_FOUND))
+    schema = to_arrow_schema(columns_of(FOUND))
 
     def evaluate(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
         cluster, chunk = (each.as_py() for each in key)
         listed = [{"cluster_id": cluster, "chunk": chunk, **each} for each in _alarms(rows.to_pylist(), chunk, asked)]
         return pa.Table.from_pylist(listed, schema)
 
-    parts = chunks.groupBy("cluster_id", "chunk").applyInArrow(evaluate, _FOUND)
+    parts = chunks.groupBy("cluster_id", "chunk").applyInArrow(evaluate, FOUND)
     last = polls.groupBy("cluster_id").agg(F.floor(F.max("at") / BUCKET / CHUNK).alias("last_chunk"))
-    return _joined(parts.join(F.broadcast(last), "cluster_id"))
+    return joined(parts.join(F.broadcast(last), "cluster_id"))
 
 
-def _joined(parts: DataFrame) -> DataFrame:
-    """Join the parts of alarms that go on in the next chunk."""
+def joined(parts: DataFrame) -> DataFrame:
+    """Join the parts of alarms that go on in the next chunk. `parts`: `FOUND`, and the `last_chunk` of its cluster."""
     order = Window.partitionBy(*_KEY).orderBy("chunk", "began")
     goes_on = F.lag(F.col("ended").isNull()).over(order) & (F.lag("chunk").over(order) == F.col("chunk") - 1)
     begins = F.when(F.col("continues") & goes_on, 0).otherwise(1)
@@ -73,7 +74,7 @@ def _joined(parts: DataFrame) -> DataFrame:
     def last(name: str) -> Column:
         return F.max_by(name, F.struct("chunk", "began")).alias(name)
 
-    joined = numbered.groupBy(*_KEY, "number").agg(
+    alarms_ = numbered.groupBy(*_KEY, "number").agg(
         F.first("subject").alias("subject"),
         F.min("began").alias("began"),
         F.min("fired").alias("fired"),
@@ -84,15 +85,11 @@ def _joined(parts: DataFrame) -> DataFrame:
     # What goes on at the end of a chunk, and not in the next one, ended there.
     ended = F.when(F.col("chunk") < F.col("last_chunk"), F.coalesce("ended", "last_until")).otherwise(F.col("ended"))
     return (
-        joined.withColumn("ended", ended)
+        alarms_.withColumn("ended", ended)
         .withColumn("seconds", F.coalesce("ended", "last_until") - F.col("began"))
         .withColumn("would_fire", F.col("fired").isNotNull())
         .drop("number", "chunk", "last_chunk", "about")
     )
-
-
-def _is_of_followers(trial: Trial) -> bool:
-    return trial.rule.name in {BY_MESSAGES, BY_TIME}
 
 
 def _least(asked: Sequence[Trial]) -> Mapping[str, float]:
@@ -106,12 +103,6 @@ def _least(asked: Sequence[Trial]) -> Mapping[str, float]:
     return least
 
 
-def _usual(trial: Trial) -> Sequence[Rule]:
-    if _is_of_followers(trial):
-        return follower_rules(trial)
-    return parsed(frozenset(trial.changed.items()), trial.rule.name)
-
-
 def _alarms(rows: Sequence[Row], chunk: int, asked: Sequence[Trial]) -> Iterator[dict[str, Any]]:
     """Yield the alarms of all trials in one chunk of a cluster."""
     start, end = (each * CHUNK * BUCKET for each in (chunk, chunk + 1))
@@ -119,7 +110,7 @@ def _alarms(rows: Sequence[Row], chunk: int, asked: Sequence[Trial]) -> Iterator
     if grid is None:
         return
     found = vectors(rows, grid)
-    usual = [index for index, trial in enumerate(asked) if not _is_of_followers(trial) and not trial.changed]
+    usual = [index for index, trial in enumerate(asked) if not trial.rule.is_of_followers and not trial.changed]
     for trials, rules, samples in _plans(asked, usual, found):
         run = Run(rules, samples, grid)
         names = [rule.name for rule in rules if rule.is_alert]
@@ -142,13 +133,13 @@ def _plans(
     if usual:
         yield usual, parsed(frozenset()), of_rules
     for index, trial in enumerate(asked):
-        if _is_of_followers(trial):
+        if trial.rule.is_of_followers:
             for part in _parts({name: found[name] for name in FOLLOWERS if name in found}):
-                yield [index], follower_rules(trial), part
+                yield [index], rules_of(trial), part
         elif index not in usual:
             option = trial.rule.option
             changed = {option: _replaced(of_rules[option], trial.threshold)} if option in of_rules else {}
-            yield [index], _usual(trial), {**of_rules, **changed}
+            yield [index], rules_of(trial), {**of_rules, **changed}
 
 
 def _replaced(vector: Vector, value: float | None) -> Vector:

@@ -37,15 +37,6 @@ class Vector:
     """(S, T); NaN where there is no sample."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Found:
-    """Series that a selector finds."""
-
-    vector: Vector
-    earlier: bool = False
-    """At each evaluation, the sample of the evaluation is still missing: its rule comes later."""
-
-
 @dataclass(frozen=True, slots=True)
 class Grid:
     """The times of the evaluations."""
@@ -65,8 +56,8 @@ class Grid:
         return int((seconds + EPSILON) // self.step)
 
 
-Read = Callable[[str, Any], Iterable[Found]]
-"""Finds the series of a name; the second argument is the selector of the parser."""
+Read = Callable[[str], Iterable[tuple[Vector, bool]]]
+"""Finds the series of a name. True: the rule that makes them comes later, so those of the evaluation are missing."""
 
 
 @lru_cache(maxsize=4096)
@@ -279,7 +270,6 @@ class Evaluator:
     """Evaluates expressions over a grid."""
 
     def __init__(self, grid: Grid, read: Read) -> None:
-        """`read` finds series by name; labels are matched here."""
         if grid.step > LOOKBACK:
             raise PromqlError(f"evaluations are {grid.step:g} s apart; at most {LOOKBACK:g} s are supported")
         self.grid, self._read = grid, read
@@ -320,10 +310,10 @@ class Evaluator:
             raise PromqlError(f"modifier @ and negative offsets are not supported: {node}")
         steps = -int(-(seconds - EPSILON) // self.grid.step) if seconds else 0
         found = []
-        for each in self._read(node.name, node):
-            rows = [row for row, labels in enumerate(each.vector.labels) if matches(node, labels)]
-            vector = Vector([each.vector.labels[row] for row in rows], each.vector.values[rows])
-            found.append((vector, min(max(steps, int(each.earlier)), self.grid.count)))
+        for series, is_later in self._read(node.name):
+            rows = [row for row, labels in enumerate(series.labels) if matches(node, labels)]
+            vector = Vector([series.labels[row] for row in rows], series.values[rows])
+            found.append((vector, min(max(steps, int(is_later)), self.grid.count)))
         return found
 
     def _joined(self, parts: Iterable[tuple[Sequence[Labels], np.ndarray]]) -> Vector:

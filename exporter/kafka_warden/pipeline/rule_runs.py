@@ -15,7 +15,6 @@ from kafka_warden.errors import PromqlError
 from kafka_warden.pipeline.promql import (
     EPSILON,
     Evaluator,
-    Found,
     Grid,
     Labels,
     Vector,
@@ -188,11 +187,11 @@ class Run:
     def _evaluate(self, place: int, own: Vector) -> Vector:
         """Evaluate an expression with a guess of what the rule itself makes."""
 
-        def read(name: str, _: Any) -> Iterator[Found]:
+        def read(name: str) -> Iterator[tuple[Vector, bool]]:
             if name in self._samples:
-                yield Found(self._samples[name])
+                yield self._samples[name], False
             for producer in self._producers.get(name, ()):
-                yield Found(own if producer == place else self.results[producer], earlier=producer >= place)
+                yield own if producer == place else self.results[producer], producer >= place
 
         return Evaluator(self.grid, read).vector(self.rules[place].expression)
 

@@ -71,6 +71,11 @@ class Rule:
     option: str = ""
 
     @property
+    def is_of_followers(self) -> bool:
+        """Whether it is no alert, but a rule for when a follower is out of sync."""
+        return self.name in {BY_MESSAGES, BY_TIME}
+
+    @property
     def least_fault(self) -> float:
         """Seconds that a fault has to last so that the rule should detect it. Its what-ifs are measured by the same."""
         of_threshold = self.threshold or 0.0 if self.unit == "s" else 0.0
@@ -170,8 +175,10 @@ def unanswered() -> Mapping[str, Sequence[str]]:
     return {name: sorted(each for each in metrics if not samples.has(each)) for name, metrics in read.items()}
 
 
-def follower_rules(trial: Trial) -> Sequence[rule_runs.Rule]:
-    """Return the rule of a trial of the rules for followers."""
+def rules_of(trial: Trial) -> Sequence[rule_runs.Rule]:
+    """Return the rules that a trial runs."""
+    if not trial.rule.is_of_followers:
+        return parsed(frozenset(trial.changed.items()), trial.rule.name)
     if trial.rule.name == BY_MESSAGES:
         expression = f"max {_FOLLOWER} ({samples.LAG}) >= {trial.threshold:g}"
     elif trial.threshold is None:
