@@ -183,6 +183,8 @@ def test_conditions_of_a_cluster_in_trouble(unlabelled: dict[str, list[Any]]) ->
     }
     assert not any(row["would_fire"] for row in alarms if BY_NAME[row["rule"]].for_seconds > 90)
     assert {row["true_alarm"] for row in alarms} == {None}
+    missed = {row["threshold"] for row in alarms if row["rule"] == "KafkaReassignmentWillMissItsTime"}
+    assert missed == {None, 1.0}, "the deadline of a what-if is another one"
     assert {(row["true_alarms"], row["events"], row["precision"]) for row in rules} == {(None, None, None)}
     assert scene.POLLS[-1] == 90
 

@@ -1,8 +1,11 @@
 """The rules of the backtest are the rendered ones, and a what-if that cannot be tried says so."""
 
+import numpy as np
 import pytest
 
 from kafka_warden.errors import ConfigError
+from kafka_warden.pipeline.alarms import plans_of
+from kafka_warden.pipeline.promql import Vector
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, parsed, read_what_if, rules, trials, unanswered
 from kafka_warden.rules import render
 
@@ -55,6 +58,21 @@ def test_a_trial_renders_the_rules_with_its_numbers() -> None:
     assert "KafkaPartitionOffline" not in found
     assert "out_of_sync_replicas:last{}[1m30s]" in str(rule.expression)
     assert not any(each.changed for each in trials([]))
+
+
+def test_a_trial_has_a_deadline_of_its_own() -> None:
+    """It is an option of the sidecar, so the rules stay and the samples change."""
+    asked = trials(read_what_if("KafkaReassignmentWillMissItsTime=60"))
+    deadline = "kafka_warden_reassignment_deadline_seconds"
+    samples = {deadline: Vector([{}], np.array([[14_400.0, np.nan]]))}
+    plans = [
+        (trial, found[deadline].values.tolist())
+        for indices, _, found in plans_of(asked, samples)
+        for trial in (asked[index] for index in indices)
+        if trial.what_if
+    ]
+    assert {(trial.threshold, values[0][0]) for trial, values in plans} == {(60.0, 60.0), (None, 14_400.0)}
+    assert all(np.isnan(values[0][1]) for _, values in plans)
 
 
 def test_look_back_comes_on_top_of_a_duration() -> None:

@@ -110,8 +110,7 @@ def _alarms(rows: Sequence[Row], chunk: int, asked: Sequence[Trial]) -> Iterator
     if grid is None:
         return
     found = vectors(rows, grid)
-    usual = [index for index, trial in enumerate(asked) if not trial.rule.is_of_followers and not trial.changed]
-    for trials, rules, samples in _plans(asked, usual, found):
+    for trials, rules, samples in plans_of(asked, found):
         run = Run(rules, samples, grid)
         names = [rule.name for rule in rules if rule.is_alert]
         for place, alarms_ in run.alarms.items():
@@ -125,10 +124,11 @@ def _alarms(rows: Sequence[Row], chunk: int, asked: Sequence[Trial]) -> Iterator
                             yield {"trial": index, "subject": subject, "about": str(subject), **row}
 
 
-def _plans(
-    asked: Sequence[Trial], usual: Sequence[int], found: Mapping[str, Vector]
+def plans_of(
+    asked: Sequence[Trial], found: Mapping[str, Vector]
 ) -> Iterator[tuple[Sequence[int], Sequence[Rule], Mapping[str, Vector]]]:
     """Yield the trials, rules and samples of each run: one for all alerts as they are, and one for each other trial."""
+    usual = [index for index, trial in enumerate(asked) if not trial.rule.is_of_followers and trial.is_usual]
     of_rules = {name: vector for name, vector in found.items() if name not in FOLLOWERS}
     if usual:
         yield usual, parsed(frozenset()), of_rules

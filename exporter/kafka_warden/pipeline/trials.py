@@ -97,6 +97,11 @@ class Trial:
         return self.for_seconds + self.rule.lookback
 
     @property
+    def is_usual(self) -> bool:
+        """Whether it runs the rules as they are."""
+        return not self.changed and (not self.rule.option or self.threshold is None)
+
+    @property
     def changed(self) -> Mapping[str, str]:
         """The text of each threshold that differs from the usual ones."""
         pairs = zip(self.rule.names, (self.threshold, self.for_seconds), strict=True)
