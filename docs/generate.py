@@ -203,11 +203,11 @@ def outputs() -> dict[Path, str]:
         HERE / "alert-rules.md": alert_rules.render(),
         HERE / "catalogue.md": catalogue.render(sections),
         HERE / "history-schema.md": history_schema.render(),
-        HERE / "pipeline-marts.md": pipeline_marts.render(),
+        HERE / "pipeline-marts.md": pipeline_marts.render() + "\n" + pipeline_sql.render(),
         HERE / "versions.md": versions.render(),
         HERE / "openapi.json": api(),
         **how_it_knows.pictures(),
-        **{HERE / name: text for name, text in pipeline_sql.documents().items()},
+        **{HERE / name: text for name, text in pipeline_sql.elsewhere().items()},
     }
 
 

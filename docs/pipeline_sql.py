@@ -1,4 +1,4 @@
-"""Writes docs/pipeline-sql.md and docs/sql/trino/ from the views and queries of docs/sql/: `make docs`."""
+"""Writes the part on SQL of docs/pipeline-marts.md, and docs/sql/trino/, from the views and queries of docs/sql/."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,13 +8,15 @@ import sqlglot
 
 SQL: Final = Path(__file__).parent / "sql"
 ELSEWHERE: Final = "trino"
+VIEWS: Final = "view-*.sql"
+QUERIES: Final = "[0-9]*.sql"
 _NOT_TRIED: Final = "-- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either."
 
 INTRODUCTION: Final = """\
-# Questions to a store, in SQL
+## In SQL, without Spark
 
 The tables of a store are Delta tables, which many tools read without Spark. Here are views, and ten questions that
-people have. Tests run all of them in DuckDB. Written from `docs/sql/` by `make docs`; do not edit.
+people have, from `docs/sql/`. Tests run all of them in DuckDB.
 
     pip install deltalake duckdb pyarrow
     python -i docs/sql/open_store.py /srv/store
@@ -24,8 +26,7 @@ people have. Tests run all of them in DuckDB. Written from `docs/sql/` by `make 
 [`open_store.py`](sql/open_store.py) has the few lines that open a store in another program. For pandas:
 `store.sql(...).df()`.
 
-- The columns are in [pipeline-marts.md](pipeline-marts.md), and those of `raw_TABLE` in
-  [history-schema.md](history-schema.md).
+- The columns of `raw_TABLE` are in [history-schema.md](history-schema.md).
 - Unknown is null. **Unlimited and never are infinite**, which some tools cannot show: `finite_moves` has null and a
   flag instead.
 - **Maps** are rows or columns in the views `move_causes`, `replica_states` and `alarm_subjects`.
@@ -37,14 +38,16 @@ people have. Tests run all of them in DuckDB. Written from `docs/sql/` by `make 
 """
 
 
-def documents() -> Mapping[str, str]:
-    """Return the documents by their paths below docs/."""
-    views, queries = sources("view-*.sql"), sources("[0-9]*.sql")
-    page = "\n".join(
-        [INTRODUCTION, "## Views\n", *map(_section, views.items()), "## Questions\n", *map(_section, queries.items())]
-    )
-    others = {f"sql/{ELSEWHERE}/{name}.sql": translated(text) for name, text in (views | queries).items()}
-    return {"pipeline-sql.md": page, **others}
+def render() -> str:
+    """Render the part of the page on marts."""
+    views, queries = (map(_section, sources(pattern).items()) for pattern in (VIEWS, QUERIES))
+    return "\n".join([INTRODUCTION, "### Views\n", *views, "### Questions\n", *queries])
+
+
+def elsewhere() -> Mapping[str, str]:
+    """Return the statements for Trino by their paths below docs/."""
+    found = sources(VIEWS) | sources(QUERIES)
+    return {f"sql/{ELSEWHERE}/{name}.sql": translated(text) for name, text in found.items()}
 
 
 def sources(pattern: str) -> dict[str, str]:
@@ -70,4 +73,4 @@ def _section(source: tuple[str, str]) -> str:
     name, text = source
     about, statement = split(text)
     title = name.removeprefix("view-") if name.startswith("view-") else name[3:].replace("-", " ").capitalize()
-    return f"### {title}\n\n{about} [Trino and Athena](sql/{ELSEWHERE}/{name}.sql)\n\n```sql\n{statement}\n```\n"
+    return f"#### {title}\n\n{about} [Trino and Athena](sql/{ELSEWHERE}/{name}.sql)\n\n```sql\n{statement}\n```\n"
