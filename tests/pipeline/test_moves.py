@@ -138,7 +138,7 @@ LIVES: dict[tuple[Any, ...], dict[str, Any]] = {
     # No list names it.
     UNDONE: {"outcome": "cancelled", "ended": 70, "limit_mean": math.inf, "use_mean": 0, "prediction_error": None},
     ("usual", "gone", "reassignment", 30): {"outcome": "unknown", "ended": 60},
-    COPIED: {"outcome": "completed", "ended": 60, "rate_max": 1000},
+    COPIED: {"outcome": "completed", "ended": 60, "rate_max": 1000, "bytes_copied": 30_000},
     LATE: {"outcome": "running", "ended": None, "stalled_seconds": 40},
     ("jumped", "undone", "reassignment", 30): {"ended": 70, "polls": 4, "outcome": "cancelled"},
     # A poll that does not know ends nothing.
