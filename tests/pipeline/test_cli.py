@@ -185,7 +185,7 @@ def test_command_runs_jobs(jars: Path, tmp_path: Path) -> None:
     done = run_program(*command, "--input", tmp_path / "history", cwd=ROOT, timeout=None)
     assert done.returncode == 0, done.stderr
     assert "kafka-warden: minutes of replicas: done in " in done.stderr
-    assert "kafka-warden: rollup: 1 hours of 1 clusters, up to batch 1" in done.stderr
+    assert "kafka-warden: rollup: 1 hour of 1 cluster" in done.stderr
     assert list((tmp_path / "store" / "replica_hour").rglob("*.parquet"))
 
 

@@ -51,7 +51,7 @@ def test_dry_run_writes_nothing(spark: SparkSession, judged: list[Poll], tmp_pat
     assert not (tmp_path / "store").exists()
     take(spark, tmp_path / "store", tmp_path / "landing")
     assert ingest.JOB.preview(asked) == "ingest: 0 rows of 0 files would be taken"
-    assert rollup.JOB.preview(asked) == "rollup: 1 hours of 1 clusters would be computed"
+    assert rollup.JOB.preview(asked) == "rollup: 1 hour of 1 cluster would be computed"
     rollup.JOB.run(request(spark, tmp_path / "store"))
     assert rollup.JOB.preview(asked) == "rollup: 0 hours of 0 clusters would be computed"
     runs: list[Any] = read_table(tmp_path / "store", RUNS)

@@ -9,6 +9,7 @@ import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
@@ -69,7 +70,7 @@ def run(request: Request[Options]) -> None:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             _backtest(request, work, asked, happened)
-    request.progress.say(f"backtest: of {len(work.hours)} clusters")
+    request.progress.say(f"backtest: {work}")
 
 
 def _backtest(
@@ -171,4 +172,11 @@ def _pairs(flag: str, given: Sequence[str]) -> dict[str, str]:
     return found
 
 
-JOB: Final = Job("backtest", "when each rule would have fired, and whether it was right", _add_flags, _read_flags, run)
+JOB: Final = Job(
+    "backtest",
+    "when each rule would have fired, and whether it was right",
+    _add_flags,
+    _read_flags,
+    run,
+    partial(incremental.preview, job="backtest"),
+)

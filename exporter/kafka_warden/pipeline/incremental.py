@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
+from kafka_warden.formatting import in_count
 from kafka_warden.pipeline import runs
 from kafka_warden.pipeline.batch import EVERY_POLL
 from kafka_warden.pipeline.job import Request
@@ -52,6 +53,9 @@ class Work:
     def count(self) -> int:
         """Count the hours of all clusters."""
         return sum(after - first for spans in self.hours.values() for first, after in spans)
+
+    def __str__(self) -> str:
+        return f"{in_count(self.count(), 'hour')} of {in_count(len(self.hours), 'cluster')}"
 
     def is_one_day(self) -> bool:
         """Return whether all hours are of one cluster and UTC day: one partition of each mart by minute or hour."""
@@ -135,7 +139,7 @@ def preview(request: Request[Any], job: str) -> str:
     has_span = span[0] > 0.0 or span[1] != math.inf
     rows = _hours(store.read(TAKEN)) if has_span else _new_hours(request, version, store.newest_version(TAKEN))
     work = _work(store, rows, *span)
-    return f"{job}: {work.count()} hours of {len(work.hours)} clusters would be computed"
+    return f"{job}: {work} would be computed"
 
 
 def _new_hours(request: Request[Any], version: int | None, newest: int) -> list[Any]:

@@ -41,7 +41,7 @@ def run(request: Request[None]) -> None:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             _moves(request, work)
-    request.progress.say(f"moves: of {len(work.hours)} clusters")
+    request.progress.say(f"moves: {work}")
 
 
 def _moves(request: Request[None], work: incremental.Work) -> None:

@@ -51,7 +51,7 @@ def run(request: Request[None]) -> None:
         if work.hours:
             set_shuffle_partitions(request.spark, work.rows)
             _roll_up(request, work)
-    request.progress.say(f"rollup: {work.count()} hours of {len(work.hours)} clusters")
+    request.progress.say(f"rollup: {work}")
 
 
 def _roll_up(request: Request[None], work: incremental.Work) -> None:
