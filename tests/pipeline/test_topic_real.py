@@ -164,7 +164,7 @@ def test_topic_is_described(kept: Cluster) -> None:
 
 @full
 @pytest.mark.cluster
-@pytest.mark.parametrize("number", [2, 5, 9])
+@pytest.mark.parametrize("number", [2, 5, 7])
 def test_kill_between_two_commits_loses_and_repeats_nothing(
     spark: SparkSession,
     kept: Cluster,
