@@ -86,7 +86,8 @@ def take(
         by_table[part.table].append(part)
 
     # One after the other: of two processes that write the same rows, one ends at the first table where they meet.
-    for name, mine in sorted(by_table.items()):
+    # Polls last: a reader that sees a poll sees all of it.
+    for name, mine in sorted(by_table.items(), key=lambda each: (each[0] == EVERY_POLL, each[0])):
         with progress.step(f"{name}: {sum(part.range.rows for part in mine)} rows"):
             twice = {part.place for part in mine} if may_repeat else overlapping(mine)
             store.insert_missing(raw(name), _rows(name, mine, twice, read), row_key(name), _near(mine))
