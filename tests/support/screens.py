@@ -24,3 +24,13 @@ async def settled(app: Top, pilot: Pilot[int]) -> None:
     else:
         raise AssertionError("nothing was read")
     await pilot.pause()
+
+
+async def shows(app: Top, pilot: Pilot[int], *words: str) -> None:
+    """Wait until all words are on the screen: columns are drawn before they have their widths."""
+    for _ in range(WITHIN):
+        text = "\n".join(screen_of(app))
+        if all(word in text for word in words):
+            return
+        await pilot.pause(0.05)
+    raise AssertionError(f"{words} in\n{text}")

@@ -21,7 +21,7 @@ from kafka_warden.views.specs import BY_NAME, TABLES
 from tests.building import known
 from tests.support import status_rows
 from tests.support.asking import getter, shown_of, views_of
-from tests.support.screens import screen_of, settled
+from tests.support.screens import screen_of, settled, shows
 
 SIZES = ((80, 24), (120, 40), (200, 60))
 EVIL = "x\x1b[31m\u202e[bold]y[/bold]\n\x07[@click=app.bell]z"
@@ -261,10 +261,7 @@ def test_a_tiny_terminal_is_no_failure(size: tuple[int, int]) -> None:
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
         if size[0] == 40:
-            text = "\n".join(screen_of(app))
-            assert "orders-1" in text
-            assert "never" in text
-            assert "stuck" in text
+            await shows(app, pilot, "orders-1", "never", "stuck")
         await pilot.press("tab", "end", "enter", "escape", "s", "question_mark", "escape", "slash", "a", "enter")
         await pilot.resize_terminal(120, 40)
         await pilot.pause()
