@@ -1,6 +1,7 @@
 """Answers for `kafka-warden top`, from pages of `/metrics` as a sidecar has them."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -24,10 +25,11 @@ def views_of(page: Page) -> Views:
 def getter(page: Callable[[], Page]) -> Get:
     """Answer as the sidecar does that has this page now, three seconds after its poll."""
     holder = PageHolder(ready=True)
-    site = RowSite(holder, "1.2")
+    # A site is of one event loop: one that is closed may leave its thread taken.
+    sites: defaultdict[asyncio.AbstractEventLoop, RowSite] = defaultdict(lambda: RowSite(holder, "1.2"))
 
     async def get(path: str) -> Answer:
-        holder.page = page()
+        holder.page, site = page(), sites[asyncio.get_running_loop()]
         name, _, query = path.partition("?")
         response = await site.respond(PREFIX + name, query.encode(), compress=False)
         return Answer(response.status, response.body, (views_of(holder.page).time or 0.0) + OLD)
