@@ -45,9 +45,9 @@ class ConfigAdmin(Asker):
         """What is set dynamically on that one broker; the values of secrets are None."""
         return self._describe(BROKER, str(broker), None, broker, DYNAMIC_BROKER)
 
-    def default_broker_config(self) -> dict[str, str | None]:
-        """The dynamic defaults of the whole cluster."""
-        return self._describe(BROKER, "", None, None)
+    def default_broker_config(self, asked: int | None = None) -> dict[str, str | None]:
+        """The dynamic defaults of the whole cluster, as one broker knows them; without `asked`, any one."""
+        return self._describe(BROKER, "", None, asked)
 
     def _alter(self, kind: int, name: str, values: Mapping[str, object | None], node: int | None = None) -> None:
         resource = IncrementalAlterConfigsRequest.AlterConfigsResource

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from sandbox.admin import Admin
 from sandbox.admin_moves import FOLLOWER_REPLICAS, LEADER_REPLICAS
+from sandbox.waiting import wait_for
 
 Configs = Mapping[str, str | None]
 
@@ -23,7 +24,13 @@ def clear(admin: Admin, defaults: Configs) -> None:
     admin.clear_client_quotas()
     for broker in admin.running():
         _restore(admin, broker, admin.dynamic_broker_config(broker), {})
-    _restore(admin, "", admin.default_broker_config(), defaults)
+    # A broker that was paused or killed learns them late.
+    for broker in admin.running():
+        _restore(admin, "", admin.default_broker_config(broker), defaults)
+    wait_for(
+        lambda: all(admin.default_broker_config(broker) == defaults for broker in admin.running()),
+        what="every broker has the defaults again",
+    )
 
 
 def _unlist(admin: Admin, topic: str) -> None:
