@@ -22,7 +22,7 @@ from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import ALARMS, RULES
-from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
+from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import in_list, of_mart
 from kafka_warden.pipeline.timeline import SILENT_AFTER, moment, timeline
 from kafka_warden.pipeline.trials import KINDS, Trial, read_what_if, trials, unanswered
@@ -66,11 +66,7 @@ def run(request: Request[Options]) -> None:
     # What-ifs, and faults that were not known before, are of all raw rows. Alarms of what-ifs are kept until the next
     # run.
     span = ALL_ROWS if request.options.what_if or known else request.span
-    with incremental.working(request, JOB.name, *span) as work:
-        if work.hours:
-            set_shuffle_partitions(request.spark, work.rows)
-            _backtest(request, work, asked, happened)
-    request.progress.say(f"backtest: {work}")
+    incremental.compute(request, JOB.name, span, lambda work: _backtest(request, work, asked, happened))
 
 
 def _backtest(

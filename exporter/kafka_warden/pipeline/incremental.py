@@ -21,6 +21,7 @@ from kafka_warden.pipeline.landing import joined
 from kafka_warden.pipeline.maintain import compact, vacuum
 from kafka_warden.pipeline.marts import MARTS, Mart, shaped
 from kafka_warden.pipeline.progress import SPARK_FAILURES, error_text
+from kafka_warden.pipeline.session import set_shuffle_partitions
 from kafka_warden.pipeline.store import NO_DAY, TAKEN, Store, day_of, gathered, in_list, of_mart, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY, HOUR
 
@@ -33,6 +34,11 @@ conditions look back, and runs are preferred, over at most six hours. An alarm o
 MOST_SPANS: Final = 24
 """Spans of hours of a cluster above which those are joined that have at most `NEAR` hours between them."""
 NEAR: Final = 24
+
+RECENT: Final = timedelta(days=2)
+"""Age of the days that a job compacts: what earlier runs of that day have written, and the day before, which has ended
+since.
+"""
 
 _FOLDERS: Final = re.compile(r"/cluster_id=([^/]*)/date=([^/]*)/[^/]*$")
 
@@ -94,31 +100,48 @@ def working(request: Request[Any], job: str, start: float = 0.0, end: float = ma
         StoreInUseError: another process has written to the marts at the same time.
     """
     store, run = request.store, runs.Run(job)
-    store.open()
-    version, is_due = runs.last(store, job)
-    if start > 0.0 or end != math.inf:
-        # Others that have to be computed stay so: the version is not stored.
-        work = _work(store, _hours(store.read(TAKEN)), start, end)
-    else:
-        run.version = store.newest_version(TAKEN)
-        work = _work(store, _new_hours(request, version, run.version), start, end)
+    work, run.version, is_due = _pending(request, job, start, end)
     yield work
     run.hours, run.rows = work.count(), work.rows
     run.newest = max((after for spans in work.hours.values() for _, after in spans), default=0) * HOUR or None
     request.runs.append(run)
     with runs.ending(store, run, is_due=is_due):
         if is_due:
-            upkeep(request, job)
+            recent = f"date >= '{store.today() - RECENT}'"
+            mine = [of_mart(mart) for mart in MARTS[job]]
+            for each in mine:
+                compact(store, each, recent if "date" in each.partition_by else "true", request.progress)
+            vacuum(store, mine, request.progress)
 
 
-def upkeep(request: Request[Any], job: str, *, days: int | None = 2) -> None:
-    """Compact and vacuum the marts of a job. `days`: the last ones that are compacted; None for all."""
+def compute(request: Request[Any], job: str, span: tuple[float, float], write: Callable[[Work], None]) -> None:
+    """Write the marts of a job for the hours of `working`, unless there are none, and say for how many.
+
+    `span`: start and end, Unix s.
+    """
+    with working(request, job, *span) as work:
+        if work.hours:
+            set_shuffle_partitions(request.spark, work.rows)
+            write(work)
+    request.progress.say(f"{job}: {work}")
+
+
+def preview(request: Request[Any], job: str) -> str:
+    """Return what a run of a job would compute."""
+    work, *_ = _pending(request, job, *request.span)
+    return f"{job}: {work} would be computed"
+
+
+def _pending(request: Request[Any], job: str, start: float, end: float) -> tuple[Work, int | None, bool]:
+    """Return what a job has to compute, the version of `taken` up to which it has then read, and as `runs.last`."""
     store = request.store
-    recent = "true" if days is None else f"date >= '{store.today() - timedelta(days=days)}'"
-    mine = [of_mart(mart) for mart in MARTS[job]]
-    for each in mine:
-        compact(store, each, recent if "date" in each.partition_by else "true", request.progress)
-    vacuum(store, mine, request.progress)
+    store.open()
+    version, is_due = runs.last(store, job)
+    if start > 0.0 or end != math.inf:
+        # Others that have to be computed stay so: the version is not stored.
+        return _work(store, _hours(store.read(TAKEN)), start, end), None, is_due
+    newest = store.newest_version(TAKEN)
+    return _work(store, _new_hours(request, version, newest), start, end), newest, is_due
 
 
 def replace(work: Work, mart: Mart, frame: DataFrame, where: str, *, gather: bool = True) -> None:
@@ -128,18 +151,6 @@ def replace(work: Work, mart: Mart, frame: DataFrame, where: str, *, gather: boo
     """
     table, rows = of_mart(mart), shaped(mart, frame)
     work.store.replace(table, gathered(table, rows) if gather else rows, where)
-
-
-def preview(request: Request[Any], job: str) -> str:
-    """Return what a run of a job would compute."""
-    store = request.store
-    store.open()
-    version, _ = runs.last(store, job)
-    span = request.span
-    has_span = span[0] > 0.0 or span[1] != math.inf
-    rows = _hours(store.read(TAKEN)) if has_span else _new_hours(request, version, store.newest_version(TAKEN))
-    work = _work(store, rows, *span)
-    return f"{job}: {work} would be computed"
 
 
 def _new_hours(request: Request[Any], version: int | None, newest: int) -> list[Any]:

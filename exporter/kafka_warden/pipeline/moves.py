@@ -12,7 +12,7 @@ from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES, REASSIGNMENTS
-from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
+from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import in_list, of_mart
 from kafka_warden.pipeline.timeline import CLOCKS, DAY, POLL, divide, informative_polls, moment, timeline
 
@@ -37,11 +37,7 @@ def run(request: Request[None]) -> None:
     Raises:
         StoreError: the store cannot be used.
     """
-    with incremental.working(request, JOB.name, *request.span) as work:
-        if work.hours:
-            set_shuffle_partitions(request.spark, work.rows)
-            _moves(request, work)
-    request.progress.say(f"moves: {work}")
+    incremental.compute(request, JOB.name, request.span, partial(_moves, request))
 
 
 def _moves(request: Request[None], work: incremental.Work) -> None:

@@ -15,7 +15,7 @@ from kafka_warden.derive.replica_state import STATES
 from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import BROKERS, CLUSTERS, GRAINS, LOG_DIR_HOURS, REPLICAS, SERIES_DAYS, TOPICS, Mart
-from kafka_warden.pipeline.session import persisted, set_shuffle_partitions
+from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import Store, of_mart, raw
 from kafka_warden.pipeline.timeline import DAY, HOUR, POLL, divide
 
@@ -47,11 +47,7 @@ def run(request: Request[None]) -> None:
     Raises:
         StoreError: the store cannot be used.
     """
-    with incremental.working(request, JOB.name, *request.span) as work:
-        if work.hours:
-            set_shuffle_partitions(request.spark, work.rows)
-            _roll_up(request, work)
-    request.progress.say(f"rollup: {work}")
+    incremental.compute(request, JOB.name, request.span, partial(_roll_up, request))
 
 
 def _roll_up(request: Request[None], work: incremental.Work) -> None:
