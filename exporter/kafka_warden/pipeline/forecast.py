@@ -1,11 +1,10 @@
 """The job `forecast`: the day on which partitions, bytes in and disks reach their limits, with an interval."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from operator import itemgetter
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +13,10 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from kafka_warden.config import values
-from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.forecast_model import METHOD, forecast
 from kafka_warden.pipeline.forecast_trend import Kind
-from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.job import Flags, Job, Request, add_flags, read_flags
 from kafka_warden.pipeline.landing import AHEAD
 from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, parsed
 from kafka_warden.pipeline.rollup import SERIES
@@ -176,7 +174,7 @@ def _level(text: object) -> float:
     return share
 
 
-_FLAGS: Final[Mapping[str, tuple[Callable[[object], Any], str, str]]] = {
+_FLAGS: Final[Flags] = {
     "horizon": (values.days_up_to(MOST_DAYS), "DAYS", "days to look ahead (default: 90)"),
     "level": (_level, "SHARE", "of the interval (default: 90%%)"),
     "network": (values.rate, "RATE", "capacity of one broker's network (default: from the history)"),
@@ -185,17 +183,14 @@ _FLAGS: Final[Mapping[str, tuple[Callable[[object], Any], str, str]]] = {
     "disk_share": (values.share, "SHARE", "share of a disk that counts as full (default: 100%%)"),
     "seed": (values.whole_number, "N", "of the random draws (default: 1)"),
 }
-"""Option to its reader, and to its value and text in `--help`."""
 
 
 def _add_flags(command: ArgumentParser) -> None:
-    for name, (_, metavar, about) in _FLAGS.items():
-        command.add_argument(flag_name(name), metavar=metavar, help=about)
+    add_flags(command, _FLAGS)
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    given = read_values(vars(parsed), {name: read for name, (read, *_) in _FLAGS.items()})
-    return Options(**{name: value for name, value in given.items() if value is not None})
+    return Options(**read_flags(parsed, _FLAGS))
 
 
 JOB: Final = Job("forecast", "the day on which limits are reached, with an interval", _add_flags, _read_flags, run)

@@ -1,19 +1,23 @@
 """A job and its arguments."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pyspark.sql import SparkSession
 
+from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.pipeline.history import ALL_TIME, History
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.runs import Run
 from kafka_warden.pipeline.store import Store
 
 O = TypeVar("O")  # noqa: E741  # options
+
+Flags = Mapping[str, tuple[Callable[[Any], Any], str, str]]
+"""Option to its reader, and to its value and text in `--help`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +61,19 @@ class Job(Generic[O]):
     """Runs the job; returns its exit code, None for 0."""
     preview: Callable[[Request[Any]], str] = lambda _: "nothing to preview: the job computes all from what is there"
     """Says what a run would do. It writes nothing."""
+
+
+def add_flags(command: ArgumentParser, flags: Flags, required: Collection[str] = ()) -> None:
+    """Add a flag for each option. `required`: options without which the job does not run."""
+    for name, (_, metavar, about) in flags.items():
+        command.add_argument(flag_name(name), metavar=metavar, help=about, required=name in required)
+
+
+def read_flags(parsed: Namespace, flags: Flags) -> dict[str, Any]:
+    """Return the options that were given.
+
+    Raises:
+        ConfigError: an unusable value.
+    """
+    given = read_values(vars(parsed), {name: read for name, (read, *_) in flags.items()})
+    return {name: value for name, value in given.items() if value is not None}

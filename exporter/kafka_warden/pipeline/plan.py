@@ -3,7 +3,7 @@
 import json
 import shlex
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
@@ -15,7 +15,6 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.config import values
-from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.errors import ConfigError, HistoryRowsError, IncompleteError, PlanError
 from kafka_warden.formatting import in_percent, in_rate, in_time
 from kafka_warden.history.replay import parameters_of, snapshot_of
@@ -25,7 +24,7 @@ from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
-from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.job import Flags, Job, Request, add_flags, read_flags
 from kafka_warden.pipeline.marts import PLANS
 from kafka_warden.pipeline.store import in_list
 from kafka_warden.pipeline.timeline import POLL, timeline
@@ -233,7 +232,7 @@ def _row(plan: MovePlan, assumed: Percentile, options: Options) -> tuple[Any, ..
     return tuple(fields.get(name) for name in PLANS.names)
 
 
-_FLAGS: Final[Mapping[str, tuple[Callable[[Any], Any], str, str]]] = {
+_FLAGS: Final[Flags] = {
     "reassignment": (Path, "FILE", "JSON of kafka-reassign-partitions"),
     "deadline": (values.duration, "DURATION", "of the move (default: the sidecar's moves.deadline)"),
     "max_network_share": (values.share, "SHARE", "share of one broker's network, such as 30%%"),
@@ -243,17 +242,14 @@ _FLAGS: Final[Mapping[str, tuple[Callable[[Any], Any], str, str]]] = {
     "cluster": (values.text, "ID", "required if the history has several"),
     "inbound": (Path, "FILE", "write the inbound rates, for kafka-warden plan --inbound"),
 }
-"""Option to its reader, and to its value and text in `--help`."""
 
 
 def _add_flags(command: ArgumentParser) -> None:
-    for name, (_, metavar, about) in _FLAGS.items():
-        command.add_argument(flag_name(name), metavar=metavar, help=about, required=name == "reassignment")
+    add_flags(command, _FLAGS, ("reassignment",))
 
 
 def _read_flags(parsed: Namespace) -> Options:
-    given = read_values(vars(parsed), {name: read for name, (read, *_) in _FLAGS.items()})
-    return Options(**{name: value for name, value in given.items() if value is not None})
+    return Options(**read_flags(parsed, _FLAGS))
 
 
 JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", _add_flags, _read_flags, run)
