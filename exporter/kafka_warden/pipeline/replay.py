@@ -1,6 +1,6 @@
 """Replays history in Spark: every poll is evaluated again by the functions that the sidecar runs, run by run.
 
-    replayed(gathered(history), "moves").where("told = 'exact'")
+    replayed(gathered(history), "moves").where("confidence = 'exact'")
 
 A run is a fold, so one task takes it from its first poll to its last; runs are replayed in parallel. Rows come sorted,
 in Arrow batches, and a task holds one poll and the fold's state, whatever the length of the history.
@@ -23,10 +23,10 @@ from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.marts import parsed
 from kafka_warden.pipeline.timeline import POLL
 
-CONFIDENCE: Final = "told"
+CONFIDENCE: Final = "confidence"
 """The column with a row's confidence, a value of `kafka_warden.history.replay.Confidence`."""
 
-NOTES: Final = "cluster_id string, run string, sequence bigint, time double, told string, problem string"
+NOTES: Final = "cluster_id string, run string, sequence bigint, time double, confidence string, problem string"
 """What `notes` returns."""
 
 _PLACE: Final = "place"
