@@ -17,8 +17,8 @@ from kafka_warden.pipeline import runs
 from kafka_warden.pipeline.batch import Batch, take
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.landing import Part, literal, new_parts
-from kafka_warden.pipeline.maintain import RAW, add_keep, compact, delete_old, read_keep, vacuum
-from kafka_warden.pipeline.store import NO_DAY, RUNS, TAKEN, Store, day_of, raw, unix_time
+from kafka_warden.pipeline.maintain import RAW, add_keep, compact, delete_old, keep_days, read_keep, vacuum
+from kafka_warden.pipeline.store import RUNS, TAKEN, Store, day_of, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY, HOUR
 from kafka_warden.pipeline.topic import SCHEME, Topic, is_topic
 
@@ -50,10 +50,7 @@ def run(request: Request[Options]) -> None:
     request.runs.append(done)
     store.create()
     _, is_due = runs.last(store, NAME)
-    kept = store.retention()
-    keep = {**kept, **request.options.keep}
-    if keep != kept:
-        store.set_retention(keep)
+    keep, is_less = keep_days(store, request.options.keep)
     took: list[Part] = []
     for batch in _batches(request, first_day(store, keep)):
         for line in lines(batch):
@@ -63,7 +60,7 @@ def run(request: Request[Options]) -> None:
     with runs.ending(store, done, is_due=is_due):
         if took:
             _compact(request, took)
-        if is_due or any(keep[name] < kept[name] for name in keep):
+        if is_due or is_less:
             # Each table is asked, so a loop does it once a day.
             delete_old(store, keep, progress, raw_rows=is_due)
         if is_due:
@@ -85,7 +82,7 @@ def preview(request: Request[Options]) -> str:
 
 def first_day(store: Store, keep: Mapping[str, int]) -> date:
     """Return the first UTC day whose rows are taken."""
-    return max(NO_DAY, store.taken_since(), store.today() - timedelta(days=keep["raw"]))
+    return max(store.taken_since(), store.today() - timedelta(days=keep["raw"]))
 
 
 def _batches(request: Request[Options], oldest: date) -> Iterator[Batch]:

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from kafka_warden.errors import HistoryFileError
 from kafka_warden.history.parquet.reader import Found, Inventory, opened
+from kafka_warden.pipeline.timeline import DAY, HOUR
 
 N = TypeVar("N", int, float)
 
@@ -20,7 +21,7 @@ THREADS: Final = 16
 LATEST: Final = 253_402_300_800
 """Unix seconds of the year 10000: times of rows are before it."""
 
-AHEAD: Final = 86400
+AHEAD: Final = DAY
 """Seconds by which rows may be ahead of the clock of this machine. If the clock of a sidecar is ahead during its whole
 run, jobs cannot see that, and the run is the latest one until that time has come.
 """
@@ -71,7 +72,7 @@ def new_parts(landing: Inventory, taken: Collection[tuple[str, int]], oldest: fl
     `taken`: place and size of the files that the store has. A file of another size is a new one. `oldest`: files of
     earlier hours (Unix s) are not opened.
     """
-    new = [file for file in landing.files if file.hour * 3600 >= oldest and (file.place, file.size) not in taken]
+    new = [file for file in landing.files if file.hour * HOUR >= oldest and (file.place, file.size) not in taken]
     found: list[Part] = []
     problems: list[str] = []
     ahead: Counter[str] = Counter()

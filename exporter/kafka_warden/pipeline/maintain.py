@@ -60,6 +60,15 @@ def crowded(files: Iterable[str], today: date) -> str | None:
     return in_list("date", days) if days else None
 
 
+def keep_days(store: Store, chosen: Mapping[str, int]) -> tuple[dict[str, int], bool]:
+    """Let the store keep the chosen days; return all its days, and whether one of them is less than before."""
+    kept = store.retention()
+    keep = {**kept, **chosen}
+    if keep != kept:
+        store.set_retention(keep)
+    return keep, any(keep[name] < kept[name] for name in keep)
+
+
 def delete_old(store: Store, keep: Mapping[str, int], progress: Progress, *, raw_rows: bool) -> None:
     """Delete what is older than the days of `keep`. Raw rows only if no job can be reading them: `raw_rows`."""
     before, today = store.taken_since(), store.today()
@@ -109,8 +118,7 @@ def run(request: Request[Mapping[str, int]]) -> None:
     store, progress, done = request.store, request.progress, runs.Run("maintain")
     request.runs.append(done)
     store.open()
-    keep = {**store.retention(), **request.options}
-    store.set_retention(keep)
+    keep, _ = keep_days(store, request.options)
     marts = [of_mart(mart) for mine in MARTS.values() for mart in mine]
     tables = [table for table in (TAKEN, RUNS, *RAW, *marts) if store.find(table) is not None]
     before = {table.name: len(store.files(table, "true")) for table in tables}

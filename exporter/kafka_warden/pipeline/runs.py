@@ -22,7 +22,7 @@ KEPT: Final = timedelta(days=180)
 _ABOUT: Final = {
     "hours": "Hours of all clusters that the last run computed or took.",
     "rows": "Rows that the last run took, or of replicas that it computed from.",
-    "files": "Files or messages that the last run took.",
+    "files": "Files, or partitions of the topic, of which the last run took rows.",
     "seconds": "Duration of the last run.",
     "newest": "Time of the newest row that the last run had.",
 }

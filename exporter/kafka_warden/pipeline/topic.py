@@ -29,10 +29,8 @@ PLACE: Final = "kafka:"
 TASK: Final = 500
 """Messages of one task: at most 128 MB of JSON."""
 
-
 MOST: Final = 20_000
 """Messages of one batch, of at most 256 KiB each: Spark keeps them in memory and on its local disk for all tables."""
-
 
 HEAD: Final = tuple(column.name for column in COMMON)
 _DDL: Final = (
