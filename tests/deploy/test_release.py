@@ -1,9 +1,13 @@
 """`make release`: versions, the changelog, and what is refused. scripts/make-dist builds and tries the files."""
 
 import datetime as dt
+import re
+import sys
 
 import pytest
+from packaging.version import Version
 
+from docs.versions import COLUMNS as VERSIONS
 from scripts.release import (
     CHANGELOG,
     NAMED,
@@ -17,6 +21,10 @@ from scripts.release import (
 )
 from tests.deploy.dockerfile import ROOT
 from tests.deploy.test_image import PROJECT
+from tests.support.processes import run
+
+WORDS = 400
+"""Of a release in the changelog."""
 
 TEXT = "# Changelog\n\n## [Unreleased]\n\n### Added\n- A page.\n\n## [1.0.0] - 2026-01-02\n- All.\n"
 EMPTY = "## [Unreleased]\n\n## [1.0.0] - 2026-01-02\n- All.\n"
@@ -56,6 +64,23 @@ def test_the_changelog_gets_a_section() -> None:
         check("1.2.0", "1.1.0", closed)
     # Not `check`: right after a release there is nothing to release.
     assert (ROOT / CHANGELOG).read_text().count(UNRELEASED) == 1
+
+
+def test_a_release_has_at_most_400_words_in_the_changelog() -> None:
+    sections = re.split(r"^(?=## )", (ROOT / CHANGELOG).read_text(), flags=re.MULTILINE)
+    assert len(sections) > 1
+    assert [section[:30] for section in sections if len(section.split()) > WORDS] == []
+
+
+def test_the_changelog_names_commands_and_versions_as_they_are() -> None:
+    text = (ROOT / CHANGELOG).read_text()
+    commands = re.findall(r"^    (\w+) ", run(sys.executable, "-m", "kafka_warden.cli", "--help").stdout, re.MULTILINE)
+    assert {"run", "plan"} <= set(commands)
+    assert set(re.findall(r"`kafka-warden (\w+)`", text)) == set(commands)
+    kafka = sorted((version for version, _ in VERSIONS), key=Version)
+    assert f"Kafka {kafka[0]} to {kafka[-1]} " in text
+    pythons = re.findall(r"for version in (.*);", (ROOT / "scripts" / "make-dist").read_text())[0].split()
+    assert f"Python {pythons[0]} to {pythons[-1]}." in text
 
 
 def test_versions_that_follow() -> None:
