@@ -110,8 +110,9 @@ def _add_plan(add: AddCommand) -> None:
     plan = add(
         "plan",
         help="recommend a throttle for a reassignment, or check whether a topic fits",
-        description="Print the recommended throttle for a reassignment, or whether a topic fits. Changes nothing. Exit"
-        " codes: 0 possible, 1 not possible or does not fit, 2 bad input, 3 data from the cluster is missing.",
+        description="Print the recommended throttle for a reassignment, whether a topic fits, or the reassignments in"
+        " progress. Changes nothing. Exit codes: 0 possible, 1 not possible, does not fit, or nothing is in progress,"
+        " 2 bad input, 3 data from the cluster is missing.",
     )
     _add_option_flags(plan, "plan")
     plan.add_argument("--reassignment", type=Path, metavar="FILE", help="JSON of kafka-reassign-partitions")
@@ -122,6 +123,9 @@ def _add_plan(add: AddCommand) -> None:
         "--inbound", type=Path, metavar="FILE", help="inbound rates of kafka-warden pipeline plan --inbound"
     )
     plan.add_argument("--rollback", type=Path, metavar="FILE", help="write the current assignment to this file")
+    plan.add_argument(
+        "--current", action="store_true", help="print the reassignments in progress as such JSON; plans nothing"
+    )
     plan.add_argument("--topic", metavar="NAME", help="topic to create, or to add partitions to")
     plan.add_argument("--partitions", metavar="NUMBER", help="partitions of that topic at the end")
     plan.add_argument("--replication-factor", metavar="NUMBER", help="replication factor of a new topic")

@@ -8,12 +8,12 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.errors import ConfigError
-from kafka_warden.planning.command import _OF_MOVES, _OF_TOPICS, CreationRequest, MoveRequest, read
+from kafka_warden.planning.command import _OF_MOVES, _OF_TOPICS, CreationRequest, CurrentRequest, MoveRequest, read
 
 UNUSED_PORT = "127.0.0.1:1"
 """Nothing listens there."""
 MOVE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
-NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS)
+NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS) | {"current": False}
 
 
 @pytest.fixture
@@ -40,6 +40,9 @@ def run(*arguments: str) -> int:
         (("--topic", "t", "--partitions", "0", "--replication-factor", "1"), "--partitions: expected a whole number"),
         (("--topic", "t", "--partitions", "3000000", "--replication-factor", "1"), "expected 1000000 or less"),
         (("--topic", "t", "--reassignment", "move.json"), "--topic: cannot be used with --reassignment"),
+        (("--current", "--topic", "t"), "--current: cannot be used with --topic"),
+        (("--current", "--reassignment", "move.json"), "--current: cannot be used with --reassignment"),
+        (("--current", "--measure", "9s"), "--current: cannot be used with --measure"),
         (("--topic", "t", "--deadline", "2h"), "--topic: cannot be used with --deadline"),
         (("--reassignment", "move.json", "--deadline", "2"), "--deadline: expected a duration with its unit"),
         (("--reassignment", "move.json", "--measure", "1s"), "--measure: expected 2s or more"),
@@ -92,5 +95,6 @@ def test_flags_are_read_by_the_parsers_of_the_configuration() -> None:
         Path("m"), None, None, 0.0, None, Path("i")
     )
     assert read({**NONE, "topic": "t", "partitions": "3", "replication_factor": "2"}) == CreationRequest("t", 3, 2)
+    assert read({**NONE, "current": True, "rollback": Path("r")}) == CurrentRequest(Path("r"))
     with pytest.raises(ConfigError):
         read(NONE)

@@ -14,9 +14,10 @@ from kafka_warden.derive import Memory, derive
 from kafka_warden.errors import ConfigError, IncompleteError, PlanError
 from kafka_warden.formatting import in_time
 from kafka_warden.log import complain, configure, write
-from kafka_warden.model import NO_BROKER, Snapshot, Source
+from kafka_warden.model import Snapshot
 from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.creation import plan_creation
+from kafka_warden.planning.current import before_moves, check_known, current_moves
 from kafka_warden.planning.document import creation_document, move_document
 from kafka_warden.planning.files import read_inbound, read_targets, write_rollback
 from kafka_warden.planning.findings import Verdict, verdict
@@ -38,7 +39,7 @@ _OF_MOVES: Final = ("reassignment", "deadline", "max_network_share", "measure", 
 _OF_TOPICS: Final = ("topic", "partitions", "replication_factor")
 
 IMPOSSIBLE: Final = 1
-"""Exit code of a plan that is impossible, does not fit, or is not planned."""
+"""Exit code of a plan that is impossible, does not fit, or is not planned, and of `--current` without a move."""
 
 LEAST_POLLS: Final = 4
 """Least polls per measurement: the poll interval is shortened if necessary."""
@@ -72,7 +73,18 @@ class CreationRequest:
     """`None` for that of a topic that exists."""
 
 
-def read(flags: Mapping[str, Any]) -> MoveRequest | CreationRequest:
+@dataclass(frozen=True, slots=True)
+class CurrentRequest:
+    """A request for the file of the reassignments in progress."""
+
+    rollback: Path | None
+    """For the replicas from before them."""
+
+
+Request = MoveRequest | CreationRequest | CurrentRequest
+
+
+def read(flags: Mapping[str, Any]) -> Request:
     """Make a request from the flags by name; `None` is a flag that was not set.
 
     Raises:
@@ -82,10 +94,14 @@ def read(flags: Mapping[str, Any]) -> MoveRequest | CreationRequest:
     if moves and topics:
         topic, move = flag_name(topics[0]), flag_name(moves[0])
         raise ConfigError(f"{topic}: cannot be used with {move}; plan either a move or a topic")
+    if flags["current"]:
+        if others := [name for name in (*moves, *topics) if name != "rollback"]:
+            raise ConfigError(f"--current: cannot be used with {flag_name(others[0])}; it prints the moves in progress")
+        return CurrentRequest(flags["rollback"])
     if flags["topic"] is not None:
         return _read_creation(flags)
     if flags["reassignment"] is None:
-        raise ConfigError("plan: give --reassignment FILE, or --topic NAME --partitions P")
+        raise ConfigError("plan: give --reassignment FILE, or --topic NAME --partitions P, or --current")
     return _read_move(flags)
 
 
@@ -117,8 +133,10 @@ def _read_creation(flags: Mapping[str, Any]) -> CreationRequest:
     return CreationRequest(flags["topic"], read["partitions"], read["replication_factor"])
 
 
-def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool) -> int:
+def run(config: Config, request: Request, *, as_json: bool) -> int:
     """Print the plan; return 0 if it is possible, otherwise 1.
+
+    Of the moves in progress print the file; return 1 if there is none.
 
     Raises:
         ConfigError: the configuration lacks an option that the request needs.
@@ -129,7 +147,23 @@ def run(config: Config, request: MoveRequest | CreationRequest, *, as_json: bool
     configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
     if isinstance(request, MoveRequest):
         return _move(config, request, as_json=as_json)
+    if isinstance(request, CurrentRequest):
+        return _current(config, request)
     return _creation(config, request, as_json=as_json)
+
+
+def _current(config: Config, request: CurrentRequest) -> int:
+    with _Measurement(config, 0.0) as measurement:
+        snapshot = measurement.once()
+        measurement.check_moves(snapshot)
+    moves = current_moves(snapshot)
+    if not moves:
+        # No empty file: with it, --cancel of the tool removes the throttles of all brokers.
+        complain("kafka-warden: no reassignment is in progress")
+        return IMPOSSIBLE
+    write_rollback(request.rollback, to_json(before_moves(snapshot)))
+    write(to_json(moves))
+    return 0
 
 
 def _creation(config: Config, request: CreationRequest, *, as_json: bool) -> int:
@@ -211,6 +245,14 @@ class _Measurement:
             raise IncompleteError("no broker answered: is a broker of kafka.bootstrap.servers up?")
         return snapshot
 
+    def check_moves(self, snapshot: Snapshot) -> None:
+        """Check that the moves in progress are known.
+
+        Raises:
+            IncompleteError: they are not.
+        """
+        check_known(snapshot, self._poller.not_available)
+
     def measure(self, targets: Sequence[Target]) -> tuple[Snapshot, Inbound]:
         """Poll until the inbound rate was measured; poll once without a time for it, or if nothing is to be copied.
 
@@ -226,12 +268,7 @@ class _Measurement:
                 time.sleep(min(self._interval, left))
                 snapshot = self.once()
                 inbound = self._add(snapshot)
-        if not snapshot.reassignments_known:
-            status = snapshot.status.get((Source.REASSIGNMENTS, NO_BROKER))
-            errors = dict(status.errors) if status is not None else {}
-            reason = max(errors, key=lambda name: errors[name], default="unknown")
-            hint = "; docs/security.md lists the required ACLs" if reason == "authorization" else ""
-            raise IncompleteError(f"the moves in progress are unknown: {reason}{hint}")
+        self.check_moves(snapshot)
         return snapshot, inbound
 
     def _add(self, snapshot: Snapshot) -> Inbound:
