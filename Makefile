@@ -121,14 +121,14 @@ test-images: $(RELEASE) tools ## the images: built on base images of Debian's pa
 mutants: tools setup ## change the code in 400 places of each of four rooms: do tests fail? ARGS=derive takes one
 	@scripts/step $(VENV)/python -m scripts.mutants $(ARGS)
 
-demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; DEMO_KEEP=1 stays
+demo: tools setup ## a cluster, a throttled move that gets stuck, its page and its end; on a terminal it stays until Ctrl-C
 	$(VENV)/python -m sandbox.demo $(ARGS)
 
 demo-look: setup ## the last demo again, in Prometheus and Grafana; Ctrl-C ends it
 	$(VENV)/python -m sandbox.demo_look $(ARGS)
 
-pictures: setup ## make docs/pictures: status page, alert and two dashboards at the alert of the last demo
-	$(VENV)/python -m sandbox.demo_pictures
+pictures: setup ## make docs/pictures from the last demo and check all dashboards (ARGS=--check: only that); needs Node.js and chromium-headless-shell
+	$(VENV)/python -m sandbox.demo_pictures $(ARGS)
 
 pipeline-demo: setup ## from the recorded history of a cluster to the report and a plan, by Spark; fetches jars once, then no network
 	scripts/pipeline-demo $(ARGS)

@@ -30,13 +30,7 @@ LATE: Final = 6.0
 COUNT_LIMIT: Final = 4000
 """`replica.lag.max.messages`, Kafka's default before 0.9."""
 
-_LIGHT: Final = ";".join(f"--{each.name}:{each.light}" for each in figures.ALL)
-_DARK: Final = ";".join(f"--{each.name}:{each.dark}" for each in figures.ALL)
-STYLE: Final = (
-    f"<style>svg{{{_LIGHT}}}@media(prefers-color-scheme:dark){{svg{{{_DARK}}}}}"
-    "*{stroke-linejoin:round;stroke-linecap:butt}text{font-family:system-ui,sans-serif}</style>"
-)
-"""A picture chooses the colours of the reader's light or dark mode by itself."""
+STYLE: Final = "<style>*{stroke-linejoin:round;stroke-linecap:butt}text{font-family:system-ui,sans-serif}</style>"
 
 
 def pictures() -> dict[Path, str]:
@@ -83,16 +77,16 @@ def draw_lag(name: str) -> str:
     window = [np.array([time]) for time in times], [np.array([end]) for end in leader]
     age = float(replica_time.lag_seconds(follower[at:], *window, times[at]).values[0])
     xs, base = times - began, follower[0]
-    with canvas(3.4, width=WIDTH) as (figure, [axes]):
-        axes.plot(xs, leader - base, "o-", ms=3, color=figures.BLUE.light, label="leader's end")
-        axes.plot(xs, follower - base, "o-", ms=3, color=figures.ORANGE.light, label="follower's end, last known")
-        axes.axvline(0, color=figures.FAINT.light, lw=1, ls="--")
+    with canvas(3.4, WIDTH) as (figure, [axes]):
+        axes.plot(xs, leader - base, "o-", ms=3, color=figures.BLUE, label="leader's end")
+        axes.plot(xs, follower - base, "o-", ms=3, color=figures.ORANGE, label="follower's end, last known")
+        axes.axvline(0, color=figures.FAINT, lw=1, ls="--")
         top, bottom = leader[at] - base, follower[at] - base
         _arrow(axes, (xs[at], bottom), (xs[at], top))
         axes.text(xs[at] - 0.3, (top + bottom) / 2, f"lag: {messages} records", ha="right")
         _arrow(axes, (xs[at] - age, bottom), (xs[at], bottom))
         axes.text(xs[at] - age / 2, bottom - 0.07 * (top - bottom), f"lag: {age:.1f} s", ha="center", va="top")
-        axes.text(-0.3, top, "its broker stops", ha="right", va="top", color=figures.FAINT.light)
+        axes.text(-0.3, top, "its broker stops", ha="right", va="top", color=figures.FAINT)
         _labels(axes, "seconds after the fault", "offset, from the first one shown")
         legend(figure, axes, 2)
         about = f"The leader's end grows by each poll, the follower's stays: {messages} records and {age:.1f} s behind."
@@ -111,12 +105,12 @@ def draw_behind(name: str) -> str:
     verdicts = [bool(rule[_within(found, event)].any()) for rule in (over, late) for event in (burst, down)]
     if verdicts != [True, False, False, True]:
         raise ValueError("the recording no longer shows what docs/how-it-knows.md says of it")
-    with canvas(3.8, 2, WIDTH) as (figure, [upper, lower]):
+    with canvas(3.8, WIDTH, 2) as (figure, [upper, lower]):
         for axes, values, limit, unit in ((upper, messages, COUNT_LIMIT, "records"), (lower, behind, LATE, "s")):
-            axes.plot(xs, values, color=figures.BLUE.light, label=f"behind, in {unit}")
-            axes.axhline(limit, color=figures.ORANGE.light, ls="--", label=f"limit of {in_whole(limit)} {unit}")
+            axes.plot(xs, values, color=figures.BLUE, label=f"behind, in {unit}")
+            axes.axhline(limit, color=figures.ORANGE, ls="--", label=f"limit of {in_whole(limit)} {unit}")
             for span in ((each["began"] - start, each["ended"] - start) for each in (burst, down)):
-                axes.axvspan(*span, color=figures.PURPLE.light, alpha=0.2, lw=0)
+                axes.axvspan(*span, color=figures.PURPLE, alpha=0.2, lw=0)
             axes.legend(loc="upper center", ncols=1)
             axes.set_ylim(bottom=0)
         units(upper.yaxis, in_whole)
@@ -129,17 +123,17 @@ def draw_law(name: str) -> str:
     """The gross rate of the law, and the runs that were measured."""
     headroom = np.linspace(-0.45, 2.2, 1000)
     shown = ((6.3, figures.BLUE, "6 partitions"), (1.0, figures.ORANGE, "1 partition"))
-    with canvas(3.6, width=WIDTH) as (figure, [axes]):
+    with canvas(3.6, WIDTH) as (figure, [axes]):
         most = headroom[-1]
-        axes.plot([0, most], [0, most], color=figures.FAINT.light, ls="--", lw=1, label="the limit less in-sync copies")
+        axes.plot([0, most], [0, most], color=figures.FAINT, ls="--", lw=1, label="the limit less in-sync copies")
         drawn = 0
         for burst, colour, what in shown:
             law_of = [law.gross(each * MB, burst * MB) / MB for each in headroom.tolist()]
-            axes.plot(headroom, law_of, color=colour.light, label=f"law, {what}")
+            axes.plot(headroom, law_of, color=colour, label=f"law, {what}")
             runs = [run for run in RUNS if run.flows == 1 and run.burst == burst and run.headroom <= most]
             drawn += len(runs)
             seen = [run.headroom for run in runs], [run.gross_seen for run in runs]
-            axes.scatter(*seen, 18, colour.light, zorder=3, label="measured")
+            axes.scatter(*seen, 18, colour, zorder=3, label="measured")
         _labels(axes, "what in-sync copies leave of the limit, MB/s", "copied, MB/s")
         legend(figure, axes, 2)
         about = f"The law is a staircase, since whole responses pass in each window. {drawn} measured runs are near it."
@@ -162,17 +156,17 @@ def draw_stuck(name: str) -> str:
     first = next(x for x, cause in zip(xs, causes, strict=True) if cause)
     cause = next(cause for cause in causes if cause)
     raised = event["raised_at"] - event["began"]
-    with canvas(4.4, 2, WIDTH) as (figure, [upper, lower]):
-        upper.plot(xs, left, color=figures.BLUE.light, label="bytes to copy")
-        upper.step(xs, least, where="post", color=figures.GREEN.light, ls="--", label="least so far")
-        lower.plot(xs, stalled, color=figures.BLUE.light, label="time without a new minimum")
-        lower.axhline(limit, color=figures.ORANGE.light, ls="--", label=f"stuck from {in_time(limit)} on")
+    with canvas(4.4, WIDTH, 2) as (figure, [upper, lower]):
+        upper.plot(xs, left, color=figures.BLUE, label="bytes to copy")
+        upper.step(xs, least, where="post", color=figures.GREEN, ls="--", label="least so far")
+        lower.plot(xs, stalled, color=figures.BLUE, label="time without a new minimum")
+        lower.axhline(limit, color=figures.ORANGE, ls="--", label=f"stuck from {in_time(limit)} on")
         for axes in (upper, lower):
-            axes.axvspan(first, raised, color=figures.PURPLE.light, alpha=0.2, lw=0)
+            axes.axvspan(first, raised, color=figures.PURPLE, alpha=0.2, lw=0)
             axes.set_ylim(bottom=0)
             axes.legend(loc="upper left")
         upper.text((first + raised) / 2, max(left) * 0.1, f"stuck: {cause}", ha="center")
-        upper.text(raised + 1, max(left), "throttle\nraised", va="top", color=figures.FAINT.light)
+        upper.text(raised + 1, max(left), "throttle\nraised", va="top", color=figures.FAINT)
         units(upper.yaxis, in_bytes)
         units(lower.yaxis, lambda value: f"{value:.0f} s")
         _labels(lower, "seconds after the start of the move", "")
@@ -187,9 +181,9 @@ def draw_eta(name: str) -> str:
     xs = seconds_of(found, event["began"])
     shown = np.array([row["eta"] for row in found])
     took = event["ended"] - event["began"]
-    with canvas(3.0, width=WIDTH) as (figure, [axes]):
-        axes.plot([0, took], [took, 0], color=figures.FAINT.light, ls="--", label="time that was really left")
-        axes.plot(xs, shown, "o-", ms=3, color=figures.BLUE.light, label="ETA")
+    with canvas(3.0, WIDTH) as (figure, [axes]):
+        axes.plot([0, took], [took, 0], color=figures.FAINT, ls="--", label="time that was really left")
+        axes.plot(xs, shown, "o-", ms=3, color=figures.BLUE, label="ETA")
         axes.set_ylim(bottom=0)
         axes.set_xlim(left=0)
         units(axes.yaxis, lambda value: f"{value:.0f} s")
@@ -207,7 +201,7 @@ def _within(found: Rows, event: dict[str, Any]) -> np.ndarray:
 
 
 def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    axes.annotate("", end, start, arrowprops={"arrowstyle": "<->", "color": figures.PURPLE.light, "lw": 1.4})
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "<->", "color": figures.PURPLE, "lw": 1.4})
 
 
 def _labels(axes: Axes, across: str, up: str) -> None:

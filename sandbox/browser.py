@@ -65,9 +65,9 @@ class Page:
         while not any(loaded.items() <= event["params"].items() for event in self.events):
             self._next()
 
-    def size(self, width: int, height: int = 900) -> None:
-        """Give the page so many CSS pixels."""
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    def size(self, width: int, height: int = 900, scale: int = 1) -> None:
+        """Give the page so many CSS pixels, each of `scale` times `scale` pixels of a picture."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **metrics)
 
     def media(self, medium: str, scheme: str) -> None:

@@ -1,19 +1,37 @@
-"""The events of the demo: two topics under load; one moves well, the throttle of the other one is too low."""
+"""The events of the demo: topics under load; one moves well, the throttle of another one is too low."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Final
 
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from sandbox.cluster import Cluster
 from sandbox.demo_table import Move
 
+FILL_RECORD: Final = 16_000
+"""Bytes of a record that fills a topic: large ones are written fast."""
+UNLIMITED: Final = -1
+
 
 @dataclass(frozen=True)
 class Transfer:
-    """A topic that moves from one broker to another while it is written to. Bytes, bytes per second.
+    """A topic that moves from one broker to another while it is written to.
 
     They share no limit: the leader throttle and the follower throttle of a broker are separate.
+
+    Attributes:
+        topic: Its name.
+        partitions: How many.
+        source: Broker that leads all partitions before the move.
+        target: Broker that leads them after it.
+        stored: Bytes in partition 0 before the move.
+        inbound: Bytes per second that are produced to all partitions.
+        limit: Throttle in bytes per second.
+        stays: Brokers whose replicas do not move.
+        client: Client id of the producer.
+        skew: By how much of `stored` each partition is larger than the one before.
+        kept: `retention.bytes` of each partition: the load may run for hours.
     """
 
     topic: str
@@ -23,6 +41,15 @@ class Transfer:
     stored: int
     inbound: float
     limit: int
+    stays: tuple[int, ...] = ()
+    client: str = "sandbox"
+    skew: float = 0.0
+    kept: int = UNLIMITED
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes in each partition before the move."""
+        return [round(self.stored * (1 + self.skew * partition)) for partition in range(self.partitions)]
 
     @property
     def moves(self) -> list[Move]:
@@ -30,15 +57,39 @@ class Transfer:
         return [Move(self.topic, partition, self.source, self.target) for partition in range(self.partitions)]
 
 
-HEALTHY = Transfer("orders", 3, source=1, target=2, stored=25_000_000, inbound=300_000.0, limit=2_000_000)
-# One partition passes at most its limit and a burst of 1 MiB per quota window (11 s): 0.3 MB/s, half of the
-# inbound rate.
-STUCK = Transfer("payments", 1, source=3, target=1, stored=40_000_000, inbound=600_000.0, limit=200_000)
+HEALTHY = Transfer(
+    topic="orders",
+    partitions=6,
+    source=1,
+    target=2,
+    stored=160_000_000,
+    inbound=600_000.0,
+    limit=8_000_000,
+    stays=(3,),
+    client="checkout",
+    skew=0.15,
+    kept=300_000_000,
+)
+# Above the inbound rate. But the copies to the replicas that stay use three quarters of it.
+STUCK = Transfer(
+    topic="payments.events",
+    partitions=2,
+    source=3,
+    target=1,
+    stored=200_000_000,
+    inbound=1_500_000.0,
+    limit=2_000_000,
+    stays=(2,),
+    client="billing",
+    skew=0.25,
+    kept=600_000_000,
+)
 TRANSFERS = (HEALTHY, STUCK)
-# More than a run writes; with DEMO_KEEP=1 the load runs until Ctrl-C.
-RETENTION = {"retention.bytes": 300_000_000, "segment.bytes": 16_777_216}
-WAITS = 0.8
-"""Share of a limit that a lagging replica really uses: waits in its fetcher cost up to a fifth."""
+AT_REST: Final = {"customers": 6, "inventory.stock": 12, "search.clicks": 12, "shipping.labels": 3}
+"""Other topics of the cluster, with replicas on all brokers, and their partitions."""
+AT_REST_BYTES: Final = 8_000_000
+"""In each of their partitions."""
+SEGMENT: Final = 16_777_216
 
 
 def prepare(cluster: Cluster, transfers: Sequence[Transfer], load: ExitStack) -> None:
@@ -46,40 +97,41 @@ def prepare(cluster: Cluster, transfers: Sequence[Transfer], load: ExitStack) ->
     for transfer in transfers:
         partitions = range(transfer.partitions)
         cluster.admin.create_topic(
-            transfer.topic, assignment={partition: [transfer.source] for partition in partitions}
+            transfer.topic,
+            assignment={partition: [transfer.source, *transfer.stays] for partition in partitions},
+            config={"retention.bytes": transfer.kept, "segment.bytes": SEGMENT},
         )
-        cluster.load.produce(transfer.topic, bytes=transfer.stored, partitions=partitions)
+        for partition, size in enumerate(transfer.sizes):
+            cluster.load.produce(transfer.topic, bytes=size, record_size=FILL_RECORD, partitions=[partition])
     for transfer in transfers:
+        produce = cluster.load.background
         partitions = range(transfer.partitions)
-        load.enter_context(cluster.load.background(transfer.topic, transfer.inbound, partitions=partitions))
+        load.enter_context(produce(transfer.topic, transfer.inbound, partitions=partitions, client_id=transfer.client))
+
+
+def fill_others(cluster: Cluster) -> None:
+    """Create the topics that neither move nor change."""
+    for topic, count in AT_REST.items():
+        cluster.admin.create_topic(topic, count, len(cluster.broker_ids))
+        cluster.load.produce(topic, bytes=AT_REST_BYTES, record_size=FILL_RECORD, partitions=range(count))
 
 
 def start(cluster: Cluster, transfer: Transfer) -> None:
     """Set the throttle on the two sides that take part, then start the moves."""
-    pairs = dict.fromkeys(range(transfer.partitions), (transfer.source, transfer.target))
+    partitions = range(transfer.partitions)
     cluster.admin.alter_topic_config(
         transfer.topic,
         {
-            LEADER_REPLICAS: ",".join(f"{partition}:{source}" for partition, (source, _) in pairs.items()),
-            FOLLOWER_REPLICAS: ",".join(f"{partition}:{target}" for partition, (_, target) in pairs.items()),
+            LEADER_REPLICAS: ",".join(f"{partition}:{transfer.source}" for partition in partitions),
+            FOLLOWER_REPLICAS: ",".join(f"{partition}:{transfer.target}" for partition in partitions),
         },
     )
     set_limit(cluster, transfer, transfer.limit)
-    cluster.admin.reassign({(transfer.topic, partition): [target] for partition, (_, target) in pairs.items()})
+    after = [transfer.target, *transfer.stays]
+    cluster.admin.reassign({(transfer.topic, partition): after for partition in partitions})
 
 
 def set_limit(cluster: Cluster, transfer: Transfer, limit: int) -> None:
     """Set the leader limit of the source and the follower limit of the target, in bytes per second."""
     cluster.admin.alter_broker_config(transfer.source, {LEADER_RATE: limit})
     cluster.admin.alter_broker_config(transfer.target, {FOLLOWER_RATE: limit})
-
-
-def limit_for(inbound: float, remaining: float, seconds: float) -> int:
-    """The limit that ends a move within so many seconds (alerts/runbooks/KafkaReassignmentStuck.md).
-
-    Args:
-        inbound: Bytes per second into what lags; no follower of it is in sync.
-        remaining: Remaining bytes.
-        seconds: In which they shall go.
-    """
-    return round((inbound + remaining / seconds) / WAITS)

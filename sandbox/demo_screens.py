@@ -2,33 +2,29 @@
 
 import json
 import re
-import shutil
-import tempfile
+import subprocess
 from collections.abc import Mapping
 from dataclasses import asdict
-from html import escape
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from sandbox.browser import opened
+from sandbox.browser import Page
 from sandbox.demo_folder import ALERTED, FolderError, new_demo
+from sandbox.errors import SandboxError
 from sandbox.monitoring import Alert
 from sandbox.monitoring_sidecar import Sidecar
+from sandbox.monitoring_tools import ASSETS, Tools
 
 STATUS: Final = "status.html"
 ALERT: Final = "alert.json"
-WIDTH: Final = 1280
-STATUS_HEIGHT: Final = 970
+STATUS_SIZE: Final = (1280, 1130)
 """CSS pixels: problems, the cluster in numbers and the moves."""
-ALERT_HEIGHT: Final = 250
+ALERT_SIZE: Final = (720, 690)
+SCALE: Final = 2
+"""Device pixels per CSS pixel."""
 _ASSET: Final = re.compile(r'(?:href|src)="(assets/[^"]+)"')
-_NOTIFICATION: Final = """<!doctype html><meta charset="utf-8"><style>
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; background: #fff; margin: 0; padding: 20px 24px }}
-h1 {{ font-size: 19px; margin: 0 0 10px }}
-h1 b {{ background: #8a4600; color: #fff; padding: 2px 8px; border-radius: 4px; font-size: 14px }}
-dl {{ display: grid; grid-template-columns: max-content 1fr; gap: 4px 18px; margin: 0 }} dt {{ color: #57606a }}
-dd {{ margin: 0; white-space: pre-line; overflow-wrap: anywhere }}</style>
-<h1><b>{severity}</b> {name}</h1><dl>{rows}</dl>"""
+_EMAIL: Final = '{{ template "email.default.html" . }}'
+"""The message that Alertmanager sends by default."""
 
 
 def seen(sidecar: Sidecar, alert: Alert) -> dict[str, bytes]:
@@ -44,39 +40,53 @@ def seen(sidecar: Sidecar, alert: Alert) -> dict[str, bytes]:
     return files
 
 
-def photograph(folder: Path, pictures: Path) -> None:
+def photograph(folder: Path, pictures: Path, page: Page, scratch: Path, programs: Tools) -> None:
     """Write `status.png` and `alert.png` from the folder of a run.
+
+    Args:
+        folder: Of the run.
+        pictures: Where.
+        page: Of a browser; its scripts are off afterwards.
+        scratch: For files in between.
+        programs: Of Prometheus and Alertmanager; amtool renders the message of the alert.
 
     Raises:
         FolderError: The run has none of this.
-        SandboxError: There is no browser.
+        SandboxError: The message could not be rendered.
     """
     kept = folder / ALERTED
     if not (kept / ALERT).is_file():
         raise FolderError(f"{kept} is missing: {new_demo(folder)}")
-    scratch = Path(tempfile.mkdtemp(prefix="kafka-warden-screens-"))
-    try:
-        notification = scratch / "alert.html"
-        notification.write_text(_notification(json.loads((kept / ALERT).read_text(encoding="utf-8"))), encoding="utf-8")
-        with opened(scratch / "profile") as browser:
-            # The page as it was: its script would say that the sidecar of the demo does not answer any more.
-            browser.call("Emulation.setScriptExecutionDisabled", value=True)
-            browser.media("screen", "light")
-            for name, file, height in (("status", kept / STATUS, STATUS_HEIGHT), ("alert", notification, ALERT_HEIGHT)):
-                browser.size(WIDTH, height)
-                browser.open(file)
-                browser.picture(pictures / f"{name}.png", {"x": 0, "y": 0, "width": WIDTH, "height": height})
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    message = scratch / "alert.html"
+    alert = json.loads((kept / ALERT).read_text(encoding="utf-8"))
+    message.write_text(_message(alert, scratch / "alert.json", programs), encoding="utf-8")
+    # The page as it was: its script would say that the exporter of the demo does not answer any more.
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    page.media("screen", "light")
+    for name, file, (width, height) in (("status", kept / STATUS, STATUS_SIZE), ("alert", message, ALERT_SIZE)):
+        page.size(width, height, SCALE)
+        page.open(file)
+        page.picture(pictures / f"{name}.png", {"x": 0, "y": 0, "width": width, "height": height})
 
 
-def _notification(alert: Mapping[str, Mapping[str, str]]) -> str:
-    labels, annotations = alert["labels"], alert["annotations"]
-    plain = {name: value for name, value in labels.items() if name not in {"alertname", "severity"}}
-    rows = {name: annotations[name] for name in ("summary", "description", "runbook_url", "dashboard_url")}
-    rows["labels"] = "  ".join(f"{name}={value}" for name, value in sorted(plain.items()))
-    return _NOTIFICATION.format(
-        severity=escape(labels["severity"]),
-        name=escape(labels["alertname"]),
-        rows="".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows.items()),
-    )
+def _message(alert: Mapping[str, Any], data: Path, programs: Tools) -> str:
+    """The alert in Alertmanager's own template of an e-mail."""
+    labels = alert["labels"]
+    firing = {"status": "firing", "labels": labels, "annotations": alert["annotations"], "generatorURL": "#"}
+    notification = {
+        "receiver": "on-call",
+        "status": "firing",
+        "alerts": [firing],
+        "groupLabels": {name: labels[name] for name in ("alertname", "cluster")},
+        "commonLabels": labels,
+        "commonAnnotations": alert["annotations"],
+        "externalURL": "",
+    }
+    data.write_text(json.dumps(notification), encoding="utf-8")
+    templates = (programs.root or Path("/")) / next(iter(ASSETS)).lstrip("/") / "*.tmpl"
+    command: list[str | Path] = [programs.amtool, "template", "render", "--template.type=html"]
+    command += [f"--template.glob={templates}", f"--template.data={data}", f"--template.text={_EMAIL}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode:
+        raise SandboxError(f"amtool did not render the alert: {done.stderr}")
+    return str(done.stdout)

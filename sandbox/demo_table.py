@@ -1,11 +1,11 @@
-"""The table of moves that the demo shows, from what Prometheus scraped from the sidecar."""
+"""The table of moves that the demo shows, from the exporter's API."""
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -13,12 +13,9 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from sandbox.monitoring import Prometheus
-
 BAR_WIDTH = 20
 WIDE_COLUMNS = 105
-PLAIN_EVERY_SECONDS = 5.0
-FAMILY = "kafka_warden_reassignment_"
+PLAIN_EVERY_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class Row:
         if self.cause is not None:
             return f"stuck: {self.cause}"
         if self.progress is None:
-            return "not in /metrics yet"
+            return "not seen yet"
         return "falls behind" if self.eta == math.inf else "copying"
 
     @property
@@ -82,41 +79,31 @@ class Row:
 
 @dataclass
 class Board:
-    """The rows of all moves, brought up to date from Prometheus."""
+    """The rows of all moves, brought up to date from the exporter."""
 
     moves: Sequence[Move]
     rows: dict[Move, Row] = field(default_factory=dict)
 
-    def update(self, prometheus: Prometheus) -> list[Row]:
-        """Ask Prometheus for every move. A shown move that is gone has ended, if the sidecar is up."""
-        found: dict[tuple[str, ...], Row] = {}
-        by_key = {(move.topic, str(move.partition), str(move.target)): move for move in self.moves}
-        for sample in prometheus.query(f'{{__name__=~"{FAMILY}.+",topic!=""}}'):
-            key = (sample.labels["topic"], sample.labels["partition"], sample.labels["broker"])
-            if key in by_key:
-                row = found.setdefault(key, Row(by_key[key]))
-                _fill(row, sample.labels["__name__"].removeprefix(FAMILY), sample.value, sample.labels.get("cause"))
-        page_is_there = bool(prometheus.query("kafka_warden_reassigning_partitions"))
-        for key, move in by_key.items():
-            if key in found:
-                self.rows[move] = found[key]
-            elif page_is_there and move in self.rows:
+    def update(self, answer: Sequence[Mapping[str, Any]]) -> list[Row]:
+        """Take the rows of `/api/v1/moves`. A move that was there and is gone has ended."""
+        found = {(row["topic"], row["partition"], row["broker"]): row for row in answer}
+        for move in self.moves:
+            row = found.get((move.topic, move.partition, move.target))
+            if row is not None:
+                self.rows[move] = _row(move, row)
+            elif move in self.rows:
                 self.rows[move] = Row(move, remaining=0.0, progress=1.0, ended=True)
+        return self.current
+
+    @property
+    def current(self) -> list[Row]:
+        """As they were last."""
         return [self.rows.get(move, Row(move)) for move in self.moves]
 
 
-def _fill(row: Row, name: str, value: float, cause: str | None) -> None:
-    if name == "stuck":
-        row.cause = cause
-    else:
-        fields = {
-            "bytes_remaining": "remaining",
-            "progress_ratio": "progress",
-            "bytes_per_second": "rate",
-            "eta_seconds": "eta",
-        }
-        if name in fields:
-            setattr(row, fields[name], value)
+def _row(move: Move, row: Mapping[str, Any]) -> Row:
+    eta = row["eta"] if row["eta"] is None else float(row["eta"])
+    return Row(move, row["remaining_bytes"], row["progress"], row["bytes_per_second"], eta, row["cause"])
 
 
 class Screen:
@@ -149,11 +136,13 @@ class Screen:
         """Print a message with the time, and details below it."""
         minutes, seconds = divmod(int(self.elapsed), 60)
         self._console.print(f"[{minutes}:{seconds:02}] {text}", markup=False, highlight=False, soft_wrap=True)
-        for detail in details:
+        for detail in "\n".join(details).splitlines():
             self._console.print(f"       {detail}", markup=False, highlight=False, soft_wrap=True)
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Update the table; without a terminal, print a line per move every five seconds."""
+        """Update the table once a move is known; without a terminal, print a line per move every ten seconds."""
+        if all(row.progress is None for row in rows):
+            return
         if self._live is not None:
             self._live.update(_table(rows, self._console.width), refresh=True)
         elif time.monotonic() - self._shown >= PLAIN_EVERY_SECONDS:
@@ -183,6 +172,6 @@ def _line(row: Row) -> str:
     filled = round((row.progress or 0.0) * BAR_WIDTH)
     bar = "#" * filled + "." * (BAR_WIDTH - filled)
     percent = "" if row.progress is None else f"{row.progress:4.0%}"
-    ends = f"{row.move.name:<11} {row.move.source} -> {row.move.target}"
+    ends = f"{row.move.name:<18} {row.move.source} -> {row.move.target}"
     eta = f"ETA {row.until}" if row.until else ""
     return f"{ends}  {bar} {percent:>4}  {row.copied:<15} {row.speed:<10} {eta:<10} {row.state}".rstrip()

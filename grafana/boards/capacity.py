@@ -171,8 +171,10 @@ BYTES: Final = (
                 About("Size, by topic", "Bytes of the logs of all replicas: the 20 largest of the chosen topics."),
                 [Query(busiest("topic_bytes", "topic"), "{{topic}}")],
                 looks.BYTES,
+                narrow=True,
             ),
         ],
+        (14, 10),
     ),
     Line(
         9,

@@ -59,9 +59,10 @@ NOW: Final = (
                     no_value=NO_CLIENTS,
                 ),
                 least("controller_mutation_tokens"),
-                steps=((0, "green"),),
+                # The colour below the first step is that of the text without a quota, too.
+                steps=((-1e12, "red"), (0, "green")),
                 mappings=[NO_QUOTA],
-                base="red",
+                base="text",
             ),
             number_panel(
                 About(
@@ -179,7 +180,7 @@ CLIENTS: Final = (
                     runbooks=THROTTLED,
                 ),
                 [Query(busiest("controller_mutation_admission_delay_seconds", CLIENT), LEGEND)],
-                looks.SECONDS,
+                looks.DURATION,
             ),
             lines(
                 About(

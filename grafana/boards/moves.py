@@ -23,6 +23,12 @@ ETA: Final = most("reassignment_eta_seconds", REPLICA)
 PROGRESS: Final = most("reassignment_progress_ratio", REPLICA)
 STALLED: Final = least("reassignment_stalled_seconds", REPLICA)
 LOG_DIR_LEFT: Final = most("log_dir_move_bytes_remaining", REPLICA)
+
+
+def _changed(change: str) -> str:
+    return total(most("reassignment_replicas", "broker", f'change="{change}"'))
+
+
 MOVING: Final = {"topic": "Topic", "partition": "Partition", "broker": "To broker"}
 
 OVERVIEW: Final = (
@@ -92,19 +98,6 @@ OVERVIEW: Final = (
             ),
             number_panel(
                 About(
-                    "ETA at the bottleneck",
-                    (
-                        "Remaining bytes of the broker and side that end last, divided by the rate that the throttle "
-                        "allows there."
-                    ),
-                    no_value=NOTHING_MOVES,
-                ),
-                most("reassignment_predicted_bottleneck_seconds"),
-                looks.SECONDS,
-                mappings=[looks.NEVER],
-            ),
-            number_panel(
-                About(
                     "Deadline used",
                     "ETA of all moves divided by the option moves.deadline. Above 100 % the moves are late.",
                     runbooks=("KafkaReassignmentWillMissItsTime",),
@@ -113,7 +106,7 @@ OVERVIEW: Final = (
                 f"{most('reassignment_total_eta_seconds')} / {most('reassignment_deadline_seconds')}",
                 looks.RATIO,
                 LATE,
-                [looks.NEVER],
+                [looks.infinite("over 100%", "red")],
             ),
         ],
     ),
@@ -181,7 +174,7 @@ REPLICAS: Final = (
                     Query(f"{most('reassignment_predicted_seconds')} {FINITE}", "MoveTime"),
                     Query(most("reassignment_deadline_seconds"), "deadline", limit=True),
                 ],
-                looks.SECONDS,
+                looks.DURATION,
             ),
             lines(
                 About(
@@ -225,7 +218,7 @@ REPLICAS: Final = (
                         busiest("reassignment_stalled_seconds", REPLICA, "min"), "{{topic}}-{{partition}} to {{broker}}"
                     )
                 ],
-                looks.SECONDS,
+                looks.DURATION,
             ),
         ],
     ),
@@ -252,10 +245,11 @@ TRAFFIC: Final = (
                     "Replicas that all reassignments add or remove, on the chosen brokers.",
                 ),
                 [
-                    Query(total(most("reassignment_replicas", "broker, change"), "change"), "{{change}}"),
+                    Query(_changed("adding"), "adding"),
+                    # Dashed: mostly as many as are added, and one line would hide the other.
+                    Query(_changed("removing"), "removing", limit=True),
                 ],
                 looks.COUNT,
-                narrow=True,
             ),
             rows(
                 About(

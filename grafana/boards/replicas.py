@@ -139,7 +139,6 @@ EACH: Final = (
                 {"topic": "Topic", "partition": "Partition", "broker": "Broker", "state": "State"},
                 [
                     Value("Missing for", WITH_STATE, looks.SECONDS, TOO_LONG),
-                    Value("Since", f"1000 * (time() - {OUT_OF_SYNC})", looks.MOMENT),
                     Value("Lag", most("replica_lag_bytes", REPLICA) + THESE_ONLY, looks.BYTES),
                 ],
                 sort=("Missing for",),
@@ -171,7 +170,7 @@ EACH: Final = (
                     runbooks=("KafkaReplicasOutOfSync",),
                 ),
                 [Query(busiest("replica_lag_seconds", REPLICA), LEGEND)],
-                looks.SECONDS,
+                looks.DURATION,
             ),
             lines(
                 About(
@@ -183,7 +182,7 @@ EACH: Final = (
                     runbooks=("KafkaReplicasOutOfSync",),
                 ),
                 [Query(busiest("replica_behind_seconds", REPLICA, "min"), LEGEND)],
-                looks.SECONDS,
+                looks.DURATION,
                 ((30, "orange"),),
             ),
         ],

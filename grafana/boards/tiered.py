@@ -187,7 +187,7 @@ BEHIND: Final = (
                     runbooks=COPY,
                 ),
                 [Query(busiest("topic_remote_copy_stalled_seconds", "topic", "min"), "{{topic}}")],
-                looks.SECONDS,
+                looks.DURATION,
                 STALLED,
             ),
         ],

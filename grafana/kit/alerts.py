@@ -60,7 +60,7 @@ def columns(by: str, cluster: str, links: Sequence[dict[str, str]]) -> list[Valu
     fires = f"count by ({by}) ({firing(cluster)})"
     since = f'min by ({by}) (ALERTS_FOR_STATE{{{cluster}, exporter="kafka-warden"}})'
     return [
-        Value("Severity", severity(by, cluster), looks.COUNT, mappings=[SEVERITY], width=100, links=links),
+        Value("Severity", severity(by, cluster), looks.COUNT, mappings=[SEVERITY], width=120, links=links),
         Value("Firing", fires, looks.COUNT, width=90, links=links),
         Value("For", f"time() - {since} and on ({by}) {fires}", looks.SECONDS, width=100, links=links),
     ]

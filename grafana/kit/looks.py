@@ -13,11 +13,11 @@ from grafana_foundation_sdk.models.dashboard import (
 COUNT: Final = "short"
 RATIO: Final = "percentunit"
 SECONDS: Final = "s"
+DURATION: Final = "dthms"
+"""Unit of seconds on an axis that may reach hours: hh:mm:ss. Grafana would write 5000 s as 1.39 hours."""
 BYTES: Final = "decbytes"
 BYTES_PER_SECOND: Final = "Bps"
 PER_SECOND: Final = "suffix:/s"
-MOMENT: Final = "dateTimeAsIsoNoDateIfToday"
-"""Unit of milliseconds since 1970."""
 TEXT: Final = "string"
 """Unit of a name."""
 

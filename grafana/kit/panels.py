@@ -38,7 +38,7 @@ class Query:
     Attributes:
         expr: PromQL.
         legend: Grafana's format of labels, such as `broker {{broker}}`.
-        limit: Whether it is a limit, drawn as a dashed line.
+        limit: Whether it is dashed: a limit, or a line that another one would hide.
     """
 
     expr: str

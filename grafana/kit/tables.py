@@ -17,6 +17,11 @@ NARROW: Final = 90
 """Pixels of a column at least. Grafana's own 150 cut the last columns."""
 SHORT: Final = frozenset({"partition", "broker", "side"})
 """Labels with short values."""
+LONG: Final = frozenset({"topic", "log_dir", "cluster_id"})
+"""Labels with long values: beside them other columns are as wide as they need."""
+MODERATE: Final = {"state": 130, "member_of": 100, "kafka_version": NARROW, "version": 110}
+"""Pixels of labels beside a long one."""
+GAUGE: Final = 180
 ROWS: Final = 200
 """Rows of a table at most, unless it has one for each broker, cluster or sidecar."""
 
@@ -79,14 +84,15 @@ def rows(
     # The text of a table without rows is not for a single cell.
     panel.override_by_regexp(".+", [DynamicConfigValue("noValue", NO_CELL)])
     for label, title in labels.items():
-        properties = [DynamicConfigValue("custom.width", NARROW)] if label in SHORT else []
+        width = NARROW if label in SHORT else MODERATE.get(label, 0) if LONG & labels.keys() else 0
+        properties = [DynamicConfigValue("custom.width", width)] if width else []
         if label_links:
             properties.append(DynamicConfigValue("links", list(label_links)))
         if properties:
             panel.override_by_name(title, properties)
     for value in values:
         if not value.hidden:
-            panel.override_by_name(value.title, _properties(value))
+            panel.override_by_name(value.title, _properties(value, fitted=bool(LONG & labels.keys())))
     panel.sort_by([TableSortByFieldState().display_name(title).desc(True) for title in sort or [values[0].title]])
     panel.footer(TableFooterOptions().show(False).reducer([]).enable_pagination(True))
     return panel.show_header(True).cell_height(common.TableCellHeight.SM).filterable(ranked is not None)
@@ -110,7 +116,12 @@ def _organized(labels: dict[str, str], values: Sequence[Value]) -> DataTransform
     return DataTransformerConfig(id_val="organize", options=options)
 
 
-def _properties(value: Value) -> list[DynamicConfigValue]:
+def _fitted(value: Value) -> int:
+    """Pixels for its title, with the marks of its order and its filter, and for a number with a unit."""
+    return max(GAUGE if value.gauge else NARROW, 8 * len(value.title) + 56)
+
+
+def _properties(value: Value, *, fitted: bool) -> list[DynamicConfigValue]:
     found = [DynamicConfigValue("unit", value.unit), DynamicConfigValue("custom.align", "right")]
     if value.steps or value.mappings:
         found.append(DynamicConfigValue("thresholds", thresholds(value.steps, value.base).build()))
@@ -123,8 +134,8 @@ def _properties(value: Value) -> list[DynamicConfigValue]:
         )
         found.append(DynamicConfigValue("custom.cellOptions", cell))
         found += [DynamicConfigValue("min", 0), DynamicConfigValue("max", 1)]
-    if value.width:
-        found.append(DynamicConfigValue("custom.width", value.width))
+    if width := value.width or (_fitted(value) if fitted else 0):
+        found.append(DynamicConfigValue("custom.width", width))
     if value.absent:
         found.append(DynamicConfigValue("noValue", value.absent))
     if value.links:

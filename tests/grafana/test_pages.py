@@ -13,7 +13,7 @@ from grafana.boards import BOARDS
 from grafana.build import render
 from grafana.kit.links import TAG
 from grafana.quiet import ZERO_BY_NATURE
-from sandbox.demo_pictures import opened
+from sandbox.demo_boards import opened
 from tests.support.dashboards import FILES, load, panels, targets
 from tests.support.rules import alerting_rules
 

@@ -34,6 +34,7 @@ VALUES: Final[dict[tuple[str, str], AbstractSet[str]]] = {
     ("broker_catch_up_bytes_per_second", "side"): {Side.LEADER, Side.FOLLOWER},
     ("replication_throttle_problem_seconds", "problem"): set(ThrottleProblem),
     ("tiered_storage_problem_seconds", "problem"): set(TieredProblem),
+    ("reassignment_replicas", "change"): {"adding", "removing"},
     ("controller_event_queue_seconds", "quantile"): set(QUANTILES.values()),
 }
 """Metric and label to the values that the code knows."""

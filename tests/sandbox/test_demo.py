@@ -3,12 +3,13 @@
 import io
 import math
 import os
+import pty
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from rich.console import Console
@@ -16,8 +17,9 @@ from rich.console import Console
 from sandbox import wait_for
 from sandbox.demo_folder import FOLDER_VARIABLE, Outcome, read
 from sandbox.demo_grafana import MARK_SCRAPES
-from sandbox.demo_scene import limit_for
-from sandbox.demo_table import Move, Row, Screen
+from sandbox.demo_scene import STUCK
+from sandbox.demo_table import Board, Move, Row, Screen
+from sandbox.record_scene import limit_for
 from tests.sandbox.demo_looking import LAST_LINE, ROOT, Looking
 from tests.support.dashboards import Target, targets
 from tests.support.processes import processes_with
@@ -32,7 +34,7 @@ FIRED = 'ALERTS{alertname="KafkaReassignmentStuck",alertstate="firing"}'
 @pytest.mark.parametrize(
     ("row", "state", "until"),
     [
-        (Row(MOVE), "not in /metrics yet", ""),
+        (Row(MOVE), "not seen yet", ""),
         (Row(MOVE, progress=0.5, eta=33.4), "copying", "33 s"),
         (Row(MOVE, progress=0.5, eta=math.inf), "falls behind", "never"),
         (Row(MOVE, progress=0.5, eta=math.inf, cause="no_progress"), "stuck: no_progress", "never"),
@@ -41,6 +43,21 @@ FIRED = 'ALERTS{alertname="KafkaReassignmentStuck",alertstate="firing"}'
 )
 def test_state_of_a_row(row: Row, state: str, until: str) -> None:
     assert (row.state, row.until) == (state, until)
+
+
+def test_a_move_that_is_gone_has_ended() -> None:
+    board = Board([MOVE])
+    assert [row.state for row in board.update([])] == ["not seen yet"]
+    place = {"topic": "payments", "partition": 0, "broker": 1}
+    known = {"remaining_bytes": 5, "progress": 0.5, "bytes_per_second": 2.0, "eta": "+Inf", "cause": None}
+    assert [row.state for row in board.update([place | known])] == ["falls behind"]
+    assert [row.state for row in board.update([])] == ["done"]
+
+
+def test_details_of_several_lines_are_indented() -> None:
+    out = io.StringIO()
+    Screen(Console(file=out)).say("ALERT", "one\ntwo")
+    assert out.getvalue() == "[0:00] ALERT\n       one\n       two\n"
 
 
 def test_table_on_a_terminal() -> None:
@@ -56,13 +73,26 @@ def test_limit_of_the_runbook() -> None:
     assert limit_for(600_000, 300e6, 300) == 2_000_000
 
 
-def start_demo(directory: Path) -> subprocess.Popen[str]:
+PLAIN: Final = ("-m", "sandbox.demo")
+WITHOUT_PROMETHEUS: Final = """
+import sys
+from sandbox import SandboxError, demo
+def tools():
+    raise SandboxError("apt-get is missing")
+demo.tools, demo.LOOK_SECONDS = tools, 2.0
+sys.exit(demo.main())
+"""
+
+
+def start_demo(
+    directory: Path, arguments: tuple[str, ...] = PLAIN, stdout: int = subprocess.PIPE
+) -> subprocess.Popen[str]:
     """Start the demo with temporary files in `scratch` of this directory and the run's folder in `demo`."""
     (directory / "scratch").mkdir()
     places = {"TMPDIR": str(directory / "scratch"), FOLDER_VARIABLE: str(directory / "demo")}
     return subprocess.Popen(
-        [sys.executable, "-m", "sandbox.demo"],
-        stdout=subprocess.PIPE,
+        [sys.executable, *arguments],
+        stdout=stdout,
         stderr=subprocess.STDOUT,
         text=True,
         cwd=ROOT,
@@ -100,22 +130,25 @@ def test_the_whole_demo(tmp_path: Path) -> None:
     The folder of the run shows the same: the ETA `never`, the alert, and the marks at start and end.
     """
     with start_demo(tmp_path) as demo:
-        printed, _ = demo.communicate(timeout=360)
+        printed, _ = demo.communicate(timeout=600)
     assert demo.returncode == 0, printed
     order = [
         "Status page   http://",
-        "kafka-warden  http://",
+        "Metrics       http://",
+        "STUCK on the status page: payments.events",
         "ALERT in Alertmanager: KafkaReassignmentStuck",
-        "throttle_below_inbound: 1",
+        "Producers write more than the throttle lets through",
         "Raising the throttle",
         "Both moves have ended and the alert has resolved",
         "make demo-look",
     ]
     positions = [printed.index(text) for text in order]
     assert positions == sorted(positions)
-    for text in ("orders has moved", "payments has moved", "RESOLVED in Alertmanager"):
+    for text in ("orders has moved", "payments.events has moved", "RESOLVED in Alertmanager"):
         assert text in printed
-    assert re.search(r"payments-0 .* \d+%  \d+ of \d+ MB .*MB/s .*ETA never  stuck: throttle_below_inbound", printed)
+    assert re.search(
+        r"payments\.events-0 .* \d+%  \d+ of \d+ MB .*MB/s .*ETA never  stuck: throttle_below_inbound", printed
+    )
     require_nothing_left(tmp_path)
 
     run = read(tmp_path / "demo")
@@ -137,8 +170,33 @@ def test_the_whole_demo(tmp_path: Path) -> None:
         titles = ("Moves started", "All moves ended")
         marks = {target.panel: over_the_run(target, MARK_SCRAPES) for target in of_moves if target.panel in titles}
         fired = looking.ask("query", query=f"last_over_time({FIRED}[10m])", time=run.ended)["result"]
-    assert by_topic.keys() == {"orders", "payments"}
+    assert by_topic.keys() == {"orders", "payments.events"}
     assert any(math.isfinite(float(value)) for value in by_topic["orders"])
-    assert {row["metric"]["topic"]: row["value"][1] for row in never}["payments"] == "+Inf"
+    assert {row["metric"]["topic"]: row["value"][1] for row in never}["payments.events"] == "+Inf"
     assert [bool(marks[title]) for title in titles] == [True, True]
-    assert {row["metric"]["topic"] for row in fired} == {"payments"}
+    assert {row["metric"]["broker"] for row in fired} == {str(STUCK.target)}
+
+
+@pytest.mark.cluster
+@pytest.mark.full_kafka
+def test_a_terminal_without_prometheus(tmp_path: Path) -> None:
+    """The demo says what is missing, goes on without an alert, and stays until Ctrl-C."""
+    ours, theirs = pty.openpty()
+    with (
+        start_demo(tmp_path, ("-c", WITHOUT_PROMETHEUS), theirs) as demo,
+        os.fdopen(ours, errors="replace") as terminal,
+    ):
+        printed = ""
+        for line in terminal:
+            printed += line
+            if "Everything stays up until Ctrl-C" in line:
+                break
+        assert demo.poll() is None, printed
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(60) == 0, printed
+    os.close(theirs)
+    for text in ("apt-get is missing", "STUCK on the status page", "Both moves have ended; the throttles are removed"):
+        assert text in printed
+    assert "ALERT" not in printed
+    require_nothing_left(tmp_path)
+    assert not (tmp_path / "demo").exists()
