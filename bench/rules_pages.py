@@ -49,7 +49,7 @@ HEALTHY: Final[Mapping[str, float | str]] = {
     **dict.fromkeys(("broker_partition_limit", "cluster_partition_limit"), 200_000),
     "controller_mutation_tokens": 55,
     "controller_mutation_quota_per_second": 5,
-    "controller_mutation_burst": 55,
+    "controller_mutation_burst_tokens": 55,
     "replication_throttle_bytes_per_second": 1e7,
 }
 """Values of families other than infos; 0 for all others."""

@@ -45,6 +45,8 @@ All metrics of `/metrics`, with one sample each. Made from the catalogue by `mak
 - Gauges, except names that end in `_total` (counters) and `_info` (always 1), and the summary
   `kafka_warden_controller_event_queue_seconds`. Seconds, bytes, ratios from 0 to 1.
 - Limits and usage are separate metrics: divide them in PromQL.
+- A problem has a series only while it lasts. A broker or replica has one series for its present state, with the
+  value 1. Counts by state have a series for each state.
 - No `cluster` label: set it as a target label in Prometheus ([alerts/README.md](../alerts/README.md)).
 - `kafka_warden_snapshot_timestamp_seconds` is the start time of the poll that is shown. [Three poll
   intervals](spec/README.md#old-values) after it only self-metrics are served.
@@ -58,7 +60,7 @@ RANKS_INTRODUCTION: Final = """\
 
 `/metrics` has at most `limits.series` + {constant:,} series: {brokers:,} for values by broker, enough for about 30
 brokers, and {fixed} for families that do not grow with the cluster. Above that, series are left out from the end of
-this table: bytes in by partition first, verdicts last. Within a rank the families have the order of this document.
+this table: end offsets by partition first, verdicts last. Within a rank the families have the order of this document.
 Within a family the worst, moving and busiest are kept, and a series near the limit stays as it was. Totals and sums
 always count everything.
 `kafka_warden_dropped_series` counts what is left out, and `kafka_warden_dropped_verdicts` the first four ranks:
@@ -117,7 +119,7 @@ RANKS: Final = {
     Rank.CLIENTS: "other values by user and client id",
     Rank.UNKNOWN_BROKERS: "values by broker of ids that host replicas and that no answer ever described",
     Rank.TOPICS: "other values by topic",
-    Rank.RATES: "bytes in by partition",
+    Rank.RATES: "bytes in and end offsets by partition",
 }
 
 BEANS_INTRODUCTION: Final = """\

@@ -94,7 +94,7 @@ FEATURES: Final = (
     ),
     Feature(
         "mutation quotas",
-        frozenset({"controller_mutation_quota_config"}),
+        frozenset({"controller_mutation_quota_config_per_second"}),
         "tokens have no refill rate",
         DescribeClientQuotasRequest,
     ),
@@ -121,7 +121,7 @@ FEATURES: Final = (
     Feature(
         "tokens of clients",
         frozenset(metric.name for metric in MUTATIONS if metric.name.startswith("controller_mutation"))
-        - {"controller_mutation_quota_config", THROTTLE_TIME},
+        - {"controller_mutation_quota_config_per_second", THROTTLE_TIME},
         "it does not enforce mutation quotas",
         named="bean ControllerMutation",
     ),

@@ -94,7 +94,7 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=72
+    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=76
 )
 
 BROKERS = {
@@ -142,7 +142,7 @@ def sidecar() -> Sidecar:
         "certificate_lifetime_seconds": {("web",): 31_536_000.0, ("kafka_client",): 604_800.0},
         "jmx_child_starts_total": {(): 1},
         "jmx_source_info": {("rmi",): 1},
-        "broker_throttle_seconds": {("1",): 0.0, ("2",): 0.25},
+        "exporter_throttle_seconds": {("1",): 0.0, ("2",): 0.25},
         "broker_fenced_responding": {("4",): True},
         "cluster_reachable": {(): True},
         "controller_reachable": {(): True},
@@ -239,7 +239,7 @@ def config(broker: int) -> BrokerConfig:
     }
     if broker != 3:
         return BrokerConfig(limits=limits)
-    return BrokerConfig(limits=limits, remote_copy_quota=1e6, remote_fetch_quota=UNLIMITED)
+    return BrokerConfig(limits=limits, remote_copy_quota=1e6, remote_fetch_quota=2e6)
 
 
 def beans(clock: float) -> ProcessBeans:

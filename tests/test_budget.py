@@ -25,7 +25,7 @@ from tests.building import Partition, answered, brokers_of, judge, snapshot
 ALERTS = Path(__file__).parents[1] / "alerts"
 DEFAULT = 20_000
 DEAD, DEAD_REPLICAS = 3, 10_000
-QUOTA = "kafka_warden_controller_mutation_quota_config"
+QUOTA = "kafka_warden_controller_mutation_quota_config_per_second"
 LAG = Metric("lag", "By partition", ("topic", "partition"), lambda _: ())
 
 Page = Counter[str]

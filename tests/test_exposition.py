@@ -29,7 +29,7 @@ Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 """Everything that UTF-8 can write: line ends, quotes, backslashes and control characters, too."""
 
-MUTATION_QUOTA = "kafka_warden_controller_mutation_quota_config"
+MUTATION_QUOTA = "kafka_warden_controller_mutation_quota_config_per_second"
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,8 @@ def test_budget_cuts_from_the_end_and_counts() -> None:
     found = series(parse_text(page.text.decode()))
     rates = {dict(labels)["partition"] for name, labels in found if name.endswith("_partition_bytes_in_per_second")}
     assert rates == {"3", "4"}
-    assert dropped(found) == {"kafka_warden_partition_bytes_in_per_second": 3}
+    cut = {"kafka_warden_partition_bytes_in_per_second": 3, "kafka_warden_partition_end_offset_total": 5}
+    assert dropped(found) == cut
     assert ("kafka_warden_broker_replicas", frozenset({("broker", "1")})) in found
 
 

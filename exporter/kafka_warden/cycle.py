@@ -252,7 +252,7 @@ class Cycle:
 
     def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
         own: Figures = {
-            "broker_throttle_seconds": {(str(broker),): time for broker, time in self._poller.throttle_times.items()},
+            "exporter_throttle_seconds": {(str(broker),): time for broker, time in self._poller.throttle_times.items()},
             "cluster_reachable": {(): self._poller.reach.cluster},
             "broker_fenced_responding": {(str(broker),): on for broker, on in self._poller.reach.fenced.items()},
             "controller_reachable": {(): self._poller.reach.controller},

@@ -73,7 +73,7 @@ HEALTH: Final = (
                     runbooks=("KafkaPartitionUnderMinIsr",),
                     see=REPLICAS,
                 ),
-                _most("known_under_min_isr_partitions"),
+                _most("under_min_isr_partitions"),
                 steps=looks.RED_FROM_ONE,
             ),
         ],

@@ -19,7 +19,7 @@ NO_CLIENTS: Final = "no quota is configured"
 WAIT: Final = most("controller_mutation_admission_delay_seconds", CLIENT)
 WAITS_OR_SENDS: Final = f"({WAIT} > 0 or -{least('controller_mutation_tokens', CLIENT)})"
 """Clients that wait first, then those with the fewest tokens."""
-QUOTAS: Final = most("controller_mutation_quota_config", CLIENT)
+QUOTAS: Final = most("controller_mutation_quota_config_per_second", CLIENT)
 FEWEST: Final = in_range("controller_mutation_tokens", CLIENT, "min", "min_over_time")
 MUTATIONS: Final = in_range("controller_mutations_per_second", CLIENT)
 
@@ -107,7 +107,7 @@ CLIENTS: Final = (
                         looks.COUNT,
                         mappings=[NO_QUOTA],
                     ),
-                    Value("Burst", most("controller_mutation_burst", CLIENT), looks.COUNT, mappings=[NO_QUOTA]),
+                    Value("Burst", most("controller_mutation_burst_tokens", CLIENT), looks.COUNT, mappings=[NO_QUOTA]),
                     Value("Waits", WAIT, looks.SECONDS),
                 ],
                 sort=("Waits",),

@@ -81,7 +81,7 @@ CLUSTERS: Final = (
                     Value("Offline", _most("offline_partitions"), looks.COUNT, looks.RED_FROM_ONE, links=REPLICAS),
                     Value(
                         "Under min ISR",
-                        _most("known_under_min_isr_partitions"),
+                        _most("under_min_isr_partitions"),
                         looks.COUNT,
                         looks.RED_FROM_ONE,
                         links=REPLICAS,

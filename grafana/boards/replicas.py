@@ -15,6 +15,7 @@ TOO_LONG: Final[looks.Steps] = ((alerts.threshold("out_of_sync_for", "out_of_syn
 # Two sidecars may show different states for one poll. Only one of them is shown, so that a replica has one row.
 STATE: Final = f"topk by ({REPLICA}) (1, {most('replica_state', REPLICA + ', state')})"
 OUT_OF_SYNC: Final = least("replica_out_of_sync_seconds", REPLICA)
+COUNTS: Final = most("broker_out_of_sync_replicas", "broker, state", 'state!="moving"')
 UNDER_REPLICATED: Final = least("partition_under_replicated_seconds", "topic, partition")
 CANDIDATES: Final = most("leader_candidate", f"{REPLICA}, member_of")
 THESE_ONLY: Final = f" and on ({REPLICA}) {OUT_OF_SYNC}"
@@ -61,7 +62,7 @@ SAFETY: Final = (
                 [
                     Query(most("under_replicated_partitions"), "under-replicated"),
                     Query(most("at_min_isr_partitions"), "at min ISR"),
-                    Query(most("known_under_min_isr_partitions"), "under min ISR"),
+                    Query(most("under_min_isr_partitions"), "under min ISR"),
                     Query(most("offline_partitions"), "offline"),
                 ],
                 looks.COUNT,
@@ -97,14 +98,14 @@ SAFETY: Final = (
                 About(
                     "Out of sync, by state",
                     (
-                        "Followers outside the ISR on the chosen brokers, by state. Moving and bootstrapping replicas "
-                        "have not joined the ISR yet, recovering replicas catch up, slow and stuck replicas do not. "
-                        "The sum is the replicas that kafka-topics shows under Replicas but not under Isr."
+                        "Followers outside the ISR on the chosen brokers, without those that moves add. Bootstrapping "
+                        "replicas have not joined the ISR yet, recovering replicas catch up, slow and stuck replicas "
+                        "do not."
                     ),
                     runbooks=("KafkaReplicasOutOfSync",),
                     see=(board("moves", "Moves"),),
                 ),
-                [Query(total(most("broker_out_of_sync_replicas", "broker, state"), "state"), "{{state}}")],
+                [Query(total(COUNTS, "state"), "{{state}}")],
                 looks.COUNT,
                 stack=True,
             ),
@@ -112,12 +113,12 @@ SAFETY: Final = (
                 About(
                     "Out of sync, by broker",
                     (
-                        "Followers outside the ISR by the broker that hosts them: it shows whether one broker is "
-                        "affected, or many."
+                        "Followers outside the ISR, without those that moves add, by the broker that hosts them: it "
+                        "shows whether one broker is affected, or many."
                     ),
                     runbooks=("KafkaReplicasOutOfSync",),
                 ),
-                [Query(total(most("broker_out_of_sync_replicas", "broker, state"), "broker"), "broker {{broker}}")],
+                [Query(total(COUNTS, "broker"), "broker {{broker}}")],
                 looks.COUNT,
                 stack=True,
             ),

@@ -58,7 +58,7 @@ NOW: Final = (
                 ),
                 or_zero(
                     number(f"{least('tiered_storage_problem_seconds', 'broker', COPY_HELD_BACK)} > 0"),
-                    "tiered_storage_problem_seconds",
+                    "remote_copy_quota_bytes_per_second",
                 ),
                 steps=looks.ORANGE_FROM_ONE,
             ),
@@ -71,7 +71,7 @@ NOW: Final = (
                 ),
                 or_zero(
                     number(f"{least('tiered_storage_problem_seconds', 'broker', FETCH_HELD_BACK)} > 0"),
-                    "tiered_storage_problem_seconds",
+                    "remote_fetch_quota_bytes_per_second",
                 ),
                 steps=looks.ORANGE_FROM_ONE,
             ),

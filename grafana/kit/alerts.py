@@ -79,7 +79,7 @@ def state(cluster: str = EACH_CLUSTER) -> str:
     conditions = [
         most("cluster_reachable"),
         *(number_firing("cluster", name, cluster) for name in SEVERITIES),
-        f"({most('known_under_min_isr_partitions')} > 0)",
+        f"({most('under_min_isr_partitions')} > 0)",
         f"({most('offline_partitions')} > 0)",
         f"({most('controller_reachable')} == 0)",
         f"({known} unless on (cluster) {most('cluster_reachable')})",

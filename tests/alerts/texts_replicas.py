@@ -162,7 +162,7 @@ def _partitions() -> Reading:
     exporter.set("log_dir_online", after(2 * MINUTE, 0, 1), broker=3, log_dir="/data/a")
     for name, topics in (
         ("offline", "topic_offline_partitions"),
-        ("known_under_min_isr", "topic_under_min_isr_partitions"),
+        ("under_min_isr", "topic_under_min_isr_partitions"),
     ):
         exporter.set(f"{name}_partitions", after(MINUTE + 18, after(30 * MINUTE, 4000, 13)))
         _by_topic(exporter, topics, single=12, orders=1, quiet=0)
@@ -220,7 +220,7 @@ def _partitions_and_many_brokers() -> Reading:
     for broker in range(1, 8):
         for state, value in (("active", 0), ("unanswering" if broker == 1 else "gone", 1)):
             exporter.set("broker_state", value, broker=broker, state=state)
-    for name in ("offline", "known_under_min_isr"):
+    for name in ("offline", "under_min_isr"):
         exporter.set(f"{name}_partitions", 1)
     gone = "Broker 1 is not answering. Broker 2 is gone. Broker 3 is gone. Broker 4 is gone. Broker 5 is gone."
     what = {

@@ -46,5 +46,5 @@ def assert_tokens_follow(page: Page, mutation: Mutation, left: float, controller
     print(f"tokens of {client}: {tokens:.2f}, by the formula {least:.2f} to {most:.2f}")
     assert least <= tokens <= most
     assert page.one("controller_mutation_quota_per_second", **client) == RATE
-    assert page.one("controller_mutation_burst", **client) == RATE * WINDOW
+    assert page.one("controller_mutation_burst_tokens", **client) == RATE * WINDOW
     assert page.one("controller_mutation_admission_delay_seconds", **client) == max(0, -tokens / RATE)

@@ -36,7 +36,7 @@ def test_tokens_on_the_page_are_those_of_the_formula_and_of_the_bean(cluster: Cl
     took = page.one("source_duration_seconds", source="jmx", broker=controller)
     refilled = bean.values[TOKENS] - page.one("controller_mutation_tokens", **batch)
     assert RATE * (bean.after - read) <= refilled <= RATE * (bean.before - read + took)
-    assert page.one("controller_mutation_quota_config", **batch) == RATE
+    assert page.one("controller_mutation_quota_config_per_second", **batch) == RATE
     assert page.get("controller_mutation_throttle_seconds", **batch) is None
 
 
@@ -53,8 +53,8 @@ def test_clients_keep_their_real_names_and_unlimited_ones_are_infinite(cluster: 
     for name in ODD_NAMES:
         client = {"user": "", "client_id": name}
         assert RATE * WINDOW - 1 <= page.one("controller_mutation_tokens", **client) <= RATE * WINDOW
-        assert page.one("controller_mutation_burst", **client) == RATE * WINDOW
-        assert page.one("controller_mutation_quota_config", **client) == RATE
+        assert page.one("controller_mutation_burst_tokens", **client) == RATE * WINDOW
+        assert page.one("controller_mutation_quota_config_per_second", **client) == RATE
     for what in ("tokens", "quota_per_second", "burst"):
         assert page.one(f"controller_mutation_{what}", user="", client_id="free") == math.inf
     assert page.one("controller_mutation_admission_delay_seconds", user="", client_id="free") == 0

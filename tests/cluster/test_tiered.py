@@ -55,9 +55,6 @@ def test_a_copy_quota_far_below_inbound_holds_back(cluster: Cluster, tmp_path: P
     assert {key for page in [*low, still, *after] for key in _problems(page)} == {("1", "copy_held_back")}
     assert still.one("remote_copy_quota_bytes_per_second", broker=1) == quota
     assert after[-1].one(STALLED, topic=TOPIC) == 0
-    complete = [page for page in low[begun:] if not page.down()]
-    everything = frozenset((str(broker), problem) for broker in cluster.broker_ids for problem in PROBLEMS)
-    assert {frozenset(page.all("tiered_storage_problem_seconds")) for page in complete} == {everything}
 
 
 @pytest.mark.full_kafka
@@ -161,7 +158,7 @@ def _assert_overdue_is_that_of_the_brokers(cluster: Cluster, sidecar: Sidecar) -
 
 
 def _problems(page: Page) -> dict[tuple[str, ...], float]:
-    return {key: seconds for key, seconds in page.all("tiered_storage_problem_seconds").items() if seconds > 0}
+    return page.all("tiered_storage_problem_seconds")
 
 
 def _are_growing(values: Iterable[float | None]) -> bool:

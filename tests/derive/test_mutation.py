@@ -224,7 +224,7 @@ def test_event_queue_and_page() -> None:
     assert page["controller_event_queue_seconds"] == {("0.99",): 0.5}
     assert missing["controller_event_queue_seconds"] == {}
     assert missing["controller_mutation_tokens"] == {}
-    assert missing["controller_mutation_quota_config"] == {("<default>", ""): 5.0}
+    assert missing["controller_mutation_quota_config_per_second"] == {("<default>", ""): 5.0}
 
 
 def test_each_controller_has_its_own_count_of_unclean_elections() -> None:

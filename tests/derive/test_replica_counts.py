@@ -82,7 +82,7 @@ def test_min_isr_above_the_replication_factor(why: str, cluster: str, leader: st
         kafka_version=cluster,
     )
     assert page(judge(poll), "broker_under_min_isr_partitions") == {("1",): expected, ("2",): 0}, why
-    assert page(judge(poll), "known_under_min_isr_partitions") == {(): expected}, why
+    assert page(judge(poll), "under_min_isr_partitions") == {(): expected}, why
 
 
 @pytest.mark.parametrize(

@@ -46,13 +46,13 @@ def test_a_move_goes_on_where_it_was_when_reassignments_are_known_again() -> Non
 
 def test_unknown_topic_configurations() -> None:
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}))
-    assert not names(derived) & {"under_min_isr_partitions", "replication_throttled_replicas"}
+    assert not names(derived) & {"at_min_isr_partitions", "replication_throttled_replicas"}
     assert np.isnan(derived.throttles.floor[Side.LEADER]).all()
 
 
 def test_known_topic_configurations() -> None:
     derived = judge(snapshot({"t": [Partition(out=(2, 3))]}, topic_configs={"t": TopicConfig(min_insync_replicas=2)}))
-    assert {"under_min_isr_partitions", "replication_throttled_replicas"} <= names(derived)
+    assert {"at_min_isr_partitions", "replication_throttled_replicas"} <= names(derived)
     assert derived.cluster.under_min_isr.tolist() == [True]
 
 

@@ -24,7 +24,7 @@ QUORUM: Final = {"controller_info", "quorum_lag_offsets", "quorum_last_caught_up
 LIMITS: Final = {
     f"replication_throttle_{what}" for what in ("bytes_per_second", "headroom_bytes_per_second", "origin_info")
 }
-QUOTAS: Final = {"controller_mutation_quota_config"}
+QUOTAS: Final = {"controller_mutation_quota_config_per_second"}
 TOPICS: Final = {
     "partition_bytes_in_per_second",
     *(f"topic_{what}_partitions" for what in ("offline", "under_min_isr", "non_preferred_leader")),

@@ -50,7 +50,7 @@ def throttled(witness: Witness) -> Iterator[set[Fired]]:
     before, logged, limit = links(), witness.log.count(STRETCHED), witness.cluster.admin.set_client_quota
     limit(user=MONITOR, values={"request_percentage": SHARE})
     try:
-        witness.until(lambda page: min(page.brokers("broker_throttle_seconds").values()) == 1, "they ask for 1 s")
+        witness.until(lambda page: min(page.brokers("exporter_throttle_seconds").values()) == 1, "they ask for 1 s")
         witness.until(lambda page: page["poll_interval_seconds"] > INTERVAL, "the interval is stretched")
         for page in islice(witness.pages(POLLS * TIME_LIMIT), POLLS):
             assert not page.down()
@@ -103,7 +103,7 @@ def _quotas(witness: Witness, clients: AbstractSet[str]) -> Iterator[AbstractSet
     try:
         witness.restart()
         page = witness.until(lambda page: not page.down(), "every source answers")
-        yield {labels["client_id"] for labels, _ in page.rows("controller_mutation_quota_config")}
+        yield {labels["client_id"] for labels, _ in page.rows("controller_mutation_quota_config_per_second")}
     finally:
         admin.set_client_quotas(clients, {"controller_mutation_rate": None})
         witness.restart()

@@ -25,14 +25,14 @@ INFINITE: Final = """
 reassignment_eta_seconds reassignment_total_eta_seconds reassignment_predicted_seconds
 reassignment_predicted_bottleneck_seconds log_dir_move_eta_seconds
 replication_throttle_bytes_per_second replication_throttle_headroom_bytes_per_second
-controller_mutation_tokens controller_mutation_quota_per_second controller_mutation_burst
+controller_mutation_tokens controller_mutation_quota_per_second controller_mutation_burst_tokens
 remote_copy_quota_bytes_per_second remote_fetch_quota_bytes_per_second
 broker_partition_limit broker_partition_headroom cluster_partition_limit cluster_partition_headroom
 """
 """Metrics that may be +Inf."""
 SHOWN_OTHERWISE: Final = {
     "broker_fenced_responding",  # the state of the broker
-    "under_min_isr_partitions",  # those that are known: the lower bound
+    "unknown_min_isr_partitions",  # alerts: KafkaWardenBlind
     "poll_interval_seconds",  # the age of the snapshot
     "source_not_available",  # panels without data
     "dropped_verdicts",  # series left out, by family

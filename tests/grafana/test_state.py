@@ -11,7 +11,7 @@ HEALTHY: Final = {
     "cluster_reachable": "1",
     "controller_reachable": "1",
     "snapshot_timestamp_seconds": "60",
-    "known_under_min_isr_partitions": "0",
+    "under_min_isr_partitions": "0",
     "offline_partitions": "0",
 }
 WARNS: Final = 'ALERTS{{cluster="{}",alertname="A",exporter="{}",alertstate="{}",severity="warning"}}'
@@ -19,8 +19,8 @@ CLUSTERS: Final = {
     "no broker": {"cluster_reachable": "0", "offline_partitions": "_", "controller_reachable": "_"},
     "no data": dict.fromkeys(HEALTHY, "_") | {"snapshot_timestamp_seconds": "60 60 stale"},
     "no controller": {"controller_reachable": "0", "offline_partitions": "3"},
-    "offline": {"offline_partitions": "3", "known_under_min_isr_partitions": "2"},
-    "under min ISR": {"known_under_min_isr_partitions": "2"},
+    "offline": {"offline_partitions": "3", "under_min_isr_partitions": "2"},
+    "under min ISR": {"under_min_isr_partitions": "2"},
     "up": {},
 }
 

@@ -78,6 +78,7 @@ LEFT_OUT = {
     "snapshot.controller_beans[].left_out": "`kafka_warden_dropped_series` counts it",
     "snapshot.controller_beans[].every": "it says only how long the beans are shown",
     "derived.cluster.hidden": "the rows whose `partitions.leader` is -2",
+    "derived.cluster.min_isr_unknown": "the partitions of topics without a row in `configs`",
     "derived.candidates": "computed from `partitions.leader`, `replicas.in_isr` and `replicas.eligible`",
     "derived.indexed": "computed from the snapshot alone",
     "derived.lag.estimate": "state of a fold, which a replay computes again",

@@ -103,7 +103,7 @@ FAULTS: dict[str, tuple[tuple[str, str], Callable[[Exporter], None]]] = {
     "offline": (("KafkaPartitionOffline", ""), lambda it: it.set("offline_partitions", after(START, 4))),
     "min ISR": (
         ("KafkaPartitionUnderMinIsr", ""),
-        lambda it: it.set("known_under_min_isr_partitions", after(START, 4)),
+        lambda it: it.set("under_min_isr_partitions", after(START, 4)),
     ),
     "replicas": (
         ("KafkaReplicasOutOfSync", ""),

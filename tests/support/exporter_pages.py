@@ -20,6 +20,7 @@ _FIRST_POLL: Final = 10.0  # seconds until a new process has results
 _VERDICTS: Final = {"reassignment_stuck", "replication_throttle_problem_seconds", "tiered_storage_problem_seconds"}
 _DECIDED: Final = 35.0
 """Seconds until a new process has the three polls that its verdicts need."""
+_ABSENT_AT_0: Final = {"broker_state", "tiered_storage_problem_seconds"}
 _COUNTERS: Final = {"source_errors_total", "topic_isr_shrinks_total", "topic_isr_expands_total"}
 """A new process counts them from 0 on. The broker counts those of beans."""
 
@@ -73,7 +74,7 @@ class Exporter:
         self.set("reassignment_deadline_seconds", 4 * HOUR)
         for name in ("cluster_reachable", "controller_reachable", "config_last_reload_successful"):
             self.set(name, 1)
-        for name in ("offline", "under_min_isr", "known_under_min_isr", "at_min_isr", "under_replicated"):
+        for name in ("offline", "under_min_isr", "unknown_min_isr", "at_min_isr", "under_replicated"):
             self.set(f"{name}_partitions", 0)
         for name in ("reassigning_partitions", "dropped_verdicts", "undescribed_topics"):
             self.set(name, 0)
@@ -83,8 +84,7 @@ class Exporter:
     def _serve_broker(self, broker: int) -> None:
         for source in ("offsets", "configs", "log_dirs", "jmx"):
             self.set("up", 1, source=source, broker=broker)
-        for state in ("active", "fenced", "shutting_down", "gone", "unanswering"):
-            self.set("broker_state", float(state == "active"), broker=broker, state=state)
+        self.set("broker_state", 1, broker=broker, state="active")
         for state in ("offline", "moving", "bootstrapping", "throttled", "stuck", "slow", "recovering"):
             self.set("broker_out_of_sync_replicas", 0, broker=broker, state=state)
         self.set("broker_replicas", 1000, broker=broker)
@@ -143,7 +143,8 @@ class Exporter:
         if withdrawn or time < started + (_DECIDED if name in _VERDICTS else _FIRST_POLL):
             return None
         before = function(started) if started > 0 and name in _COUNTERS else None
-        return None if (value := function(polled)) is None else value - (before or 0.0)
+        value = function(polled)
+        return None if value is None or (not value and name in _ABSENT_AT_0) else value - (before or 0.0)
 
 
 def _key(name: str, labels: Mapping[str, object]) -> tuple[str, tuple[tuple[str, str], ...]]:

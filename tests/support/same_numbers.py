@@ -72,7 +72,7 @@ MADE_OF: Final[Mapping[tuple[str, str], Callable[[Row, Metrics], Any]]] = {
 
 COUNTED: Final = {
     "offline_partitions": "offline_partitions",
-    "under_min_isr": "known_under_min_isr_partitions",
+    "under_min_isr": "under_min_isr_partitions",
 }
 """Kind of a problem to the metric that its sentence has the value of."""
 
@@ -185,7 +185,7 @@ def _counted(row: Row, metrics: Metrics) -> list[float]:
         never = metrics.labelled("reassignment_never_ends").items()
         return [float(sum(value for key, value in never if key not in stuck))]
     if kind == "out_of_sync":
-        return [sum(each for state, each in _out_of_sync(metrics).items() if state != "moving")]
+        return [sum(_out_of_sync(metrics).values())]
     if kind in COUNTED:
         return [metrics.get(COUNTED[kind]) or 0.0, *(_to_start(metrics) if kind == "offline_partitions" else ())]
     uncounted = metrics.counted("uncounted_partitions", "state") if kind == "uncounted_partitions" else {}
@@ -202,7 +202,8 @@ def _to_start(metrics: Metrics) -> list[float]:
 
 
 def _out_of_sync(metrics: Metrics) -> dict[str, float]:
-    return metrics.counted("broker_out_of_sync_replicas", "state")
+    counts = metrics.counted("broker_out_of_sync_replicas", "state")
+    return {state: count for state, count in counts.items() if state != "moving"}
 
 
 def _brokers(text: str, metrics: Metrics) -> list[float]:

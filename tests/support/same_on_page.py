@@ -73,7 +73,11 @@ def _tiles(answers: Answers) -> Mapping[str, list[Any]]:
         "Controller": tokens(one["controller"]),
         "Partitions": [one["partitions"], one["replicas"], one["topics"]],
         "Offline": [one["offline_partitions"]],
-        "Under min ISR": [one["under_min_isr_partitions"], one["at_min_isr_partitions"]],
+        "Under min ISR": [
+            one["under_min_isr_partitions"],
+            one["at_min_isr_partitions"],
+            *([one["unknown_min_isr_partitions"]] if one["unknown_min_isr_partitions"] else ()),
+        ],
         "Under-replicated": [one["under_replicated_partitions"]],
         "Out of sync": [sum(out.values()), sum(out.values()), *out.values()],
         "Partition headroom": [one["partition_headroom"], one["partition_limit"]],

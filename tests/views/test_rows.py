@@ -79,7 +79,7 @@ def test_uncounted_topics_are_shown_and_have_no_critical_alert() -> None:
     text = "Partitions that topics.uncounted leaves out of the counts and critical alerts: 1 offline."
     assert (found.sentence, found.severity, found.runbook) == (text, "info", None)
     cluster = known(views_of(page).cluster)
-    assert (cluster.offline_partitions, cluster.known_under_min_isr_partitions) == (0, 1)
+    assert (cluster.offline_partitions, cluster.under_min_isr_partitions) == (0, 1)
     assert cluster.uncounted == {"offline": 1}
     severities = {row.topic: (row.uncounted, row.severity) for row in views_of(page).topics.rows}
     assert severities == {"payments": (False, "critical"), "quiet": (True, "info")}

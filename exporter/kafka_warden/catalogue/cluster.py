@@ -11,7 +11,7 @@ from kafka_warden.catalogue.metric import Counted, Kind, Metric, Sample, View, b
 from kafka_warden.derive.lag import as_parts
 from kafka_warden.derive.limits import LogCounts, headroom
 from kafka_warden.derive.topics import Topics
-from kafka_warden.model import UNKNOWN, BrokerState
+from kafka_warden.model import UNKNOWN
 from kafka_warden.replies import LogDir
 
 BROKER = ("broker",)
@@ -19,8 +19,7 @@ BROKER = ("broker",)
 
 def _states(view: View) -> Iterator[Sample]:
     for broker, current in view.derived.cluster.states.items():
-        for state in BrokerState:
-            yield (str(broker), state), int(state is current)
+        yield (str(broker), current), 1
 
 
 def _quorum_lag(view: View) -> Iterator[Sample]:
@@ -151,7 +150,7 @@ CLUSTER = (
     ),
     Metric(
         "broker_state",
-        "1 for the broker's state, 0 for the others (Metadata, DescribeCluster, bean KafkaServer)",
+        "1 for the state of the broker; other states are absent (Metadata, DescribeCluster, bean KafkaServer)",
         ("broker", "state"),
         _states,
     ),

@@ -33,19 +33,20 @@ class Rank(IntEnum):
     TOPICS = 7
     """Series by topic, zeros included: thousands of topics must not displace what is before."""
     RATES = 8
-    """Bytes in by partition."""
+    """Bytes in and end offsets by partition."""
     FIXED = 9
     """Families whose number of series does not grow with the cluster. Placed last: one counts what is dropped."""
 
 
 _BY_NAME: Final = {
-    "controller_mutation_burst": Rank.ALERTS,
+    "controller_mutation_burst_tokens": Rank.ALERTS,
     "controller_mutation_quota_per_second": Rank.ALERTS,
     "controller_mutation_tokens": Rank.ALERTS,
     "controller_mutations_per_second": Rank.ALERTS,
     "leader_candidate": Rank.TOPICS,
     "log_dir_move_eta_seconds": Rank.ALERTS,
     "partition_bytes_in_per_second": Rank.RATES,
+    "partition_end_offset_total": Rank.RATES,
     "partition_under_replicated_seconds": Rank.PROBLEMS,
     "reassignment_stuck": Rank.VERDICTS,
     "replica_state": Rank.VERDICTS,

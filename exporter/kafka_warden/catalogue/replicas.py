@@ -7,9 +7,10 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, broker_counter, worst_first
+from kafka_warden.derive.lag import as_parts
 from kafka_warden.derive.mutation import active_controller
 from kafka_warden.derive.replica_state import STATES, ReplicaState
-from kafka_warden.model import UNKNOWN, Bools
+from kafka_warden.model import UNKNOWN, Bools, Floats
 
 REPLICA = ("topic", "partition", "broker")
 
@@ -89,9 +90,8 @@ FOLLOWERS = (
     ),
     Metric(
         "broker_out_of_sync_replicas",
-        "Followers outside the ISR that the broker hosts, adding replicas included, by state (Metadata, ListOffsets); "
-        "the sum over all states is the replicas that kafka-topics lists under Replicas but not under Isr. State "
-        "in_sync: left the ISR just now",
+        "Followers outside the ISR that the broker hosts, by state: a move adds moving ones, all others are out of "
+        "sync. State in_sync: left the ISR just now (Metadata, ListOffsets)",
         ("broker", "state"),
         _out_of_sync,
     ),
@@ -164,12 +164,12 @@ def _candidates(view: View) -> Iterator[Sample]:
             yield (*labels, candidacy), 1
 
 
-def _bytes_in(view: View) -> Iterable[Sample]:
+def _partitions(view: View, column: Floats) -> Iterable[Sample]:
     """Moving partitions first, then the busiest: the budget cuts from the end."""
-    rates = view.derived.bytes_in
-    rows = np.flatnonzero(~np.isnan(rates))
-    order = np.lexsort((-rates[rows], ~view.snapshot.partitions.reassigning[rows]))
-    return view.partitions(rates, rows[order])
+    rows = np.flatnonzero(~np.isnan(column))
+    rates = np.nan_to_num(view.derived.bytes_in[rows])
+    order = np.lexsort((-rates, ~view.snapshot.partitions.reassigning[rows]))
+    return view.partitions(column, rows[order])
 
 
 REPLICAS = (
@@ -191,18 +191,19 @@ REPLICAS = (
         "under_replicated_partitions",
         "Partitions with a replica outside the ISR; adding replicas do not count (Metadata). KIP-352",
     ),
-    _count(
-        "under_min_isr_partitions",
-        "Partitions with a leader that refuses acks=all: fewer in-sync replicas than min.insync.replicas, which from "
-        "Kafka 3.7 on is at most the number of assigned replicas, adding ones included (Metadata, DescribeConfigs). "
-        "KAFKA-15583",
-    ),
     Metric(
-        "known_under_min_isr_partitions",
-        "Partitions with fewer in-sync replicas than min.insync.replicas, of the topics where that is known: a lower "
-        "bound (Metadata, DescribeConfigs)",
+        "under_min_isr_partitions",
+        "Partitions with a leader that refuses acks=all: fewer in-sync replicas than min.insync.replicas. A lower "
+        "bound while unknown_min_isr_partitions is above 0 (Metadata, DescribeConfigs). KAFKA-15583",
         (),
         lambda view: [((), view.count(view.derived.cluster.under_min_isr)[0])],
+    ),
+    Metric(
+        "unknown_min_isr_partitions",
+        "Partitions of topics whose min.insync.replicas is not known: they do not count as under or at it "
+        "(DescribeConfigs)",
+        (),
+        lambda view: [((), view.derived.cluster.min_isr_unknown)],
     ),
     _count(
         "at_min_isr_partitions",
@@ -255,6 +256,14 @@ REPLICAS = (
         "partition_bytes_in_per_second",
         "PartitionBytesInRate of KIP-73: bytes per second appended to the leader's log (ListOffsets, DescribeLogDirs)",
         ("topic", "partition"),
-        _bytes_in,
+        lambda view: _partitions(view, view.derived.bytes_in),
+    ),
+    Metric(
+        "partition_end_offset_total",
+        "Log end offset of the leader: offsets appended since the partition was created, transaction markers included. "
+        "It falls only when an unclean leader election loses records (ListOffsets)",
+        ("topic", "partition"),
+        lambda view: _partitions(view, as_parts(view.derived.indexed.leader_end)),
+        Kind.COUNTER,
     ),
 )

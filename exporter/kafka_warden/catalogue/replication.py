@@ -231,7 +231,7 @@ MUTATIONS = (
         lambda client: client.quota,
     ),
     _each(
-        "controller_mutation_burst",
+        "controller_mutation_burst_tokens",
         "B of KIP-599: quota x controller.quota.window.num x controller.quota.window.size.seconds (DescribeConfigs)",
         lambda client: client.burst,
     ),
@@ -242,7 +242,7 @@ MUTATIONS = (
         lambda client: client.delay,
     ),
     Metric(
-        "controller_mutation_quota_config",
+        "controller_mutation_quota_config_per_second",
         "Configured controller_mutation_rate (DescribeClientQuotas); <default> is the default entity. KIP-599",
         CLIENT,
         _configured,

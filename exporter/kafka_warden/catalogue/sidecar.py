@@ -81,7 +81,7 @@ SIDECAR = (
         Kind.COUNTER,
     ),
     _figures(
-        "broker_throttle_seconds",
+        "exporter_throttle_seconds",
         "Longest pause that the broker asked the sidecar for in the last poll, or the rest of an earlier one "
         "(throttle_time_ms, KIP-219); 0 is none",
         "broker",

@@ -107,10 +107,10 @@ TIERED = (
     ),
     Metric(
         "tiered_storage_problem_seconds",
-        "Seconds for which the quotas of tiered storage have had a problem, after two polls that agree; 0 without the "
-        "problem, absent while no topic has remote storage (DescribeConfigs, DescribeClientQuotas, ListOffsets, beans "
+        "Seconds for which the quotas of tiered storage have had a problem, after two polls that agree; absent without "
+        "the problem (DescribeConfigs, DescribeClientQuotas, ListOffsets, beans "
         "RLMCopy, RLMFetch). KIP-956",
         ("broker", "problem"),
-        lambda view: keyed(view.derived.tiered.problems.items()),
+        lambda view: keyed((key, age) for key, age in view.derived.tiered.problems.items() if age),
     ),
 )

@@ -49,6 +49,8 @@ class Cluster:
     """(P,)"""
     at_min_isr: Annotated[Bools, "ISR is as large as `min.insync.replicas`, and a replica is missing"]
     min_isr_known: Annotated[bool, "`min.insync.replicas` of every topic is known"]
+    min_isr_unknown: int
+    """Partitions of the other topics."""
     offline: Annotated[Bools, "has no leader"]
     hidden: Bools
     """(P,) led by a broker without the listener that the metadata was asked over: the leader is not known."""
@@ -65,6 +67,7 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
     in_isr = indexed.of_partitions(replicas.in_isr)
     assigned = indexed.of_partitions(np.ones(len(replicas), bool))
     smallest = _min_isr(indexed, assigned)
+    configured = np.array([topic in snapshot.topic_configs for topic in snapshot.topics], bool)
     under: Bools = indexed.of_partitions(~replicas.in_isr & ~replicas.adding) > 0
     return Cluster(
         states={broker: _state(snapshot, broker, indexed.hidden) for broker in snapshot.brokers},
@@ -76,7 +79,8 @@ def derive_cluster(indexed: IndexedSnapshot) -> Cluster:
         under_replicated_known=snapshot.reassignments_known or not under.any(),
         under_min_isr=(partitions.leader != UNKNOWN) & (in_isr < smallest),
         at_min_isr=(partitions.leader != UNKNOWN) & (in_isr == smallest) & under,
-        min_isr_known=all(topic in snapshot.topic_configs for topic in snapshot.topics),
+        min_isr_known=bool(configured.all()),
+        min_isr_unknown=0 if configured.all() else int((~configured)[partitions.topic].sum()),
         offline=partitions.leader == UNKNOWN,
         hidden=partitions.leader == NO_LISTENER,
         adding=indexed.hosted(replicas.adding),

@@ -48,6 +48,8 @@ class ReplicaState(StrEnum):
 
 
 STATES: Final = tuple(ReplicaState)
+OUT_OF_SYNC: Final = [STATES.index(state) for state in STATES if state is not ReplicaState.MOVING]
+"""States that count as out of sync: a replica that a move adds has not been in sync yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,6 +222,8 @@ def restored(row: Mapping[str, Any]) -> tuple[View, Sidecar]:
         replicas=np.array([each["replicas"] for each in placed]),
         counted=np.array([each["counted"] for each in placed]),
         **{name: row.get(name) for name in ("partitions", "under_replicated_known", "min_isr_known")},
+        # History has whether it is known, and not of how many.
+        min_isr_unknown=int(not row.get("min_isr_known", True)),
         **{name: np.ones(count, bool) for name, count in counts.items()},
     )
     out = [_mapping(each["out_of_sync"]) for each in placed]

@@ -142,7 +142,8 @@ def _cluster(cluster: Cluster) -> Iterator[str]:
     yield f"controller {visible(cluster.controller or UNKNOWN)}"
     yield f"partitions {_written(in_whole, cluster.partitions)}"
     yield f"offline {_written(in_whole, cluster.offline_partitions)}"
-    yield f"under min ISR {_written(in_whole, cluster.under_min_isr_partitions)}"
+    unknown = f" ({cluster.unknown_min_isr_partitions:,.0f} not known)" if cluster.unknown_min_isr_partitions else ""
+    yield f"under min ISR {_written(in_whole, cluster.under_min_isr_partitions)}{unknown}"
     out = ", ".join(f"{number:,} {in_words(state)}" for state, number in cluster.out_of_sync.items())
     yield f"out of sync {sum(cluster.out_of_sync.values()):,}" + (f" ({out})" if out else "")
     yield f"moving {_written(in_whole, cluster.reassigning_partitions)}"

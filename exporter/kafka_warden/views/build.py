@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from kafka_warden.catalogue import Sidecar, View
+from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.model import Source
 from kafka_warden.views.alerts import THROTTLES, TIERED, of_row, runbook
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
@@ -119,7 +120,7 @@ def _cluster(view: View) -> Cluster:
     states = Counter(key[-1] for key, value in series(view, "broker_state").items() if value)
     out = Counter[str]()
     for (_, state), count in series(view, "broker_out_of_sync_replicas").items():
-        out[state] += int(count)
+        out[state] += 0 if state == ReplicaState.MOVING else int(count)
     hidden = Counter[str]()
     for (topic, _, _, cause), count in series(view, "reassignment_stuck").items():
         hidden[cause] += 0 if topic else int(count)
@@ -169,16 +170,12 @@ def _noted(row: type[Row], *keys: str, notes: Mapping[str, tuple[str, str | None
     )
 
 
-def _tiered_problems(view: View) -> list[TieredProblem]:
-    return [row for row in _noted(TieredProblem, "broker", "problem", notes=TIERED)(view) if row.seconds]
-
-
 ROWS: Final[Mapping[str, Callable[[View], Iterable[Any]]]] = {
     "brokers": _brokers,
     "topics": _topics,
     "throttles": _throttles,
     "throttle-problems": _noted(ThrottleProblem, "broker", "side", "problem", notes=THROTTLES),
-    "tiered-problems": _tiered_problems,
+    "tiered-problems": _noted(TieredProblem, "broker", "problem", notes=TIERED),
 }
 """Tables with fields that are no metric."""
 

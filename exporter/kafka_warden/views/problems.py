@@ -116,7 +116,7 @@ def _partitions(views: Views, cluster: Cluster) -> Iterator[Problem]:
     if hidden := cluster.unknown_leader_partitions:
         text = f"{_count(hidden, 'partition')} led by brokers without the sidecar's listener: their lag is unknown."
         yield _problem("unknown_leaders", text, None, "replicas", BLIND)
-    if under := cluster.known_under_min_isr_partitions:
+    if under := cluster.under_min_isr_partitions:
         text = f"{_count(under, 'partition')} with fewer in-sync replicas than min.insync.replicas: writes may fail."
         yield _problem("under_min_isr", text, None, "replicas", UNDER_MIN_ISR)
     if cluster.uncounted:
@@ -124,7 +124,7 @@ def _partitions(views: Views, cluster: Cluster) -> Iterator[Problem]:
         left_out = _listed(f"{count:,} {state}" for state, count in states.items())
         text = f"Partitions that topics.uncounted leaves out of the counts and critical alerts: {left_out}."
         yield _problem("uncounted_partitions", text, None, "replicas", None)
-    if out := sum(cluster.out_of_sync.values()) - cluster.out_of_sync.get("moving", 0):
+    if out := sum(cluster.out_of_sync.values()):
         ages = [row.out_of_sync_seconds for row in views.replicas.rows if row.out_of_sync_seconds is not None]
         # Topics without rows have no age either.
         text = f"{_count(out, 'replica')} out of sync."

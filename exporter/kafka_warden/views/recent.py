@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.catalogue import View
+from kafka_warden.derive.replica_state import OUT_OF_SYNC
 from kafka_warden.formatting import in_bytes, in_rate
 from kafka_warden.model import SIDES, Side
 from kafka_warden.views.fields import Broker, Of, SideName, Text
@@ -52,7 +53,7 @@ class History:
     reassigning_partitions: Annotated[tuple[float | None, ...], Of("reassigning_partitions")]
     under_replicated_partitions: Annotated[tuple[float | None, ...], Of("under_replicated_partitions")]
     offline_partitions: Annotated[tuple[float | None, ...], Of("offline_partitions")]
-    out_of_sync: Annotated[tuple[float | None, ...], Text("Followers outside the ISR")]
+    out_of_sync: Annotated[tuple[float | None, ...], Text("Replicas out of sync")]
     sides: Annotated[tuple[SideHistory, ...], Text("By broker and side: those that had a limit or copied")]
 
 
@@ -140,7 +141,7 @@ def _numbers(view: View, brokers: tuple[int, ...]) -> list[float]:
         unknown if totals.reassigning_partitions is None else totals.reassigning_partitions,
         int(cluster.under_replicated.sum()) if cluster.under_replicated_known else unknown,
         view.count(cluster.offline)[0],
-        int(derived.replicas.out_of_sync.sum()),
+        int(derived.replicas.out_of_sync[:, OUT_OF_SYNC].sum()),
     ]
     limits, rates = derived.throttles.limits, totals.catch_up
     for broker in brokers:

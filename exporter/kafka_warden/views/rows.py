@@ -56,11 +56,11 @@ class Cluster:
     offline_partitions: Annotated[float | None, Of("offline_partitions")]
     unknown_leader_partitions: Annotated[float | None, Of("unknown_leader_partitions")]
     under_min_isr_partitions: Annotated[float | None, Of("under_min_isr_partitions")]
-    known_under_min_isr_partitions: Annotated[float | None, Of("known_under_min_isr_partitions")]
+    unknown_min_isr_partitions: Annotated[float | None, Of("unknown_min_isr_partitions")]
     at_min_isr_partitions: Annotated[float | None, Of("at_min_isr_partitions")]
     uncounted: Annotated[Mapping[str, int], Text("Partitions by state that topics.uncounted leaves out, those above 0")]
     under_replicated_partitions: Annotated[float | None, Of("under_replicated_partitions")]
-    out_of_sync: Annotated[Mapping[str, int], Text("Followers outside the ISR by state, those above 0")]
+    out_of_sync: Annotated[Mapping[str, int], Text("Replicas out of sync by state, those above 0")]
     reassigning_partitions: Annotated[float | None, Of("reassigning_partitions")]
     stuck_without_row: Annotated[
         Mapping[str, int],
@@ -234,7 +234,7 @@ class Client:
     user: Annotated[str, Text("User, empty where the bucket has none")]
     client_id: Annotated[str, Text("Client id, empty where the bucket has none")]
     tokens: Annotated[float | None, Of("controller_mutation_tokens")]
-    burst: Annotated[float | None, Of("controller_mutation_burst")]
+    burst: Annotated[float | None, Of("controller_mutation_burst_tokens")]
     quota: Annotated[float | None, Of("controller_mutation_quota_per_second")]
     mutations_per_second: Annotated[float | None, Of("controller_mutations_per_second")]
     admission_delay: Annotated[float | None, Of("controller_mutation_admission_delay_seconds")]

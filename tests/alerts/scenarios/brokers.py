@@ -86,7 +86,7 @@ def rack_lost() -> Story:
     exporter = Exporter(60, brokers=range(1, 10))
     for broker in (7, 8, 9):
         broker_down(exporter, broker, 10 * MINUTE)
-    exporter.set("known_under_min_isr_partitions", after(10 * MINUTE + 18, 30))
+    exporter.set("under_min_isr_partitions", after(10 * MINUTE + 18, 30))
     checks = [
         firing("KafkaPartitionUnderMinIsr", at=13, count=1),
         firing("KafkaBrokerUnreachable", at=15, count=3, explained="yes"),

@@ -113,7 +113,7 @@ def mutations(exporter: Exporter, tokens: Value, quota: Value = 5, burst: Value 
     client = {"user": user, "client_id": ""}
     exporter.set("controller_mutation_tokens", tokens, **client)
     exporter.set("controller_mutation_quota_per_second", quota, **client)
-    exporter.set("controller_mutation_burst", burst, **client)
+    exporter.set("controller_mutation_burst_tokens", burst, **client)
 
 
 def every(

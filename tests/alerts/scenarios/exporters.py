@@ -162,7 +162,7 @@ def labels() -> Story:
     moving(exporter, eta=math.inf)
     stuck(exporter, after(10 * MINUTE, 1, None), cause="throttle_blocked", since=600)
     throttle_problem(exporter, "blocked", after(10 * MINUTE, lambda t: t - 600, None))
-    for name in ("offline_partitions", "known_under_min_isr_partitions", "at_min_isr_partitions"):
+    for name in ("offline_partitions", "under_min_isr_partitions", "at_min_isr_partitions"):
         exporter.set(name, after(10 * MINUTE, 5))
     unlabelled = Check(HOUR, 'count(ALERTS{exporter!="kafka-warden"})', None)
     return Story([exporter], [firing(".+", at=60, exporter="kafka-warden"), unlabelled])

@@ -177,7 +177,7 @@ FAULTS: Final = {
         "KafkaReplicasOutOfSync", _count("broker_out_of_sync_replicas", 50, broker=2, state="slow"), 600
     ),
     "flapping": Fault("KafkaIsrFlapping", _flapping, 1800),
-    "under min ISR": Fault("KafkaPartitionUnderMinIsr", _count("known_under_min_isr_partitions", 9), 90),
+    "under min ISR": Fault("KafkaPartitionUnderMinIsr", _count("under_min_isr_partitions", 9), 90),
     "at min ISR": Fault("KafkaPartitionAtMinIsr", _count("at_min_isr_partitions", 9), 1800),
     "offline": Fault("KafkaPartitionOffline", _count("offline_partitions", 9), 90),
     "unclean": Fault("KafkaUncleanLeaderElection", _count("unclean_leader_elections_total", 3, node=1), 15),

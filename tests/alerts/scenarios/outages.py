@@ -20,7 +20,7 @@ def outages_of_a_minute() -> Story:
     They begin after 90 s, and end after 5 min.
     """
     exporter = Exporter(60)
-    for name in ("known_under_min_isr_partitions", "offline_partitions"):
+    for name in ("under_min_isr_partitions", "offline_partitions"):
         long = during(30 * MINUTE, 50 * MINUTE, 3)
         exporter.set(name, during(600, 675, 3, during(1200, 1275, 3, long)))
     checks = [silent(until=31.4)]
@@ -56,9 +56,9 @@ def second_outage() -> Story:
     It explains the broker, and ends an hour later. Partitions that join in the first minutes are one outage.
     """
     more, less, staged = (Exporter(110, step=30, cluster=name) for name in ("more", "less", "staged"))
-    more.set("known_under_min_isr_partitions", after(10 * MINUTE, after(30 * MINUTE, 25, 5)))
-    less.set("known_under_min_isr_partitions", after(10 * MINUTE, after(30 * MINUTE, 20, 5)))
-    staged.set("known_under_min_isr_partitions", after(10 * MINUTE, after(15 * MINUTE, 500, 5)))
+    more.set("under_min_isr_partitions", after(10 * MINUTE, after(30 * MINUTE, 25, 5)))
+    less.set("under_min_isr_partitions", after(10 * MINUTE, after(30 * MINUTE, 20, 5)))
+    staged.set("under_min_isr_partitions", after(10 * MINUTE, after(15 * MINUTE, 500, 5)))
     broker_down(more, 2, 30 * MINUTE)
     checks = [
         silent("KafkaP.+", tier="more", until=32),
@@ -159,7 +159,7 @@ def unclean_elections_of_two_exporters() -> Story:
 def pages_without_exporter() -> Story:
     """No exporter runs for an hour, and partitions recover meanwhile: their pages stay, and end 6 min later."""
     exporter = Exporter(110, step=30, outages=[(30 * MINUTE, 90 * MINUTE)])
-    for name in ("known_under_min_isr_partitions", "offline_partitions"):
+    for name in ("under_min_isr_partitions", "offline_partitions"):
         exporter.set(name, during(10 * MINUTE, HOUR, 3))
     checks = [fires(OFFLINE, until=13)]
     for alert in (OFFLINE, UNDER):

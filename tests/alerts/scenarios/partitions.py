@@ -64,7 +64,7 @@ def again_and_again() -> Story:
     """Partitions refuse writes, or are offline, for 60 s of every 2 min: a page within 32 min, which ends."""
     exporter = Exporter(90)
     affected = during(10 * MINUTE, 60 * MINUTE, in_each(120, 60, 12))
-    exporter.set("known_under_min_isr_partitions", affected)
+    exporter.set("under_min_isr_partitions", affected)
     exporter.set("offline_partitions", affected)
     checks = [
         check
@@ -81,7 +81,7 @@ def restarts_of_single_replicas() -> Story:
     rolling_restart(exporter, 700, down=60, catch_up=30, pause=50)
     down = during(700, 700 + 10 * 140, in_each(140, 60, 12))
     exporter.set("offline_partitions", down)
-    exporter.set("known_under_min_isr_partitions", down)
+    exporter.set("under_min_isr_partitions", down)
     return Story([exporter], [silent(until=80)])
 
 

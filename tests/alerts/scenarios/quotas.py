@@ -14,9 +14,6 @@ def tiered(
     exporter: Exporter, errors: Value = 0, copied: Value = lambda t: 1e6 * t, deletion: float = math.inf
 ) -> None:
     """Let broker 2 have remote storage until `deletion`, with these counts of failed copies and of copied bytes."""
-    for problem in ("copy_held_back", "fetch_held_back", "copy_quota_below_segment", "client_fetch_quota_above"):
-        value = during(0, deletion, 0, None)
-        exporter.set("tiered_storage_problem_seconds", value, broker=2, problem=problem)
     for name in ("fetch_errors", "delete_errors", "fetch_bytes"):
         exporter.set(f"remote_{name}_total", during(0, deletion, 0, None), broker=2)
     exporter.set("remote_copy_errors_total", during(0, deletion, errors, None), broker=2)
@@ -35,8 +32,7 @@ def last_tiered_topic_deleted() -> Story:
     exporter = Exporter(180)
     tiered(exporter, deletion=HOUR)
     for problem in ("copy_held_back", "fetch_held_back"):
-        value = during(5 * MINUTE, HOUR, age(5 * MINUTE), during(0, HOUR, 0, None))
-        exporter.set("tiered_storage_problem_seconds", value, broker=2, problem=problem)
+        exporter.set("tiered_storage_problem_seconds", age(5 * MINUTE, HOUR), broker=2, problem=problem)
     checks = [
         check for alert in (COPY, "KafkaRemoteFetchHeldBack") for check in (firing(alert, at=50), over(alert, at=120))
     ]

@@ -174,7 +174,7 @@ def slow_replicas_of_a_page() -> Story:
     exporter = Exporter(60, outages=[(30 * MINUTE, math.inf)])
     exporter.set("broker_out_of_sync_replicas", after(10 * MINUTE, 9), broker=2, state="slow")
     exporter.set("broker_out_of_sync_replicas", after(MINUTE, 9), broker=3, state="slow")
-    exporter.set("known_under_min_isr_partitions", after(10 * MINUTE, 9))
+    exporter.set("under_min_isr_partitions", after(10 * MINUTE, 9))
     checks = [
         *steady("KafkaPartitionUnderMinIsr", 12.5, 60),
         *steady("KafkaReplicasOutOfSync", 21, 60, broker="2", explained="yes"),

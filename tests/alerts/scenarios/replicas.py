@@ -122,7 +122,7 @@ def old_snapshot() -> Story:
     exporter = Exporter(40)
     exporter.set("snapshot_timestamp_seconds", lambda t: min(t, MINUTE))
     out_of_sync(exporter, after(4 * MINUTE, 4))
-    for name in ("known_under_min_isr", "at_min_isr", "offline"):
+    for name in ("under_min_isr", "at_min_isr", "offline"):
         exporter.set(f"{name}_partitions", after(4 * MINUTE, 1))
     checks = [silent("Kafka[^W].+", until=40), fires("KafkaWardenBlind", until=25, data="none")]
     return Story([exporter], checks)

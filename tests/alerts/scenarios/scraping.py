@@ -121,7 +121,7 @@ def one_sample_of_an_election() -> Story:
     """A scrape meets a leader election, and the exporter is down for the next 3 min: no page from one sample."""
     offline, under = (Exporter(40, cluster=cluster, outages=[(610, 790)]) for cluster in ("offline", "under"))
     offline.set("offline_partitions", during(600, 610, 30))
-    under.set("known_under_min_isr_partitions", during(600, 610, 30))
+    under.set("under_min_isr_partitions", during(600, 610, 30))
     return Story([offline, under], [silent(severity="critical", until=40)])
 
 

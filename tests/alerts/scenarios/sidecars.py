@@ -197,7 +197,7 @@ def blind(name: str) -> Exporter:
     elif name == "bytes":
         moving(exporter, value=3, remaining=during(0, start, 1e9, None), eta=None)
     elif name == "min.insync":
-        exporter.set("under_min_isr_partitions", during(0, start, 0, None))
+        exporter.set("unknown_min_isr_partitions", after(start, 40, 0))
     elif name == "requests":
         exporter.set("up", after(start, 0, 1), source="configs", broker="")
     else:
@@ -232,7 +232,7 @@ def not_available() -> Story:
     """A managed cluster never lets the exporter see configurations and log directories: no alert."""
     exporter = Exporter(30, brokers=SMALL)
     moving(exporter, value=3, remaining=None, eta=None)
-    exporter.set("under_min_isr_partitions", None)
+    exporter.set("unknown_min_isr_partitions", 40)
     for source, broker in (("log_dirs", 1), ("configs", "")):
         exporter.set("source_not_available", 1, source=source, broker=broker, reason="authorization")
     return Story([exporter], [silent(until=30)])
@@ -245,7 +245,7 @@ def refused_alone() -> Story:
     errors = during(10 * MINUTE, 30 * MINUTE, lambda t: 1 + (t - 600) // 10, after(30 * MINUTE, 121, None))
     for exporter in both:
         exporter.set("up", during(10 * MINUTE, 30 * MINUTE, 0, 1), source="configs", broker="")
-        exporter.set("under_min_isr_partitions", during(10 * MINUTE, 30 * MINUTE, None, 0))
+        exporter.set("unknown_min_isr_partitions", during(10 * MINUTE, 30 * MINUTE, 40, 0))
         exporter.set("source_errors_total", errors, source="configs", broker="", reason="authorization")
     other = Exporter(55, brokers=SMALL, cluster="other")
     for name in ("quotas", "offsets"):
