@@ -1,4 +1,4 @@
-"""Makes docs/alert-rules.md: how to change the alert rules, and the longest time from each fault to its alert."""
+"""Makes docs/how-to/alert-rules.md: how to change alert rules, and the longest time from each fault to its alert."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ USUAL: Final = (Intervals(15, 15, 10), Intervals(30, 30, 10), Intervals(60, 60, 
 TEXT: Final = """\
 # Change the alert rules
 
-`kafka-warden rules` prints the [alert rules](../alerts/README.md) of the installed version for Prometheus. A YAML
+`kafka-warden rules` prints the [alert rules](../../alerts/README.md) of the installed version for Prometheus. A YAML
 file changes them, so you need no checkout and no copy that you keep up to date. Made by `make docs`; do not edit.
 
 ```console
@@ -37,8 +37,9 @@ links: {runbooks: https://wiki.example/kafka-warden/, grafana: https://grafana.e
 watchdog: true
 ```
 
-- `thresholds` has the names of [thresholds.yml](../exporter/kafka_warden/rules/thresholds.yml). Read the reason there
-  first: some numbers depend on others. A value has the unit of the original: a duration such as `2m`, or a number.
+- `thresholds` has the names of [thresholds.yml](../../exporter/kafka_warden/rules/thresholds.yml). Read the reason
+  there first: some numbers depend on others. A value has the unit of the original: a duration such as `2m`, or a
+  number.
 - `severity` is for alerts with one severity. `disabled` leaves out an alert, or one severity of an alert that has
   several. Records stay: other alerts use them. The status page of the sidecar keeps the original severities.
 - `clusterLabel` is the label that names a Kafka cluster, for a Prometheus in which `cluster` is the Kubernetes
@@ -48,7 +49,7 @@ watchdog: true
 - `watchdog` adds `KafkaWardenWatchdog`, which always fires.
 
 `interval`, `thresholds`, `severity`, `disabled` and `alertLabels` are also values of the
-[Helm chart](platforms/kubernetes.md), below `rules`; `clusterLabel` is a value at the top of the chart's. A key, alert
+[Helm chart](kubernetes.md), below `rules`; `clusterLabel` is a value at the top of the chart's. A key, alert
 or threshold that does not exist ends the command with exit code 2, and so does a value that cannot be used. One line
 names the file, the key and the expected value:
 

@@ -20,7 +20,8 @@ ASSETS: Final = "docs/site.*"
 PAGES: Final = (
     "*.md",
     "docs/*.md",
-    "docs/platforms/*.md",
+    "docs/how-to/*.md",
+    "docs/reference/*.md",
     "docs/spec/*.md",
     "alerts/*.md",
     "alerts/runbooks/*.md",

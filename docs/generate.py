@@ -202,7 +202,7 @@ def outputs() -> dict[Path, str]:
     sections = [(title, [metric.full_name for metric in metrics]) for title, _, metrics in SECTIONS]
     return {
         HERE / "metrics.md": render(),
-        HERE / "alert-rules.md": alert_rules.render(),
+        HERE / "how-to" / "alert-rules.md": alert_rules.render(),
         HERE / "catalogue.md": catalogue.render(sections),
         HERE / "history-schema.md": history_schema.render(),
         HERE / "pipeline-marts.md": pipeline_marts.render() + "\n" + pipeline_sql.render(),

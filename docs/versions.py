@@ -164,7 +164,7 @@ INTRODUCTION: Final = """\
 
 What a version cannot give is absent, and no alert fires for it: a request that a broker does not know is not sent, and
 `kafka_warden_source_not_available` has the reason `unsupported`
-([security.md](security.md#restricted-and-managed-clusters)). During an upgrade each broker is asked in its own
+([acls.md](reference/acls.md#restricted-and-managed-clusters)). During an upgrade each broker is asked in its own
 versions, and questions about the cluster go to brokers that know them. After the upgrade the numbers come without a
 restart. Three things are known where a version does not have them: no log directory is cordoned (before 4.3), copies
 are allowed no lag (before 4.4), and the replicas that may lead are those in the ISR (before eligible leader replicas).

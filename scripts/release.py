@@ -23,8 +23,7 @@ NAMED: Final = (
     "README.md",
     "compose.yaml",
     "deploy/chart/Chart.yaml",
-    "docs/install.md",
-    "docs/platforms/docker.md",
+    "docs/how-to/install.md",
 )
 """Files with the version, besides those that `make manifests` writes."""
 UNRELEASED: Final = "## [Unreleased]\n"

@@ -35,7 +35,7 @@ documents = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda file: str(
 def test_versions_of_python_are_those_of_the_lock() -> None:
     found = re.findall(r"Language :: Python :: (3\.\d+)", (ROOT / "pyproject.toml").read_text())
     text = f"Python {found[0]} to {found[-1]}"
-    for name in ("README.md", "docs/install.md", "docs/reliability.md"):
+    for name in ("README.md", "docs/how-to/install.md", "docs/reliability.md"):
         assert re.findall(r"Python 3\.\d+ (?:to 3\.\d+|or newer)", (ROOT / name).read_text()) == [text], name
     assert f"for version in {' '.join(found)}; do" in (ROOT / "scripts" / "make-dist").read_text()
 

@@ -42,24 +42,24 @@ def memory() -> str:
     [
         ("alerts/runbooks/KafkaReassignmentStuck.md", f"({stall_limit(PollerSettings().interval):.0f} s, if polls are"),
         ("alerts/runbooks/KafkaWardenDown.md", memory()),
-        ("docs/agents.md", f"asked once in {EVERY:.0f} s, or once in {COST} times the duration"),
+        ("docs/how-to/agents.md", f"asked once in {EVERY:.0f} s, or once in {COST} times the duration"),
         (
-            "docs/agents.md",
+            "docs/how-to/agents.md",
             f"the pause is {CONNECT_SECONDS:.0f} s at first, and doubles with each failure up to {EVERY:.0f} s",
         ),
         ("docs/architecture.md", f"a frame before login has at most {BEFORE_LOGIN >> 10} KiB"),
         ("docs/architecture.md", f"may take {REQUESTS} such pauses longer than `poll.deadline`, at most {REQUESTS} s"),
         ("docs/architecture.md", f"A pause above {LONGEST_PAUSE:.0f} s is a protocol fault"),
         ("docs/architecture.md", f"a broker has at least {LARGE:,} replicas"),
-        ("docs/configuration.md", f"so does the sidecar every {AGAIN:.0f} s"),
-        ("docs/configuration.md", f"above {MOST_COST}, some 4 s, a hash is refused"),
-        ("docs/configuration.md", f"At most {WAITING} run or wait"),
-        ("docs/configuration.md", f"The limit is {SETTINGS.connections:,} connections"),
-        ("docs/configuration.md", f"no request comes for {SETTINGS.idle_timeout:g} s"),
-        ("docs/configuration.md", f"reads nothing of a response for {SETTINGS.answer_timeout:g} s"),
+        ("docs/reference/configuration.md", f"so does the sidecar every {AGAIN:.0f} s"),
+        ("docs/reference/configuration.md", f"above {MOST_COST}, some 4 s, a hash is refused"),
+        ("docs/reference/configuration.md", f"At most {WAITING} run or wait"),
+        ("docs/reference/configuration.md", f"The limit is {SETTINGS.connections:,} connections"),
+        ("docs/reference/configuration.md", f"no request comes for {SETTINGS.idle_timeout:g} s"),
+        ("docs/reference/configuration.md", f"reads nothing of a response for {SETTINGS.answer_timeout:g} s"),
         ("docs/history.md", f"when a table has {FILE_ROWS:,} rows"),
         ("docs/reliability.md", f"above {MOST_ROWS:,} of a table the oldest are dropped"),
-        ("docs/security.md", f"At most {MOST_MAKING} different responses wait"),
+        ("docs/reference/acls.md", f"At most {MOST_MAKING} different responses wait"),
         ("docs/threat-model.md", f"a frame has at most {SMALL >> 10} KiB"),
         ("docs/threat-model.md", f"{MOST_TARGETS} processes are asked at most"),
     ],
@@ -69,6 +69,6 @@ def test_a_number_is_that_of_the_code(document: str, stated: str) -> None:
 
 
 def test_sample_of_check_counts_its_lines() -> None:
-    text = (ROOT / "docs" / "check.md").read_text()
+    text = (ROOT / "docs" / "reference" / "check.md").read_text()
     lines = str(len(re.findall(r"^ok +KW-", text, re.MULTILINE)))
     assert re.findall(r"^(\d+) ok, ", text, re.MULTILINE) == re.findall(r'"ok": (\d+)', text) == [lines]

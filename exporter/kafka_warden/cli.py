@@ -180,8 +180,8 @@ def _add_rules(add: AddCommand) -> None:
         "rules",
         help="print the alert rules for Prometheus, with your thresholds, severities and labels",
         description="Print the alert rules for Prometheus as one file, or write them as files, with your changes"
-        " (docs/alert-rules.md), and on standard error the longest time from each fault to its alert. Asks no cluster."
-        " Exit codes: 0 written, 2 bad flags or a file that cannot be used.",
+        " (docs/how-to/alert-rules.md), and on standard error the longest time from each fault to its alert."
+        " Asks no cluster. Exit codes: 0 written, 2 bad flags or a file that cannot be used.",
         epilog=None,
     )
     rules.add_argument("--values", type=Path, metavar="FILE", help="what to change, YAML")

@@ -180,7 +180,7 @@ class TokenError(SourceError):
 
 
 class AuthorizationError(SourceError):
-    """The principal lacks an ACL; docs/security.md lists what each source needs."""
+    """The principal lacks an ACL; docs/reference/acls.md lists what each source needs."""
 
     reason = "authorization"
 

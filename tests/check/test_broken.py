@@ -456,7 +456,7 @@ def test_credentials_of_aws(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPa
 def test_no_token(doctor: ScriptedDoctor) -> None:
     """The one in the file is none, or the issuer cannot be reached: the brokers are not asked to log in."""
     with_token(doctor, "not a token")
-    doctor.one("KW-TOKEN", "no bearer token", "docs/check.md#kw-token")
+    doctor.one("KW-TOKEN", "no bearer token", "docs/reference/check.md#kw-token")
     url = f"http://127.0.0.1:{free_port()}/token"
     secret = write_secret(doctor.folder / "secret", PASSWORD)
     doctor.kafka(sasl_oauthbearer_token_endpoint_url=url, sasl_oauthbearer_client_id="monitor")

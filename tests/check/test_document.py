@@ -1,4 +1,4 @@
-"""docs/check.md has a section for every code, and every flag."""
+"""docs/reference/check.md has a section for every code, and every flag."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from kafka_warden.check.results import CHECKS
 from kafka_warden.cli import _parser
 
-TEXT = (Path(__file__).parents[2] / "docs" / "check.md").read_text()
+TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "check.md").read_text()
 
 
 def test_every_code_has_a_section() -> None:

@@ -130,14 +130,14 @@ def test_rules_that_leave_beans_out(doctor: ScriptedDoctor, kind: str, page: str
             "source": "http",
             kind: {100 if kind == "controllers" else 1: url.removeprefix("http://")},
         }
-        doctor.one("KW-JMX", missing, "docs/agents.md", result="warning")
+        doctor.one("KW-JMX", missing, "docs/how-to/agents.md", result="warning")
 
 
 @pytest.mark.parametrize(("page", "named"), [(BYTES + FETCHERS + STATE, True), (STATE + THROTTLES, False)])
 def test_an_agent_of_a_broker_without_the_reporter(doctor: ScriptedDoctor, page: str, *, named: bool) -> None:
     with answering({"/metrics": page.encode()}) as (url, _):
         doctor.config["jmx"] = {"source": "http", "brokers": {1: url.removeprefix("http://")}}
-        doctor.one("KW-JMX", "none of", "metric.reporters" if named else "docs/agents.md", result="warning")
+        doctor.one("KW-JMX", "none of", "metric.reporters" if named else "docs/how-to/agents.md", result="warning")
         assert ("JmxReporter" in doctor.wrong()["KW-JMX"]) == named
 
 

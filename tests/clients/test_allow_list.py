@@ -45,7 +45,7 @@ FORBIDDEN = [each for each in CLASSES if each.__name__.removesuffix("Request") n
 
 
 def test_the_list_has_the_requests_that_read_and_no_other() -> None:
-    """The allow-list is the one of docs/security.md, name by name."""
+    """The allow-list is the one of docs/reference/acls.md, name by name."""
     assert {key.name for key in READ_ONLY} == READING
     assert len(FORBIDDEN) >= 40
 

@@ -365,7 +365,7 @@ def test_a_network_that_is_closed_ends_the_calls_that_wait() -> None:
     ("code", "error", "says"),
     [
         (7, AnswerTimeoutError, "one:1: RequestTimedOutError (why)"),
-        (29, AuthorizationError, "one:1: TopicAuthorizationFailedError (why); docs/security.md lists the ACLs"),
+        (29, AuthorizationError, "one:1: TopicAuthorizationFailedError (why); docs/reference/acls.md lists the ACLs"),
         (35, UnsupportedError, "one:1: UnsupportedVersionError (why)"),
         (58, AuthenticationError, "one:1 refused user name or password (why)"),
         (-1, ProtocolError, "one:1: UnknownError (why)"),

@@ -79,7 +79,7 @@ def secured(no_process_left: None) -> Iterator[Cluster]:
 
 
 def test_least_rights_are_enough(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """SASL_SSL with the four ACLs of docs/security.md, with and without JMX."""
+    """SASL_SSL with the four ACLs of docs/reference/acls.md, with and without JMX."""
     doctor = look(secured, tmp_path, capsys, MONITOR)
     found = doctor.checks()
     assert {each["result"] for each in found} == {"ok"}

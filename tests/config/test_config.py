@@ -445,10 +445,10 @@ jmx: {user: u}
 
 def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -> None:
     """Unchanged it has the defaults. Without its comment signs it has every option."""
-    reference = (DOCS / "reference-config.yaml").read_text()
+    reference = (DOCS / "reference" / "config.yaml").read_text()
     assert repr(_load(tmp_path, reference).to_parameters()) == repr(Parameters())
     assert _load(tmp_path, reference.replace("interval: 10s", "interval: 4s")).poll.deadline == 2
-    shown = from_file(DOCS / "reference-config.yaml")
+    shown = from_file(DOCS / "reference" / "config.yaml")
     for option in OPTIONS:
         if option.key in shown and option.default is not None:
             assert option.read(shown[option.key].value) == option.read(option.default), option.key
@@ -460,7 +460,7 @@ def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -
 
 
 def test_the_documentation_names_every_option_and_flag() -> None:
-    text = (DOCS / "configuration.md").read_text()
+    text = (DOCS / "reference" / "configuration.md").read_text()
     rows = [line.split("|") for line in text.splitlines() if line.startswith("| ")]
 
     for option in OPTIONS:

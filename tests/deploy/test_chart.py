@@ -66,8 +66,8 @@ def test_documented_values_follow_the_schema() -> None:
 
 
 def documented(section: str) -> dict[str, Any]:
-    """The values in a section of docs/platforms/kubernetes.md."""
-    page = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
+    """The values in a section of docs/how-to/kubernetes.md."""
+    page = (ROOT / "docs" / "how-to" / "kubernetes.md").read_text()
     found: dict[str, Any] = yaml.safe_load(page.split(f"## {section}")[1].split("```yaml\n")[1].split("```")[0])
     return found
 
@@ -175,8 +175,8 @@ def test_user_of_strimzi_has_the_documented_acls() -> None:
 
 
 def documented_acls() -> set[tuple[str, str | None, str]]:
-    """Type, name and operation of the ACLs of the commands at the top of docs/security.md."""
-    block = re.search(r"```console\n(.*?)```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
+    """Type, name and operation of the ACLs of the commands at the top of docs/reference/acls.md."""
+    block = re.search(r"```console\n(.*?)```", (ROOT / "docs" / "reference" / "acls.md").read_text(), re.DOTALL)
     assert block
     found: set[tuple[str, str | None, str]] = set()
     for command in block[1].replace("\\\n", " ").split("$ kafka-acls.sh")[1:]:

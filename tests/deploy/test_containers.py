@@ -113,12 +113,12 @@ def volume(name: str) -> Path:
 
 
 def documented(target: str, config: Path | None = None) -> list[str]:
-    """The command in docs/install.md that runs an image, as one of podman, with a configuration file.
+    """The command in docs/how-to/install.md that runs an image, as one of podman, with a configuration file.
 
     A port cannot be published, since the container has the network of this machine. Docker adds no tmpfs.
     """
     like = "sidecar" if target in SIDECARS else target
-    text = (ROOT / "docs" / "install.md").read_text().replace("\\\n", " ")
+    text = (ROOT / "docs" / "how-to" / "install.md").read_text().replace("\\\n", " ")
     (given,) = [
         words
         for words in map(shlex.split, re.findall(r"^\$ docker run (.*)$", text, re.MULTILINE))

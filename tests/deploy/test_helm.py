@@ -354,14 +354,14 @@ def test_package_has_rules_and_dashboards(tmp_path: Path) -> None:
 
 
 def test_kustomize_builds_the_manifests_and_the_documented_overlay(tmp_path: Path) -> None:
-    """`kubectl kustomize` reads deploy/, and an overlay as docs/platforms/kubernetes.md has it."""
+    """`kubectl kustomize` reads deploy/, and an overlay as docs/how-to/kubernetes.md has it."""
 
     def built(folder: Path) -> str:  # kustomize prints a bare `=`, which is no text for YAML 1.1
         return run([program("kubectl"), "kustomize", folder]).replace("matchType: =\n", "matchType: '='\n")
 
     kinds = {document["kind"] for document in documents(built(DEPLOY))}
     assert kinds >= {"Deployment", "Service", "ConfigMap", "ServiceMonitor", "PrometheusRule", "AlertmanagerConfig"}
-    page = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "kubernetes.md").read_text()
     overlay = page.split("## Without Helm")[1].split("```yaml\n")[1].split("```")[0]
     (tmp_path / "kafka-warden").mkdir()
     (tmp_path / "kafka-warden" / "deploy").symlink_to(DEPLOY)

@@ -1,4 +1,4 @@
-"""docs/install.md: its files, links, flags and commands exist."""
+"""docs/how-to/install.md: its files, links, flags and commands exist."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from kafka_warden import cli
 from tests.deploy.dockerfile import ROOT, stages, whole
 
 RUNBOOKS = sorted((ROOT / "alerts" / "runbooks").glob("KafkaWarden*.md"))
-TEXT = (ROOT / "docs" / "install.md").read_text()
+TEXT = (ROOT / "docs" / "how-to" / "install.md").read_text()
 
 
 def test_commands_exist() -> None:

@@ -19,7 +19,7 @@ OPERATORS = {"ServiceMonitor", "PodMonitor", "KafkaUser"}
 """Kinds of operators, whose schemas are not Kubernetes' own."""
 SCHEMAS = ("1.26", "1.34")
 """The oldest version of Kubernetes that the chart allows, and a new one."""
-PAGE = (ROOT / "docs" / "platforms" / "kubernetes.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "kubernetes.md").read_text()
 
 
 @pytest.fixture(params=SIDECARS)
@@ -141,7 +141,7 @@ def test_image_is_of_this_version(release: Release) -> None:
     image = f"kafka-warden:{PROJECT['version']}"
     compose = yaml.safe_load((ROOT / "compose.yaml").read_text())
     assert release.container["image"] == compose["services"]["kafka-warden"]["image"] == image
-    for text in ((ROOT / "docs" / "install.md").read_text(), PAGE):
+    for text in ((ROOT / "docs" / "how-to" / "install.md").read_text(), PAGE):
         assert set(re.findall(r"(?<![\w/])kafka-warden:\d[\w.]*", text)) <= {image}
 
 

@@ -1,4 +1,4 @@
-"""The configurations of docs/platforms, read by the loader of the sidecar."""
+"""The configurations of docs/how-to, read by the loader of the sidecar."""
 
 import re
 from pathlib import Path
@@ -10,10 +10,9 @@ from kafka_warden.config import load
 from sandbox.certificates import Authority
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs" / "platforms").glob("*.md"))
 CONFIGURATIONS = [
     (page.stem, text)
-    for page in [*PAGES, ROOT / "docs" / "agents.md"]
+    for page in (ROOT / "docs" / "how-to").glob("*.md")
     for text in re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     if re.match(r"(kafka|jmx):", text)
 ]

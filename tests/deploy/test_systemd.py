@@ -50,7 +50,7 @@ def test_it_starts_the_command() -> None:
     (script,) = PROJECT["scripts"]
     assert Path(program).name == script
     parsed = cli._parser().parse_args(arguments)
-    page = (ROOT / "docs" / "install.md").read_text()
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text()
     assert f"-m venv {Path(program).parents[1]}\n" in page
     assert f" {parsed.config}\n" in page
 
@@ -81,7 +81,7 @@ def test_its_state_is_where_it_may_write() -> None:
 def test_it_has_no_rights() -> None:
     assert {key: settings()[key] for key in CLOSED} == {key: [value] for key, value in CLOSED.items()}
     assert settings()["User"] == ["kafka-warden"]
-    assert "useradd --system" in (ROOT / "docs" / "install.md").read_text()
+    assert "useradd --system" in (ROOT / "docs" / "how-to" / "install.md").read_text()
 
 
 def test_systemd_accepts_it(tmp_path: Path) -> None:

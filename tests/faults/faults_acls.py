@@ -1,4 +1,4 @@
-"""F15: the ACLs of docs/security.md, taken away one by one: each costs the numbers that are listed there only."""
+"""F15: the ACLs of docs/reference/acls.md, taken away one by one: each costs the numbers that are listed there only."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -35,7 +35,7 @@ LISTS: Final = {
     *("at_min_isr_partitions", "under_min_isr_partitions", "broker_under_min_isr_partitions"),
     "topic_under_min_isr_partitions",
 }
-"""Metrics that a quiet cluster has, by what docs/security.md calls them. A lag of no messages has no bytes anyway."""
+"""Metrics that a quiet cluster has, by what docs/reference/acls.md calls them. A lag of no messages has no bytes."""
 
 
 REFUSED: Final = fired("KafkaWardenAccessRefused")

@@ -101,4 +101,4 @@ def test_unknown_moves_are_exit_code_3(
 
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "the moves in progress are unknown: authorization; docs/security.md lists" in printed.err
+    assert "the moves in progress are unknown: authorization; docs/reference/acls.md lists" in printed.err

@@ -18,7 +18,7 @@ from tests.building import Partition, known
 from tests.planning.printed import SEEN, WHERE, document, text, usual
 from tests.support.planned import GB, MB, cluster, measured, plan, sized, to
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "plan.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "plan.md"
 
 
 def nulls(value: Any, path: str = "") -> set[str]:
@@ -145,7 +145,7 @@ def keys(value: Any) -> set[str]:
 
 
 def test_every_key_and_every_purpose_is_documented() -> None:
-    """docs/plan.md has all keys of the JSON."""
+    """docs/reference/plan.md has all keys of the JSON."""
     documents = (document(usual()), creation_document(plan_creation(SEEN, "new", 1, 1, 10, 10), WHERE))
     commands = [command for made in documents for name in ("commands", "checks") for command in made.get(name, [])]
     wanted = {command["purpose"] for command in commands} | {key for made in documents for key in keys(made)}
@@ -156,7 +156,7 @@ def test_every_key_and_every_purpose_is_documented() -> None:
 
 
 def test_every_flag_is_documented() -> None:
-    """docs/plan.md has the flags of --help, except those of `run`."""
+    """docs/reference/plan.md has the flags of --help, except those of `run`."""
     text = DOCUMENT.read_text()
     commands: Any = _parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
     flags = set(commands["plan"]._option_string_actions)

@@ -119,7 +119,7 @@ def protected(tmp_path: Path) -> str:
     for name in ("kafka-password", "jmx-password"):
         (tmp_path / name).write_text("secret")
         (tmp_path / name).chmod(0o600)
-    examples = re.findall("```yaml\n(.*?)```", (ROOT / "docs" / "security.md").read_text(), re.DOTALL)
+    examples = re.findall("```yaml\n(.*?)```", (ROOT / "docs" / "reference" / "acls.md").read_text(), re.DOTALL)
     return re.sub("/run/secrets|/etc/kafka-warden", str(tmp_path), "".join(examples))
 
 
@@ -361,7 +361,7 @@ def test_a_web_server_that_hangs_is_unhealthy(make_sidecar: Callable[..., Sideca
 
 
 def test_every_option_is_in_the_list_of_the_document() -> None:
-    document = (ROOT / "docs" / "configuration.md").read_text()
+    document = (ROOT / "docs" / "reference" / "configuration.md").read_text()
     rows = document.partition("| With a reload |")[2].partition("\n\n")[0].splitlines()[2:]
     fixed, *others = (row.split("|")[1].replace("`", "").replace(" ", "").split(",") for row in rows)
     listed = {option.removesuffix("*") for option in fixed}

@@ -27,7 +27,7 @@ SIZES = ((80, 24), (120, 40), (200, 60))
 EVIL = "x\x1b[31m\u202e[bold]y[/bold]\n\x07[@click=app.bell]z"
 SHOWN = "x\\x1b[31m\\u202e[bold]y[/bold]\\n\\x07[@click=app.bell]z"
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "top.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "top.md"
 BLOCK = re.compile(r"(^```text\n)(.*?)(^```$)", re.DOTALL | re.MULTILINE)
 Script = Callable[[Top, Pilot[int]], Awaitable[None]]
 

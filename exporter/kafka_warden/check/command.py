@@ -67,7 +67,7 @@ def _codes(text: str) -> frozenset[str]:
     for part in filter(None, (part.strip().upper() for part in text.split(","))):
         named = {code for code in CHECKS if code == part or code.startswith(f"{part}-")}
         if not named:
-            raise ValueError(f"{part!r} is no check{did_you_mean(part, GROUPS)}; docs/check.md lists them")
+            raise ValueError(f"{part!r} is no check{did_you_mean(part, GROUPS)}; docs/reference/check.md lists them")
         found |= named
     if not found:
         raise ValueError("expected the codes of checks, such as KW-ACL,KW-JMX")
@@ -106,7 +106,7 @@ def check(load: Callable[[], Config], codes: frozenset[str]) -> Report:
         config = load()
         check_history(config)
     except ConfigError as problem:
-        report.error("KW-CONFIG", "", str(problem), "correct it (docs/configuration.md)")
+        report.error("KW-CONFIG", "", str(problem), "correct it (docs/reference/configuration.md)")
         report.skip_rest(CHECKS)
         return report
     configure(config.log.level if "log.level" in config.explicit else "error", config.log.format)

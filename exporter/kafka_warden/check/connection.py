@@ -161,7 +161,9 @@ def explain_token(fault: SourceError, credentials: object) -> Finding:
         options, where = "the id, the secret or the scope of the client", "the issuer"
     if isinstance(fault, AuthenticationError):
         return Finding("KW-LOGIN", str(fault), f"correct {options}")
-    return Finding("KW-TOKEN", str(fault), f"look at {where}, at the way to it, and at docs/check.md#kw-token")
+    return Finding(
+        "KW-TOKEN", str(fault), f"look at {where}, at the way to it, and at docs/reference/check.md#kw-token"
+    )
 
 
 def _signed_by_aws(credentials: object) -> bool:

@@ -97,7 +97,7 @@ def _report_groups(source: str, target: JmxTarget, answer: RawBeans, report: Rep
     if missing:
         fix = "let the user read these beans"
         if agent:
-            fix = "put rules for them before the others (docs/agents.md)"
+            fix = "put rules for them before the others (docs/how-to/agents.md)"
             own = {group.name for group in groups if group.own}
             if own and own.issubset(missing):
                 fix += "; if they are there, add JmxReporter to metric.reporters of that process"

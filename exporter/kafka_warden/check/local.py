@@ -58,7 +58,7 @@ def check_local(config: Config, report: Report) -> None:
         try:
             check_web_file(file)
         except ConfigError as problem:
-            report.error("KW-WEB-FILE", str(file), str(problem), "correct the file (docs/configuration.md)")
+            report.error("KW-WEB-FILE", str(file), str(problem), "correct the file (docs/reference/configuration.md)")
         else:
             report.ok("KW-WEB-FILE", str(file), "can be used, with the files that it names")
     _check_listen(config.web.listen, report)

@@ -51,7 +51,7 @@ CHECKS: Final = {
     "KW-JMX": ("jmx", "each process answers JMX"),
     "KW-JMX-JMXQUERY": ("jmx", "jmxquery reads the same beans"),
 }
-"""Code to category and title, in the order of the output. docs/check.md has a section for each."""
+"""Code to category and title, in the order of the output. docs/reference/check.md has a section for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def document(results: Sequence[Result], code: int) -> str:
                 "subject": clean(result.subject),
                 "message": clean(result.text),
                 "fix": clean(result.fix),
-                "documentation": f"docs/check.md#{result.code.lower()}",
+                "documentation": f"docs/reference/check.md#{result.code.lower()}",
             }
             for result in results
         ],

@@ -1,6 +1,6 @@
 """The configuration: a YAML file, `KAFKA_WARDEN_...` variables and flags, read strictly into frozen dataclasses.
 
-A flag has precedence over a variable, a variable over the file, the file over the default. docs/configuration.md is for
+A flag has precedence over a variable, a variable over the file, the file over the default. docs/reference is for
 users.
 """
 

@@ -396,7 +396,7 @@ PLANS: Final = Mart(
         Field("predicted", "double", "s", "by the throttle law; infinite for never"),
         Field("bottleneck_broker", "int", "", "broker that ends last"),
         Field("bottleneck_side", "string", "", "`leader` or `follower`"),
-        Field("document", "string", "", "the plan as JSON (docs/plan.md)"),
+        Field("document", "string", "", "the plan as JSON (docs/reference/plan.md)"),
     ),
     ("cluster_id", "percentile"),
 )

@@ -21,7 +21,7 @@ def check_known(snapshot: Snapshot, not_available: Mapping[tuple[Source, str], s
         errors = dict(status.errors) if status is not None else {}
         refused = not_available.get((Source.REASSIGNMENTS, NO_BROKER), "unknown")
         reason = max(errors, key=lambda name: errors[name], default=refused)
-        hint = "; docs/security.md lists the required ACLs" if reason == "authorization" else ""
+        hint = "; docs/reference/acls.md lists the required ACLs" if reason == "authorization" else ""
         raise IncompleteError(f"the moves in progress are unknown: {reason}{hint}")
 
 

@@ -1,4 +1,4 @@
-"""A plan as JSON: stable keys (docs/plan.md). The keys of most values are those of the fields of their dataclass."""
+"""A plan as JSON: stable keys (docs/reference/plan.md). Most keys are fields of a dataclass."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""The files of a plan: the wanted reassignment, the rollback, and inbound rates (docs/plan.md).
+"""The files of a plan: the wanted reassignment, the rollback, and inbound rates (docs/reference/plan.md).
 
 `kafka-warden pipeline plan` writes inbound rates, and `kafka-warden plan` reads them.
 """

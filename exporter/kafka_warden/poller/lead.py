@@ -202,7 +202,7 @@ def _fault(refused: set[str]) -> AuthorizationError:
     others = len(refused) - 1
     more = f" and {others} more topic{'s' if others > 1 else ''}" if others else ""
     return AuthorizationError(
-        f"{min(refused)}{more} may not be described any more: grant Describe (docs/security.md), or restart the"
+        f"{min(refused)}{more} may not be described any more: grant Describe (docs/reference/acls.md), or restart the"
         " sidecar if that is intended"
     )
 

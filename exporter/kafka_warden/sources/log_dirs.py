@@ -61,7 +61,7 @@ async def read_log_dirs(
     if not reply.results:
         raise AuthorizationError(
             f"{link.address}: DescribeLogDirs returned no log directory, as Kafka before 3.2 does without the right;"
-            " docs/security.md lists the ACLs that each source needs"
+            " docs/reference/acls.md lists the ACLs that each source needs"
         )
     return parse_log_dirs(reply, broker, known, sizes, watched)
 

@@ -21,7 +21,7 @@ from tests.cluster.mutating import RATE, create_topic
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "agents.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "how-to" / "agents.md"
 QUOTAS = r"""
 - pattern: kafka\.server<type=(\w+), user=(.+), client-id=(.+)><>([a-z-]+)
   name: kafka_server_quota_$4

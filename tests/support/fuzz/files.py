@@ -86,7 +86,7 @@ class ConfigFile:
 
 def config_file() -> ConfigFile:
     """Make the target `config`: every option is set at first."""
-    reference = (ROOT / "docs" / "reference-config.yaml").read_text(encoding="utf-8")
+    reference = (ROOT / "docs" / "reference" / "config.yaml").read_text(encoding="utf-8")
     text = re.sub(r"^( *)# ([ \w.]+:)", r"\1\2", reference, flags=re.MULTILINE)
     return ConfigFile("config", text, lambda file: load({"--bootstrap-servers": "a:1"}, {}, file))
 

@@ -102,7 +102,7 @@ def error_code_fault(
             text += "; check sasl.mechanism and security.protocol"
         return AuthenticationError(text)
     if issubclass(kind, kafka_errors.AuthorizationError):
-        return AuthorizationError(f"{text}; docs/security.md lists the ACLs that each source needs")
+        return AuthorizationError(f"{text}; docs/reference/acls.md lists the ACLs that each source needs")
     if issubclass(kind, kafka_errors.UnsupportedVersionError):
         return UnsupportedError(text)
     if issubclass(kind, kafka_errors.RequestTimedOutError):
