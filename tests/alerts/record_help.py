@@ -16,7 +16,9 @@ RECORDED: Final = Path(__file__).parent / "recorded" / "options.txt"
 """A line for each version and tool: these two, then its options, then the settings that kafka-configs lists."""
 VERSIONS: Final = ("3.9.1", "4.1.1", "4.4.0")
 """The commands of runbooks and plans work on these, and on those between."""
-SUB_COMMANDS: Final = {"kafka-cluster": "unregister", "kafka-metadata-quorum": "describe"}
+SUB_COMMANDS: Final = {"kafka-cluster": "unregister", "kafka-metadata-quorum": "describe", "kafka-storage": "format"}
+DEPRECATED: Final = "deprecated:"
+"""Before an option that still works."""
 OPTION: Final = re.compile(r"^ *(--[a-z][a-z.-]*)(?:(?!^ *--).)*", re.MULTILINE | re.DOTALL)
 SETTING: Final = re.compile(r"^ *\t([A-Za-z][\w.-]+) *(?:\n +(\S+) *$)?", re.MULTILINE)
 """A long one goes on in the next line."""
@@ -29,9 +31,14 @@ def options(version: str, tool: str) -> set[str]:
     return set(words)
 
 
+def deprecated(version: str, tool: str) -> set[str]:
+    """Options of a tool that are deprecated."""
+    return {word.removeprefix(DEPRECATED) for word in options(version, tool) if word.startswith(DEPRECATED)}
+
+
 def read(text: str) -> list[str]:
     """Options and settings of a help text."""
-    found = {match[1] for match in OPTION.finditer(text) if "DEPRECATED" not in match[0]}
+    found = {match[1] if "DEPRECATED" not in match[0] else f"{DEPRECATED}{match[1]}" for match in OPTION.finditer(text)}
     return sorted(found) + sorted({"".join(match.groups("")) for match in SETTING.finditer(text)})
 
 

@@ -17,8 +17,8 @@ LOOKS: Final = (
     r"kafka-reassign-partitions\.sh .*(--list|--verify .*--preserve-throttles)\b",
 )
 """Commands of Kafka's tools that change nothing."""
-PLACEHOLDER: Final = re.compile(r"(?<![$\w])[A-Z][A-Z_]+\b")
-"""Variables of the shell, such as `$B` and `$NF`, are none."""
+PLACEHOLDER: Final = re.compile(r"(?<![$\w{])[A-Z][A-Z_]+\b(?!=\")")
+"""Variables of the shell, such as `$B`, `${CC/command-/}` and `$NF`, are none, nor is what sets them."""
 FENCE: Final = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 EXITS: Final = re.compile(r"\bexits (\d+)(?: or (\d+))?")
 

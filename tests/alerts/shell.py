@@ -26,10 +26,12 @@ MAIN: Final = {
     "kafka-cluster": f"{TOOLS}ClusterTool",
     "kafka-configs": f"{TOOLS}ConfigCommand",
     "kafka-consumer-groups": f"{TOOLS}consumer.group.ConsumerGroupCommand",
+    "kafka-delete-records": f"{TOOLS}DeleteRecordsCommand",
     "kafka-leader-election": f"{TOOLS}LeaderElectionCommand",
     "kafka-log-dirs": f"{TOOLS}LogDirsCommand",
     "kafka-metadata-quorum": f"{TOOLS}MetadataQuorumCommand",
     "kafka-reassign-partitions": f"{TOOLS}reassign.ReassignPartitionsCommand",
+    "kafka-storage": "kafka.tools.StorageTool",
     "kafka-topics": f"{TOOLS}TopicCommand",
 }
 """Classes of Kafka 4.4 by tool, as in its `bin`."""
