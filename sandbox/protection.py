@@ -60,6 +60,11 @@ class Protection:
         require_known(user)
         return {}
 
+    def java_properties(self, user: str) -> dict[str, str]:
+        """The properties of Kafka's own tools that make them this principal."""
+        require_known(user)
+        return {}
+
     def python_config(self, user: str) -> dict[str, object]:
         """The same as keys of kafka-python."""
         properties = self.client_properties(user)

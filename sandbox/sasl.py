@@ -60,6 +60,17 @@ class SaslProtection(TlsProtection, ABC):
             "sasl.password": self._passwords[user],
         }
 
+    def java_properties(self, user: str) -> dict[str, str]:
+        """The properties of Kafka's own tools that make them this principal."""
+        mechanism, name = self.mechanisms[0], MONITOR if user == WRONG else user
+        return {
+            **super().java_properties(user),
+            "sasl.mechanism": mechanism,
+            "sasl.jaas.config": (
+                f'{MODULES[mechanism]} required username="{name}" password="{self._passwords[user]}";'
+            ),
+        }
+
     def secret_file(self, user: str) -> Path:
         """A file of mode 600 with the password of a user and nothing else."""
         require_known(user)

@@ -56,6 +56,15 @@ class TlsProtection(Protection):
         require_known(user)
         return {"security.protocol": self.protocol, "ssl.ca.location": str(self.authority.certificate)}
 
+    def java_properties(self, user: str) -> dict[str, str]:
+        """The properties of Kafka's own tools that make them this principal."""
+        require_known(user)
+        return {
+            "security.protocol": self.protocol,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(self.authority.certificate),
+        }
+
     def _node_as_client(self) -> Mapping[str, object]:
         return {"security.protocol": self.protocol, **self._store(self._server.keystore)}
 
@@ -94,3 +103,8 @@ class MutualTlsProtection(TlsProtection):
             "ssl.certificate.location": str(identity.certificate),
             "ssl.key.location": str(identity.key),
         }
+
+    def java_properties(self, user: str) -> dict[str, str]:
+        """The properties of Kafka's own tools that make them this principal."""
+        key_store = {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self._clients[user].keystore)}
+        return {**super().java_properties(user), **key_store}

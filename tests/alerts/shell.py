@@ -14,6 +14,8 @@ from typing import Final
 from sandbox import jars
 from sandbox.admin_topics import Partition
 from sandbox.jvm import FLAGS
+from sandbox.properties import render
+from sandbox.protection import ADMIN as ADMIN_USER
 from sandbox.settings import release
 from tests.alerts.stage import Stage
 from tests.support.processes import run
@@ -42,7 +44,7 @@ MOVED: Final = (
 """Tools, the release since which their class is another one, and what it was before."""
 ABSENT: Final = re.compile(r"\b(docker|kubectl|systemctl status|timedatectl|dmesg|nc -)\b")
 """Not in a sandbox: service managers, clocks, disks. `systemctl show` and `journalctl` are scripts of the test."""
-ASSIGNMENT: Final = re.compile(r"^[A-Z]=(?:\$\(.*\)|[^\s;]+)")
+ASSIGNMENT: Final = re.compile(r"""[A-Z]+=(?:"[^"]*"|\S+)(?: [A-Z]+=(?:"[^"]*"|\S+))*""")
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,10 @@ class Ran:
 
 
 class Shell:
-    """Runs the commands of one page, in a directory of its own with the file of the plan.
+    """Runs the commands of one page, in a directory of its own with the properties of the administrator.
 
     Attributes:
-        plan: The replicas to be by partition, as in that file.
+        plan: The replicas to be by partition, as in the file of the plan.
     """
 
     def __init__(self, directory: Path, stage: Stage, broker: int) -> None:
@@ -72,8 +74,7 @@ class Shell:
         self._names = {
             "another-broker:9092": ",".join(others) or live,
             "broker:9092": live,
-            "http://$W": f"http{'s' if sidecar.login else ''}://$W",
-            "warden:10073": sidecar.address,
+            "http://warden:10073": f"http{'s' if sidecar.login else ''}://{sidecar.address}",
             ":10073": f":{sidecar.port}",
             "/etc/kafka-warden/warden.yml": os.fspath(sidecar.directory / "kafka-warden.yml"),
             "/etc/kafka-warden": os.fspath(sidecar.directory),
@@ -84,6 +85,7 @@ class Shell:
         write_tools(bin_directory, cluster.settings.version)
         _script(bin_directory / "journalctl", f"exec cat {sidecar.log_file}")
         _script(bin_directory / "systemctl", f"echo {sidecar.pid}")
+        (directory / "admin.properties").write_text(render(cluster.protection.java_properties(ADMIN_USER)))
         (directory / ".curlrc").write_text("insecure\nmax-time = 10\n")
         path = f"{bin_directory}:{Path(sys.executable).parent}:{os.environ['PATH']}"
         self._environment = {**os.environ, "PATH": path, "CURL_HOME": os.fspath(directory)}
@@ -112,8 +114,8 @@ class Shell:
             timeout=LONGEST,
             check=False,
         )
-        if found := ASSIGNMENT.match(command):
-            self._assigned.append(found[0])
+        if ASSIGNMENT.fullmatch(command):
+            self._assigned.append(command)
         return Ran(done.returncode, done.stdout, time.monotonic() - began)
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from sandbox import ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE
+from sandbox.protection import WRONG
 from tests.alerts import faults_followers as followers
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
@@ -14,7 +15,7 @@ from tests.alerts import matrix
 from tests.alerts.fault import Fault, fault
 from tests.alerts.faults import DISK_ROUNDS, FAULTS, SMALL_ROUNDS, WORST_DAY
 from tests.alerts.faults_disks import TWO_DIRECTORIES
-from tests.alerts.stage import Fired, Stage, fired
+from tests.alerts.stage import CLUSTER, Fired, Stage, Watcher, fired
 from tests.cluster.followers import SMALL
 
 DEFAULT: Final = ClusterSettings()
@@ -88,6 +89,18 @@ def topic_too_many(stage: Stage) -> Iterator[set[Fired]]:
         yield {fired("KafkaPartitionLimit", topic="unused")}
 
 
+@fault("password-expired", "A second sidecar has a password that is not valid any more")
+def password_expired(stage: Stage) -> Iterator[set[Fired]]:
+    """Only a secured cluster refuses one; the first sidecar has data."""
+    labels, folder = {"cluster": CLUSTER}, stage.sidecar.directory.with_name("second")
+    with Watcher(folder, stage.cluster, stage.pace.sections) as second:
+        second.restart(ready=False, kafka={"sasl.password.file": str(stage.cluster.secret_file(WRONG))})
+        targets = [stage.sidecar.address, second.address]
+        stage.prometheus.scrape(static_configs=[{"targets": targets, "labels": labels}])
+        yield {fired("KafkaWardenAccessRefused")}
+        stage.prometheus.scrape(static_configs=[{"targets": targets[:1], "labels": labels}])
+
+
 OWN: Final[Mapping[str, Fault]] = {
     "KafkaLogDirFilling": topic_filling,
     "KafkaPartitionLimit": topic_too_many,
@@ -95,6 +108,7 @@ OWN: Final[Mapping[str, Fault]] = {
     "KafkaPartitionUnderMinIsr": starved,
     "KafkaReassignmentStuck": stuck_move,
     "KafkaReplicasOutOfSync": returned_empty,
+    "KafkaWardenAccessRefused": password_expired,
     "KafkaWardenBlind": blind_move,
 }
 """Where the faults of the rounds leave nothing for a command of the page to work on, do not name it, or slow it."""

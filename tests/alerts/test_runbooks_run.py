@@ -1,4 +1,4 @@
-"""Every command of every runbook, on a cluster in the situation of its alert.
+"""Every command of every runbook, on a secured cluster in the situation of its alert.
 
 RUNBOOK_VERSION in the environment is another version of Kafka than the default one; RUNBOOK_TABLE is a file to which a
 row for each command is appended.
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pytest
 
-from sandbox import ClusterSettings, wait_for
+from sandbox import ClusterSettings, Security, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from sandbox.admin_topics import Partition
 from sandbox.ports import LOOPBACK
@@ -44,7 +44,7 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield None
         return
     with (
-        usual_cluster(replace(request.param, version=VERSION)) as cluster,
+        usual_cluster(replace(request.param, version=VERSION, security=Security.SASL_SSL_SCRAM)) as cluster,
         Stage(tmp_path_factory.mktemp("stage"), cluster) as running,
     ):
         yield running
@@ -149,6 +149,8 @@ class Run:
                 shown = command.text.replace("|", "\\|")
                 table.write(f"| {self._page.stem} | {number} {block.kind.value} | `{shown}` | {code} | {VERSION} |\n")
             assert ran.code in {None, 0, *command.exits}, f"{text}: exit code {ran.code}\n{ran.output}"
+            if "plan --current" in text and ran.code:
+                self._shell.write_plan(self._shell.plan)
             if block.kind is not Kind.LOOK:
                 wait_for(partial(self._is_done, text), 60, f"the effect of {text}")
 
