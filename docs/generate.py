@@ -170,7 +170,8 @@ def _samples(page: str) -> dict[str, str]:
 
 
 def _family(metric: Metric | SidecarMetric, sample: str) -> str:
-    return f"# HELP {metric.full_name} {metric.help}\n# TYPE {metric.full_name} {metric.kind}\n{sample}\n"
+    source = f"# Source: {metric.source}\n" if isinstance(metric, Metric) else ""
+    return f"# HELP {metric.full_name} {metric.help}\n# TYPE {metric.full_name} {metric.kind}\n{source}{sample}\n"
 
 
 def _ranks() -> str:

@@ -26,7 +26,7 @@ ALERTS = Path(__file__).parents[1] / "alerts"
 DEFAULT = 20_000
 DEAD, DEAD_REPLICAS = 3, 10_000
 QUOTA = "kafka_warden_controller_mutation_quota_config_per_second"
-LAG = Metric("lag", "By partition", ("topic", "partition"), lambda _: ())
+LAG = Metric("lag", "By partition", ("topic", "partition"), lambda _: (), source="ListOffsets")
 
 Page = Counter[str]
 

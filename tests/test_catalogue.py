@@ -22,6 +22,7 @@ SOURCE: Final = re.compile(
 )
 """A request of Kafka's protocol, a bean or an option of the configuration."""
 
+LONGEST_HELP: Final = 160
 METRICS: Final = [pytest.param(metric, id=metric.name) for metric in CATALOGUE]
 AnyMetric = Metric | SidecarMetric
 
@@ -59,15 +60,18 @@ def test_labels_leave_room_for_the_targets(metric: AnyMetric) -> None:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_help_is_one_line(metric: AnyMetric) -> None:
+def test_help_is_one_short_line(metric: AnyMetric) -> None:
+    """Grafana shows it in a tooltip: what it is, and no source."""
     assert metric.help.strip() == metric.help != ""
+    assert len(metric.help) <= LONGEST_HELP
+    assert not re.search(r"docs/|Hands-free|\.md\b|\bbean [A-Z]|\((Metadata|ListOffsets|Describe[A-Z])", metric.help)
     assert "\n" not in metric.help
     assert not metric.help.endswith(".")
 
 
 @pytest.mark.parametrize("metric", [metric for metric in OF_SNAPSHOT if metric not in CLAMPED], ids=lambda it: it.name)
-def test_help_names_its_source(metric: Metric) -> None:
-    assert SOURCE.search(metric.help)
+def test_source_is_named(metric: Metric) -> None:
+    assert SOURCE.search(metric.source)
 
 
 def test_quantiles_are_those_that_are_read() -> None:

@@ -226,7 +226,7 @@ def test_topics_that_may_not_have_series_have_none(page: Page) -> None:
 
 
 def test_wrong_number_of_labels_is_refused() -> None:
-    metric = Metric("wrong", "Too few labels (Metadata)", ("a", "b"), lambda _: [(("1",), 1.0)])
+    metric = Metric("wrong", "Too few labels", ("a", "b"), lambda _: [(("1",), 1.0)], source="Metadata")
     with pytest.raises(ValueError, match="labels"):
         list(Exposition(10)._lines(metric, dict(metric.read(scene.view())), {}))
 

@@ -43,20 +43,20 @@ def _cluster(view: View) -> Iterator[Sample]:
         yield (view.snapshot.cluster_id, view.snapshot.kafka_version or ""), 1
 
 
-def _directory(name: str, about: str, value: Callable[[LogDir], float]) -> Metric:
+def _directory(name: str, about: str, value: Callable[[LogDir], float], *, source: str) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         for directory in view.snapshot.log_dirs:
             amount = value(directory)
             yield (str(directory.broker), directory.path), math.nan if amount == UNKNOWN else amount
 
-    return Metric(name, about, ("broker", "log_dir"), read)
+    return Metric(name, about, ("broker", "log_dir"), read, source=source)
 
 
-def _logs(name: str, about: str, value: Callable[[LogCounts], int | None]) -> Metric:
+def _logs(name: str, about: str, value: Callable[[LogCounts], int | None], *, source: str) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         return known(((str(broker),), value(counts)) for broker, counts in view.derived.log_counts.items())
 
-    return Metric(name, about, BROKER, read)
+    return Metric(name, about, BROKER, read, source=source)
 
 
 Column = Callable[[Topics], np.ndarray]
@@ -75,15 +75,15 @@ def _largest_first(view: View, values: np.ndarray) -> np.ndarray:
     return worst_first(values, view.topics & ~np.isnan(values))
 
 
-def _topic(name: str, about: str, column: Column, kind: Kind = Kind.GAUGE) -> Metric:
+def _topic(name: str, about: str, column: Column, kind: Kind = Kind.GAUGE, *, source: str) -> Metric:
     def read(view: View) -> Counted:
         values = column(view.derived.topics)
         return _samples(view, values, _largest_first(view, values))
 
-    return Metric(name, about, ("topic",), read, kind)
+    return Metric(name, about, ("topic",), read, kind, source=source)
 
 
-def _problem(name: str, about: str, column: Column) -> Metric:
+def _problem(name: str, about: str, column: Column, *, source: str) -> Metric:
     """Make a gauge whose worst topics, those above 0, come before all others."""
 
     def read(view: View, *, worst: bool) -> Counted:
@@ -92,50 +92,59 @@ def _problem(name: str, about: str, column: Column) -> Metric:
         place = min(np.count_nonzero(values[rows] > 0), WORST)
         return _samples(view, values, rows[:place] if worst else rows[place:])
 
-    return Metric(name, about, ("topic",), partial(read, worst=True), rest=partial(read, worst=False))
+    return Metric(name, about, ("topic",), partial(read, worst=True), rest=partial(read, worst=False), source=source)
 
 
 TOPICS = (
     _problem(
-        "topic_offline_partitions", "Partitions of the topic without a leader (Metadata)", lambda topics: topics.offline
+        "topic_offline_partitions",
+        "Partitions of the topic without a leader",
+        lambda topics: topics.offline,
+        source="Metadata",
     ),
     _problem(
         "topic_under_min_isr_partitions",
         "Partitions of the topic with a leader and fewer in-sync replicas than min.insync.replicas; absent while that "
-        "is unknown (Metadata, DescribeConfigs)",
+        "is unknown",
         lambda topics: as_parts(topics.under_min_isr),
+        source="Metadata, DescribeConfigs",
     ),
     _topic(
         "topic_non_preferred_leader_partitions",
         "Partitions of the topic that are led by another replica than the first one; absent while a leader is not "
-        "known (Metadata)",
+        "known",
         lambda topics: as_parts(topics.non_preferred_leader),
+        source="Metadata",
     ),
     _topic(
         "topic_isr_shrinks_total",
-        "Replicas of the topic that were in the ISR in one poll and not in the next, since the sidecar first saw the "
-        "topic; replicas that a reassignment adds or removes do not count (Metadata, ListPartitionReassignments)",
+        "Replicas of the topic that left the ISR from one poll to the next, since the exporter first saw the topic; "
+        "those that a move adds or removes do not count",
         lambda topics: topics.isr_shrinks,
         Kind.COUNTER,
+        source="Metadata, ListPartitionReassignments",
     ),
     _topic(
         "topic_isr_expands_total",
-        "Replicas of the topic that were out of the ISR in one poll and in it in the next, since the sidecar first saw "
-        "the topic; replicas that a reassignment adds do not count (Metadata, ListPartitionReassignments)",
+        "Replicas of the topic that joined the ISR from one poll to the next, since the exporter first saw the topic; "
+        "those that a move adds do not count",
         lambda topics: topics.isr_expands,
         Kind.COUNTER,
+        source="Metadata, ListPartitionReassignments",
     ),
     _topic(
         "topic_bytes",
         "Bytes of the topic's logs on all brokers, replicas that are being added included; absent while a size is "
-        "unknown (DescribeLogDirs)",
+        "unknown",
         lambda topics: topics.bytes,
+        source="DescribeLogDirs",
     ),
     _topic(
         "topic_messages_in_per_second",
         "Offsets per second appended to the topic, transaction markers included; absent while a partition's rate is "
-        "unknown, such as in the first poll of a new leader (ListOffsets)",
+        "unknown, such as in the first poll of a new leader",
         lambda topics: topics.messages_in,
+        source="ListOffsets",
     ),
 )
 
@@ -143,125 +152,154 @@ TOPICS = (
 CLUSTER = (
     Metric(
         "broker_info",
-        "A broker (Metadata)",
+        "A broker",
         ("broker", "host", "rack"),
         lambda view: (((str(each.id), each.host, each.rack or ""), 1) for each in view.snapshot.brokers.values()),
         Kind.INFO,
+        source="Metadata",
     ),
     Metric(
         "broker_state",
-        "1 for the state of the broker; other states are absent (Metadata, DescribeCluster, bean KafkaServer)",
+        "1 for the state of the broker; other states are absent",
         ("broker", "state"),
         _states,
+        source="Metadata, DescribeCluster, bean KafkaServer",
     ),
     by_broker(
         "broker_replicas",
-        "Replicas that the broker hosts, adding ones included (Metadata)",
+        "Replicas that the broker hosts, adding ones included",
         lambda derived: derived.cluster.replicas,
+        source="Metadata",
     ),
     Metric(
         "broker_leaders",
-        "Partitions that the broker leads (Metadata)",
+        "Partitions that the broker leads",
         BROKER,
         lambda view: view.leaders(view.derived.cluster.leaders),
+        source="Metadata",
     ),
     Metric(
         "controller_info",
-        "The active controller (DescribeQuorum; in ZooKeeper mode Metadata)",
+        "The active controller",
         ("node",),
         lambda view: [((str(node),), 1)] if (node := view.snapshot.controller) is not None else (),
         Kind.INFO,
+        source="DescribeQuorum; in ZooKeeper mode Metadata",
     ),
     Metric(
         "quorum_lag_offsets",
-        "Offsets by which a node is behind the end of the metadata log (DescribeQuorum)",
+        "Offsets by which a node is behind the end of the metadata log",
         ("node", "role"),
         _quorum_lag,
+        source="DescribeQuorum",
     ),
     Metric(
         "quorum_last_caught_up_timestamp_seconds",
-        "When a node last caught up with the metadata leader (DescribeQuorum)",
+        "When a node last caught up with the metadata leader",
         ("node", "role"),
         _caught_up,
+        source="DescribeQuorum",
     ),
     Metric(
         "broker_metadata_stale_seconds",
-        "Seconds for which the metadata of a broker has been old, 0 for current metadata (DescribeQuorum, Metadata)",
+        "Seconds for which the metadata of a broker has been old, 0 for current metadata",
         BROKER,
         lambda view: (((str(broker),), age) for broker, age in view.snapshot.metadata_ages.items()),
+        source="DescribeQuorum, Metadata",
     ),
-    Metric("cluster_info", "The cluster (Metadata)", ("cluster_id", "kafka_version"), _cluster, Kind.INFO),
+    Metric("cluster_info", "The cluster", ("cluster_id", "kafka_version"), _cluster, Kind.INFO, source="Metadata"),
     by_broker(
         "broker_partitions",
-        "Replicas that count against the limit of KIP-578: all except those of internal topics (Metadata)",
+        "Replicas that count against the limit of KIP-578: all except those of internal topics",
         lambda derived: derived.cluster.counted,
+        source="Metadata",
     ),
     Metric(
         "broker_partition_limit",
-        "Partition limit of a broker (option limits.max_broker_partitions). KIP-578",
+        "Partition limit of a broker",
         BROKER,
         lambda view: view.brokers(np.full(len(view.derived.indexed.brokers), view.parameters.max_broker_partitions)),
+        source="option limits.max_broker_partitions. KIP-578",
     ),
     Metric(
         "broker_partition_headroom",
-        "Limit minus partitions, negative above the limit (Metadata). KIP-578",
+        "Limit minus partitions, negative above the limit",
         BROKER,
         lambda view: view.brokers(
             headroom(view.parameters.max_broker_partitions, view.derived.cluster.counted.astype(np.float64))
         ),
+        source="Metadata. KIP-578",
     ),
     Metric(
         "cluster_partitions",
-        "Partitions, each counted once, except those of internal topics (Metadata). KIP-578",
+        "Partitions, each counted once, except those of internal topics",
         (),
         lambda view: [((), view.derived.cluster.partitions)],
+        source="Metadata. KIP-578",
     ),
     Metric(
-        "cluster_replicas", "Replicas of all topics (Metadata)", (), lambda view: [((), len(view.snapshot.replicas))]
+        "cluster_replicas",
+        "Replicas of all topics",
+        (),
+        lambda view: [((), len(view.snapshot.replicas))],
+        source="Metadata",
     ),
     Metric(
         "cluster_partition_limit",
-        "Partition limit of the cluster (option limits.max_partitions). KIP-578",
+        "Partition limit of the cluster",
         (),
         lambda view: [((), view.parameters.max_partitions)],
+        source="option limits.max_partitions. KIP-578",
     ),
     Metric(
         "cluster_partition_headroom",
-        "Limit minus partitions, negative above the limit (Metadata). KIP-578",
+        "Limit minus partitions, negative above the limit",
         (),
         lambda view: [((), headroom(view.parameters.max_partitions, view.derived.cluster.partitions))],
+        source="Metadata. KIP-578",
     ),
     _logs(
         "broker_replicas_without_log",
-        "Replicas assigned to the broker (Metadata) without a log in its log directories (DescribeLogDirs), in two "
-        "answers in a row; absent while a log directory is offline. KIP-578",
+        "Replicas assigned to the broker without a log in its log directories, in two answers in a row; absent while a "
+        "log directory is offline",
         lambda counts: counts.without_log,
+        source="Metadata, DescribeLogDirs. KIP-578",
     ),
     _logs(
         "broker_stray_replicas",
-        "Logs in the broker's log directories (DescribeLogDirs) of replicas that are not assigned to it (Metadata), in "
-        "two answers in a row; those of topics that it may not describe count too; absent above 50,000. KIP-578",
+        "Logs in the broker's log directories of replicas that are not assigned to it, in two answers in a row; absent "
+        "above 50,000",
         lambda counts: counts.stray,
+        source="DescribeLogDirs, Metadata. KIP-578",
     ),
     _directory(
-        "log_dir_bytes", "Bytes of local logs in the directory (DescribeLogDirs)", lambda directory: directory.bytes
+        "log_dir_bytes",
+        "Bytes of local logs in the directory",
+        lambda directory: directory.bytes,
+        source="DescribeLogDirs",
     ),
     _directory(
         "log_dir_usable_bytes",
-        "Free bytes on the volume of the directory (DescribeLogDirs)",
+        "Free bytes on the volume of the directory",
         lambda directory: directory.usable_bytes,
+        source="DescribeLogDirs",
     ),
     _directory(
         "log_dir_total_bytes",
-        "Size of the volume of the directory (DescribeLogDirs)",
+        "Size of the volume of the directory",
         lambda directory: directory.total_bytes,
+        source="DescribeLogDirs",
     ),
     _directory(
-        "log_dir_online", "1 while the directory is online (DescribeLogDirs)", lambda directory: int(directory.online)
+        "log_dir_online",
+        "1 while the directory is online",
+        lambda directory: int(directory.online),
+        source="DescribeLogDirs",
     ),
     _directory(
         "log_dir_cordoned",
-        "1 while cordoned.log.dirs keeps new replicas out of the directory (DescribeLogDirs, Kafka 4.3). KIP-1066",
+        "1 while cordoned.log.dirs keeps new replicas out of the directory",
         lambda directory: int(directory.cordoned) if directory.online else UNKNOWN,
+        source="DescribeLogDirs, Kafka 4.3. KIP-1066",
     ),
 )

@@ -209,7 +209,7 @@ class Family(Generic[Data]):
     name: str
     """Without the prefix."""
     help: str
-    """What it is, its source, its document."""
+    """What it is, in at most 160 characters."""
     labels: Labels
     read: Callable[[Data], Iterable[Sample]]
     kind: Kind = Kind.GAUGE
@@ -227,8 +227,12 @@ class Family(Generic[Data]):
         return rank_of(self.name, self.labels)
 
 
+@dataclass(frozen=True, slots=True)
 class Metric(Family[View]):
     """A family that needs a snapshot."""
+
+    source: str = field(kw_only=True)
+    """The requests, beans or options that it is made of, and its document. For documents only."""
 
 
 class SidecarMetric(Family[Sidecar]):
@@ -240,9 +244,9 @@ def known(samples: Iterable[tuple[Labels, float | None]]) -> Iterator[Sample]:
     return ((labels, value) for labels, value in samples if value is not None)
 
 
-def by_broker(name: str, about: str, column: Callable[[Derived], np.ndarray]) -> Metric:
+def by_broker(name: str, about: str, column: Callable[[Derived], np.ndarray], *, source: str) -> Metric:
     """Make a gauge of a derived column (B,)."""
-    return Metric(name, about, ("broker",), lambda view: view.brokers(column(view.derived)))
+    return Metric(name, about, ("broker",), lambda view: view.brokers(column(view.derived)), source=source)
 
 
 def keyed(values: Iterable[tuple[tuple[object, ...], float]]) -> Iterator[Sample]:
@@ -263,12 +267,12 @@ def broker_bean(short: str, view: View) -> Iterator[Sample]:
             yield (str(broker),), beans.values[short]
 
 
-def broker_counter(name: str, help_text: str) -> Metric:
+def broker_counter(name: str, help_text: str, *, source: str) -> Metric:
     """Make a counter out of a bean's Count, whose short name is the metric's without `broker_`."""
     read = partial(broker_bean, name.removeprefix("broker_"))
-    return Metric(name, help_text, ("broker",), read, Kind.COUNTER)
+    return Metric(name, help_text, ("broker",), read, Kind.COUNTER, source=source)
 
 
-def broker_gauge(name: str, help_text: str, short: str = "") -> Metric:
+def broker_gauge(name: str, help_text: str, short: str = "", *, source: str) -> Metric:
     """Make a gauge out of a bean's value; its short name is by default the metric's."""
-    return Metric(name, help_text, ("broker",), partial(broker_bean, short or name))
+    return Metric(name, help_text, ("broker",), partial(broker_bean, short or name), source=source)

@@ -12,8 +12,10 @@ from kafka_warden.derive.stuck import STUCK_WAIT
 MOVE = ("topic", "partition", "broker")
 
 
-def _each(name: str, about: str, value: Callable[[Move], float | None]) -> Metric:
-    return Metric(name, about, MOVE, lambda view: known((_labels(move), value(move)) for move in _shown(view)))
+def _each(name: str, about: str, value: Callable[[Move], float | None], *, source: str) -> Metric:
+    return Metric(
+        name, about, MOVE, lambda view: known((_labels(move), value(move)) for move in _shown(view)), source=source
+    )
 
 
 def _shown(view: View) -> Iterator[Move]:
@@ -53,8 +55,8 @@ def _changes(view: View) -> Iterator[Sample]:
             yield (broker, change), count
 
 
-def _total(name: str, about: str, value: Callable[[Totals], float | None]) -> Metric:
-    return Metric(name, about, (), lambda view: known([((), value(view.derived.totals))]))
+def _total(name: str, about: str, value: Callable[[Totals], float | None], *, source: str) -> Metric:
+    return Metric(name, about, (), lambda view: known([((), value(view.derived.totals))]), source=source)
 
 
 def _log_dir_bytes(view: View) -> Iterator[Sample]:
@@ -80,115 +82,126 @@ def _log_dir_etas(view: View) -> Iterator[Sample]:
 MOVES = (
     _total(
         "reassigning_partitions",
-        "Partitions under reassignment (ListPartitionReassignments). KIP-455",
+        "Partitions under reassignment",
         lambda totals: totals.reassigning_partitions,
+        source="ListPartitionReassignments. KIP-455",
     ),
     _total(
         "reassignment_move_ratio",
-        "MoveRatio of KIP-73: partitions under reassignment divided by all partitions (ListPartitionReassignments)",
+        "MoveRatio of KIP-73: partitions under reassignment divided by all partitions",
         lambda totals: totals.ratio,
+        source="ListPartitionReassignments",
     ),
     Metric(
         "reassignment_replicas",
-        "Replicas being added or removed (ListPartitionReassignments). KIP-455",
+        "Replicas being added or removed",
         ("broker", "change"),
         _changes,
+        source="ListPartitionReassignments. KIP-455",
     ),
     _each(
         "reassignment_bytes_remaining",
-        "Bytes that the adding replica lacks; 0 where a move only waits for a replica that stays (DescribeLogDirs, "
-        "ListOffsets). KIP-73",
+        "Bytes that the adding replica lacks; 0 where a move only waits for a replica that stays",
         lambda move: move.remaining_bytes,
+        source="DescribeLogDirs, ListOffsets. KIP-73",
     ),
     _each(
         "reassignment_messages_remaining",
-        "Messages that the adding replica lacks; 0 where a move only waits for a replica that stays (ListOffsets). "
-        "KIP-73",
+        "Messages that the adding replica lacks; 0 where a move only waits for a replica that stays",
         lambda move: move.remaining_messages,
+        source="ListOffsets. KIP-73",
     ),
     _each(
         "reassignment_progress_ratio",
-        "Copied bytes of the adding replica divided by copied and remaining bytes (DescribeLogDirs, ListOffsets)",
+        "Copied bytes of the adding replica divided by copied and remaining bytes",
         lambda move: move.progress,
+        source="DescribeLogDirs, ListOffsets",
     ),
     _each(
         "reassignment_bytes_per_second",
-        "Bytes per second that the adding replica copies, measured over multiples of 12 s (DescribeLogDirs)",
+        "Bytes per second that the adding replica copies, measured over multiples of 12 s",
         lambda move: move.bytes_per_second,
+        source="DescribeLogDirs",
     ),
     _each(
         "reassignment_eta_seconds",
-        "Seconds until the adding replica has caught up; +Inf when it never does (DescribeLogDirs, ListOffsets, "
-        "DescribeConfigs). docs/spec/moves.md#eta",
+        "Seconds until the adding replica has caught up; +Inf when it never does",
         lambda move: move.eta,
+        source="DescribeLogDirs, ListOffsets, DescribeConfigs",
     ),
     _each(
         "reassignment_never_ends",
-        "1 when producers write more than the throttle lets through (DescribeConfigs, ListOffsets). "
-        "docs/spec/throttle-law.md#never",
+        "1 when producers write more than the throttle lets through",
         lambda move: None if move.never_ends is None else float(move.never_ends),
+        source="DescribeConfigs, ListOffsets",
     ),
     _each(
         "reassignment_stalled_seconds",
-        "Seconds since the bytes that the replica lacks last reached a new minimum (DescribeLogDirs, ListOffsets)",
+        "Seconds since the bytes that the replica lacks last reached a new minimum",
         lambda move: move.stalled,
+        source="DescribeLogDirs, ListOffsets",
     ),
     Metric(
         "reassignment_stuck",
-        "1 for each move that is stuck, with the most likely cause. Empty topic and partition: number of stuck moves "
-        f"of topics without series, each counted once it is stuck for {STUCK_WAIT:g} s, or at once if it cannot end by "
-        "itself (all sources; topics.deny; alerts/runbooks)",
+        "1 for each stuck move, with the most likely cause. Empty topic and partition: number of those without series "
+        f"that lasted {STUCK_WAIT:g} s, or cannot end by themselves",
         (*MOVE, "cause"),
         _stuck,
+        source="all sources",
     ),
     _total(
         "reassignment_total_bytes_remaining",
-        "Bytes that all adding replicas lack; absent while a part is unknown (DescribeLogDirs, ListOffsets)",
+        "Bytes that all adding replicas lack; absent while a part is unknown",
         lambda totals: totals.remaining_bytes,
+        source="DescribeLogDirs, ListOffsets",
     ),
     _total(
         "reassignment_total_eta_seconds",
-        "Seconds until the last adding replica has caught up; absent while a part is unknown or nothing moves "
-        "(DescribeLogDirs, ListOffsets, DescribeConfigs)",
+        "Seconds until the last adding replica has caught up; absent while a part is unknown or nothing moves",
         lambda totals: totals.eta,
+        source="DescribeLogDirs, ListOffsets, DescribeConfigs",
     ),
     Metric(
         "reassignment_deadline_seconds",
-        "Time in which moves have to end (option moves.deadline), used for the recommended throttle",
+        "Time in which moves have to end, used for the recommended throttle",
         (),
         lambda view: [((), view.parameters.moves_deadline)],
+        source="option moves.deadline",
     ),
     _total(
         "reassignment_predicted_seconds",
-        "MoveTime of KIP-73; absent without moves or without a throttle (DescribeLogDirs, DescribeConfigs)",
+        "MoveTime of KIP-73; absent without moves or without a throttle",
         lambda totals: totals.predicted,
+        source="DescribeLogDirs, DescribeConfigs",
     ),
     _total(
         "reassignment_predicted_bottleneck_seconds",
         "Remaining bytes of the throttled broker and side that end last, divided by the rate that its throttle allows; "
-        "absent without moves or without a throttle (DescribeLogDirs, ListOffsets, DescribeConfigs). "
-        "docs/spec/moves.md#move-time",
+        "absent without moves or without a throttle",
         lambda totals: totals.predicted_bottleneck,
+        source="DescribeLogDirs, ListOffsets, DescribeConfigs",
     ),
     Metric(
         "reassignment_bottleneck_info",
-        "The throttled broker and side that ends last (DescribeLogDirs, ListOffsets, DescribeConfigs)",
+        "The throttled broker and side that ends last",
         ("broker", "side"),
         lambda view: keyed([(key, 1)] if (key := view.derived.totals.bottleneck) is not None else []),
         Kind.INFO,
+        source="DescribeLogDirs, ListOffsets, DescribeConfigs",
     ),
     Metric(
         "log_dir_move_bytes_remaining",
-        "Bytes still to arrive in the new log directory of the replica (DescribeLogDirs). KIP-113",
+        "Bytes still to arrive in the new log directory of the replica",
         MOVE,
         _log_dir_bytes,
+        source="DescribeLogDirs. KIP-113",
     ),
     Metric(
         "log_dir_move_eta_seconds",
-        "Seconds until the copy in the new log directory has caught up, at the rate measured over multiples of 12 s, "
-        "or at the limit while that rate is unknown. Empty topic and partition: the longest of topics without series "
-        "(DescribeLogDirs, DescribeConfigs; topics.deny). KIP-113",
+        "Seconds until the copy in the new log directory has caught up, at its measured rate, else at the limit. Empty "
+        "topic and partition: longest without series",
         MOVE,
         _log_dir_etas,
+        source="DescribeLogDirs, DescribeConfigs; topics.deny. KIP-113",
     ),
 )

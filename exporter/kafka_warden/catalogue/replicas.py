@@ -28,12 +28,12 @@ def _lag_messages(view: View) -> Iterator[Sample]:
     return view.replicas(messages, worst_first(messages, _shown(view) & (messages != UNKNOWN)))
 
 
-def _known(name: str, about: str, column: Callable[[View], np.ndarray]) -> Metric:
+def _known(name: str, about: str, column: Callable[[View], np.ndarray], *, source: str) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         values = column(view)
         return view.replicas(values, worst_first(values, _shown(view) & ~np.isnan(values)))
 
-    return Metric(name, about, REPLICA, read)
+    return Metric(name, about, REPLICA, read, source=source)
 
 
 def _states(view: View, *, routine: bool) -> Iterator[Sample]:
@@ -55,45 +55,46 @@ def _out_of_sync(view: View) -> Iterator[Sample]:
 FOLLOWERS = (
     Metric(
         "replica_state",
-        "1 for the state of the follower, shown when two polls agree (Metadata, ListOffsets, DescribeConfigs, beans "
-        "LeaderReplication and FollowerReplication). Only for followers that are behind, out of sync or moving. "
-        "Hands-free Kafka replication",
+        "1 for the state of the follower, shown when two polls agree",
         (*REPLICA, "state"),
         partial(_states, routine=False),
         rest=partial(_states, routine=True),
+        source="Metadata, ListOffsets, DescribeConfigs, beans LeaderReplication and FollowerReplication",
     ),
     Metric(
         "replica_lag_messages",
-        "Log end offset of the leader minus that of the follower (ListOffsets, replica id -2). Only for followers that "
-        "are behind, out of sync or moving",
+        "Log end offset of the leader minus that of the follower",
         REPLICA,
         _lag_messages,
+        source="ListOffsets, replica id -2",
     ),
     _known(
         "replica_lag_bytes",
-        "Lag in messages times the leader's bytes per offset; for adding replicas the remaining bytes (ListOffsets, "
-        "DescribeLogDirs). Only for followers that are behind, out of sync or moving",
+        "Lag in messages times the leader's bytes per offset; for adding replicas the remaining bytes",
         lambda view: view.derived.lag.bytes,
+        source="ListOffsets, DescribeLogDirs",
     ),
     _known(
         "replica_lag_seconds",
-        "Age of the oldest record that the follower lacks, from the leader's log end offsets of the last 60 s "
-        "(ListOffsets); a lower bound for older records. Only for followers that are behind, out of sync or moving",
+        "Age of the oldest record that the follower lacks, from the leader's log end offsets of the last 60 s; a lower "
+        "bound for older records",
         lambda view: view.derived.replicas.times.lag_seconds,
+        source="ListOffsets",
     ),
     _known(
         "replica_behind_seconds",
-        "Seconds since the follower was last caught up, which replica.lag.time.max.ms limits (ListOffsets); absent "
-        "while its leader does not answer. Only for followers that are behind, out of sync or moving. Hands-free Kafka "
-        "replication",
+        "Seconds since the follower was last caught up, which replica.lag.time.max.ms limits; absent while its leader "
+        "does not answer",
         lambda view: view.derived.replicas.times.behind_seconds,
+        source="ListOffsets",
     ),
     Metric(
         "broker_out_of_sync_replicas",
         "Followers outside the ISR that the broker hosts, by state: a move adds moving ones, all others are out of "
-        "sync. State in_sync: left the ISR just now (Metadata, ListOffsets)",
+        "sync. State in_sync: left the ISR just now",
         ("broker", "state"),
         _out_of_sync,
+        source="Metadata, ListOffsets",
     ),
 )
 
@@ -104,7 +105,7 @@ def _is_known(view: View, name: str) -> bool:
     return known.get(name, cluster.min_isr_known)
 
 
-def _count(name: str, about: str) -> Metric:
+def _count(name: str, about: str, *, source: str) -> Metric:
     column = name.removesuffix("_partitions")
 
     def read(view: View) -> Iterator[Sample]:
@@ -112,7 +113,7 @@ def _count(name: str, about: str) -> Metric:
             partitions = getattr(view.derived.cluster, column)
             yield (), view.count(partitions)[0] if column in CRITICAL else int(partitions.sum())
 
-    return Metric(name, about, (), read)
+    return Metric(name, about, (), read, source=source)
 
 
 CRITICAL: Final = ("offline", "under_min_isr", "at_min_isr")
@@ -125,7 +126,7 @@ def _uncounted(view: View) -> Iterator[Sample]:
             yield (state,), view.count(getattr(view.derived.cluster, state))[1]
 
 
-def _by_leader(name: str, about: str) -> Metric:
+def _by_leader(name: str, about: str, *, source: str) -> Metric:
     column = name.removeprefix("broker_").removesuffix("_partitions")
 
     def read(view: View) -> Iterable[Sample]:
@@ -135,7 +136,7 @@ def _by_leader(name: str, about: str) -> Metric:
         rows = getattr(view.derived.cluster, column) & (indexed.led_by != UNKNOWN)
         return view.leaders(np.bincount(indexed.led_by[rows], minlength=len(indexed.brokers)))
 
-    return Metric(name, about, ("broker",), read)
+    return Metric(name, about, ("broker",), read, source=source)
 
 
 LONGEST: Final = 1_000
@@ -175,95 +176,109 @@ def _partitions(view: View, column: Floats) -> Iterable[Sample]:
 REPLICAS = (
     Metric(
         "replica_out_of_sync_seconds",
-        "Seconds for which the replica has been missing from the ISR (Metadata). Hands-free Kafka replication",
+        "Seconds for which the replica has been missing from the ISR",
         REPLICA,
         lambda view: view.replicas(ages := view.derived.ages.out_seconds, worst_first(ages, ~np.isnan(ages))),
+        source="Metadata",
     ),
     Metric(
         "partition_under_replicated_seconds",
-        "Seconds for which the partition has been under-replicated (Metadata)",
+        "Seconds for which the partition has been under-replicated",
         ("topic", "partition"),
         _under_replicated(slice(LONGEST)),
         rest=_under_replicated(slice(LONGEST, None)),
+        source="Metadata",
     ),
     *FOLLOWERS,
     _count(
         "under_replicated_partitions",
-        "Partitions with a replica outside the ISR; adding replicas do not count (Metadata). KIP-352",
+        "Partitions with a replica outside the ISR; adding replicas do not count",
+        source="Metadata. KIP-352",
     ),
     Metric(
         "under_min_isr_partitions",
         "Partitions with a leader that refuses acks=all: fewer in-sync replicas than min.insync.replicas. A lower "
-        "bound while unknown_min_isr_partitions is above 0 (Metadata, DescribeConfigs). KAFKA-15583",
+        "bound while unknown_min_isr_partitions is above 0",
         (),
         lambda view: [((), view.count(view.derived.cluster.under_min_isr)[0])],
+        source="Metadata, DescribeConfigs. KAFKA-15583",
     ),
     Metric(
         "unknown_min_isr_partitions",
-        "Partitions of topics whose min.insync.replicas is not known: they do not count as under or at it "
-        "(DescribeConfigs)",
+        "Partitions of topics whose min.insync.replicas is not known: they do not count as under or at it",
         (),
         lambda view: [((), view.derived.cluster.min_isr_unknown)],
+        source="DescribeConfigs",
     ),
     _count(
         "at_min_isr_partitions",
-        "Partitions with just min.insync.replicas in sync and another replica missing; adding replicas do not count "
-        "(Metadata, DescribeConfigs)",
+        "Partitions with just min.insync.replicas in sync and another replica missing; adding replicas do not count",
+        source="Metadata, DescribeConfigs",
     ),
-    _count("offline_partitions", "Partitions without a leader (Metadata)"),
+    _count("offline_partitions", "Partitions without a leader", source="Metadata"),
     Metric(
         "uncounted_partitions",
-        "Partitions that the numbers of offline partitions and of those under and at min.insync.replicas leave out, as "
-        "far as known; absent while the option topics.uncounted matches no topic (Metadata, DescribeConfigs)",
+        "Partitions of topics of the option topics.uncounted by state, which the numbers of the cluster leave out; "
+        "absent while it matches no topic",
         ("state",),
         _uncounted,
+        source="Metadata, DescribeConfigs",
     ),
     Metric(
         "unknown_leader_partitions",
-        "Partitions whose leader lacks the listener that the sidecar uses: they are not offline, and their lag is "
-        "unknown (Metadata, LISTENER_NOT_FOUND)",
+        "Partitions whose leader lacks the listener that the exporter uses: they are not offline, and their lag is "
+        "unknown",
         (),
         lambda view: [((), int(view.derived.cluster.hidden.sum()))],
+        source="Metadata, LISTENER_NOT_FOUND",
     ),
     Metric(
         "leader_candidate",
-        "1 for a replica that may lead a partition without a leader once its broker runs, by what it is a member of: "
-        "isr, elr, or last_known_elr, which has the last leader (Metadata, DescribeTopicPartitions). KIP-966",
+        "1 for a replica that may lead a partition without a leader once its broker runs, as a member of isr, elr, or "
+        "last_known_elr, which has the last leader",
         (*REPLICA, "member_of"),
         _candidates,
+        source="Metadata, DescribeTopicPartitions. KIP-966",
     ),
     Metric(
         "broker_leader_candidate_partitions",
-        "Partitions without a leader whose ISR or ELR has the broker (Metadata, DescribeTopicPartitions). KIP-966",
+        "Partitions without a leader whose ISR or ELR has the broker",
         ("broker",),
         lambda view: () if (known := view.derived.candidates.partitions) is None else view.brokers(known),
+        source="Metadata, DescribeTopicPartitions. KIP-966",
     ),
-    _by_leader("broker_under_replicated_partitions", "Under-replicated partitions by leader (Metadata). KIP-352"),
     _by_leader(
-        "broker_under_min_isr_partitions", "Partitions under min.insync.replicas by leader (Metadata, DescribeConfigs)"
+        "broker_under_replicated_partitions", "Under-replicated partitions by leader", source="Metadata. KIP-352"
     ),
-    broker_counter("broker_isr_shrinks_total", "ISR shrinks (bean IsrShrinksPerSec, Count)"),
-    broker_counter("broker_isr_expands_total", "ISR expansions (bean IsrExpandsPerSec, Count)"),
+    _by_leader(
+        "broker_under_min_isr_partitions",
+        "Partitions under min.insync.replicas by leader",
+        source="Metadata, DescribeConfigs",
+    ),
+    broker_counter("broker_isr_shrinks_total", "ISR shrinks", source="bean IsrShrinksPerSec, Count"),
+    broker_counter("broker_isr_expands_total", "ISR expansions", source="bean IsrExpandsPerSec, Count"),
     Metric(
         "unclean_leader_elections_total",
-        "Unclean leader elections (bean UncleanLeaderElectionsPerSec of the active controller, Count). Each "
-        "controller has its own count; node is its address where no id is configured",
+        "Unclean leader elections. Each controller has its own count; node is its address where no id is configured",
         ("node",),
         _unclean,
         Kind.COUNTER,
+        source="bean UncleanLeaderElectionsPerSec of the active controller, Count",
     ),
     Metric(
         "partition_bytes_in_per_second",
-        "PartitionBytesInRate of KIP-73: bytes per second appended to the leader's log (ListOffsets, DescribeLogDirs)",
+        "PartitionBytesInRate of KIP-73: bytes per second appended to the leader's log",
         ("topic", "partition"),
         lambda view: _partitions(view, view.derived.bytes_in),
+        source="ListOffsets, DescribeLogDirs",
     ),
     Metric(
         "partition_end_offset_total",
         "Log end offset of the leader: offsets appended since the partition was created, transaction markers included. "
-        "It falls only when an unclean leader election loses records (ListOffsets)",
+        "An unclean leader election may lower it",
         ("topic", "partition"),
         lambda view: _partitions(view, as_parts(view.derived.indexed.leader_end)),
         Kind.COUNTER,
+        source="ListOffsets",
     ),
 )

@@ -26,119 +26,128 @@ BROKER = ("broker",)
 BROKER_SIDE = ("broker", "side")
 
 
-def _sides(name: str, about: str, columns: Callable[[Throttles], Mapping[Side, np.ndarray]]) -> Metric:
+def _sides(name: str, about: str, columns: Callable[[Throttles], Mapping[Side, np.ndarray]], *, source: str) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         for side in SIDES:
             for (broker,), value in view.brokers(columns(view.derived.throttles)[side]):
                 yield (broker, side), value
 
-    return Metric(name, about, BROKER_SIDE, read)
+    return Metric(name, about, BROKER_SIDE, read, source=source)
 
 
 def _counter(name: str, bean: str, what: str) -> Metric:
-    return broker_counter(f"broker_{name}", f"{what} (bean {bean}, Count)")
+    return broker_counter(f"broker_{name}", what, source=f"bean {bean}, Count")
 
 
 REPLICATION = (
     broker_gauge(
         "leader_replication_throttled_bytes_per_second",
         "LeaderReplicationThrottledRate of KIP-73: bytes per second sent to replicas of the throttled lists, in-sync "
-        "replicas included (bean LeaderReplication, byte-rate). It is above 0 without any throttle, too",
+        "replicas included; above 0 without any throttle, too",
         "leader_replication_byte_rate",
+        source="bean LeaderReplication, byte-rate",
     ),
     broker_gauge(
         "follower_replication_throttled_bytes_per_second",
-        "FollowerReplicationThrottledRate of KIP-73: bytes per second received for replicas of the throttled lists "
-        "(bean FollowerReplication, byte-rate)",
+        "FollowerReplicationThrottledRate of KIP-73: bytes per second received for replicas of the throttled lists",
         "follower_replication_byte_rate",
+        source="bean FollowerReplication, byte-rate",
     ),
     Metric(
         "broker_catch_up_bytes_per_second",
-        "Bytes per second that adding replicas copy, by target (side follower) and by leader (DescribeLogDirs). KIP-73",
+        "Bytes per second that adding replicas copy, by target (side follower) and by leader",
         BROKER_SIDE,
         lambda view: keyed(view.derived.totals.catch_up.items()),
+        source="DescribeLogDirs. KIP-73",
     ),
     Metric(
         "replication_throttle_bytes_per_second",
-        "Effective limit: config of the broker, else cluster default, else +Inf (DescribeConfigs). KIP-73, KIP-113",
+        "Effective limit: config of the broker, else cluster default, else +Inf",
         BROKER_SIDE,
         lambda view: keyed((key, limit.value) for key, limit in view.derived.throttles.limits.items()),
+        source="DescribeConfigs. KIP-73, KIP-113",
     ),
     Metric(
         "replication_throttle_origin_info",
-        "Where the effective limit comes from (DescribeConfigs)",
+        "Where the effective limit comes from",
         ("broker", "side", "origin"),
         lambda view: keyed(((*key, limit.origin), 1) for key, limit in view.derived.throttles.limits.items()),
         Kind.INFO,
+        source="DescribeConfigs",
     ),
     _sides(
         "replication_throttled_replicas",
-        "Replicas of this broker in the throttled lists of topics (DescribeConfigs). KIP-73",
+        "Replicas of this broker in the throttled lists of topics",
         lambda throttles: throttles.throttled,
+        source="DescribeConfigs. KIP-73",
     ),
     _sides(
         "replication_throttle_floor_bytes_per_second",
-        "In-sync traffic that counts against the limit but is never throttled (ListOffsets, DescribeLogDirs, "
-        "DescribeConfigs). KIP-73, amendment",
+        "In-sync traffic that counts against the limit but is never throttled",
         lambda throttles: throttles.floor,
+        source="ListOffsets, DescribeLogDirs, DescribeConfigs. KIP-73, amendment",
     ),
     _sides(
         "replication_throttle_headroom_bytes_per_second",
-        "Limit minus floor: the rate left to catch up (DescribeConfigs, ListOffsets). docs/spec/throttles.md#headroom",
+        "Limit minus floor: the rate left to catch up",
         lambda throttles: throttles.headroom,
+        source="DescribeConfigs, ListOffsets",
     ),
     by_broker(
         "replication_throttle_lower_bound_bytes_per_second",
-        "Lowest throttle that KIP-73 advises: bytes in of all replicas that the broker hosts (ListOffsets)",
+        "Lowest throttle that KIP-73 advises: bytes in of all replicas that the broker hosts",
         lambda derived: derived.throttles.lower_bound,
+        source="ListOffsets",
     ),
     Metric(
         "replication_throttle_upper_bound_bytes_per_second",
-        "Highest throttle that KIP-73 advises; absent without the option network.bytes_per_second (ListOffsets)",
+        "Highest throttle that KIP-73 advises; absent without the option network.bytes_per_second",
         BROKER,
         lambda view: () if (bound := view.derived.throttles.upper_bound) is None else view.brokers(bound),
+        source="ListOffsets",
     ),
     Metric(
         "replication_throttle_recommended_bytes_per_second",
-        "Lowest throttle for all brokers with which the moves end within the option moves.deadline, inside the bounds "
-        "of KIP-73; absent without moves, or if no throttle is enough (DescribeLogDirs, ListOffsets, DescribeConfigs). "
-        "docs/spec/throttles.md#recommended-throttle",
+        "Lowest throttle for all brokers with which moves end within the option moves.deadline, inside the bounds of "
+        "KIP-73; absent without moves, or if none is enough",
         (),
         lambda view: known([((), view.derived.throttling.recommended)]),
+        source="DescribeLogDirs, ListOffsets, DescribeConfigs",
     ),
     Metric(
         "replication_throttle_problem_seconds",
-        "Seconds for which a throttle has had a problem, shown from the third poll on (DescribeConfigs, "
-        "ListPartitionReassignments, ListOffsets, beans LeaderReplication and FollowerReplication). "
-        "docs/spec/throttles.md#problems",
+        "Seconds for which a throttle has had a problem, shown from the third poll on",
         ("broker", "side", "problem"),
         lambda view: keyed(view.derived.throttling.problems.items()),
+        source="DescribeConfigs, ListPartitionReassignments, ListOffsets, beans LeaderReplication, FollowerReplication",
     ),
     by_broker(
         "broker_sum_replica_lag_messages",
-        "SumReplicaLag of KIP-73 over the follower replicas that the broker hosts (ListOffsets); "
-        "absent while a part is unknown",
+        "SumReplicaLag of KIP-73 over the follower replicas that the broker hosts; absent while a part is unknown",
         lambda derived: derived.lag.sum_messages.values,
+        source="ListOffsets",
     ),
     by_broker(
         "broker_sum_replica_lag_bytes",
-        "SumReplicaLag of KIP-73 in bytes (ListOffsets, DescribeLogDirs); absent while a part is unknown",
+        "SumReplicaLag of KIP-73 in bytes; absent while a part is unknown",
         lambda derived: derived.lag.sum_bytes.values,
+        source="ListOffsets, DescribeLogDirs",
     ),
     Metric(
         "broker_led_replica_lag_bytes",
-        "Lag in bytes of the followers of partitions that the broker leads (ListOffsets, DescribeLogDirs); absent "
-        "while a part is unknown. KIP-73",
+        "Lag in bytes of the followers of partitions that the broker leads; absent while a part is unknown",
         BROKER,
         lambda view: view.leaders(view.derived.lag.led_bytes.values),
+        source="ListOffsets, DescribeLogDirs. KIP-73",
     ),
     Metric(
         "broker_replica_lag_unknown_replicas",
-        "Follower replicas with unknown lag, the reason for an absent sum (ListOffsets)",
+        "Follower replicas with unknown lag, the reason for an absent sum",
         BROKER,
         lambda view: view.brokers(
             np.maximum(view.derived.lag.sum_messages.unknown, view.derived.lag.sum_bytes.unknown)
         ),
+        source="ListOffsets",
     ),
     _counter("bytes_in_total", "BytesInPerSec", "Bytes that clients produced to the broker"),
     _counter("bytes_out_total", "BytesOutPerSec", "Bytes that consumers fetched from the broker"),
@@ -169,11 +178,11 @@ QUANTILES: Final = {
 }
 
 
-def _each(name: str, about: str, value: Callable[[ClientMutations], float | None]) -> Metric:
+def _each(name: str, about: str, value: Callable[[ClientMutations], float | None], *, source: str) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         return known(((client.user, client.client_id), value(client)) for client in view.derived.mutations)
 
-    return Metric(name, about, CLIENT, read)
+    return Metric(name, about, CLIENT, read, source=source)
 
 
 def _configured(view: View) -> Iterator[Sample]:
@@ -211,53 +220,60 @@ def clients_left_out(view: View) -> dict[tuple[str, Rank], int]:
 MUTATIONS = (
     _each(
         "controller_mutation_tokens",
-        "K of KIP-599: tokens left, below 0 while requests of the client are refused, +Inf without a quota "
-        "(bean ControllerMutation of the active controller, tokens)",
+        "K of KIP-599: tokens left, below 0 while requests of the client are refused, +Inf without a quota",
         lambda client: client.tokens,
+        source="bean ControllerMutation of the active controller, tokens",
     ),
     _each(
         "controller_mutations_per_second",
-        "Partitions created, deleted or added per second (bean ControllerMutation, mutation-rate). KIP-599",
+        "Partitions created, deleted or added per second",
         lambda client: client.rate,
+        source="bean ControllerMutation, mutation-rate. KIP-599",
     ),
     _each(
         "controller_mutation_throttle_seconds",
-        "Mean throttle time (bean ControllerMutation, throttle-time); unknown in KRaft. KIP-599",
+        "Mean throttle time; unknown in KRaft",
         lambda client: client.throttle,
+        source="bean ControllerMutation, throttle-time. KIP-599",
     ),
     _each(
         "controller_mutation_quota_per_second",
-        "R of KIP-599: the quota that applies to the client (DescribeClientQuotas), +Inf without one",
+        "R of KIP-599: the quota that applies to the client, +Inf without one",
         lambda client: client.quota,
+        source="DescribeClientQuotas",
     ),
     _each(
         "controller_mutation_burst_tokens",
-        "B of KIP-599: quota x controller.quota.window.num x controller.quota.window.size.seconds (DescribeConfigs)",
+        "B of KIP-599: quota x controller.quota.window.num x controller.quota.window.size.seconds",
         lambda client: client.burst,
+        source="DescribeConfigs",
     ),
     _each(
         "controller_mutation_admission_delay_seconds",
-        "Seconds until the client's next mutation is admitted: -K / R, 0 while tokens are left "
-        "(bean ControllerMutation, tokens; DescribeClientQuotas). KIP-599",
+        "Seconds until the client's next mutation is admitted: -K / R, 0 while tokens are left",
         lambda client: client.delay,
+        source="bean ControllerMutation, tokens; DescribeClientQuotas. KIP-599",
     ),
     Metric(
         "controller_mutation_quota_config_per_second",
-        "Configured controller_mutation_rate (DescribeClientQuotas); <default> is the default entity. KIP-599",
+        "Configured controller_mutation_rate; <default> is the default entity",
         CLIENT,
         _configured,
+        source="DescribeClientQuotas. KIP-599",
     ),
     Metric(
         "client_request_throttle_seconds",
-        "Mean throttle time of clients on the broker, request quotas included (bean Request, throttle-time)",
+        "Mean throttle time of clients on the broker, request quotas included",
         ("broker", "user", "client_id"),
         _request_throttle,
+        source="bean Request, throttle-time",
     ),
     Metric(
         "controller_event_queue_seconds",
-        "Time that events wait in the active controller's queue (bean EventQueueTimeMs)",
+        "Time that events wait in the active controller's queue",
         ("quantile",),
         _queue,
         Kind.SUMMARY,
+        source="bean EventQueueTimeMs",
     ),
 )

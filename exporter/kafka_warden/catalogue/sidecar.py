@@ -56,10 +56,8 @@ SIDECAR = (
     ),
     SidecarMetric(
         "source_not_available",
-        "1 when requests of this kind are not available, which is no failure: refused since before they were first "
-        "answered (authorization), unknown to the broker's version (unsupported), in option sources.disable "
-        "(disabled), or for the controllers' own listener, which was never reached (unreachable). The other metrics of "
-        "the kind are absent then",
+        "1 when requests of this kind are not available, which is no failure: authorization, unsupported, disabled or "
+        "unreachable. Metrics of the kind are absent then",
         (*SOURCE, "reason"),
         lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.not_available.items()),
     ),
@@ -82,31 +80,30 @@ SIDECAR = (
     ),
     _figures(
         "exporter_throttle_seconds",
-        "Longest pause that the broker asked the sidecar for in the last poll, or the rest of an earlier one "
+        "Longest pause that the broker asked the exporter for in the last poll, or the rest of an earlier one "
         "(throttle_time_ms, KIP-219); 0 is none",
         "broker",
     ),
     _figures(
         "broker_fenced_responding",
-        "1 when a broker that the controller has fenced answered for its API versions in the last poll, 0 when it did "
-        "not; absent for others, and before Kafka 4.0 (DescribeCluster)",
+        "1 when a fenced broker answered for its API versions in the last poll, 0 when it did not; absent for others, "
+        "and before Kafka 4.0",
         "broker",
     ),
     _figures(
         "cluster_reachable",
-        "1 when a broker answered anything or refused access in the last poll, 0 when all that were asked refused the "
+        "1 when a broker answered or refused access in the last poll, 0 when all that were asked refused the "
         "connection or timed out; absent when no name resolves",
     ),
     _figures(
         "controller_reachable",
-        "1 when the active controller answered a request that a broker forwarded to it (ListPartitionReassignments, "
-        "DescribeQuorum), 0 when that timed out through two brokers that answer other requests, or through the only "
-        "one; absent when no broker answers, or refuses it (ACL, version)",
+        "1 when the active controller answered a forwarded request, 0 when that timed out through two brokers that "
+        "answer other requests; absent when no broker answers",
     ),
     _figures(
         "undescribed_topics",
-        "Topics that the metadata had since the sidecar started, and that its principal may not describe any more (ACL "
-        "Describe): they are missing from all counts and sums",
+        "Topics seen since the exporter started that its principal may not describe any more (ACL Describe): all "
+        "counts and sums lack them",
     ),
     SidecarMetric(
         "snapshot_timestamp_seconds",
@@ -126,8 +123,8 @@ SIDECAR = (
     ),
     SidecarMetric(
         "dropped_verdicts",
-        "Series left out of /metrics because of the option limits.series that alerts may need: states of replicas with "
-        "a problem, causes of stuck moves, problems of throttles and tiered storage, values by broker, ages",
+        "Series left out of /metrics because of the option limits.series that alerts may need: states, causes, "
+        "problems, values by broker, ages",
         (),
         lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank <= Rank.ALERTS))],
     ),
@@ -156,8 +153,8 @@ SIDECAR = (
     _figures("web_connections", "Open connections of the web server"),
     _figures(
         "web_connections_closed_total",
-        "Connections that the web server closed: limit (new ones above the limit of connections or file descriptors) "
-        "or timeout (idle, half a request, or a response that is not read)",
+        "Connections that the web server closed: limit (new ones above the limit), or timeout (idle, half a request, "
+        "or a response that is not read)",
         "reason",
     ),
     _figures(
@@ -167,8 +164,8 @@ SIDECAR = (
     ),
     _figures(
         "web_config_in_use",
-        "1 when the files of the option web.config_file are in use as they are now; 0 when they cannot be used and the "
-        "last good ones stay in force (reason in the log and in /-/ready)",
+        "1 when the files of the option web.config_file are in use as they are now; 0 when the last good ones are, for "
+        "the reason in the log and in /-/ready",
     ),
     _figures(
         "config_last_reload_successful",
@@ -211,5 +208,6 @@ CLAMPED = (
         ("what",),
         lambda view: [(("replica_lag",), view.derived.clamped)],
         Kind.COUNTER,
+        source="ListOffsets",
     ),
 )

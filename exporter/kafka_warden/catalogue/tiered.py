@@ -8,11 +8,11 @@ from kafka_warden.model import BrokerConfig, Floats, TopicConfig
 COPY_LAG = "freezes while the quota limits copies, and counts what is delayed on purpose"
 
 
-def _quota(name: str, about: str, value: Callable[[BrokerConfig], float | None]) -> Metric:
+def _quota(name: str, about: str, value: Callable[[BrokerConfig], float | None], *, source: str) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         return known(((str(broker),), value(config)) for broker, config in view.snapshot.broker_configs.items())
 
-    return Metric(name, about, ("broker",), read)
+    return Metric(name, about, ("broker",), read, source=source)
 
 
 def _allowed_lag(unit: str, key: str, about: str, value: Callable[[TopicConfig], float]) -> Metric:
@@ -24,68 +24,86 @@ def _allowed_lag(unit: str, key: str, about: str, value: Callable[[TopicConfig],
 
     return Metric(
         f"topic_remote_copy_allowed_lag_{unit}",
-        f"{about} until it is copied to remote storage ({key}, resolved as Kafka does, DescribeConfigs): 0 if at once, "
-        "+Inf without such a limit. The limit that is reached first counts. Kafka 4.4. KIP-1241",
+        f"{about} until it is copied to remote storage: 0 if at once, +Inf without such a limit. The limit that is "
+        "reached first counts",
         ("topic",),
         read,
+        source=f"DescribeConfigs: {key}, resolved as Kafka does; Kafka 4.4. KIP-1241",
     )
 
 
-def _topics(name: str, about: str, column: Callable[[View], Floats]) -> Metric:
+def _topics(name: str, about: str, column: Callable[[View], Floats], *, source: str) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         named = zip(view.snapshot.topics, view.topics.tolist(), column(view).tolist(), strict=True)
         return (((topic,), value) for topic, allowed, value in named if allowed)
 
-    return Metric(name, about, ("topic",), read)
+    return Metric(name, about, ("topic",), read, source=source)
 
 
 TIERED = (
     broker_gauge(
         "remote_copy_bytes_per_second",
-        "Rate that is compared with the copy quota (bean RLMCopy, byte-rate). KIP-956",
+        "Rate that is compared with the copy quota",
         "remote_copy_byte_rate",
+        source="bean RLMCopy, byte-rate. KIP-956",
     ),
     broker_gauge(
         "remote_fetch_bytes_per_second",
-        "Rate that is compared with the fetch quota (bean RLMFetch, byte-rate). KIP-956",
+        "Rate that is compared with the fetch quota",
         "remote_fetch_byte_rate",
+        source="bean RLMFetch, byte-rate. KIP-956",
     ),
     _quota(
         "remote_copy_quota_bytes_per_second",
-        "remote.log.manager.copy.max.bytes.per.second (DescribeConfigs); absent without tiered storage. KIP-956",
+        "remote.log.manager.copy.max.bytes.per.second; absent without tiered storage",
         lambda config: config.remote_copy_quota,
+        source="DescribeConfigs. KIP-956",
     ),
     _quota(
         "remote_fetch_quota_bytes_per_second",
-        "remote.log.manager.fetch.max.bytes.per.second (DescribeConfigs); absent without tiered storage. KIP-956",
+        "remote.log.manager.fetch.max.bytes.per.second; absent without tiered storage",
         lambda config: config.remote_fetch_quota,
+        source="DescribeConfigs. KIP-956",
     ),
     *(
         broker_gauge(
             f"remote_{what}_throttle_{statistic}_seconds",
-            f"Throttle time of remote {what} (bean RemoteLogManager, remote-{what}-throttle-time-{statistic}). KIP-956",
+            f"Throttle time of remote {what}",
             f"remote_{what}_throttle_time_{statistic}",
+            source=f"bean RemoteLogManager, remote-{what}-throttle-time-{statistic}. KIP-956",
         )
         for what in ("copy", "fetch")
         for statistic in ("avg", "max")
     ),
     broker_counter(
-        "remote_copy_bytes_total", "Bytes copied to remote storage (bean RemoteCopyBytesPerSec, Count). KIP-405"
+        "remote_copy_bytes_total", "Bytes copied to remote storage", source="bean RemoteCopyBytesPerSec, Count. KIP-405"
     ),
     broker_counter(
-        "remote_fetch_bytes_total", "Bytes read from remote storage (bean RemoteFetchBytesPerSec, Count). KIP-405"
+        "remote_fetch_bytes_total",
+        "Bytes read from remote storage",
+        source="bean RemoteFetchBytesPerSec, Count. KIP-405",
     ),
-    broker_counter("remote_copy_errors_total", "Failed remote copies (bean RemoteCopyErrorsPerSec, Count). KIP-405"),
-    broker_counter("remote_fetch_errors_total", "Failed remote reads (bean RemoteFetchErrorsPerSec, Count). KIP-405"),
     broker_counter(
-        "remote_delete_errors_total", "Failed remote deletions (bean RemoteDeleteErrorsPerSec, Count). KIP-405"
+        "remote_copy_errors_total", "Failed remote copies", source="bean RemoteCopyErrorsPerSec, Count. KIP-405"
     ),
-    broker_gauge("remote_copy_lag_bytes", f"Bytes not copied yet (bean RemoteCopyLagBytes, which {COPY_LAG}). KIP-405"),
+    broker_counter(
+        "remote_fetch_errors_total", "Failed remote reads", source="bean RemoteFetchErrorsPerSec, Count. KIP-405"
+    ),
+    broker_counter(
+        "remote_delete_errors_total", "Failed remote deletions", source="bean RemoteDeleteErrorsPerSec, Count. KIP-405"
+    ),
     broker_gauge(
-        "remote_copy_lag_segments", f"Segments not copied yet (bean RemoteCopyLagSegments, which {COPY_LAG}). KIP-405"
+        "remote_copy_lag_bytes", f"Bytes not copied yet; it {COPY_LAG}", source="bean RemoteCopyLagBytes. KIP-405"
     ),
-    broker_gauge("remote_delete_lag_bytes", "Bytes not deleted yet (bean RemoteDeleteLagBytes). KIP-405"),
-    broker_gauge("remote_delete_lag_segments", "Segments not deleted yet (bean RemoteDeleteLagSegments). KIP-405"),
+    broker_gauge(
+        "remote_copy_lag_segments",
+        f"Segments not copied yet; it {COPY_LAG}",
+        source="bean RemoteCopyLagSegments. KIP-405",
+    ),
+    broker_gauge("remote_delete_lag_bytes", "Bytes not deleted yet", source="bean RemoteDeleteLagBytes. KIP-405"),
+    broker_gauge(
+        "remote_delete_lag_segments", "Segments not deleted yet", source="bean RemoteDeleteLagSegments. KIP-405"
+    ),
     _allowed_lag(
         "seconds", "remote.copy.lag.ms", "Age of a closed segment", lambda config: config.remote_copy_lag_seconds
     ),
@@ -95,22 +113,23 @@ TIERED = (
     _topics(
         "topic_remote_copy_overdue_bytes",
         "Bytes that should be in remote storage and are not: more than active segments and the allowed lag may hold, "
-        "summed over all partitions (ListOffsets, DescribeLogDirs, DescribeConfigs). It does not freeze. Kafka 3.9 and "
-        "later. KIP-956",
+        "summed over all partitions. It does not freeze",
         lambda view: view.derived.tiered.overdue,
+        source="ListOffsets, DescribeLogDirs, DescribeConfigs; Kafka 3.9 and later. KIP-956",
     ),
     _topics(
         "topic_remote_copy_stalled_seconds",
         "Seconds since the latest offset in remote storage last advanced while bytes are overdue, for the partition "
-        "with the longest time; 0 while nothing is overdue (ListOffsets). Kafka 3.9 and later. KIP-956",
+        "with the longest time; 0 while nothing is overdue",
         lambda view: view.derived.tiered.stalled,
+        source="ListOffsets; Kafka 3.9 and later. KIP-956",
     ),
     Metric(
         "tiered_storage_problem_seconds",
         "Seconds for which the quotas of tiered storage have had a problem, after two polls that agree; absent without "
-        "the problem (DescribeConfigs, DescribeClientQuotas, ListOffsets, beans "
-        "RLMCopy, RLMFetch). KIP-956",
+        "the problem",
         ("broker", "problem"),
         lambda view: keyed((key, age) for key, age in view.derived.tiered.problems.items() if age),
+        source="DescribeConfigs, DescribeClientQuotas, ListOffsets, beans RLMCopy, RLMFetch. KIP-956",
     ),
 )
