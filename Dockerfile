@@ -70,7 +70,8 @@ LABEL org.opencontainers.image.title="kafka-warden" \
 COPY --from=java /opt/jre /opt/jre
 ENV JAVA_HOME=/opt/jre PATH=/opt/kafka-warden/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 # The state file is written to the working directory unless state.path says otherwise; all else may be read-only.
-RUN mkdir -p /var/lib/kafka-warden && chown 10073:10073 /var/lib/kafka-warden
+# A platform may choose another user, of group 0.
+RUN mkdir -p /var/lib/kafka-warden && chown 10073:0 /var/lib/kafka-warden && chmod 0770 /var/lib/kafka-warden
 WORKDIR /var/lib/kafka-warden
 USER 10073:10073
 EXPOSE 10073

@@ -37,6 +37,7 @@ lint: setup ## style, types, words, and whether generated documents are current
 	$(VENV)/mypy
 	$(VENV)/python -m scripts.words
 	$(VENV)/python -m docs.generate --check
+	$(VENV)/zizmor --offline --strict-collection --no-progress --quiet .github
 
 quick: setup ## the tests of pure functions, without any process: a minute. Property tests have fewer examples
 	@HYPOTHESIS_PROFILE=quick $(PYTEST) --quick $(ARGS)
@@ -69,13 +70,15 @@ COMPILE = $(RELEASE)/uv pip compile --quiet --universal --python-version 3.11 --
 
 lock: $(RELEASE) ## requirements.txt, and what the extras need beside it: the versions of constraints.txt with the hashes of their files
 	echo setuptools | $(COMPILE) --output-file requirements.txt pyproject.toml -
-	$(COMPILE) --extra history --extra msk --extra top --output-file requirements-extras.txt \
+	$(COMPILE) --extra history --extra mcp --extra msk --extra top --output-file requirements-extras.txt \
 		$$(sed -n 's/^\([a-z0-9.-]*\)==.*/--no-emit-package \1/p' requirements.txt) pyproject.toml
 
-dist: $(RELEASE) ## wheel with its SBOM, sdist, chart and checksums in dist/, each installed with Python 3.11, 3.12 and 3.13
+dist release: export IMAGE := $(IMAGE)
+dist release: export REPOSITORY := $(REPOSITORY)
+dist: $(RELEASE) ## wheel with its SBOM, sdist, chart, dashboards and checksums in dist/, installed with Python 3.11, 3.12 and 3.13
 	scripts/make-dist
 
-release: $(RELEASE) ## set the version, close the changelog, build dist/ and tag: make release VERSION=1.2.0
+release: $(RELEASE) ## set the version, close the changelog, build dist/ and tag: make release VERSION=1.2.0 (docs/publishing.md)
 	@test -n '$(VERSION)' || { echo 'usage: make release VERSION=1.2.0' >&2; exit 2; }
 	$(VENV)/python -m scripts.release '$(VERSION)'
 

@@ -39,6 +39,13 @@ LOADED: Final = re.compile(
 )
 """What a browser loads by itself from another host."""
 
+HEADING: Final = re.compile(r"(?<=^# ).+$", re.MULTILINE)
+PARAGRAPH: Final = re.compile(r"^[A-Z`*\[].*(?:\n\S.*)*", re.MULTILINE)
+"""One that begins with a word: no picture, list, table or comment."""
+ANCHOR: Final = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+SENTENCE: Final = re.compile(r"(?<=[.!?])\s")
+FENCED: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
 PREFORMATTED: Final = re.compile(r"<(pre|script|style)\b.*?</\1>", re.DOTALL)
 RAW: Final = re.compile(r"(?:^|<p>)((?:[-*]|\d+\.) .{,50}|\|.*\||```.*)", re.MULTILINE)
 """A list, a table or a block that stayed text. MkDocs needs an empty line before it and four spaces inside an item."""
@@ -89,10 +96,15 @@ def filled(entry: Any, runbooks: list[str]) -> Any:
     return entry
 
 
+def _settings(root: Path) -> dict[str, Any]:
+    # The base loader, since a tag names a function of MkDocs' own environment.
+    loaded: dict[str, Any] = yaml.load((root / CONFIG.name).read_text(encoding="utf-8"), yaml.BaseLoader)  # noqa: S506  # only text
+    return loaded
+
+
 def configuration(root: Path, build: Path) -> str:
     """What `mkdocs.yml` lacks for the copied pages."""
-    # The base loader, since a tag names a function of MkDocs' own environment.
-    settings = yaml.load((root / CONFIG.name).read_text(encoding="utf-8"), yaml.BaseLoader)  # noqa: S506  # only text
+    settings = _settings(root)
     runbooks = [page.as_posix() for page in pages(root) if page.parent.name == RUNBOOKS.lower()]
     added = {
         "INHERIT": str(root / CONFIG.name),
@@ -101,6 +113,50 @@ def configuration(root: Path, build: Path) -> str:
         "nav": filled(settings["nav"], runbooks),
     }
     return yaml.safe_dump(added, sort_keys=False)
+
+
+def listed(entry: Any) -> Iterator[str]:
+    """The pages of a part of the navigation."""
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for part in entry.values() if isinstance(entry, dict) else entry:
+            yield from listed(part)
+
+
+def summary(text: str) -> tuple[str, str]:
+    """The title of a page, and its first sentence without markup."""
+    prose = FENCED.sub("", text)
+    title, paragraph = (
+        re.sub("[*`]", "", ANCHOR.sub(r"\1", " ".join(found[0].split()))) if (found := pattern.search(prose)) else ""
+        for pattern in (HEADING, PARAGRAPH)
+    )
+    return title, SENTENCE.split(paragraph, maxsplit=1)[0]
+
+
+def llms(settings: dict[str, Any], folder: Path) -> str:
+    """The site for assistants, in the form of llmstxt.org: each page of the navigation with its first sentence.
+
+    Args:
+        settings: What `mkdocs.yml` has, with the runbooks in the navigation.
+        folder: The copied pages.
+    """
+    lines = [f"# {settings['site_name']}", "", f"> {settings['site_description']}"]
+    for section in settings["nav"]:
+        ((name, entry),) = section.items()
+        lines += ["", f"## {name}", ""]
+        for page in listed(entry):
+            title, sentence = summary((folder / page).read_text(encoding="utf-8"))
+            lines.append(f"- [{title}]({page}): {sentence}")
+    return "\n".join(lines) + "\n"
+
+
+def add_llms(build: Path) -> None:
+    """Add `llms.txt` to the site, and the Markdown of the pages that it names."""
+    settings = {**_settings(ROOT), **yaml.safe_load((build / CONFIG.name).read_text(encoding="utf-8"))}
+    (build / "html" / "llms.txt").write_text(llms(settings, build / "pages"), encoding="utf-8")
+    for page in listed(settings["nav"]):
+        shutil.copyfile(build / "pages" / page, build / "html" / page)
 
 
 def add_index(html: Path) -> None:
@@ -130,6 +186,7 @@ def main(arguments: list[str]) -> int:
             (BUILD / "mkdocs.yml").write_text(configuration(ROOT, BUILD), encoding="utf-8")
             return 0
         add_index(html)
+        add_llms(BUILD)
         made = sorted(html.rglob("*.html"))
         problems = foreign([*made, *html.rglob("*.css")]) + [problem for page in made for problem in raw(page)]
     except SiteError as error:

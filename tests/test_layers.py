@@ -130,6 +130,7 @@ ROOMS: dict[str, set[str]] = {
     "kafka_warden.top.output": TOP | CLOCK | {"kafka_warden.top.reading"},
     "kafka_warden.top.screen": TOP | CLOCK | {f"kafka_warden.top.{part}" for part in ("output", "reading")},
     "kafka_warden.top": ALL,
+    "kafka_warden.mcp_server": TOP | {f"kafka_warden.{part}" for part in ("installed", "settings", "top")},
     "kafka_warden.cli": ALL,
 }
 """Room to what it may import besides itself; only app, cli and the commands wire."""
@@ -152,6 +153,7 @@ LIBRARIES: dict[str, set[str]] = {
     "jmxquery": {"kafka_warden.check.jmx"},
     "jpype": {"kafka_warden.clients.jmx"},
     "kafka": {"kafka_warden.clients.kafka"},
+    "mcp": {"kafka_warden.mcp_server"},
     "markupsafe": {"kafka_warden.web.status", "kafka_warden.pipeline.report"},
     "numpy": {"kafka_warden"},
     "pandas": {"kafka_warden.pipeline"},
@@ -267,6 +269,8 @@ def test_module_imports_only_what_stands_before_it(module: str, file: Path) -> N
         ("kafka_warden.app", "import pyspark"),
         ("kafka_warden.check.command", "import confluent_kafka"),
         ("kafka_warden.top.command", "import textual"),
+        ("kafka_warden.top.command", "import mcp"),
+        ("kafka_warden.mcp_server", "from kafka_warden.poller import Poller"),
         ("kafka_warden.top.output", "from kafka_warden.top.screen import Top"),
         ("kafka_warden.check.results", "from kafka_warden.check.poll import poll"),
         ("kafka_warden.history.schema", "import pyarrow"),
@@ -297,7 +301,7 @@ def test_rules_name_what_exists() -> None:
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
     extras = {"confluent_kafka", "cryptography", "jinja2", "jmxquery", "jpype", "pandas", "pyarrow"}
-    extras |= {"pyspark", "textual"}
+    extras |= {"mcp", "pyspark", "textual"}
     rooms = ", ".join(
         f"kafka_warden.{room}" for room in ("app", "check.command", "cli", "history.schema", "top.command")
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs.build_site import ROOT, SiteError, configuration, foreign, pages, raw, stage
+from docs.build_site import ROOT, SiteError, configuration, foreign, llms, pages, raw, stage, summary
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -85,3 +85,19 @@ def test_links_to_other_hosts_are_allowed(tmp_path: Path) -> None:
 def test_markdown_that_stays_text_is_found(tmp_path: Path, text: str, shown: int) -> None:
     write(tmp_path, {"a.html": text})
     assert len(raw(tmp_path / "a.html")) == shown
+
+
+def test_llms_names_each_page_with_its_first_sentence(tmp_path: Path) -> None:
+    picture = "![Picture](a.png)\n\n```sh\nls. All\n```\n"
+    (tmp_path / "a.md").write_text(f"# `top` and more\n\n{picture}\nYou see *all* of\n[it](b.md). Then more.\n")
+    (tmp_path / "b.md").write_text("# Second\n")
+    nav = [{"Start": "a.md"}, {"Use": [{"x": ["b.md"]}]}]
+
+    made = llms({"site_name": "kw", "site_description": "What it is", "nav": nav}, tmp_path)
+
+    assert made.startswith("# kw\n\n> What it is\n\n## Start\n\n- [top and more](a.md): You see all of it.\n")
+    assert made.endswith("\n\n## Use\n\n- [Second](b.md): \n")
+
+
+def test_each_page_of_the_site_has_a_title() -> None:
+    assert [page for page in pages() if not summary((ROOT / page).read_text(encoding="utf-8"))[0]] == []

@@ -89,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_plan(add)
     _add_check(add)
     _add_top(add)
+    _add_mcp(add)
     _add_rules(add)
     # The flags of the jobs need Spark.
     commands.add_parser(PIPELINE, help="Spark jobs over the history", add_help=False)
@@ -158,12 +159,7 @@ def _add_top(add: AddCommand) -> None:
         epilog="Flags of options, and the environment variables of run, count only where it polls by itself. The"
         " password for --user comes from a file or from KAFKA_WARDEN_TOP_PASSWORD only.",
     )
-    top.add_argument("--url", metavar="URL", help="address of the sidecar (default: http://127.0.0.1:10073)")
-    top.add_argument("--user", metavar="NAME", help="user of basic authentication")
-    top.add_argument("--password-file", metavar="FILE", help="file with the password")
-    top.add_argument("--ca", metavar="FILE", help="certificates to trust, PEM (default: those of the system)")
-    top.add_argument("--cert", metavar="FILE", help="client certificate, PEM")
-    top.add_argument("--key", metavar="FILE", help="key of the client certificate")
+    _add_address(top)
     top.add_argument("--every", metavar="DURATION", help="time between two readings (default: 5s)")
     top.add_argument("--once", action="store_true", help="print the tables once; the default without a terminal")
     top.add_argument("--json", action="store_true", help="print one JSON document")
@@ -173,6 +169,28 @@ def _add_top(add: AddCommand) -> None:
     top.add_argument("--sort", metavar="FIELD", help="order of the rows of --table: the largest first, texts from A")
     top.add_argument("--reverse", action="store_true", help="turn the order round")
     _add_option_flags(top, "top")
+
+
+def _add_address(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--url", metavar="URL", help="address of the exporter (default: http://127.0.0.1:10073)")
+    command.add_argument("--user", metavar="NAME", help="user of basic authentication")
+    command.add_argument("--password-file", metavar="FILE", help="file with the password")
+    command.add_argument("--ca", metavar="FILE", help="certificates to trust, PEM (default: those of the system)")
+    command.add_argument("--cert", metavar="FILE", help="client certificate, PEM")
+    command.add_argument("--key", metavar="FILE", help="key of the client certificate")
+
+
+def _add_mcp(add: AddCommand) -> None:
+    mcp = add(
+        "mcp",
+        help="answer the questions of an assistant (Model Context Protocol)",
+        description="Serve read-only tools of the Model Context Protocol on standard input and output, for an"
+        " assistant that starts this command: problems, moves, replicas, tables and runbooks of a running exporter, and"
+        " with --config plans. Exit codes: 0 the client ended it, 2 bad flags or the extra is not installed.",
+        epilog="The password for --user comes from a file or from KAFKA_WARDEN_TOP_PASSWORD only.",
+    )
+    _add_address(mcp)
+    mcp.add_argument("--config", type=Path, metavar="FILE", help="configuration file of run, for plans")
 
 
 def _add_rules(add: AddCommand) -> None:
@@ -197,11 +215,22 @@ def _pipeline(arguments: Sequence[str]) -> int:
     return cli.main(arguments)
 
 
-def _run(parsed: argparse.Namespace) -> int:
-    if parsed.command == "rules":
-        from kafka_warden.rules import command as rules  # noqa: PLC0415  # other commands need no templates
+def _rules(parsed: argparse.Namespace) -> int:
+    from kafka_warden.rules import command as rules  # noqa: PLC0415  # other commands need no templates
 
-        return rules.run(rules.Request(parsed.values, parsed.out, parsed.delays))
+    return rules.run(rules.Request(parsed.values, parsed.out, parsed.delays))
+
+
+def _mcp(parsed: argparse.Namespace) -> int:
+    check_installed("mcp", "mcp", "mcp")
+    from kafka_warden import mcp_server  # noqa: PLC0415  # needs the library
+
+    return mcp_server.run(vars(parsed), os.environ)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    if parsed.command in {"rules", "mcp"}:
+        return _rules(parsed) if parsed.command == "rules" else _mcp(parsed)
     # Not needed for --help and --version.
     from kafka_warden.web.current import check_web_file  # noqa: PLC0415
 

@@ -35,7 +35,7 @@ PROGRAMS: Final = ("buildah", "mmdebstrap", "podman", "runc")
 NAME: Final = "warden"
 HOME: Final = "/var/lib/kafka-warden"
 SIDECARS: Final = ("sidecar", "sidecar-slim")
-MOST_MEGABYTES: Final = {"sidecar": 360, "sidecar-slim": 180}
+MOST_MEGABYTES: Final = {"sidecar": 400, "sidecar-slim": 180}
 """Of all files beyond those of the base image."""
 SETTINGS: Final = """
 [containers]
@@ -168,6 +168,20 @@ def test_sidecar_watches_a_cluster(target: str, make_cluster: Callable[..., Clus
         assert state.stat().st_mtime > began
     kept = [tables["polls"]["remembered"][0] for tables in polls(volume("kafka-warden") / "history")] if parquet else []
     assert kept.count("restored") == len(parquet)
+
+
+@pytest.mark.parametrize("target", SIDECARS)
+def test_any_user_of_group_0(target: str) -> None:
+    """As OpenShift runs it: with an id that the image does not know, it reads all and writes its state."""
+    options = ["--rm", "--network=none", "--read-only", "--cap-drop=ALL", "--user=1000650000:0"]
+    started = ["run", *options, f"--volume=kafka-warden:{HOME}"]
+    code = "import os, numpy; open('kafka-warden.state', 'w').close(); print(os.getuid(), os.getgid(), os.listdir())"
+    python = "/opt/kafka-warden/bin/python"
+    assert (
+        podman(*started, f"--entrypoint={python}", IMAGES[target], "-c", code) == "1000650000 0 ['kafka-warden.state']"
+    )
+    assert podman(*started, IMAGES[target], "--version").startswith("kafka-warden ")
+    podman(*started, "--entrypoint=/opt/jre/bin/java", IMAGES[target], "-version")
 
 
 def has_no_rights(process: int) -> None:

@@ -283,6 +283,11 @@ def test_openshift_gives_the_ids() -> None:
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     kinds = {kind for volume in found["volumes"] for kind in volume if kind != "name"}
     assert kinds <= {"configMap", "emptyDir", "persistentVolumeClaim", "projected", "secret"}
+    unset = 'podSecurityContext={"runAsUser":null,"runAsGroup":null,"fsGroup":null}'
+    assert release(unset).pod["securityContext"] == {
+        "runAsNonRoot": True,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
     assert pod("podSecurityContext.runAsUser=1000650000")["securityContext"]["runAsUser"] == 1000650000
     assert (
         release("podSecurityContext.fsGroup=5").pod["securityContext"].items()

@@ -76,7 +76,7 @@ def test_nothing_else_reaches_the_build() -> None:
 def test_image_has_no_rights(name: str) -> None:
     stage = whole(name)
     assert stage.one("USER") == "10073:10073"
-    (home,) = [made for made in stage.all("RUN") if "chown 10073:10073" in made]
+    (home,) = [made for made in stage.all("RUN") if "chown 10073:" in made]
     assert stage.one("WORKDIR") in home
     (script,) = PROJECT["scripts"]
     (entry,) = stage.words("ENTRYPOINT")
@@ -86,6 +86,16 @@ def test_image_has_no_rights(name: str) -> None:
     assert stage.words("CMD")
     assert not any("pip install" in made or "apt" in made for made in stage.all("RUN"))
     assert not stage.all("ADD")
+
+
+@pytest.mark.parametrize("name", ["sidecar", "sidecar-slim"])
+def test_any_user_of_group_0_can_write_the_state(name: str) -> None:
+    """As on OpenShift; tests/deploy/test_containers.py runs it so."""
+    (home,) = [made for made in whole(name).all("RUN") if "chown " in made]
+    folder = whole(name).one("WORKDIR")
+    assert f"chown 10073:0 {folder}" in home
+    assert f"chmod 0770 {folder}" in home
+    assert not any("chmod" in made and folder not in made for made in whole(name).all("RUN"))
 
 
 def test_pipeline_has_its_jars() -> None:

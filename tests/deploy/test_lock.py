@@ -9,7 +9,7 @@ from tests.deploy.test_image import PROJECT
 PLAIN: Final = (ROOT / "requirements.txt").read_text()
 LOCK: Final = PLAIN + (ROOT / "requirements-extras.txt").read_text()
 PIN: Final = re.compile(r"^([\w.-]+)==([^\s;]+)", re.MULTILINE)
-EXTRAS: Final = ("history", "msk", "top")
+EXTRAS: Final = ("history", "mcp", "msk", "top")
 
 
 def normal(name: str) -> str:
@@ -32,7 +32,7 @@ def test_every_package_is_locked() -> None:
 
 
 def test_the_extras_are_not_in_a_plain_install() -> None:
-    assert not {"pyarrow", "botocore", "textual"} & pins(PLAIN).keys()
+    assert not {"pyarrow", "botocore", "mcp", "textual"} & pins(PLAIN).keys()
 
 
 def test_every_file_is_known_by_its_hash() -> None:
