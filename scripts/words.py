@@ -1,5 +1,7 @@
 """Finds words that the project does not use (`words.txt`) in every file under version control: part of `make lint`.
 
+It also checks the length of sentences in documents (`readability.py`).
+
 `words-exceptions.txt` has the rooms that are not clean yet, the files that are never checked, and the frozen texts.
 Each line of it must be needed, so the list of rooms only gets shorter.
 """
@@ -12,6 +14,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
+
+from scripts import readability
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parent
@@ -140,7 +144,9 @@ def _lines(text: str) -> Iterator[str]:
 def main() -> int:
     """Print what is wrong; return the exit status."""
     words = read_words(PATTERNS.read_text(encoding="utf-8"))
-    problems = check(tracked(), words, read_exceptions(EXCEPTIONS.read_text(encoding="utf-8")))
+    texts = list(tracked())
+    problems = check(texts, words, read_exceptions(EXCEPTIONS.read_text(encoding="utf-8")))
+    problems += readability.check(texts)
     sys.stdout.writelines(f"{problem}\n" for problem in problems)
     return 1 if problems else 0
 

@@ -29,7 +29,7 @@ MODULES: Final = {
 }
 NAME: Final = re.compile(r"(?<![\w./{}<*-])((?:[\w.-]+/)*[\w-]+\.md)(#[\w-]+)?(?![\w/])")
 LINK: Final = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
-INVENTED: Final = {"tests/test_site.py", "tests/test_words.py"}
+INVENTED: Final = {"tests/test_readability.py", "tests/test_site.py", "tests/test_words.py"}
 """Tests that make documents of their own."""
 
 
