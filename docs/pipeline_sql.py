@@ -15,33 +15,27 @@ _NOT_TRIED: Final = "-- For Trino and Athena, translated from DuckDB's form by s
 INTRODUCTION: Final = """\
 ## In SQL, without Spark
 
-The tables of a store are Delta tables, which many tools read without Spark. Here are views, and ten questions that
-people have, from `docs/sql/`. Tests run all of them in DuckDB.
+The tables of a store are Delta tables. `docs/sql/` has views and ten questions; tests run all of them in DuckDB.
 
     pip install deltalake duckdb pyarrow
     python -i docs/sql/open_store.py /srv/store
     >>> store.sql("FROM moves")
     >>> store.sql(open("docs/sql/01-reassignments.sql").read())
 
-[`open_store.py`](sql/open_store.py) has the few lines that open a store in another program. For pandas:
-`store.sql(...).df()`.
-
+- [`open_store.py`](sql/open_store.py) opens a store in another program. `store.sql(...).df()` is a frame of pandas.
 - The columns of `raw_TABLE` are in [history-schema.md](history-schema.md).
-- Unknown is null. **Unlimited and never are infinite**, which some tools cannot show: `finite_moves` has null and a
-  flag instead.
-- **Maps** are rows or columns in the views `move_causes`, `replica_states` and `alarm_subjects`.
-- Times are UTC. Give a `cluster_id` and a `date` wherever you can: tables are partitioned by them, so other files are
-  not opened.
-- **Trino and Athena**: the forms in `docs/sql/trino/` are translated and parsed, and were not tried on either. In
-  Trino, register each table by `CALL delta.system.register_table(...)`, a raw one as `raw_TABLE`; in Athena,
+- Unlimited and never are infinite. Some tools cannot show that: `finite_moves` has null and a flag instead.
+- Give a `cluster_id` and a `date` where you can: tables are partitioned by them, so other files are not opened.
+- **Trino and Athena**: each statement is also in `docs/sql/trino/`, translated and parsed, not tried on either. In
+  Trino, register each table by `CALL delta.system.register_table(...)`, a raw one as `raw_TABLE`. In Athena, use
   `CREATE EXTERNAL TABLE ... TBLPROPERTIES ('table_type' = 'DELTA')`.
 """
 
 
 def render() -> str:
     """Render the part of the page on marts."""
-    views, queries = (map(_section, sources(pattern).items()) for pattern in (VIEWS, QUERIES))
-    return "\n".join([INTRODUCTION, "### Views\n", *views, "### Questions\n", *queries])
+    views, queries = (map(_item, sources(pattern).items()) for pattern in (VIEWS, QUERIES))
+    return "\n".join([INTRODUCTION, "### Views\n", *views, "\n### Questions\n", *queries, ""])
 
 
 def elsewhere() -> Mapping[str, str]:
@@ -69,8 +63,8 @@ def translated(text: str) -> str:
     return f"{_NOT_TRIED}\n-- {about}\n{found}\n"
 
 
-def _section(source: tuple[str, str]) -> str:
+def _item(source: tuple[str, str]) -> str:
     name, text = source
-    about, statement = split(text)
-    title = name.removeprefix("view-") if name.startswith("view-") else name[3:].replace("-", " ").capitalize()
-    return f"#### {title}\n\n{about} [Trino and Athena](sql/{ELSEWHERE}/{name}.sql)\n\n```sql\n{statement}\n```\n"
+    title = f"`{name.removeprefix('view-')}`" if name.startswith("view-") else name[3:].replace("-", " ").capitalize()
+    about = split(text)[0].replace("? ", "?\n").replace(". ", ".\n").splitlines()[0]
+    return f"- [{title}](sql/{name}.sql): {about}"

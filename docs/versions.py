@@ -1,4 +1,4 @@
-"""Makes docs/versions.md: what the sidecar cannot show on which version of Kafka, as `make full-versions` saw it."""
+"""Makes docs/versions.md: what the exporter cannot show on which version of Kafka, as `make full-versions` saw it."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -122,7 +122,7 @@ FEATURES: Final = (
         "tokens of clients",
         frozenset(metric.name for metric in MUTATIONS if metric.name.startswith("controller_mutation"))
         - {"controller_mutation_quota_config_per_second", THROTTLE_TIME},
-        "it does not enforce mutation quotas",
+        "Kafka does not enforce mutation quotas",
         named="bean ControllerMutation",
     ),
     Feature(
@@ -162,37 +162,32 @@ FEATURES: Final = (
 INTRODUCTION: Final = """\
 # Versions of Kafka
 
-What a version cannot give is absent, and no alert fires for it: a request that a broker does not know is not sent, and
-`kafka_warden_source_not_available` has the reason `unsupported`
-([acls.md](reference/acls.md#restricted-and-managed-clusters)). During an upgrade each broker is asked in its own
-versions, and questions about the cluster go to brokers that know them. After the upgrade the numbers come without a
-restart. Three things are known where a version does not have them: no log directory is cordoned (before 4.3), copies
-are allowed no lag (before 4.4), and the replicas that may lead are those in the ISR (before eligible leader replicas).
+What each version can show. A metric that a version cannot give is absent, and no alert fires for it:
+`kafka_warden_source_not_available` has the reason `unsupported`. During an upgrade each broker is asked in its own
+versions. New metrics appear after it, without a restart.
 
-`make full-versions` runs the same scenes on real brokers of each version: moves, a throttle, log directories, a
-mutation quota, tiered storage, the death of a broker; and upgrades broker by broker, {upgrades}. The
-table is what the last run showed. All other metrics of these scenes were there on each version.
+`make full-versions` runs the same scenes on real brokers of each version, and upgrades broker by broker: {upgrades}.
+The table is what the last run showed. All other metrics of these scenes were there on each version.
 
 """
 
 NOTES: Final = """\
 
-In ZooKeeper mode the active controller is a broker, and the other brokers do not forward ListPartitionReassignments to
-it: the sidecar asks that broker, also for the window of the mutation quota and for the beans of a controller. In KRaft
-mode before Kafka 3.9 DescribeQuorum does not name the listeners of the controllers: set `controllers.bootstrap`.
+- No log directory is cordoned before Kafka 4.3. Remote copies are allowed no lag before 4.4.
+- Without eligible leader replicas, the replicas that may lead are those in the ISR.
+- In ZooKeeper mode the active controller is a broker. The exporter asks it for moves, the window of the mutation quota
+  and the beans of a controller.
+- In KRaft mode before Kafka 3.9, set `controllers.bootstrap`: DescribeQuorum does not name the controllers' listeners.
 """
 
 
 def render() -> str:
     """Render the document."""
     record = read()
-    lines = [
-        f"| | Needs | {' | '.join(map(' '.join, COLUMNS))} | Without it |",
-        f"|---|---|{'---|' * len(COLUMNS)}---|",
-    ]
+    lines = [f"||Needs|{'|'.join(map(' '.join, COLUMNS))}|Without it|", f"|{'---|' * (len(COLUMNS) + 3)}"]
     for feature in FEATURES:
         cells = ["yes" if feature.seen(record, column) else "absent" for column in COLUMNS]
-        lines.append(f"| {feature.what} | {feature.needs} | {' | '.join(cells)} | {feature.without} |")
+        lines.append(f"|{feature.what}|{feature.needs}|{'|'.join(cells)}|{feature.without}|")
     upgrades = " and ".join(f"from {old} to {new}" for old, new in UPGRADES)
     return INTRODUCTION.format(upgrades=upgrades) + "\n".join(lines) + "\n" + NOTES
 

@@ -1,4 +1,4 @@
-"""The specification, docs/spec/: its examples run, its tables have the names of the code, references lead to it."""
+"""The specification, docs/spec/: its examples in tests/spec/ run, its tables have all names, references lead to it."""
 
 import ast
 import doctest
@@ -23,6 +23,7 @@ from scripts.words import tracked
 
 ROOT: Final = Path(__file__).parents[1]
 SPEC: Final = ROOT / "docs" / "spec"
+EXAMPLES: Final = ROOT / "tests" / "spec"
 MODULES: Final = {
     found.name: importlib.import_module(f"{derive.__name__}.{found.name}")
     for found in pkgutil.iter_modules(derive.__path__)
@@ -35,12 +36,14 @@ INVENTED: Final = {"tests/test_readability.py", "tests/test_site.py", "tests/tes
 
 @pytest.mark.parametrize("page", sorted(SPEC.glob("*.md")), ids=lambda page: page.stem)
 def test_examples(page: Path) -> None:
-    examples = "\n".join(re.findall(r"^```pycon\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE))
+    text = (EXAMPLES / f"{page.stem}.txt").read_text()
     names = {**MODULES, "releases": releases, "np": np, "inf": math.inf}
-    test = doctest.DocTestParser().get_doctest(examples, names, page.name, str(page), 0)
+    test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
     report = io.StringIO()
     assert test.examples
     assert doctest.DocTestRunner(verbose=False).run(test, out=report.write).failed == 0, report.getvalue()
+    rules = re.findall(r"^## .+$", text, re.MULTILINE)
+    assert rules == [heading for heading in re.findall(r"^## .+$", page.read_text(), re.MULTILINE) if heading in rules]
 
 
 @pytest.mark.parametrize(

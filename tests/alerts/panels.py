@@ -1,4 +1,4 @@
-"""The table in `grafana/faults.md`, of every query of the dashboards and the faults that move it: read and written."""
+"""The table of `tests/alerts/panels.md`, of each query of a dashboard and the faults that move it: read and written."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Final
 
 from grafana.quiet import zero_by_nature
-from tests.support.dashboards import DASHBOARDS, Key, targets, titles
+from tests.support.dashboards import Key, targets, titles
 
-FILE: Final = DASHBOARDS.parent / "faults.md"
+FILE: Final = Path(__file__).with_name("panels.md")
 Moved = dict[Key, tuple[str, ...]]
 """Faults by query."""
 INTRO: Final = """\
 # What moves each panel
 
-Every query of the dashboards, and the faults of [alerts/README.md](../alerts/README.md) that it shows.
+Every query of the dashboards, and the faults of [alerts/README.md](../../alerts/README.md) that it shows.
 
 `make full-alerts` causes each fault on a real cluster. Before it repairs the fault, it sends the queries of that
 fault to a real Prometheus. Each query must have had a value other than 0 since the fault began, and a series of a

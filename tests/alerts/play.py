@@ -1,8 +1,8 @@
 """A round of faults on a stage: what fires and what is sent is compared with what must, and with the committed record.
 
-The dashboards, too: every query that `grafana/faults.md` lists for a fault must change before the fault is undone.
+The dashboards, too: every query that `tests/alerts/panels.md` lists for a fault must change before the fault is undone.
 `ALERT_MATRIX=write` in the environment writes what was seen instead, after each round that passed: `recorded/*.json`,
-the matrix of `alerts/README.md`, and `grafana/faults.md`.
+the matrix of `alerts/README.md`, and `tests/alerts/panels.md`.
 """
 
 import os
@@ -46,7 +46,7 @@ def play(stage: Stage, scene: Round) -> None:
     _require("held by Alertmanager", set(held), expected)
     for fault, alerts in brought.items():
         _compare(fault, _signs(alerts, held), {matrix.NOTIFICATIONS: stage.notifications_of(alerts)})
-    assert not unmoved, f"show nothing of it: {sorted(unmoved)}; ALERT_MATRIX=write writes grafana/faults.md"
+    assert not unmoved, f"show nothing of it: {sorted(unmoved)}; ALERT_MATRIX=write writes tests/alerts/panels.md"
 
 
 def play_timed(stage: Stage, timed: Timed) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.derive import throttle_problems, tiered
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.stuck import Cause
@@ -62,11 +63,8 @@ EXAMPLE_START = re.compile(r"\(?-?\d(?:[\d.,()/+ -]|(?<= )x(?= ))*")
 
 
 def served() -> dict[str, set[str]]:
-    """Labels by metric, from docs/metrics.md."""
-    text = (ROOT / "docs" / "metrics.md").read_text()
-    names = re.findall(r"^# HELP kafka_warden_(\w+)", text, re.MULTILINE)
-    samples = dict(re.findall(r"^kafka_warden_(\w+)(?:\{(.*)\})? \S+$", text, re.MULTILINE))
-    return {name: set(re.findall(r'(\w+)="', samples[name])) for name in names}
+    """Labels by metric."""
+    return {metric.name: set(metric.labels) for metric in CATALOGUE}
 
 
 def unwrapped(page: Path) -> str:
@@ -185,7 +183,7 @@ def test_every_page_has_an_alert() -> None:
 
 @pages
 def test_page_names_what_is_served(page: Path) -> None:
-    """Every metric that a page names, in a query or not, is in docs/metrics.md, with these labels and values."""
+    """Every metric that a page names, in a query or not, is in the catalogue, with these labels and values."""
     metrics = served()
     for name, selector in METRIC.findall(page.read_text()):
         assert name in metrics, name

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from docs.catalogue import all_panels, all_rules
+from docs.uses import all_panels, all_rules
 from grafana.boards import BOARDS
 from grafana.build import render
 from grafana.kit.links import TAG

@@ -95,7 +95,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of docs/pipeline-jobs.md: share that is covered; median days of width, error and baseline error."""
+    """Figures of bench/README.md: share that is covered; median days of width, error and baseline error."""
 
     covered: float
     width: float

@@ -1,8 +1,8 @@
-"""Generates docs/catalogue.md: which alerts and panels use each metric, from rules and dashboards: `make docs`."""
+"""Which alerts and dashboards use each metric, directly or through a recording rule: a column of docs/metrics.md."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,43 +19,16 @@ HERE: Final = Path(__file__).parent
 DASHBOARDS: Final = HERE.parent / "grafana" / "dashboards"
 NAME: Final = re.compile(r"[a-zA-Z_:][\w:]*")
 RUNBOOK: Final = re.compile(r"runbooks/(\w+)\.md")
-MANY: Final = 12
+MANY: Final = 9
 """Alerts that a cell names one by one."""
-
-INTRODUCTION: Final = """\
-# From metric to runbook
-
-Which alerts and which panels use each metric, directly or through a recording rule. Made from the catalogue, the rules
-and the dashboards by `make docs`; do not edit.
-
-- The name of an alert leads to its runbook. [alerts/README.md](../alerts/README.md) has severity, duration and
-  thresholds.
-- Panels are in *italics*, after the name of their dashboard ([grafana/README.md](../grafana/README.md)).
-- [metrics.md](metrics.md) has the meaning of each metric, and a sample. A metric without alert and panel is for queries
-  of your own.
-"""
-
-BY_ALERT: Final = """\
-## By alert
-
-Metrics that the condition reads, and the panels that link to the runbook. Not repeated are metrics that only a
-recording rule reads for more than {many} alerts: they show whether data are fresh.
-
-| Alert | Metrics | Panels |
-|---|---|---|
-"""
-
-Sections = Iterable[tuple[str, Iterable[str]]]
-"""Title of a section to the full names of its metrics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """An alert, with the metrics that its condition reads, and those of them that no recording rule reads for it."""
+    """An alert, with the metrics that its condition reads."""
 
     name: str
     metrics: frozenset[str]
-    direct: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +81,22 @@ def read_metrics(expr: str, records: Mapping[str, str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def all_rules() -> list[Rule]:
+@cache
+def all_rules() -> tuple[Rule, ...]:
     """Every alert."""
     records, alerts = expressions()
-    return [Rule(name, read_metrics(expr, records), read_metrics(expr, {})) for name, expr in alerts.items()]
+    return tuple(Rule(name, read_metrics(expr, records)) for name, expr in alerts.items())
 
 
-def all_panels() -> list[Panel]:
+@cache
+def all_panels() -> tuple[Panel, ...]:
     """Every panel of every dashboard that has queries."""
     records, _ = expressions()
     pages = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(DASHBOARDS.glob("*.json")))
     shown = [
         (page["title"], panel) for page in pages for row in page["panels"] for panel in (row, *row.get("panels", ()))
     ]
-    return [_panel(title, panel, records) for title, panel in shown if "targets" in panel]
+    return tuple(_panel(title, panel, records) for title, panel in shown if "targets" in panel)
 
 
 def _panel(dashboard: str, panel: Mapping[str, Any], records: Mapping[str, str]) -> Panel:
@@ -130,36 +105,12 @@ def _panel(dashboard: str, panel: Mapping[str, Any], records: Mapping[str, str])
     return Panel(dashboard.rpartition("/")[2].strip(), panel["title"], metrics, frozenset(runbooks))
 
 
-def render(sections: Sections) -> str:
-    """The whole document."""
-    found, panels = all_rules(), all_panels()
-    parts = [INTRODUCTION]
-    for title, metrics in (*sections, ("The process", process())):
-        parts += [f"## {title}\n", "| Metric | Alerts | Panels |\n|---|---|---|"]
-        parts += [_metric_row(name, found, panels) for name in metrics]
-        parts.append("")
-    return "\n".join([*parts, BY_ALERT.format(many=MANY)]) + "".join(_alert_rows(found, panels))
-
-
-def _metric_row(name: str, found: Iterable[Rule], panels: Iterable[Panel]) -> str:
-    alerts = [_link(rule.name) for rule in found if name in rule.metrics]
-    named = f"{len(alerts)} alerts" if len(alerts) > MANY else ", ".join(alerts)
-    return f"| `{name}` | {named} | {_panels(panel for panel in panels if name in panel.metrics)} |"
-
-
-def _alert_rows(found: Sequence[Rule], panels: Sequence[Panel]) -> Iterator[str]:
-    shared = {name for name in families().values() if sum(name in rule.metrics for rule in found) > MANY}
-    for rule in found:
-        metrics = ", ".join(f"`{name}`" for name in sorted(rule.direct | (rule.metrics - shared)))
-        yield f"| {_link(rule.name)} | {metrics} | {_panels(each for each in panels if rule.name in each.runbooks)} |\n"
+def used_by(name: str) -> str:
+    """The cell of a metric: its alerts, which lead to their runbooks, and the dashboards that show it."""
+    alerts = [_link(rule.name) for rule in all_rules() if name in rule.metrics]
+    boards = dict.fromkeys(f"*{panel.dashboard}*" for panel in all_panels() if name in panel.metrics)
+    return ", ".join([*([f"{len(alerts)} alerts"] if len(alerts) > MANY else alerts), *boards])
 
 
 def _link(alert: str) -> str:
     return f"[{alert}](../alerts/runbooks/{alert}.md)"
-
-
-def _panels(panels: Iterable[Panel]) -> str:
-    titles: dict[str, list[str]] = {}
-    for panel in panels:
-        titles.setdefault(panel.dashboard, []).append(f"*{panel.title.replace('|', '/')}*")
-    return "; ".join(f"{dashboard}: {', '.join(dict.fromkeys(each))}" for dashboard, each in titles.items())

@@ -1,0 +1,21 @@
+"""Tables of columns in docs/history-schema.md and docs/pipeline-marts.md: similar columns share a row."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+SIDE: Final = re.compile(r"^(?:leader|follower) side: ")
+AGGREGATE: Final = re.compile(r", (?:mean|maximum|minimum)$")
+HEAD: Final = "| Column | Type | Unit | Meaning |\n|---|---|---|---|\n"
+
+
+def table(columns: Iterable[tuple[str, str, str, str]]) -> str:
+    """A table of columns, by name, type, unit and meaning.
+
+    Columns of both sides of a throttle, and the mean and the maximum of one value, are in one row.
+    """
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for name, type_, unit, text in columns:
+        rows.setdefault((type_, unit, AGGREGATE.sub("", SIDE.sub("that side: ", text))), []).append(f"`{name}`")
+    lines = (f"|{', '.join(names)}|{type_}|{unit}|{text}|\n" for (type_, unit, text), names in rows.items())
+    return HEAD + "".join(lines)
