@@ -37,4 +37,4 @@ def test_a_page_of_long_sentences_is_named_with_its_longest() -> None:
 
 
 def test_a_page_that_is_not_clean_yet_is_left_out() -> None:
-    assert check([("a.md", f"{LONG}."), ("b.md", "One.")], ["a.md"]) == []
+    assert check([("a/a.md", f"{LONG}."), ("b.md", "One.")], ["a/"]) == []
