@@ -65,7 +65,7 @@ CMD ["--help"]
 
 FROM ${PYTHON} AS runtime
 LABEL org.opencontainers.image.title="kafka-warden" \
-      org.opencontainers.image.description="Prometheus exporter and alerting sidecar for Apache Kafka" \
+      org.opencontainers.image.description="Prometheus exporter with alerts for Apache Kafka" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=java /opt/jre /opt/jre
 ENV JAVA_HOME=/opt/jre PATH=/opt/kafka-warden/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1

@@ -77,7 +77,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kafka-warden",
-        description="Prometheus exporter and alerting sidecar for Apache Kafka. It only ever reads from the cluster.",
+        description="Prometheus exporter with alerts for Apache Kafka. It only ever reads from the cluster.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"kafka-warden {version()}")

@@ -45,7 +45,7 @@ labels:
 {{- regexFind "[0-9]+$" $listen -}}
 {{- end -}}
 
-{{/* Options that need a restart: FIXED in exporter/kafka_warden/reload.py. The sidecar reads all others again by itself. */}}
+{{/* Options that need a restart: FIXED in exporter/kafka_warden/reload.py. The exporter reads all others again by itself. */}}
 {{- define "kafka-warden.restart" -}}
 {{- $config := .Values.config -}}
 {{- $kafka := pick $config.kafka "bootstrap.servers" "metadata.broker.list" -}}
@@ -91,7 +91,7 @@ httpGet:
     {{- toYaml . | nindent 4 }}
   {{- end }}
   relabelings:
-    # One value for each Kafka cluster, the same for all of its sidecars.
+    # One value for each Kafka cluster, the same for all of its exporters.
     - action: replace
       targetLabel: {{ .Values.clusterLabel }}
       replacement: {{ include "kafka-warden.cluster" . | quote }}
@@ -143,7 +143,7 @@ httpGet:
 {{- fail "set `config.web.config_file`, which has TLS and logins, or leave `webFile.tls` and `webFile.login` false" -}}
 {{- end -}}
 {{- if and .Values.stateClaim (gt (int .Values.replicas) 1) -}}
-{{- fail "set `replicas` to 1: two sidecars cannot use the one state file of `stateClaim`" -}}
+{{- fail "set `replicas` to 1: two exporters cannot use the one state file of `stateClaim`" -}}
 {{- end -}}
 {{- if and .Values.strimzi.cluster (ne (index $config.kafka "sasl.username" | default .Values.strimzi.user) .Values.strimzi.user) -}}
 {{- fail "set `strimzi.user` and `sasl.username` in `config.kafka` to the same name" -}}
