@@ -132,7 +132,7 @@ class PartitionTable:
     topic: Ints
     """Index into `Snapshot.topics`."""
     number: Annotated[Ints, "partition number"]
-    leader: Annotated[Ints, "broker id of the leader; null if there is none, -2 if it lacks the sidecar's listener"]
+    leader: Annotated[Ints, "broker id of the leader; null if there is none, -2 if it lacks the exporter's listener"]
     """`UNKNOWN` where there is none, `NO_LISTENER` where it is not known."""
     leader_epoch: Annotated[Ints, "leader epoch"]
     leader_row: Ints

@@ -79,7 +79,7 @@ _TOPIC: Final = (
 
 def _windows(name: str, key: tuple[Field, ...], *values: Field) -> dict[str, Mart]:
     """Return the marts of each grain."""
-    start = Field("start", "timestamp", "UTC", "start of the window, by the sidecar's wall clock")
+    start = Field("start", "timestamp", "UTC", "start of the window, by the exporter's wall clock")
     date = Field("date", "date", "UTC", "day of the window's start")
     hour = Field("hour", "int", "UTC", "hour of day of the window's start")
     columns = (_CLUSTER, start, *key, *values, date, hour)
@@ -146,7 +146,7 @@ REPLICAS: Final = _windows(
 CLUSTERS: Final = _windows(
     "cluster",
     (),
-    Field("polls", "bigint", "", "polls of all its sidecars"),
+    Field("polls", "bigint", "", "polls of all its exporters"),
     Field("brokers_max", "bigint", "", "brokers that the cluster lists, maximum"),
     Field("partitions_max", "bigint", "", "partitions, maximum"),
     Field("replicas_max", "bigint", "", "replicas including adding ones, maximum"),
@@ -217,7 +217,7 @@ MOVES: Final = Mart(
         Field("unseen_seconds", "double", "s", "part of `seconds` without a poll that knows the moves"),
         Field("outcome", "string", "", "`completed`, `cancelled`, `running`, or `unknown` (topic deleted)"),
         Field("polls", "bigint", "", "polls that list it"),
-        Field("runs", "bigint", "", "sidecar processes with such a poll"),
+        Field("runs", "bigint", "", "exporter processes with such a poll"),
         Field("bytes_at_start", "double", "bytes", "first known bytes to copy"),
         Field("bytes_copied", "double", "bytes", "growth of its log, including bytes produced meanwhile"),
         Field("rate_mean", "double", "bytes/s", "`bytes_copied` / `seconds`"),
@@ -228,7 +228,7 @@ MOVES: Final = Mart(
         Field("stuck_seconds", "double", "s", "time in which it was stuck"),
         Field("causes", "map<string,double>", "s", "cause to the time for which it was stuck by it"),
         Field("never_seconds", "double", "s", "time in which its throttle was too low for it to end"),
-        Field("predicted_seconds", "double", "s", "KIP-73's MoveTime of all moves, the sidecar's first value"),
+        Field("predicted_seconds", "double", "s", "KIP-73's MoveTime of all moves, the exporter's first value"),
         Field("predicted_bottleneck_seconds", "double", "s", "the same for the bottleneck, by the throttle law"),
         Field("prediction_error", "double", "ratio", "`predicted_seconds` / `seconds` - 1, of completed moves"),
         Field("eta_first", "double", "s", "the first ETA; infinite: never"),

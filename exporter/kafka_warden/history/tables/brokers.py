@@ -44,7 +44,7 @@ class Outcome:
     up: Annotated[bool, "all requests of this kind were answered"]
     duration: Annotated[float, "total duration of the requests of this kind", "s"]
     last_success: Annotated[float | None, "time of the last answer", "Unix s"]
-    errors: Annotated[Mapping[str, int], "errors by reason since the sidecar started"]
+    errors: Annotated[Mapping[str, int], "errors by reason since the exporter started"]
 
 
 @dataclass(frozen=True, slots=True)
