@@ -6,6 +6,10 @@ from typing import Final
 
 SIDE: Final = re.compile(r"^(?:leader|follower) side: ")
 AGGREGATE: Final = re.compile(r", (?:mean|maximum|minimum)$")
+UNKNOWN: Final = re.compile(
+    r"[,;] null (?:if|while|where) (?:that is |it is |they are |a part is )?(?:not known|unknown)$"
+)
+"""Both pages begin with it."""
 HEAD: Final = "| Column | Type | Unit | Meaning |\n|---|---|---|---|\n"
 
 
@@ -16,6 +20,7 @@ def table(columns: Iterable[tuple[str, str, str, str]]) -> str:
     """
     rows: dict[tuple[str, str, str], list[str]] = {}
     for name, type_, unit, text in columns:
-        rows.setdefault((type_, unit, AGGREGATE.sub("", SIDE.sub("that side: ", text))), []).append(f"`{name}`")
+        short = UNKNOWN.sub("", AGGREGATE.sub("", SIDE.sub("that side: ", text)))
+        rows.setdefault((type_, unit, short), []).append(f"`{name}`")
     lines = (f"|{', '.join(names)}|{type_}|{unit}|{text}|\n" for (type_, unit, text), names in rows.items())
     return HEAD + "".join(lines)
