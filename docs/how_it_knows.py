@@ -109,10 +109,14 @@ def draw_behind(name: str) -> str:
         for axes, values, limit, unit in ((upper, messages, COUNT_LIMIT, "records"), (lower, behind, LATE, "s")):
             axes.plot(xs, values, color=figures.BLUE, label=f"behind, in {unit}")
             axes.axhline(limit, color=figures.ORANGE, ls="--", label=f"limit of {in_whole(limit)} {unit}")
-            for span in ((each["began"] - start, each["ended"] - start) for each in (burst, down)):
-                axes.axvspan(*span, color=figures.PURPLE, alpha=0.2, lw=0)
+            for began, ended in ((each["began"] - start, each["ended"] - start) for each in (burst, down)):
+                axes.axvspan(began, ended, color=figures.PURPLE, alpha=0.2, lw=0)
             axes.legend(loc="upper center", ncols=1)
             axes.set_ylim(bottom=0)
+        above = upper.get_xaxis_transform()
+        for each, what in ((burst, "burst"), (down, "broker stopped")):
+            middle = (each["began"] + each["ended"]) / 2 - start
+            upper.text(middle, 1.02, what, ha="center", color=figures.FAINT, transform=above)
         units(upper.yaxis, in_whole)
         _labels(lower, "seconds of the recording", "")
         about = "In the burst only the limit in records is exceeded, with the stopped broker only the one in seconds."
@@ -125,7 +129,7 @@ def draw_law(name: str) -> str:
     shown = ((6.3, figures.BLUE, "6 partitions"), (1.0, figures.ORANGE, "1 partition"))
     with canvas(3.6, WIDTH) as (figure, [axes]):
         most = headroom[-1]
-        axes.plot([0, most], [0, most], color=figures.FAINT, ls="--", lw=1, label="the limit less in-sync copies")
+        axes.plot([0, most], [0, most], color=figures.FAINT, ls="--", lw=1, label="limit minus in-sync traffic")
         drawn = 0
         for burst, colour, what in shown:
             law_of = [law.gross(each * MB, burst * MB) / MB for each in headroom.tolist()]
@@ -133,8 +137,8 @@ def draw_law(name: str) -> str:
             runs = [run for run in RUNS if run.flows == 1 and run.burst == burst and run.headroom <= most]
             drawn += len(runs)
             seen = [run.headroom for run in runs], [run.gross_seen for run in runs]
-            axes.scatter(*seen, 18, colour, zorder=3, label="measured")
-        _labels(axes, "what in-sync copies leave of the limit, MB/s", "copied, MB/s")
+            axes.scatter(*seen, 18, colour, zorder=3, label=f"measured, {what}")
+        _labels(axes, "limit minus in-sync traffic, MB/s", "copied, MB/s")
         legend(figure, axes, 2)
         about = f"The law is a staircase, since whole responses pass in each window. {drawn} measured runs are near it."
         return picture(figure, name, "How fast a throttled move copies", about)

@@ -13,7 +13,7 @@ VOID: Final = ("meta", "link", "input")
 TOKEN: Final = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
 NAMES: Final = ("bdi", "code", "data", "time", "script")
 """Elements whose text is a name from the cluster, or is read otherwise."""
-LINES: Final = ("verdict", "freshness", "brand", "note", "empty", "beside", "contents")
+LINES: Final = ("verdict", "freshness", "brand", "note", "empty", "beside")
 WRITERS: Final[tuple[Callable[[float], str], ...]] = (
     in_whole,
     in_few,

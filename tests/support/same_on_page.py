@@ -95,14 +95,11 @@ def _lines(answers: Answers, place: Place, part: tuple[str, int]) -> list[Any] |
     severities = Counter(each["severity"] for each in api["/problems"])
     sidecar, cluster = api["/sidecar"], api["/cluster"]
     jmx = [100] if sidecar["jmx"] and _shown_throttles(answers) else []
-    tables = ("moves", "throttle-problems", "replicas", "brokers", "clients", "tiered-problems")
-    totals = [len(api[f"/{name}"]) for name in tables]
     lines: dict[str, Callable[[], list[Any]]] = {
         "title": lambda: [*filter(None, [severities["critical"]]), *tokens(cluster["cluster_id"])],
         "verdict": lambda: [severities[each] for each in SEVERITIES if severities[each]],
         "brand": lambda: tokens(cluster["kafka_version"]),
         "freshness": lambda: [math.floor(sidecar["snapshot_time"]), sidecar["poll_interval"]],
-        "contents": lambda: [totals[0] + len(api["/log-dir-moves"]), *totals[1:]],
         "problem, sentence": lambda: tokens(api["/problems"][int(row)]["sentence"]),
         "problem, since": lambda: [api["/problems"][int(row)]["seconds"]],
         "beside": lambda: tokens(f"{answers.plot('out_of_sync'):.0f}"),
