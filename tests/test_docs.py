@@ -12,6 +12,7 @@ from docs.uses import all_rules
 from kafka_warden.catalogue import CATALOGUE
 from kafka_warden.cli import _parser
 from kafka_warden.config import OPTIONS
+from kafka_warden.pipeline.marts import MARTS
 from kafka_warden.pipeline.runs import METRICS
 from scripts.words import tracked
 from tests.support.processes import run
@@ -65,6 +66,19 @@ def test_every_metric_and_every_alert_is_documented() -> None:
     assert len(labels) == page.count("\n|`kafka_warden_")
     linked = re.findall(r"\[(\w+)\]\(../alerts/runbooks/\1\.md\)", page)
     assert {rule.name for rule in all_rules()} - set(linked) <= SHARED
+
+
+def test_every_column_of_a_mart_is_documented() -> None:
+    """In the section of its mart or, if several have it, at the top; and only there."""
+    page = outputs()[ROOT / "docs" / "pipeline-marts.md"].partition("## In SQL")[0]
+    found = re.findall(r"^###? (.*?)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+    cells = {title: " ".join(re.findall(r"^\|`.*?\|", text, re.MULTILINE)) for title, text in found}
+    named = {title: re.findall(r"`(\w+)`(?=[,|])", each) for title, each in cells.items()}
+    common = set(named.pop("Common columns"))
+    for mart in (mart for marts in MARTS.values() for mart in marts):
+        (own,) = (names for title, names in named.items() if f"`{mart.name}`" in title and not title.startswith("Job"))
+        assert len(own) == len(set(own))
+        assert set(own) <= set(mart.names) <= {*own, *common}
 
 
 @documents
