@@ -165,8 +165,13 @@ class Run:
                 text = re.sub(r'--add-config "?([\w.]+)=\S+', r"--delete-config \1", command.text)
                 block = replace(block, commands=(replace(command, text=text),))
         self._execute(number, block)
-        # The tool sets both rates of all brokers of a move, and one that is cancelled may keep its throttle.
+        # The tool sets both rates of all brokers of a move, and a move that is cancelled keeps its throttle.
         same = _contains if re.search(r"--(preserve-)?throttle", command.text) else eq
+        if "--cancel" in command.text:
+            before = {
+                entity: {key: value for key, value in settings.items() if key not in THROTTLE}
+                for entity, settings in before.items()
+            }
         wait_for(lambda: same(self._state(), before), 60, f"{command.text} restores {before}, not {self._state()}")
 
     def _is_done(self, text: str) -> bool:
