@@ -1,7 +1,7 @@
 """The blocks of commands of the runbook pages: what each is for, and its commands with their placeholders filled in."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -120,3 +120,19 @@ def read_commands(block: str) -> list[Command]:
             exits = EXITS.search(comment)
             found.append(Command(text.strip(), tuple(int(code) for code in exits.groups() if code) if exits else ()))
     return found
+
+
+def unwrapped(page: Path) -> str:
+    """The text of a page without its line breaks."""
+    return " ".join(page.read_text().split())
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^ *```{language}\n(.*?)^ *```$", page.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def commands(page: Path) -> Iterator[tuple[str, str]]:
+    """Kafka's tools with their arguments, anywhere in the runbook."""
+    text = page.read_text().replace("\\\n", " ").replace("SIDE.", "leader.")
+    yield from re.findall(r"\b(kafka-[a-z-]+)\.sh((?:[^`\n#|;]|\|(?= *$))*)", text)

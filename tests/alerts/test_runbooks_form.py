@@ -1,0 +1,125 @@
+"""The form of the runbooks: four parts, at most 400 words, what to do in numbered steps with their undo."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kafka_warden.derive.replica_state import ReplicaState
+from kafka_warden.derive.stuck import Cause
+from kafka_warden.errors import REASONS, SinkReason
+from kafka_warden.model import Source
+from sandbox.monitoring import ALERTS
+from tests.alerts.runbook import PAGES, PLACEHOLDER, commands, unwrapped
+from tests.support.rules import alerting_rules
+
+PARTS = ["Is it bad?", "Do this", "If that did not help", "Why"]
+MOST_WORDS = 400
+SETS = 'W=http://warden:10073 CC="--command-config admin.properties"'
+"""What the first line of commands sets, after `B`."""
+KINDS = ("sh", "promql")
+CERTIFICATES = {"web", "web_client_ca", "kafka_client", "jmx_client"}
+
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+@pages
+def test_page_has_its_form(page: Path) -> None:
+    """A page is named after its alert, begins with what is wrong, and has its four parts in order.
+
+    The first sentence is short: the table of alerts has it. No page only leads to another one: each has commands.
+    """
+    title, meaning, rest = page.read_text().split("\n\n", 2)
+    assert title == f"# {page.stem}"
+    assert re.match(r"[^|\n]{20,100}\.(?=\s|$)", meaning)
+    assert len(meaning) < 240, len(meaning)
+    assert not meaning.startswith(("#", "|", "`"))
+    assert re.findall(r"^##+ (.*)$", rest, re.MULTILINE) == PARTS
+    assert rest.startswith(f"## {PARTS[0]}\n")
+
+
+@pages
+def test_page_is_short(page: Path) -> None:
+    """At most 400 words, as `wc -w` counts them."""
+    assert len(page.read_text().split()) <= MOST_WORDS
+
+
+@pages
+def test_whether_it_is_bad_takes_one_command_and_one_query(page: Path) -> None:
+    """The first block sets the variables and has one command; then one query; then what is bad and what is not."""
+    part = page.read_text().split(f"## {PARTS[1]}\n")[0]
+    commands, queries = (re.findall(rf"^```{kind}\n(.*?)^```$", part, re.DOTALL | re.MULTILINE) for kind in KINDS)
+    assert (len(commands), len(queries)) == (1, 1)
+    assert re.match(rf"B=[\w-]+:\d+ {re.escape(SETS)}(   # .*)?\n", commands[0])
+    assert commands[0].count("\n") == 2
+    assert queries[0].count("\n") == 1
+    bad = part.rpartition("```")[2]
+    assert re.search(r"\bBad: |\bAlways bad, except: ", bad)
+    assert "Not bad: " in bad or "except: " in bad
+
+
+@pages
+def test_what_to_do_is_numbered_and_has_an_undo(page: Path) -> None:
+    """Steps from 1 on; that a step has no undo is said as well."""
+    steps = page.read_text().split(f"## {PARTS[1]}\n")[1].split("\n## ")[0]
+    numbers = [int(number) for number in re.findall(r"^(\d)\. ", steps, re.MULTILINE)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) > 1
+    assert re.search(r"\bundo\b", steps, re.IGNORECASE)
+
+
+@pages
+def test_a_change_of_a_topic_goes_to_its_operator(page: Path) -> None:
+    """An operator (Strimzi, for example) reverts what it did not write; the page says so beside such a command."""
+    changes = [
+        given
+        for tool, given in commands(page)
+        if re.search(r"--(alter|delete)\b", given) and ("--entity-type topics" in given or tool == "kafka-topics")
+    ]
+    owned = re.search(r"[Aa]n operator owns this topic[?.] (Change it|Delete it) there\.", unwrapped(page))
+    assert bool(owned) or not changes
+
+
+def test_every_page_has_an_alert() -> None:
+    """One page for each alert, and none of an alert that is gone."""
+    assert {page.stem for page in PAGES} == {rule["alert"] for rule in alerting_rules()}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any("RATE" in PLACEHOLDER.findall(given) for _, given in commands(page))],
+    ids=lambda page: page.stem,
+)
+def test_a_rate_has_a_source_and_a_unit(page: Path) -> None:
+    """A page on which a rate is to be filled in says from where it comes, and its unit."""
+    text = unwrapped(page)
+    assert re.search(r"RATE,? (is )?(in )?(bytes|partitions) per second|RATE, in bytes per second", text)
+    assert re.search(r"is in the alert|gives (the throttle )?RATE|/ 0\.8|double it|below its? normal rate", text)
+
+
+def test_no_copy_of_a_whole_broker_is_unthrottled() -> None:
+    """The replicas of a lost broker: those at min ISR first, all with a throttle."""
+    page = ALERTS / "runbooks" / "KafkaReplicasOutOfSync.md"
+    executed = [given for _, given in commands(page) if "--execute" in given]
+    assert executed
+    assert [given for given in executed if "--throttle RATE" not in given] == []
+    assert "those at min ISR first" in unwrapped(page)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("KafkaReassignmentStuck", set(Cause)),
+        ("KafkaReplicasOutOfSync", set(ReplicaState) - {"moving"}),
+        ("KafkaWardenDown", set(REASONS)),
+        ("KafkaWardenHistoryLost", {*SinkReason, "stopped"}),
+        ("KafkaWardenBlind", {Source.REASSIGNMENTS, Source.LOG_DIRS, Source.CONFIGS}),
+        ("KafkaWardenCertificateExpiring", CERTIFICATES),
+    ],
+)
+def test_every_value_has_an_answer(name: str, values: set[str]) -> None:
+    """The steps of the runbook name every cause that the alert can name, each before a colon."""
+    steps = (ALERTS / "runbooks" / f"{name}.md").read_text().split(f"## {PARTS[1]}\n")[1].split("\n## ")[0]
+    before = re.findall(r"(?:^ *- |[.;] )((?:`[a-z_]+`(?:, | and )?)+)[^:.`]*:", steps, re.MULTILINE)
+    answered = {value for words in before for value in re.findall(r"`([a-z_]+)`", words)}
+    assert values <= answered, values - answered
