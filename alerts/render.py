@@ -15,9 +15,11 @@ import yaml
 
 from alerts import routing
 from alerts.addresses import addresses
+from kafka_warden.formatting import in_time
 from kafka_warden.rules import render
+from kafka_warden.rules.delays import Intervals, delays
 from kafka_warden.rules.links import Links
-from kafka_warden.rules.render import WATCHDOG, Values, alerts, templates
+from kafka_warden.rules.render import WATCHDOG, Values, templates
 from kafka_warden.rules.thresholds import at_scale, thresholds
 
 HERE: Final = Path(__file__).parent
@@ -53,14 +55,16 @@ def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Links |
 
 
 def table() -> str:
-    """The table of alerts: after how long each fires, and what is wrong then, by the first sentence of its runbook."""
-    lines = ["| File | Alert | Severity | `for` | Says |", "|---|---|---|---|---|"]
-    for template in templates():
-        for number, rule in enumerate(alerts(rules(template))):
-            file = f"`{template.name}`" if number == 0 else ""
-            page = (HERE / rule["annotations"]["runbook_url"].removeprefix("alerts/")).read_text(encoding="utf-8")
-            says = re.split(r"(?<=\.)\s", page.split("\n\n")[1], maxsplit=1)[0].replace("\n", " ")
-            lines.append(f"| {file} | `{rule['alert']}` | {rule['labels']['severity']} | {rule['for']} | {says} |")
+    """The table of alerts: the first sentence of each runbook, and the longest time until it is sent."""
+    times: dict[str, list[str]] = {}
+    for case, seconds in delays({}, Intervals()).items():
+        times.setdefault(case.alert, []).append(f"{in_time(seconds)} {case.fault}".strip())
+    lines = ["| Alert | Severity | What is wrong | Sent after at most |", "|---|---|---|---|"]
+    for alert, found in render.severities().items():
+        page = (HERE / "runbooks" / f"{alert}.md").read_text(encoding="utf-8")
+        wrong = re.split(r"(?<=\.)\s", page.split("\n\n")[1], maxsplit=1)[0].replace("\n", " ")
+        severity = ", ".join(sorted(found))
+        lines.append(f"| [{alert}](runbooks/{alert}.md) | {severity} | {wrong} | {'; '.join(times[alert])} |")
     return "\n".join(lines) + "\n"
 
 

@@ -16,7 +16,7 @@ FRAGMENT_HEADER: Final = """\
 # Add `routes` to the routes of your own route, and the other lists to yours. Define the receivers that `routes` names.
 """
 MANIFEST_HEADER: Final = """\
-# Made from alerts/alertmanager.yml by `make rules`: do not edit. alerts/README.md says how to add receivers.
+# Made from alerts/alertmanager.yml by `make rules`: do not edit. docs/how-to/prometheus.md says how to add receivers.
 # Alerts have no label `namespace`: the Alertmanager needs alertmanagerConfigMatcherStrategy: {type: None}.
 """
 _MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"\\]*)"')

@@ -20,6 +20,7 @@ ASSETS: Final = "docs/site.*"
 PAGES: Final = (
     "*.md",
     "docs/*.md",
+    "docs/tutorials/*.md",
     "docs/how-to/*.md",
     "docs/reference/*.md",
     "docs/spec/*.md",

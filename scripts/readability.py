@@ -11,9 +11,6 @@ from typing import Final, NamedTuple
 
 MEDIAN: Final = 16
 LONGEST: Final = 35
-UNCLEAN: Final = ("README.md", "alerts/", "docs/how-to/", "docs/reference/", "docs/tutorials/", "grafana/")
-"""Pages and folders that are not clean yet."""
-
 BLANKED: Final = re.compile(r"^( *)(```|~~~).*?^\1\2|<!--.*?-->|\A---\n.*?^---$", re.DOTALL | re.MULTILINE)
 NOT_PROSE: Final = re.compile(r"^\s*(?:#|\||!!!|\[[^\]]+\]:\s|:?-{3,})")
 ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
@@ -61,9 +58,9 @@ def _one_word(code: re.Match[str]) -> str:
     return "`code`" + "\n" * code[0].count("\n")
 
 
-def check(texts: Iterable[tuple[str, str]], unclean: Iterable[str] = UNCLEAN) -> list[str]:
+def check(texts: Iterable[tuple[str, str]]) -> list[str]:
     """Check Markdown documents by path; return what is wrong, a line each."""
-    pages = ((path, text) for path, text in texts if path.endswith(".md") and not path.startswith(tuple(unclean)))
+    pages = ((path, text) for path, text in texts if path.endswith(".md"))
     return [problem for path, text in pages for problem in _problems(path, text)]
 
 

@@ -1,12 +1,13 @@
-"""Which alerts each fault brought in the last recorded run, and the table of it in `alerts/README.md`."""
+"""Which alerts each fault brought in the last recorded run, and the table of it in `alerts/matrix.md`."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from alerts.render import README
+from alerts.render import HERE
 
+PAGE: Final = HERE / "matrix.md"
 RECORD: Final = Path(__file__).parent / "recorded" / "fired.json"
 """`FIRED` or `MUTED` by fault and alert: written by a run only."""
 COUNTS: Final = RECORD.with_name("notified.json")
@@ -52,13 +53,13 @@ def render(record: Record, counts: Counts, faults: Sequence[tuple[str, str]], al
     return "\n".join(line.replace("  |", " |") for line in lines) + "\n"
 
 
-def write_table(inside: str, file: Path = README) -> None:
+def write_table(inside: str, file: Path = PAGE) -> None:
     """Replace what is between the markers."""
     before, _, after = _split(file)
     file.write_text(f"{before}{BEGIN}{inside}{END}{after}", encoding="utf-8")
 
 
-def table(file: Path = README) -> str:
+def table(file: Path = PAGE) -> str:
     """Read what is between the markers."""
     return _split(file)[1]
 

@@ -14,7 +14,7 @@ Moved = dict[Key, tuple[str, ...]]
 INTRO: Final = """\
 # What moves each panel
 
-Every query of the dashboards, and the faults of [alerts/README.md](../../alerts/README.md) that it shows.
+Every query of the dashboards, and the faults of [alerts/matrix.md](../../alerts/matrix.md) that it shows.
 
 `make full-alerts` causes each fault on a real cluster. Before it repairs the fault, it sends the queries of that
 fault to a real Prometheus. Each query must have had a value other than 0 since the fault began, and a series of a

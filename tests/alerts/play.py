@@ -2,7 +2,7 @@
 
 The dashboards, too: every query that `tests/alerts/panels.md` lists for a fault must change before the fault is undone.
 `ALERT_MATRIX=write` in the environment writes what was seen instead, after each round that passed: `recorded/*.json`,
-the matrix of `alerts/README.md`, and `tests/alerts/panels.md`.
+the matrix of `alerts/matrix.md`, and `tests/alerts/panels.md`.
 """
 
 import os

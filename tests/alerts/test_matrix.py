@@ -21,7 +21,7 @@ def test_faults_bring_just_their_alerts(stage: Stage, scene: Round) -> None:
 
 
 def test_the_readme_shows_the_record() -> None:
-    """The README has every fault of the rounds, every alert of the rule files, and what the run recorded."""
+    """The page has every fault of the rounds, every alert of the rule files, and what the run recorded."""
     assert matrix.table() == render(matrix.read(), matrix.read_counts()), (
         "ALERT_MATRIX=write make full-alerts writes it"
     )

@@ -8,7 +8,7 @@ import yaml
 
 ROOT: Final = Path(__file__).parents[2]
 PROVISIONING: Final = ROOT / "grafana" / "provisioning"
-README: Final = (ROOT / "grafana" / "README.md").read_text()
+PAGE: Final = (ROOT / "docs" / "how-to" / "dashboards.md").read_text()
 
 
 def loaded(kind: str) -> dict[str, Any]:
@@ -19,8 +19,8 @@ def loaded(kind: str) -> dict[str, Any]:
 
 
 def mounts() -> dict[str, str]:
-    """Path that Grafana reads to the folder of this repository that belongs there, as the README says."""
-    return {there: here for here, there in re.findall(r"^\| `([\w/]+)` \| `(/[\w./-]+)` \|", README, re.MULTILINE)}
+    """Path that Grafana reads to the folder of this repository that belongs there, as the page says."""
+    return {there: here for here, there in re.findall(r"^\| `([\w/]+)` \| `(/[\w./-]+)` \|", PAGE, re.MULTILINE)}
 
 
 def test_grafana_loads_the_dashboards() -> None:

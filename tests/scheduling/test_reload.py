@@ -119,7 +119,9 @@ def protected(tmp_path: Path) -> str:
     for name in ("kafka-password", "jmx-password"):
         (tmp_path / name).write_text("secret")
         (tmp_path / name).chmod(0o600)
-    examples = re.findall("```yaml\n(.*?)```", (ROOT / "docs" / "reference" / "acls.md").read_text(), re.DOTALL)
+    page = (ROOT / "docs" / "how-to" / "secure.md").read_text()
+    examples = [page.split(f"```yaml\n{section}:\n")[1].split("```")[0] for section in ("kafka", "jmx")]
+    examples = [f"{section}:\n{text}" for section, text in zip(("kafka", "jmx"), examples, strict=True)]
     return re.sub("/run/secrets|/etc/kafka-warden", str(tmp_path), "".join(examples))
 
 
