@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 MEDIAN: Final = 16
 LONGEST: Final = 35
+
 BLANKED: Final = re.compile(r"^( *)(```|~~~).*?^\1\2|<!--.*?-->|\A---\n.*?^---$", re.DOTALL | re.MULTILINE)
 NOT_PROSE: Final = re.compile(r"^\s*(?:#|\||!!!|\[[^\]]+\]:\s|:?-{3,})")
 ITEM: Final = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
@@ -60,8 +61,7 @@ def _one_word(code: re.Match[str]) -> str:
 
 def check(texts: Iterable[tuple[str, str]]) -> list[str]:
     """Check Markdown documents by path; return what is wrong, a line each."""
-    pages = ((path, text) for path, text in texts if path.endswith(".md"))
-    return [problem for path, text in pages for problem in _problems(path, text)]
+    return [problem for path, text in texts if path.endswith(".md") for problem in _problems(path, text)]
 
 
 def _problems(path: str, text: str) -> Iterator[str]:
