@@ -23,6 +23,7 @@ NAMED: Final = (
     "README.md",
     "compose.yaml",
     "deploy/chart/Chart.yaml",
+    "deploy/pipeline/cronjob.yaml",
     "docs/how-to/install.md",
 )
 """Files with the version, besides those that `make manifests` writes."""
@@ -88,7 +89,7 @@ def next_version(version: str) -> str:
 
 def rename(text: str, old: str, new: str) -> str:
     """Return a text of `NAMED` with the new version in place of the old one, which the chart has in two forms."""
-    text = re.sub(rf"(?<![\w.=<>~!-]){re.escape(old)}(?![\w.])", new, text)
+    text = re.sub(rf"(?:(?<=kafka_warden-)|(?<![\w.=<>~!-])){re.escape(old)}(?![\w.])", new, text)
     return re.sub(r"^version: .*", f"version: {chart_version(new)}", text, flags=re.MULTILINE)
 
 

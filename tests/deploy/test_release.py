@@ -8,6 +8,7 @@ import pytest
 from packaging.version import Version
 
 from docs.versions import COLUMNS as VERSIONS
+from scripts import manifests
 from scripts.release import (
     CHANGELOG,
     NAMED,
@@ -96,7 +97,16 @@ def test_each_file_with_the_version_gets_the_new_one(name: str) -> None:
     assert new.replace("77.9.0.dev0", old).replace("77.9.0-dev0", chart_version(old)) == text
 
 
+def test_no_other_file_has_the_version() -> None:
+    """Except what `make manifests` writes."""
+    found = run("git", "grep", "--name-only", "--fixed-strings", PROJECT["version"], cwd=ROOT).stdout.split()
+    written = {str(file.relative_to(ROOT)) for file in manifests.made()}
+    assert set(found) - written == set(NAMED)
+
+
 def test_versions_of_others_stay() -> None:
     others = "a==1.2.0 b>=1.2.0 11.2.0 1.2.0.1"
     assert rename(others, "1.2.0", "1.3.0") == others
+    wheel = "kafka_warden-{}-py3-none-any.whl"
+    assert rename(wheel.format("1.2.0.dev0"), "1.2.0.dev0", "1.2.0") == wheel.format("1.2.0")
     assert rename("kafka-warden:1.2.0-slim .", "1.2.0", "1.3.0") == "kafka-warden:1.3.0-slim ."
