@@ -6,8 +6,9 @@ from typing import Final
 
 from sandbox import ClusterSettings, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE
-from sandbox.protection import WRONG
+from sandbox.protection import MONITOR, WRONG
 from tests.alerts import faults_followers as followers
+from tests.alerts import faults_history as history
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
 from tests.alerts import faults_worst_day as worst_day
@@ -101,6 +102,16 @@ def password_expired(stage: Stage) -> Iterator[set[Fired]]:
         stage.prometheus.scrape(static_configs=[{"targets": targets[:1], "labels": labels}])
 
 
+@fault("history-too-large", "The topic of history takes no message, and the sidecar may write to it")
+def history_too_large(stage: Stage) -> Iterator[set[Fired]]:
+    """A monitoring principal has no ACL to write."""
+    rights = [("topic", "kept", right) for right in ("describe", "write")]
+    stage.cluster.admin.grant(MONITOR, rights)
+    with history.topic_refuses.happen(stage) as brought:
+        yield brought
+    stage.cluster.admin.revoke(MONITOR, rights)
+
+
 OWN: Final[Mapping[str, Fault]] = {
     "KafkaLogDirFilling": topic_filling,
     "KafkaPartitionLimit": topic_too_many,
@@ -110,6 +121,7 @@ OWN: Final[Mapping[str, Fault]] = {
     "KafkaReplicasOutOfSync": returned_empty,
     "KafkaWardenAccessRefused": password_expired,
     "KafkaWardenBlind": blind_move,
+    "KafkaWardenHistoryLost": history_too_large,
 }
 """Where the faults of the rounds leave nothing for a command of the page to work on, do not name it, or slow it."""
 
