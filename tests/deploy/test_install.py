@@ -42,7 +42,7 @@ def test_runbooks_speak_of_what_is_installed(page: Path) -> None:
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     served = (ROOT / "exporter" / "kafka_warden" / "web" / "site.py").read_text()
     assert set(re.findall(r"docker compose \w+ (?:-\S+ )*([\w-]+)", text)) <= compose.keys()
-    assert set(re.findall(r"(?:systemctl \w+|journalctl -u) ([\w-]+)", text)) <= {"kafka-warden"}
+    assert set(re.findall(r"(?:systemctl \w+|journalctl -u) ([\w-]+)", text)) <= {"kafka-warden", "prometheus"}
     assert set(re.findall(r"deployment/([\w-]+)", text)) <= {name}
     assert {tuple(found.split("=")) for found in re.findall(r"-l (\S+=[\w-]+)", text)} <= set(labels.items())
     assert set(re.findall(r"--config (/\S+)", text)) <= {whole("sidecar").words("CMD")[-1]}
