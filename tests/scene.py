@@ -112,7 +112,7 @@ def view() -> View:
     """Everything that the golden page is read from, but the page's own families."""
     derived = judge(*(poll(float(clock)) for clock in POLLS), parameters=PARAMETERS)
     hidden = np.array([name == "hidden" for name in derived.indexed.snapshot.topics])
-    return View(derived, sidecar(), ~hidden, PARAMETERS, uncounted=hidden)
+    return View(derived, sidecar(), ~hidden, PARAMETERS, uncounted=hidden, cluster_name="orders-prod")
 
 
 def sidecar() -> Sidecar:

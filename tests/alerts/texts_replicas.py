@@ -6,6 +6,7 @@ from tests.alerts.reading import Reading, text
 from tests.alerts.scenarios.changes import broker_down, cluster_down
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, Value, after, age, in_each
+from tests.support.promtool import Text
 
 BROKER, OUT, FLAPPING = "KafkaBrokerUnreachable", "KafkaReplicasOutOfSync", "KafkaIsrFlapping"
 OFFLINE, UNDER, AT = "KafkaPartitionOffline", "KafkaPartitionUnderMinIsr", "KafkaPartitionAtMinIsr"
@@ -61,6 +62,19 @@ def _controller() -> Reading:
         text(35, alert, summary, what, do, OLD, severity="critical"),
     ]
     return Reading("no controller", [exporter], texts)
+
+
+def _without_label() -> Reading:
+    """Prometheus sets no label `cluster`: the option cluster.name has the name."""
+    exporter = Exporter(15, cluster=None)
+    exporter.name("orders-prod")
+    exporter.set("controller_reachable", after(10 * MINUTE, 0, 1))
+    what = "Brokers answer, but the controller does not: no leader election, no ISR change, no new topic or broker."
+    do = "Start the controllers of the quorum (kafka-metadata-quorum describe --status), or repair the network to them."
+    summary = "orders-prod: no active controller"
+    description = (what, "Active before: node 1.", do)
+    alert = Text(11 * MINUTE, "KafkaNoActiveController", {"severity": "critical"}, summary, description)
+    return Reading("a cluster without a label", [exporter], [alert])
 
 
 def _brokers() -> Reading:
@@ -270,6 +284,7 @@ def _at_min_isr() -> Reading:
 READINGS: Final = [
     _cluster(),
     _controller(),
+    _without_label(),
     _brokers(),
     _replicas(),
     _flapping(),

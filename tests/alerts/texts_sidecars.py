@@ -115,7 +115,7 @@ def _replaced() -> Reading:
 
 def _ambiguous() -> Reading:
     one, other = pair(20)
-    other.set("cluster_info", 1, cluster_id="other", kafka_version="4.1.1")
+    other.set("cluster_info", 1, cluster_id="other", cluster_name="", kafka_version="4.1.1")
     other.end(0, cluster_id="id-prod")
     both = text(
         15,

@@ -66,6 +66,7 @@ jmx:
   password_file: password
   tls: {ca_file: ca.pem, registry: false}
 controllers: {bootstrap: ["c:9093"], quota_window: 11s}
+cluster: {name: orders-prod}
 poll: {interval: 3s, deadline: 500ms, log_dirs: 2m}
 sources: {disable: [log_dirs, broker_configs]}
 topics: {allow: ["orders.*"], deny: ["orders-old"], uncounted: ["old", "test-.*"]}
@@ -79,6 +80,7 @@ log: {level: DEBUG, format: json}
 """,
     )
 
+    assert config.cluster.name == "orders-prod"
     assert config.kafka.settings.bootstrap == (("a", 1), ("b", 2))
     assert config.kafka.settings.request_timeout == 1.0
     assert (config.jmx.port, config.jmx.brokers) == (9999, {1: ("127.0.0.1", 9901)})

@@ -67,7 +67,7 @@ class Exporter:
 
     def _serve_cluster(self) -> None:
         self.set("build_info", 1, version="0.1.0", revision="abc", python="3.11")
-        self.set("cluster_info", 1, cluster_id=f"id-{self._labels['cluster']}", kafka_version="4.1.1")
+        self.name("")
         self.set("controller_info", 1, node=1)
         self.set("snapshot_timestamp_seconds", lambda t: t)
         self.set("poll_interval_seconds", self._poll)
@@ -102,6 +102,12 @@ class Exporter:
         if _LABELS[name] != labels.keys():
             raise ValueError(f"{name} has the labels {sorted(_LABELS[name])}, not {sorted(labels)}")
         self._series[_key(name, labels)] = constant(value)
+
+    def name(self, name: str) -> None:
+        """Let the cluster have this name in its info metric; empty for none."""
+        self._series = {key: value for key, value in self._series.items() if key[0] != "cluster_info"}
+        labels = {"cluster_id": f"id-{self._labels['cluster']}", "cluster_name": name, "kafka_version": "4.1.1"}
+        self.set("cluster_info", 1, **labels)
 
     def add(self, name: str, value: Callable[[float], float | None], **labels: object) -> None:
         """Add `value` to a series that is served; the sum is absent where one of both is."""

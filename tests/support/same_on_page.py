@@ -96,7 +96,10 @@ def _lines(answers: Answers, place: Place, part: tuple[str, int]) -> list[Any] |
     sidecar, cluster = api["/sidecar"], api["/cluster"]
     jmx = [100] if sidecar["jmx"] and _shown_throttles(answers) else []
     lines: dict[str, Callable[[], list[Any]]] = {
-        "title": lambda: [*filter(None, [severities["critical"]]), *tokens(cluster["cluster_id"])],
+        "title": lambda: [
+            *filter(None, [severities["critical"]]),
+            *tokens(cluster["cluster_name"] or cluster["cluster_id"]),
+        ],
         "verdict": lambda: [severities[each] for each in SEVERITIES if severities[each]],
         "brand": lambda: tokens(cluster["kafka_version"]),
         "freshness": lambda: [math.floor(sidecar["snapshot_time"]), sidecar["poll_interval"]],

@@ -86,7 +86,7 @@ def _answering(*answer: bytes) -> AbstractContextManager[str]:
         ((b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",), "302: an empty"),
         ((b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n",), "404: there is no such path"),
         ((b"HTTP/1.1 503 No\r\nContent-Length: 11\r\n\r\n\x1b[2Jlater\nx",), r"503: \\x1b\[2Jlater"),
-        ((HEAD + b"Content-Length: 99999999999\r\n\r\n", b" " * 2000), "its answer has more than 0 MiB"),
+        ((HEAD + b"Content-Length: 99999999999\r\n\r\n", b" " * 2000), "its answer has more than 1 kB"),
     ],
 )
 def test_what_is_no_sidecar_is_named(answer: tuple[bytes, ...], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ def _caught_up(view: View) -> Iterator[Sample]:
 
 def _cluster(view: View) -> Iterator[Sample]:
     if view.snapshot.cluster_id is not None:
-        yield (view.snapshot.cluster_id, view.snapshot.kafka_version or ""), 1
+        yield (view.snapshot.cluster_id, view.cluster_name, view.snapshot.kafka_version or ""), 1
 
 
 def _directory(name: str, about: str, value: Callable[[LogDir], float], *, source: str) -> Metric:
@@ -207,7 +207,14 @@ CLUSTER = (
         lambda view: (((str(broker),), age) for broker, age in view.snapshot.metadata_ages.items()),
         source="DescribeQuorum, Metadata",
     ),
-    Metric("cluster_info", "The cluster", ("cluster_id", "kafka_version"), _cluster, Kind.INFO, source="Metadata"),
+    Metric(
+        "cluster_info",
+        "The cluster, with its name if the option cluster.name is set",
+        ("cluster_id", "cluster_name", "kafka_version"),
+        _cluster,
+        Kind.INFO,
+        source="Metadata, option cluster.name",
+    ),
     by_broker(
         "broker_partitions",
         "Replicas that count against the limit of KIP-578: all except those of internal topics",

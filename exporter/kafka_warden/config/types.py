@@ -121,6 +121,13 @@ class ControllersConfig(Section):
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterConfig(Section):
+    """What people call the cluster."""
+
+    name: Annotated[str | None, Option(values.text)]
+
+
+@dataclass(frozen=True, slots=True)
 class PollConfig(Section):
     """Seconds."""
 
@@ -246,6 +253,7 @@ class LogConfig(Section):
 class Config(Section):
     """Everything that the user may set."""
 
+    cluster: ClusterConfig
     kafka: KafkaConfig
     jmx: JmxConfig
     controllers: ControllersConfig

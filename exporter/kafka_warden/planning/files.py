@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.errors import ConfigError, PlanError
+from kafka_warden.formatting import in_bytes
 from kafka_warden.history.poll import topic_id_text
 from kafka_warden.model import Snapshot
 from kafka_warden.planning.inbound import Percentile
@@ -70,7 +71,7 @@ def read_text(file: Path) -> str:
     """
     content = read_file(file, LARGEST + 1)
     if len(content) > LARGEST:
-        raise ValueError(f"larger than {LARGEST >> 20} MiB")
+        raise ValueError(f"larger than {in_bytes(LARGEST)}")
     try:
         return content.decode()
     except UnicodeDecodeError:

@@ -126,7 +126,8 @@ def head(shown: Shown, now: float) -> list[str]:
     cluster, interval = shown.cluster, shown.sidecar.poll_interval
     counts = by_severity(shown.tables[PROBLEMS].rows)
     found = [f"{MARKS[each]} {in_count(n, each) if each == WARNING else f'{n} {each}'}" for each, n in counts.items()]
-    named = [f"cluster {visible(cluster.cluster_id)}"] if cluster is not None and cluster.cluster_id else []
+    name = (cluster.cluster_name or cluster.cluster_id) if cluster is not None else None
+    named = [f"cluster {visible(name)}"] if name else []
     lines = [["kafka-warden", *named, *(found or ["● nothing needs a look"])], ["No data yet"]]
     if shown.time is not None:
         data = f"{'Data' if shown.fresh else 'No fresh data. Last data'} of {in_utc(shown.time) or UNKNOWN}"

@@ -17,7 +17,7 @@ from kafka_warden.clients.http import TimeLimit, connection, parts
 from kafka_warden.clock import monotonic
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import NoAnswerError
-from kafka_warden.formatting import visible
+from kafka_warden.formatting import in_bytes, visible
 from kafka_warden.settings.secrets import SecretSource, basic_authorization
 from kafka_warden.settings.strict import parse_json, reason
 from kafka_warden.views.fields import fields_of
@@ -88,7 +88,7 @@ class Client:
         with limit, closing(connection(limit, host, port, timeout=self.seconds, context=self.tls)) as asked:
             asked.request("GET", f"{self.url.path.rstrip('/')}/api/v1/{path}", headers=headers)
             response = asked.getresponse()
-            large = f"its answer has more than {LARGEST >> 20} MiB: this is no sidecar"
+            large = f"its answer has more than {in_bytes(LARGEST)}: this is no sidecar"
             body = b"".join(parts(response, LARGEST, NoAnswerError(large)))
         clock = time.time()
         with suppress(ValueError):  # its clock and ours may differ, and the age of data must not

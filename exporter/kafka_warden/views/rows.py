@@ -45,6 +45,7 @@ class Cluster:
     """The cluster in numbers."""
 
     cluster_id: Annotated[str | None, LabelOf("cluster_info", "cluster_id")]
+    cluster_name: Annotated[str | None, LabelOf("cluster_info", "cluster_name")]
     kafka_version: Annotated[str | None, LabelOf("cluster_info", "kafka_version")]
     controller: Annotated[str | None, LabelOf("controller_info", "node")]
     brokers: Annotated[Mapping[str, int], Text("Number of brokers by state")]

@@ -15,8 +15,8 @@ from tests.support.promtool import Check
 def no_label() -> Story:
     """Two clusters have no label, and a broker of one is dead: an alert says that they are mixed up."""
     one, other = Exporter(60, cluster=None, instance="a:10073"), Exporter(60, cluster=None, instance="b:10073")
-    one.set("cluster_info", 1, cluster_id="first", kafka_version="4.1.1")
-    other.set("cluster_info", 1, cluster_id="second", kafka_version="4.1.1")
+    one.set("cluster_info", 1, cluster_id="first", cluster_name="", kafka_version="4.1.1")
+    other.set("cluster_info", 1, cluster_id="second", cluster_name="", kafka_version="4.1.1")
     broker_down(other, 2, 10 * MINUTE)
     return Story([one, other], [fires("KafkaWardenClusterLabelAmbiguous", until=30)])
 
@@ -26,7 +26,7 @@ def one_label_for_two() -> Story:
     """Two clusters have one label, by copy and paste: an alert says so. Two exporters of one cluster are fine."""
     series = [Exporter(60, instance="a:10073"), Exporter(60, instance="b:10073")]
     for exporter, cluster_id in zip(series, ("first", "second"), strict=True):
-        exporter.set("cluster_info", 1, cluster_id=cluster_id, kafka_version="4.1.1")
+        exporter.set("cluster_info", 1, cluster_id=cluster_id, cluster_name="", kafka_version="4.1.1")
     pair = [Exporter(60, cluster="pair", instance=instance) for instance in ("c:10073", "d:10073")]
     checks = [fires("KafkaWardenClusterLabelAmbiguous", cluster="prod", until=30), silent(cluster="pair", until=60)]
     return Story([*series, *pair], checks)
@@ -36,9 +36,13 @@ def one_label_for_two() -> Story:
 def one_upgrade() -> Story:
     """Kafka is upgraded, and is built again a day later with a new id: the label is not ambiguous."""
     exporter = Exporter(120)
-    exporter.set("cluster_info", during(0, 30 * MINUTE, 1, None), cluster_id="id-prod", kafka_version="4.1.1")
-    exporter.set("cluster_info", during(30 * MINUTE, HOUR, 1, None), cluster_id="id-prod", kafka_version="4.2.0")
-    exporter.set("cluster_info", after(HOUR, 1, None), cluster_id="other", kafka_version="4.2.0")
+    exporter.set(
+        "cluster_info", during(0, 30 * MINUTE, 1, None), cluster_id="id-prod", cluster_name="", kafka_version="4.1.1"
+    )
+    exporter.set(
+        "cluster_info", during(30 * MINUTE, HOUR, 1, None), cluster_id="id-prod", cluster_name="", kafka_version="4.2.0"
+    )
+    exporter.set("cluster_info", after(HOUR, 1, None), cluster_id="other", cluster_name="", kafka_version="4.2.0")
     return Story([exporter], [silent(until=120)])
 
 

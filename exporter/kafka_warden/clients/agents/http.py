@@ -20,6 +20,7 @@ from kafka_warden.errors import (
     TlsError,
     TooLargeError,
 )
+from kafka_warden.formatting import in_bytes
 from kafka_warden.settings.secrets import Secret, basic_authorization
 from kafka_warden.settings.strict import reason
 
@@ -54,7 +55,7 @@ def answer(
             with contextlib.closing(asked.getresponse()) as response:
                 if response.status != HTTPStatus.OK:
                     raise _refusal(response.status, where, path, target.user)
-                large = f"{where} answers with more than {most >> 20} MiB; write rules for its agent"
+                large = f"{where} answers with more than {in_bytes(most)}; write rules for its agent"
                 yield parts(response, most, TooLargeError(large))
 
 

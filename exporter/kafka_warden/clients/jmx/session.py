@@ -34,6 +34,7 @@ from kafka_warden.errors import (
     TlsError,
     UnsupportedError,
 )
+from kafka_warden.formatting import in_bytes
 from kafka_warden.settings.secrets import Secret, SecretSource
 
 log = logging.getLogger(__name__)
@@ -288,7 +289,7 @@ class JmxSession:
         slow = not child.ready and now - self._child_since > START_LIMIT
         large = child.ready and child.resident_bytes > self._memory_limit
         if large:
-            log.warning("the JMX child is replaced: it uses %d MiB of memory", child.resident_bytes >> 20)
+            log.warning("the JMX child is replaced: it uses %s of memory", in_bytes(child.resident_bytes))
         return child.over or slow or large or (bool(hanging) and all(hanging))
 
     def _start(self, now: float) -> ChildProcess:
