@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from kafka_warden.pipeline.cli import JOBS, parser
+from scripts.images import IMAGES
 from tests.deploy.dockerfile import ROOT
-from tests.deploy.test_image import PROJECT
 
 EXAMPLES = ROOT / "deploy" / "pipeline"
 
@@ -33,7 +33,7 @@ def test_cron_job_is_valid(version: str) -> None:
     made = yaml.safe_load((EXAMPLES / "cronjob.yaml").read_text())
     kubernetes_validate.validate(made, version, strict=True)
     (container,) = made["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
-    assert container["image"].endswith(f":{PROJECT['version']}")
+    assert container["image"] == IMAGES["pipeline"]
     assert jobs_of(container["args"])[0] == "ingest"
 
 
