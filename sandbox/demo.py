@@ -24,7 +24,7 @@ from sandbox.demo_grafana import MARK_SCRAPES
 from sandbox.demo_screens import seen
 from sandbox.demo_signals import InterruptedDemo, interrupt_behind, listen
 from sandbox.demo_table import Board, Row, Screen
-from sandbox.demo_watch import ALERT, Watch
+from sandbox.demo_watch import ALERT, CLUSTER, Watch
 from sandbox.errors import SandboxError
 from sandbox.jars import cache_directory, jars
 from sandbox.monitoring import Alert
@@ -36,6 +36,7 @@ from sandbox.settings import ClusterSettings
 REST_SCRAPES: Final = 2 * MARK_SCRAPES
 """Before anything moves, so that the dashboards show when the moves start."""
 SETTINGS: Final = {
+    "cluster": {"name": CLUSTER},
     "poll": {"interval": "2s", "deadline": "1500ms", "log_dirs": "2s"},
     "moves": {"deadline": "4m"},
 }

@@ -143,7 +143,7 @@ REPLICAS: Final = (
                 ),
                 MOVING | {"cause": "Cause"},
                 [
-                    Value("No progress for", STALLED + STUCK_ONLY, looks.SECONDS),
+                    Value("Stalled", STALLED + STUCK_ONLY, looks.SECONDS),
                     Value("Stuck", f"{most('reassignment_stuck', CAUSE)} > 0", looks.COUNT, hidden=True),
                 ],
                 ranked=(REPLICA, f"({STALLED}{STUCK_ONLY} or {most('reassignment_stuck', REPLICA)} > 0)"),

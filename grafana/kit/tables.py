@@ -19,7 +19,7 @@ SHORT: Final = frozenset({"partition", "broker", "side"})
 """Labels with short values."""
 LONG: Final = frozenset({"topic", "log_dir", "cluster_id"})
 """Labels with long values: beside them other columns are as wide as they need."""
-MODERATE: Final = {"state": 130, "member_of": 100, "kafka_version": NARROW, "version": 110}
+MODERATE: Final = {"cause": 180, "state": 130, "member_of": 100, "kafka_version": NARROW, "version": 110}
 """Pixels of labels beside a long one."""
 GAUGE: Final = 180
 ROWS: Final = 200
