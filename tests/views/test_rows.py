@@ -70,6 +70,17 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
     assert not any(denied in each.sentence for each in views_of(hidden).problems.rows)
 
 
+def test_the_cluster_has_its_name() -> None:
+    """The option cluster.name; empty without it."""
+    view = scene.view()
+    page, without = (
+        status_rows.rendered(view.sidecar, each, recent.Recent()) for each in (view, replace(view, cluster_name=""))
+    )
+    cluster = known(views_of(page).cluster)
+    assert (cluster.cluster_name, cluster.cluster_id) == ("orders-prod", "cluster")
+    assert not known(views_of(without).cluster).cluster_name
+
+
 def test_uncounted_topics_are_shown_and_have_no_critical_alert() -> None:
     """The numbers of the cluster leave them out, another one has them, and their row and problem are only info."""
     without, page = (status_rows.page(scene.poll, scene.PARAMETERS, uncounted=topic) for topic in ("", "quiet"))
