@@ -138,17 +138,15 @@ def test_empty_states_say_what_would_appear() -> None:
         "Stuck moves, throttles",
         "No reassignment is in progress",
         "No throttle is set",
-        "Every follower is in sync",
+        "No replica is out of sync",
         "No topic is known to have remote storage",
     ):
         assert sentence in text
 
 
 def test_empty_states_claim_no_more_than_is_known() -> None:
-    """Of 3,000 moves no follower is listed, and all are out of sync; without configurations limits are unknown."""
-    assert "Every follower is in sync, except replicas with the state moving." in text_of(
-        views_of(status_rows.moving())
-    )
+    """Replicas that 3,000 moves add are not out of sync; without configurations limits are unknown."""
+    assert "No replica is out of sync." in text_of(views_of(status_rows.moving()))
     views = views_of(status_rows.quiet())
     assert "throttles are not known" in text_of(replace(views, throttles=Table((), 0)))
 

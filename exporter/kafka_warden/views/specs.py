@@ -119,7 +119,7 @@ TABLES: Final = (
         rows.Replica,
         "Out of sync",
         "Followers out of sync or with a problem, the longest out of sync first",
-        "Every follower is in sync, or is being moved.",
+        "No replica is out of sync, or is being moved.",
         "Partition topic, State state, Out of sync out_of_sync_seconds, Broker broker, Behind behind_seconds, "
         "Bytes lag_bytes, Leader leader, Messages lag_messages, Means sentence",
         _REPLICA,
