@@ -2,31 +2,25 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 from pyspark.sql import SparkSession
 
 from fleet.cli import main as generate
-from kafka_warden.catalogue import Sidecar, View
-from kafka_warden.catalogue.metric import Build, Figures
-from kafka_warden.exposition import Exposition
-from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.poll import Poll
-from kafka_warden.history.replay import replay
-from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline import backtest, moves
 from kafka_warden.pipeline.marts import ALARMS, MOVES, RULES
 from kafka_warden.pipeline.promql import Grid
 from kafka_warden.pipeline.rule_runs import metrics, needed, read_rules
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if, rules
 from kafka_warden.pipeline.truth import Truth
+from tests.pipeline.pages import pages
 from tests.pipeline.prometheus import TEXTS, Samples, by_prometheus
 from tests.pipeline.stored import mart, request, stored
 
@@ -98,39 +92,14 @@ def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
     assert (out["false_alarms"], out["recall"]) == (0, 1.0), "the rolling restart is nothing to it"
 
 
-def evaluated(history: Path) -> Iterator[Poll]:
-    """The polls of a history, as the sidecar evaluated them."""
-    rows: dict[tuple[float, str, int], Any] = defaultdict(lambda: {table.name: {} for table in TABLES})
-    for table in TABLES:
-        found = read(history, table.name).to_pydict()
-        keys = list(zip(found["time"], found["run"], found["sequence"], strict=True))
-        places: dict[Any, list[int]] = defaultdict(list)
-        for place, key in enumerate(keys):
-            places[key].append(place)
-        for key, mine in places.items():
-            rows[key][table.name] = {name: [values[place] for place in mine] for name, values in found.items()}
-    names = {table.name: read(history, table.name).column_names for table in TABLES}
-    tables = (
-        {name: rows[key][name] or {column: [] for column in names[name]} for name in names} for key in sorted(rows)
-    )
-    for again in replay(tables):
-        assert again.poll is not None, again.problem
-        yield again.poll
-
-
-def scraped(polls: Iterator[Poll], grid: Grid) -> Samples:
-    """What Prometheus has of the pages of these polls, one of which is shown at each evaluation."""
+def scraped(shown: Sequence[tuple[Poll, str]], grid: Grid) -> Samples:
+    """What Prometheus has of these pages, one of which is shown at each evaluation."""
     wanted = metrics(needed(read_rules(*TEXTS), lambda rule: rule.is_alert))
     found: dict[tuple[str, frozenset[tuple[str, str]]], list[float | None]] = {}
-    exposition = Exposition(1_000_000, CollectorRegistry())
     began: dict[str, float] = {}
-    for poll in polls:
+    for poll, text in shown:
         seen = poll.snapshot
         place = round((seen.time - grid.start) / grid.step + 0.5)
-        figures: Figures = {"poll_interval_seconds": {(): poll.parameters.poll_interval}}
-        sidecar = Sidecar(seen.status, Build("1", "", ""), seen.time, figures=figures)
-        view = View(poll.derived, sidecar, np.ones(len(seen.topics), bool), poll.parameters)
-        text = exposition.render(sidecar, view).text.decode()
         samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
         own = {"cluster": seen.cluster_id or "", "job": "kafka-warden", "instance": "a"}
         start = began.setdefault(poll.run, seen.time)
@@ -149,13 +118,13 @@ def scraped(polls: Iterator[Poll], grid: Grid) -> Samples:
 
 def test_alarms_are_those_of_prometheus(made: Made, tmp_path: Path) -> None:
     """From the pages that the sidecar showed: each alert fires and ends at the same evaluations."""
-    polls = list(evaluated(made.history))
-    times = [poll.snapshot.time for poll in polls]
+    shown = list(pages(made.history))
+    times = [poll.snapshot.time for poll, _ in shown]
     start = (np.ceil(min(times) / INTERVAL - 0.5) + 0.5) * INTERVAL
     grid = Grid(float(start), INTERVAL, round((max(times) - min(times)) / INTERVAL) + 1)
     names = {rule.name for rule in rules()}
     firing: dict[frozenset[tuple[str, str]], list[int]] = defaultdict(list)
-    for place, labels in by_prometheus(scraped(iter(polls), grid), Grid(0.0, INTERVAL, grid.count), tmp_path):
+    for place, labels in by_prometheus(scraped(shown, grid), Grid(0.0, INTERVAL, grid.count), tmp_path):
         each = dict(labels)
         if each["alertname"] in names and each["alertstate"] == "firing":
             firing[frozenset({name: each[name] for name in each if name not in HIDDEN}.items())].append(place)

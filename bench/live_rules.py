@@ -1,0 +1,152 @@
+"""`python -m bench.live_rules`: does a backtest find the alarms that a Prometheus raised live?
+
+Clusters with many faults are generated whose polls are still to come. A server shows the page of each poll at its time,
+and Prometheus scrapes it and evaluates the rules as often. Afterwards the pipeline reads the same polls from history.
+Every alert has to fire as often, and within one evaluation of Prometheus's: a scrape and an evaluation each come up to
+one interval after the poll.
+"""
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+
+from deltalake import DeltaTable
+
+from fleet.cli import main as generate
+from kafka_warden import cli
+from kafka_warden.pipeline.jars import S3, fetch, listed
+from sandbox.jars import cache_directory
+from sandbox.monitoring import ALERTS, Prometheus
+from sandbox.ports import LOOPBACK
+from tests.pipeline.commands import PLAIN
+from tests.pipeline.pages import pages
+
+INTERVAL: Final = 10.0
+"""Seconds between two polls, two scrapes, and two evaluations."""
+DENSE: Final = ("--faults", "350", "--restarts", "0", "--moves", "500", "--bursts", "300")
+"""Of a week: some two faults and three reassignments of a cluster in an hour. More would be shorter."""
+CLUSTERS: Final = 5
+AHEAD: Final = 90.0
+"""Seconds before the first poll for each cluster: for the generator, and the start of Prometheus."""
+HIDDEN: Final = {"__name__", "alertname", "alertstate", "cluster", "exporter", "instance", "job", "severity"}
+"""Labels of alerts that a subject of the mart does not have, or not always."""
+
+Key = tuple[str, str, tuple[tuple[str, str], ...]]
+"""A cluster, an alert and its labels."""
+Shown = Mapping[str, Sequence[tuple[float, str]]]
+"""Of each cluster the times of polls (Unix s), and their pages."""
+
+
+@contextmanager
+def serving(shown: Shown) -> Iterator[str]:
+    """Serve below `/CLUSTER` each page from its time on; yield the address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # the name that the base class calls
+            pages_of = shown[self.path[1:]]
+            place = bisect_right(pages_of, time.time(), key=lambda each: each[0]) - 1
+            body = pages_of[place][1].encode() if place >= 0 else b""
+            self.send_response(200 if body else 503)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"{LOOPBACK}:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def live(folder: Path, shown: Shown, until: float) -> dict[Key, list[float]]:
+    """Return when each alert began to fire in a Prometheus that scraped these pages at their times."""
+    began: dict[Key, list[float]] = defaultdict(list)
+    firing: set[Key] = set()
+    files = sorted(ALERTS.glob("*.rules.yml"))
+    with serving(shown) as address, Prometheus(folder, [], files, scrape_interval=INTERVAL) as found:
+        labels = [{"__metrics_path__": f"/{cluster}", "cluster": cluster} for cluster in shown]
+        found.scrape(static_configs=[{"targets": [address], "labels": each} for each in labels])
+        while (now := time.time()) < until:
+            time.sleep(INTERVAL / 5 - now % (INTERVAL / 5))
+            before = firing
+            firing = {key_of(each.labels, each.name) for each in found.alerts() if each.state == "firing"}
+            for key in firing - before:
+                began[key].append(time.time())
+    return began
+
+
+def key_of(labels: Mapping[str, str], rule: str, cluster: str = "") -> Key:
+    """Return what an alert of Prometheus and one of the mart have in common."""
+    kept = sorted((name, text) for name, text in labels.items() if name not in HIDDEN)
+    return labels.get("cluster", cluster), rule, tuple(kept)
+
+
+def backtested(folder: Path) -> dict[Key, list[float]]:
+    """Return when each alert fires in the mart of these polls."""
+    jars = cache_directory() / "spark-jars"
+    fetch([jar for jar in listed() if jar.of != S3], jars)
+    for job in (["ingest", "--input", str(folder / "history")], ["backtest"]):
+        if cli.main(["pipeline", *job, "--store", str(folder / "store"), "--jars", str(jars), *PLAIN]):
+            raise SystemExit(f"{job[0]} failed")
+    began: dict[Key, list[float]] = defaultdict(list)
+    for row in DeltaTable(folder / "store" / "alarms").to_pyarrow_table().to_pylist():
+        if row["fired"] is not None and not row["what_if"] and not row["rule"].startswith("follower_"):
+            key = key_of(dict(row["subject"]), row["rule"], row["cluster_id"])
+            began[key].append(row["fired"].timestamp())
+    return began
+
+
+def compare(theirs: dict[Key, list[float]], ours: dict[Key, list[float]]) -> int:
+    """Print each alert; return how many are not the same."""
+    wrong = 0
+    for key in sorted(theirs.keys() | ours.keys()):
+        one, other = sorted(theirs.get(key, [])), sorted(ours.get(key, []))
+        same = len(one) == len(other) and all(abs(a - b) <= 2 * INTERVAL for a, b in zip(one, other, strict=True))
+        wrong += not same
+        shift = [round(b - a, 1) for a, b in zip(one, other, strict=False)]
+        cluster, rule, labels = key
+        counted = f"live {len(one)}, backtest {len(other)}, {shift} s"
+        print(f"{'same ' if same else 'OTHER'} {cluster} {rule} {dict(labels)}: {counted}")
+    return wrong
+
+
+def main() -> int:
+    """Compare both; the exit code shows whether all alerts were the same."""
+    parser = argparse.ArgumentParser(prog="python -m bench.live_rules", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=45.0, help="of history, in real time (default: 45)")
+    parser.add_argument("--clusters", type=int, default=CLUSTERS, help=f"default: {CLUSTERS}")
+    parser.add_argument("--seed", default="1", help="of the generator (default: 1)")
+    parser.add_argument("--scratch", type=Path, help="for history, marts and Prometheus (default: a temporary folder)")
+    given = parser.parse_args()
+    with ExitStack() as stack:
+        folder = given.scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        start = round((time.time() + AHEAD * given.clusters) / INTERVAL) * INTERVAL
+        span = ("--days", str(given.minutes / 1440), "--interval", str(INTERVAL), "--start", str(start))
+        size = ("--clusters", str(given.clusters), "--partitions", "15", "--seed", given.seed)
+        if generate([*size, *span, *DENSE, "--out", str(folder)]):
+            return 1
+        shown: dict[str, list[tuple[float, str]]] = defaultdict(list)
+        for poll, text in pages(folder / "history"):
+            shown[poll.snapshot.cluster_id or ""].append((poll.snapshot.time, text))
+        if time.time() > start:
+            raise SystemExit("the first poll is over: this machine is busy")
+        theirs = live(folder / "prometheus", shown, start + 60 * given.minutes)
+        return 1 if compare(theirs, backtested(folder)) or not theirs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
