@@ -6,6 +6,7 @@ status page knows of alerts, at scale 1. Tests and the demo render the same temp
 but durations differs.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,16 +56,17 @@ def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Links |
 
 
 def table() -> str:
-    """The table of alerts: the first sentence of each runbook, and the longest time until it is sent."""
-    times: dict[str, list[str]] = {}
+    """The table of alerts: the first sentence of each runbook, and the longest time until it is sent, in minutes."""
+    times: dict[str, list[int]] = {}
     for case, seconds in delays({}, Intervals()).items():
-        times.setdefault(case.alert, []).append(f"{in_time(seconds)} {case.fault}".strip())
+        times.setdefault(case.alert, []).append(math.ceil(seconds / 60))
     lines = ["| Alert | Severity | What is wrong | Sent after at most |", "|---|---|---|---|"]
     for alert, found in render.severities().items():
         page = (HERE / "runbooks" / f"{alert}.md").read_text(encoding="utf-8")
         wrong = re.split(r"(?<=\.)\s", page.split("\n\n")[1], maxsplit=1)[0].replace("\n", " ")
-        severity = ", ".join(sorted(found))
-        lines.append(f"| [{alert}](runbooks/{alert}.md) | {severity} | {wrong} | {'; '.join(times[alert])} |")
+        severity, ends = ", ".join(sorted(found)), sorted({min(times[alert]), max(times[alert])})
+        sent = " to ".join(in_time(60 * minutes) for minutes in ends)
+        lines.append(f"| [{alert}](runbooks/{alert}.md) | {severity} | {wrong} | {sent} |")
     return "\n".join(lines) + "\n"
 
 
