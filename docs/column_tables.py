@@ -22,5 +22,10 @@ def table(columns: Iterable[tuple[str, str, str, str]]) -> str:
     for name, type_, unit, text in columns:
         short = UNKNOWN.sub("", AGGREGATE.sub("", SIDE.sub("that side: ", text)))
         rows.setdefault((type_, unit, short), []).append(f"`{name}`")
-    lines = (f"|{', '.join(names)}|{type_}|{unit}|{text}|\n" for (type_, unit, text), names in rows.items())
+    lines = (f"|{', '.join(names)}|{_code(type_)}|{unit}|{text}|\n" for (type_, unit, text), names in rows.items())
     return HEAD + "".join(lines)
+
+
+def _code(type_: str) -> str:
+    """A type that is no simple one is code: Markdown takes `<` for the begin of a tag."""
+    return type_ if type_.islower() and type_.isalpha() else f"`{type_}`"

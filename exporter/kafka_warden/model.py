@@ -113,11 +113,11 @@ class Broker:
     """A broker as the cluster describes it, or as last described if it is gone."""
 
     id: Annotated[int, "broker id"]
-    host: Annotated[str, "advertised host; null if the cluster never described this broker"]
+    host: Annotated[str, "advertised host; null if never described"]
     port: Annotated[int, "advertised port"]
     rack: Annotated[str | None, "`broker.rack`"] = None
-    fenced: Annotated[bool, "it is fenced"] = False
-    gone: Annotated[bool, "the cluster no longer lists it; the row has its last known values"] = False
+    fenced: Annotated[bool, "fenced"] = False
+    gone: Annotated[bool, "no longer listed; values are the last known"] = False
 
     @property
     def active(self) -> bool:
@@ -132,23 +132,23 @@ class PartitionTable:
     topic: Ints
     """Index into `Snapshot.topics`."""
     number: Annotated[Ints, "partition number"]
-    leader: Annotated[Ints, "broker id of the leader; null if there is none, -2 if it lacks the exporter's listener"]
+    leader: Annotated[Ints, "leader; null if none, -2 if it lacks the exporter's listener"]
     """`UNKNOWN` where there is none, `NO_LISTENER` where it is not known."""
     leader_epoch: Annotated[Ints, "leader epoch"]
     leader_row: Ints
     """Row of the leader's replica in the `ReplicaTable`, `UNKNOWN` where there is none."""
     start: Annotated[Longs, "local log start of the leader", "offset"]
     """As of the latest answer to log dirs; `UNKNOWN` before."""
-    tiered: Annotated[Longs, "highest offset in remote storage; -2 if there is none, null if it is not known", "offset"]
+    tiered: Annotated[Longs, "highest offset in remote storage; -2 if none, null if it is not known", "offset"]
     """Inclusive, as the leader reported in this poll (3.9+, topics with remote storage only).
     `NOTHING_TIERED` where it reported that there is none, `UNKNOWN` where it did not report."""
     copy_due: Annotated[
         Longs,
-        "first offset that is younger than `remote.copy.lag.ms`, as last asked; null if it is not known",
+        "first offset younger than `remote.copy.lag.ms`; null if it is not known",
         "offset",
     ]
     """An earlier one than now. `UNKNOWN` before the first answer, and without a limit of time."""
-    reassigning: Annotated[Bools, "is being reassigned"]
+    reassigning: Annotated[Bools, "being reassigned"]
 
     def __len__(self) -> int:
         return len(self.topic)
@@ -161,20 +161,20 @@ class ReplicaTable:
     partition: Ints
     """Row in the `PartitionTable`."""
     broker: Annotated[Ints, "broker id"]
-    in_isr: Annotated[Bools, "it is in the ISR"]
-    offline: Annotated[Bools, "its log directory or broker is offline"]
-    adding: Annotated[Bools, "a reassignment adds it"]
-    removing: Annotated[Bools, "a reassignment removes it"]
-    end: Annotated[Longs, "log end that its broker reported in this poll", "offset"]
+    in_isr: Annotated[Bools, "in the ISR"]
+    offline: Annotated[Bools, "log directory or broker is offline"]
+    adding: Annotated[Bools, "being added"]
+    removing: Annotated[Bools, "being removed"]
+    end: Annotated[Longs, "log end, reported in this poll", "offset"]
     """`UNKNOWN` when it did not answer."""
-    size: Annotated[Longs, "size of its local log at `sized_at`", "bytes"]
+    size: Annotated[Longs, "size of its local log", "bytes"]
     """`UNKNOWN` before the first answer."""
-    sized_at: Annotated[Floats, "time at which `size` was reported", "monotonic s"]
+    sized_at: Annotated[Floats, "when `size` was reported", "monotonic s"]
     """0 where it is unknown."""
-    start: Annotated[Longs, "local log start; leaders and adding replicas only", "offset"]
+    start: Annotated[Longs, "local log start, of leaders and adding replicas", "offset"]
     """`UNKNOWN` for all others."""
     eligible: Annotated[
-        Ints, "of partitions without a leader: 1 in the ELR, 2 last known ELR, 3 both, 0 neither; null where not known"
+        Ints, "without a leader: 1 in the ELR, 2 last known ELR, 3 both, 0 neither; null where not known"
     ]
     """Sum of `IN_ELR` and `LAST_KNOWN_ELR`. `UNKNOWN` where no broker answered."""
 
@@ -194,9 +194,9 @@ class Limit:
 class BrokerConfig:
     """The answer to DescribeConfigs for one broker. Rates in bytes per second, times in seconds, sizes in bytes."""
 
-    limits: Annotated[
-        Mapping[Side, Limit], "effective limit and its origin by side; unlimited is infinite", "bytes/s"
-    ] = field(default_factory=dict)
+    limits: Annotated[Mapping[Side, Limit], "effective limit and origin by side", "bytes/s"] = field(
+        default_factory=dict
+    )
     remote_copy_quota: Annotated[float | None, "`remote.log.manager.copy.max.bytes.per.second`", "bytes/s"] = None
     remote_fetch_quota: Annotated[float | None, "`remote.log.manager.fetch.max.bytes.per.second`", "bytes/s"] = None
     replica_lag_time_max: Annotated[float, "`replica.lag.time.max.ms`", "s"] = 30.0
@@ -226,12 +226,10 @@ class TopicConfig:
     remote_storage: Annotated[bool, "`remote.storage.enable`"] = False
     remote_copy_disabled: Annotated[bool, "`remote.log.copy.disable`"] = False
     """Kafka 4.0, KIP-950: remote segments are still read, and none are added."""
-    remote_copy_lag_seconds: Annotated[
-        float, "`remote.copy.lag.ms` as it applies; infinite without such a limit", "s"
-    ] = 0.0
+    remote_copy_lag_seconds: Annotated[float, "effective `remote.copy.lag.ms`; infinite without", "s"] = 0.0
     """`remote.copy.lag.ms` (Kafka 4.4, KIP-1241): age of its last record at which a closed segment is copied. 0 if it
     is copied at once, `UNLIMITED` if its age does not matter."""
-    remote_copy_lag_bytes: Annotated[float, "`remote.copy.lag.bytes`, likewise", "bytes"] = 0.0
+    remote_copy_lag_bytes: Annotated[float, "effective `remote.copy.lag.bytes`; infinite without", "bytes"] = 0.0
     """`remote.copy.lag.bytes`: bytes behind a closed segment at which it is copied, whatever its age; as above."""
     min_insync_replicas: Annotated[int, "`min.insync.replicas`"] = 1
 
@@ -274,7 +272,7 @@ class ProcessBeans:
     at: Annotated[float, "time of the answer from JMX", "monotonic s"]
     values: Annotated[
         Mapping[str, float],
-        "value by short name (`exporter/kafka_warden/sources/bean_list.py`); attributes that JMX lacks are left out",
+        "value by short name (`exporter/kafka_warden/sources/bean_list.py`)",
         "base units",
     ]
     mutations: tuple[ClientBean, ...] = ()
@@ -322,36 +320,30 @@ class Snapshot:
     topics: Annotated[tuple[str, ...], "topic name"]
     topic_ids: Annotated[
         tuple[bytes, ...],
-        "topic id as Kafka's tools write it, `AAAA...` before Kafka 2.8; a topic that is created again has a new one",
+        "topic id, `AAAA...` before Kafka 2.8; a topic created again has a new one",
     ]
     """16 bytes each, in the order of `topics`; zeros before Kafka 2.8."""
     partitions: PartitionTable
     replicas: ReplicaTable
     brokers: Mapping[int, Broker]
     controller: Annotated[int | None, "node id of the active controller"] = None
-    kafka_version: Annotated[str | None, "release of the broker that answered for the metadata"] = None
+    kafka_version: Annotated[str | None, "release of the broker that was asked"] = None
     """In an upgrade others have another one."""
-    offsets_at: Annotated[
-        Mapping[int, float], "time at which it reported the log ends of the partitions that it leads", "monotonic s"
-    ] = field(default_factory=dict)
+    offsets_at: Annotated[Mapping[int, float], "when it reported log ends as leader", "monotonic s"] = field(
+        default_factory=dict
+    )
     log_dirs: Annotated[tuple[LogDir, ...], "its log directories"] = ()
     placed: Annotated[
         Mapping[int, Mapping[tuple[str, int], str]],
-        "log directories of the logs that are requested in every poll; null if they are unknown",
+        "log directories of logs requested in every poll; null if they are unknown",
     ] = field(default_factory=dict)
     """By broker: topic and partition of those of its logs that are asked about in every poll, moving ones among them,
     and the path of the directory in which each lies, as of the broker's latest answer."""
     future_replicas: tuple[FutureReplica, ...] = ()
-    log_gaps: Annotated[
-        Mapping[int, LogGaps], "differences between its log directories and the metadata of one poll"
-    ] = field(default_factory=dict)
+    log_gaps: Annotated[Mapping[int, LogGaps], "missing and stray logs"] = field(default_factory=dict)
     """By broker, as of its latest answer about all its logs."""
-    broker_configs: Annotated[Mapping[int, BrokerConfig], "answer to DescribeConfigs of the broker"] = field(
-        default_factory=dict
-    )
-    topic_configs: Annotated[Mapping[str, TopicConfig], "answer to DescribeConfigs of the topic"] = field(
-        default_factory=dict
-    )
+    broker_configs: Annotated[Mapping[int, BrokerConfig], "the broker's configuration"] = field(default_factory=dict)
+    topic_configs: Annotated[Mapping[str, TopicConfig], "the topic's configuration"] = field(default_factory=dict)
     reassignments_known: Annotated[bool, "the reassignments are known"] = True
     """False while no broker reports reassignments: then nothing is marked as moving."""
     quotas: tuple[QuotaEntity, ...] | None = None
@@ -359,16 +351,16 @@ class Snapshot:
     quorum: Annotated[Quorum | None, "answer to DescribeQuorum"] = None
     metadata_ages: Annotated[
         Mapping[int, float],
-        "time for which its image of the metadata has been old; 0 for a current one, null if that is unknown",
+        "time for which its metadata has been old; 0: current, null if that is unknown",
         "s",
     ] = field(default_factory=dict)
     """By broker."""
     controller_window: Annotated[ControllerWindow | None, "quota window of the active controller"] = None
-    broker_beans: Annotated[Mapping[int, ProcessBeans], "JMX values; beans of clients are in `quotas`"] = field(
+    broker_beans: Annotated[Mapping[int, ProcessBeans], "JMX values; those of clients are in `quotas`"] = field(
         default_factory=dict
     )
     controller_beans: Annotated[
-        Mapping[str, ProcessBeans], "JMX values of the controllers; beans of clients are in `quotas`"
+        Mapping[str, ProcessBeans], "JMX values of controllers; those of clients are in `quotas`"
     ] = field(default_factory=dict)
     """By node id as text, or by address until the id is known."""
     status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)

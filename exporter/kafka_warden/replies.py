@@ -12,8 +12,8 @@ class FutureReplica:
     topic: str
     partition: int
     broker: int
-    log_dir: Annotated[str, "path of the new log directory"]
-    size: Annotated[int, "size of the log in the new directory", "bytes"]
+    log_dir: Annotated[str, "new log directory"]
+    size: Annotated[int, "size in the new directory", "bytes"]
     offset_lag: Annotated[int, "lag that the broker reports", "messages"]
 
 
@@ -22,12 +22,12 @@ class LogDir:
     """One log directory of one broker. Bytes; `UNKNOWN` where the broker does not report it (before 3.3)."""
 
     broker: int
-    path: Annotated[str, "path of the directory"]
-    online: Annotated[bool, "the broker can use it"]
-    bytes: Annotated[int, "size of the logs in it", "bytes"]
+    path: Annotated[str, "path"]
+    online: Annotated[bool, "usable"]
+    bytes: Annotated[int, "size of its logs", "bytes"]
     usable_bytes: Annotated[int, "free bytes of its volume (Kafka 3.3)", "bytes"]
     total_bytes: Annotated[int, "size of its volume (Kafka 3.3)", "bytes"]
-    cordoned: Annotated[bool, "it gets no new replicas (Kafka 4.3)"] = False
+    cordoned: Annotated[bool, "cordoned (Kafka 4.3)"] = False
     """`cordoned.log.dirs` has it: it keeps its replicas and gets no new ones (KIP-1066, Kafka 4.3)."""
 
 
@@ -50,15 +50,15 @@ def cordoned_brokers(directories: Iterable[LogDir]) -> frozenset[int]:
 class MissingLog(NamedTuple):
     """A replica without a log on its broker."""
 
-    topic: Annotated[str, "topic of a replica without a log on the broker"]
-    topic_id: Annotated[bytes, "id of the topic"]
+    topic: Annotated[str, "topic name"]
+    topic_id: Annotated[bytes, "topic id"]
     partition: Annotated[int, "partition number"]
 
 
 class StrayLog(NamedTuple):
     """A log that is not assigned to its broker."""
 
-    topic: Annotated[str, "topic of a log that is not assigned to the broker"]
+    topic: Annotated[str, "topic name"]
     partition: Annotated[int, "partition number"]
 
 
@@ -66,10 +66,10 @@ class StrayLog(NamedTuple):
 class LogGaps:
     """Where the log directories of one broker and the metadata of the same poll differ."""
 
-    at: Annotated[float, "clock of the poll that requested all logs of the broker", "monotonic s"]
+    at: Annotated[float, "clock of the poll that asked for all logs", "monotonic s"]
     missing: Annotated[frozenset[MissingLog] | None, "replicas without a log; null while a directory is offline"]
     """`None` while a log directory is offline: they may lie there."""
-    stray: Annotated[frozenset[StrayLog] | None, "logs without a replica; null if there are too many to keep"]
+    stray: Annotated[frozenset[StrayLog] | None, "logs without a replica; null if too many"]
     """Future replicas are none. `None` if there are too many to keep."""
 
 
@@ -78,9 +78,9 @@ class QuorumReplica:
     """One member of the metadata quorum (DescribeQuorum). Times are Unix seconds, `None` where not reported."""
 
     node: Annotated[int, "node id"]
-    voter: Annotated[bool, "it is a voter; if not, it is an observer"]
-    log_end_offset: Annotated[int, "log end of its copy of the metadata log", "offset"]
-    last_caught_up_time: Annotated[float | None, "time at which it was last caught up", "Unix s"]
+    voter: Annotated[bool, "voter; else observer"]
+    log_end_offset: Annotated[int, "end of its metadata log", "offset"]
+    last_caught_up_time: Annotated[float | None, "when it was last caught up", "Unix s"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,7 @@ class Quorum:
     leader_epoch: Annotated[int, "leader epoch"]
     high_watermark: Annotated[int, "high watermark of the metadata log", "offset"]
     replicas: Annotated[tuple[QuorumReplica, ...], "voters and observers"] = ()
-    controllers: Annotated[Mapping[int, str], "`host:port` of the listener by node id (Kafka 3.9)"] = field(
-        default_factory=dict
-    )
+    controllers: Annotated[Mapping[int, str], "`host:port` by node id (Kafka 3.9)"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

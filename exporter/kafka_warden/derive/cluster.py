@@ -34,24 +34,24 @@ class Cluster:
     """B brokers, P partitions."""
 
     states: Annotated[dict[int, BrokerState], "state in `/metrics`"]
-    replicas: Annotated[Longs, "replicas that it hosts, adding ones included"]
+    replicas: Annotated[Longs, "replicas, adding ones included"]
     """(B,)"""
-    leaders: Annotated[Longs, "partitions that it leads"]
+    leaders: Annotated[Longs, "partitions led"]
     """(B,)"""
-    counted: Annotated[Longs, "replicas that count against the limit of KIP-578"]
+    counted: Annotated[Longs, "replicas that count against the limit"]
     """(B,)"""
-    partitions: Annotated[int, "partitions that count against the cluster's limit"]
-    under_replicated: Annotated[Bools, "a replica is missing from the ISR; adding replicas do not count"]
+    partitions: Annotated[int, "partitions that count against the limit"]
+    under_replicated: Annotated[Bools, "a replica is missing from the ISR, adding ones aside"]
     """(P,) moves neither cause nor mask it."""
-    under_replicated_known: Annotated[bool, "it is known which partitions are under-replicated"]
+    under_replicated_known: Annotated[bool, "under-replicated partitions are known"]
     """False while reassignments are unknown: a missing replica may be an adding one."""
-    under_min_isr: Annotated[Bools, "ISR is smaller than `min.insync.replicas`; false while that is not known"]
+    under_min_isr: Annotated[Bools, "ISR below `min.insync.replicas`; false while unknown"]
     """(P,)"""
-    at_min_isr: Annotated[Bools, "ISR is as large as `min.insync.replicas`, and a replica is missing"]
-    min_isr_known: Annotated[bool, "`min.insync.replicas` of every topic is known"]
+    at_min_isr: Annotated[Bools, "ISR equal to `min.insync.replicas`, and a replica is missing"]
+    min_isr_known: Annotated[bool, "every `min.insync.replicas` is known"]
     min_isr_unknown: int
     """Partitions of the other topics."""
-    offline: Annotated[Bools, "has no leader"]
+    offline: Annotated[Bools, "without a leader"]
     hidden: Bools
     """(P,) led by a broker without the listener that the metadata was asked over: the leader is not known."""
     adding: Annotated[Longs, "replicas being added"]
@@ -127,12 +127,12 @@ def since(start: Floats, clock: float, holds: Bools) -> tuple[Floats, Floats]:
 class Ages:
     """Start of each condition in monotonic seconds, and its age; NaN where it does not hold."""
 
-    out_since: Annotated[Floats, "time at which it left the ISR", "monotonic s"]
+    out_since: Annotated[Floats, "when it left the ISR", "monotonic s"]
     """(R,)"""
-    out_seconds: Annotated[Floats, "time for which it has been out of the ISR", "s"]
+    out_seconds: Annotated[Floats, "time out of the ISR", "s"]
     under_since: Annotated[Floats, "start of the under-replication", "monotonic s"]
     """(P,)"""
-    under_seconds: Annotated[Floats, "time for which it has been under-replicated", "s"]
+    under_seconds: Annotated[Floats, "time under-replicated", "s"]
 
 
 def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Floats, under_since: Floats) -> Ages:

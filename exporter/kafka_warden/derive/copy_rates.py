@@ -43,7 +43,7 @@ class Trend:
 
     rate: Annotated[float, "change per second", "bytes/s"]
     seconds: Annotated[float, "time span", "s"]
-    ahead: Annotated[float, "last value minus the value of the fitted line", "bytes"] = 0.0
+    ahead: Annotated[float, "last value minus that of the fitted line", "bytes"] = 0.0
     """The last value less that of the line: positive just after a burst, negative just before one."""
 
 

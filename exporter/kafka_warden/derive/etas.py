@@ -142,16 +142,16 @@ class Load:
     Bytes and bytes per second; `None` is unknown, `+inf` unlimited.
     """
 
-    remaining: Annotated[float | None, "bytes that the replicas that catch up still have to copy", "bytes"]
-    bytes_in: Annotated[float | None, "mean inbound rate of their partitions", "bytes/s"]
+    remaining: Annotated[float | None, "bytes to copy", "bytes"]
+    bytes_in: Annotated[float | None, "mean inbound rate", "bytes/s"]
     least_in: Annotated[float | None, "lower bound of `bytes_in`", "bytes/s"]
     burst: Annotated[float, "B of the throttle law", "bytes"]
-    headroom: Annotated[float | None, "limit minus in-sync traffic; infinite if no limit applies", "bytes/s"]
+    headroom: Annotated[float | None, "headroom; infinite without a limit", "bytes/s"]
     window: Annotated[Window, "the quota window"]
-    flows: Annotated[int, "number of flows that share the limit"]
-    measured: Annotated[Trend | None, "measured progress of these flows"]
+    flows: Annotated[int, "flows that share the limit"]
+    measured: Annotated[Trend | None, "progress of these flows"]
     """Joint rate of all flows, `None` until that of every flow is usable."""
-    ended: Annotated[tuple[Trend, ...], "progress of each flow that ended within that time"]
+    ended: Annotated[tuple[Trend, ...], "progress of each flow that ended"]
     """Rates of flows that ended within the measured span of the others, spread over that span."""
 
     @property

@@ -80,7 +80,7 @@ class Derived:
 
     indexed: IndexedSnapshot
     lag: Lag
-    bytes_in: Annotated[Floats, "rate at which the leader's log grows", "bytes/s"]
+    bytes_in: Annotated[Floats, "growth of the leader's log", "bytes/s"]
     """(P,) NaN where unknown."""
     cluster: Cluster
     ages: Ages
@@ -90,7 +90,7 @@ class Derived:
     moves: tuple[Move, ...]
     totals: Totals
     mutations: tuple[ClientMutations, ...]
-    clamped: Annotated[int, "negative differences set to 0 since the process started"]
+    clamped: Annotated[int, "negative differences set to 0 in this run"]
     tiered: Tiered
     log_counts: dict[int, LogCounts]
     """By broker; brokers without an answer of log dirs are missing."""

@@ -245,25 +245,25 @@ def _keep(
 class Lag:
     """R replicas, B brokers. NaN and `UNKNOWN` are unknown."""
 
-    messages: Annotated[Longs, "messages that it is behind", "messages"]
+    messages: Annotated[Longs, "messages behind", "messages"]
     """(R,)"""
-    bytes: Annotated[Floats, "bytes that it is behind", "bytes"]
+    bytes: Annotated[Floats, "bytes behind", "bytes"]
     """(R,)"""
     estimate: RemainingEstimate
     """For adding replicas."""
-    estimate_reset: Annotated[Bools, "an adding replica whose bytes cannot be compared with the previous poll"]
+    estimate_reset: Annotated[Bools, "adding, and not comparable with the previous poll"]
     """(R,)"""
     end: Annotated[Longs, "last known log end", "offset"]
     """(R,)"""
     clamped: Annotated[int, "negative differences set to 0 in this poll"]
-    following: Annotated[Bools, "its partition has several replicas, and it does not lead; true without a leader, too"]
+    following: Annotated[Bools, "it does not lead, and has other replicas"]
     """(R,)"""
-    shown: Annotated[Bools, "it is behind, out of sync or moving"]
+    shown: Annotated[Bools, "behind, out of sync or moving"]
     """(R,) only these have series of their own."""
-    sum_messages: Annotated[Sums, "SumReplicaLag of the replicas that it hosts", "messages"]
+    sum_messages: Annotated[Sums, "SumReplicaLag", "messages"]
     """(B,) by hosting broker."""
-    sum_bytes: Annotated[Sums, "SumReplicaLag in bytes of the replicas that it hosts", "bytes"]
-    led_bytes: Annotated[Sums, "SumReplicaLag in bytes of the followers of partitions that it leads", "bytes"]
+    sum_bytes: Annotated[Sums, "SumReplicaLag in bytes", "bytes"]
+    led_bytes: Annotated[Sums, "lag in bytes of its followers", "bytes"]
     """(B,) by leader."""
 
 

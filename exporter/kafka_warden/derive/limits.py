@@ -88,7 +88,7 @@ class LogCounts:
     """Of one broker; `None` is unknown."""
 
     without_log: Annotated[int | None, "replicas without a log"]
-    stray: Annotated[int | None, "logs that are not assigned to the broker"]
+    stray: Annotated[int | None, "logs without a replica"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,14 +51,12 @@ class Totals:
 
     reassigning_partitions: Annotated[int | None, "partitions under reassignment"]
     ratio: Annotated[float | None, "MoveRatio of KIP-73", "ratio"]
-    remaining_bytes: Annotated[float | None, "bytes that all adding replicas still have to copy", "bytes"]
+    remaining_bytes: Annotated[float | None, "bytes to copy", "bytes"]
     eta: Annotated[float | None, "time until all moves are done", "s"]
     predicted: Annotated[float | None, "MoveTime of KIP-73", "s"]
-    predicted_bottleneck: Annotated[
-        float | None, "time that the moves take at the bottleneck, by the throttle law", "s"
-    ]
+    predicted_bottleneck: Annotated[float | None, "time at the bottleneck, by the throttle law", "s"]
     """`None` when nothing is limited."""
-    bottleneck: Annotated[SideKey | None, "broker and side that limit the moves"]
+    bottleneck: Annotated[SideKey | None, "broker and side that end last"]
     catch_up: Annotated[Mapping[tuple[int, Side], float], "copy rate of adding replicas", "bytes/s"]
     """(broker, side) to bytes per second that its adding replicas copy, or that it sends to adding ones."""
 

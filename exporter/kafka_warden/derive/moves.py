@@ -52,15 +52,15 @@ class Move:
     broker: int
     adding: bool
     """False if the replica stays: the move copies nothing, and ends when this replica is in sync."""
-    leader: Annotated[int | None, "id of the broker that it is copied from"]
+    leader: Annotated[int | None, "broker that it is copied from"]
     remaining_bytes: Annotated[float | None, "bytes still to copy", "bytes"]
     remaining_messages: Annotated[int | None, "messages still to copy", "messages"]
     progress: Annotated[float | None, "copied part of the log", "ratio"]
     bytes_per_second: Annotated[float | None, "copy rate", "bytes/s"]
-    eta: Annotated[float | None, "time until it is done; infinite if it never ends", "s"]
-    never_ends: Annotated[bool | None, "its throttle is too low for it to end"]
+    eta: Annotated[float | None, "time until done; infinite: never", "s"]
+    never_ends: Annotated[bool | None, "its throttle is too low"]
     stalled: Annotated[float | None, "time since its last progress", "s"]
-    stuck: Annotated[Cause | None, "cause, while it is stuck"]
+    stuck: Annotated[Cause | None, "cause while stuck"]
     lasting: bool
     """It is stuck, and as long as its alert demands (`stuck.has_lasted`)."""
 

@@ -92,11 +92,11 @@ class ClientMutations:
 
     user: str
     client_id: str
-    tokens: Annotated[float, "tokens, K of KIP-599; infinite if the client has no quota"]
+    tokens: Annotated[float, "K of KIP-599; infinite without a quota"]
     rate: Annotated[float | None, "mutations of the client", "1/s"]
-    throttle: Annotated[float | None, "throttle time that the bean reports", "s"]
-    quota: Annotated[float | None, "quota that applies, R of KIP-599", "1/s"]
-    burst: Annotated[float | None, "burst, B of KIP-599: R x the window"]
+    throttle: Annotated[float | None, "throttle time", "s"]
+    quota: Annotated[float | None, "R of KIP-599", "1/s"]
+    burst: Annotated[float | None, "B of KIP-599"]
     delay: Annotated[float | None, "time until its next mutation is admitted", "s"]
 
 

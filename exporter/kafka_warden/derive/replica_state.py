@@ -322,7 +322,7 @@ class Replicas:
     times: Times
     state: Annotated[Codes, "state in `/metrics`"]
     """(R,) as an index into `STATES`."""
-    out_of_sync: Annotated[Longs, "followers outside the ISR by state; zeros are left out"]
+    out_of_sync: Annotated[Longs, "followers outside the ISR by state"]
     """(B, S) followers outside the ISR by hosting broker and shown state."""
 
 

@@ -182,17 +182,17 @@ class Times:
 
     lag_seconds: Annotated[Floats, "age of the oldest missing record", "s"]
     """(R,) at least; of the followers in `shown` only."""
-    behind_seconds: Annotated[Floats, "time since it was last caught up", "s"]
+    behind_seconds: Annotated[Floats, "time since last caught up", "s"]
     """(R,)"""
-    caught_up: Annotated[Bools, "it is caught up in this poll"]
+    caught_up: Annotated[Bools, "caught up in this poll"]
     """(R,)"""
-    late: Annotated[Bools, "it is behind for longer than `replica.lag.time.max.ms` of its leader"]
+    late: Annotated[Bools, "behind for longer than `replica.lag.time.max.ms` of its leader"]
     """(R,) False where that is not known."""
-    shown: Annotated[Bools, "it has its own series in `/metrics`: `lagging` or `late`"]
+    shown: Annotated[Bools, "has series in `/metrics`: `lagging` or `late`"]
     """(R,)"""
-    caught_up_at: Annotated[Floats, "time at which it was last caught up", "monotonic s"]
+    caught_up_at: Annotated[Floats, "when it was last caught up", "monotonic s"]
     """(R,) or first seen: the state of the fold."""
-    passed_at: Annotated[Floats, "time at which its leader passed its log end", "monotonic s"]
+    passed_at: Annotated[Floats, "when its leader passed its log end", "monotonic s"]
     """(R,) at the latest: the state of the fold."""
 
 

@@ -167,21 +167,21 @@ class Throttles:
     """By broker id; brokers whose configuration was never read are missing."""
     lists: dict[Side, dict[int, ThrottledReplicas]]
     """By topic index, without empty lists."""
-    lists_known: Annotated[bool, "the throttled lists of all topics are known"]
+    lists_known: Annotated[bool, "all throttled lists are known"]
     listed: dict[Side, Bools]
     """(R,) replicas that their topic's list of that side names."""
     held: dict[Side, Bools]
     """(R,) followers that a list of that side holds back: an entry of the leader counts for all its followers."""
-    throttled: Annotated[dict[Side, Floats], "replicas in the throttled lists"]
+    throttled: Annotated[dict[Side, Floats], "listed replicas"]
     """(B,) NaN while the lists of a topic are not known."""
-    floor: Annotated[dict[Side, Floats], "in-sync traffic that counts against the limit", "bytes/s"]
+    floor: Annotated[dict[Side, Floats], "floor: in-sync traffic under the limit", "bytes/s"]
     """(B,)"""
     headroom: Annotated[dict[Side, Floats], "limit minus floor", "bytes/s"]
     """(B,)"""
     lasting: dict[Side, Floats]
     """(B,) the headroom at the inbound rates that last."""
-    lower_bound: Annotated[Floats, "lower bound of the throttle, KIP-73", "bytes/s"]
-    upper_bound: Annotated[Floats | None, "upper bound of the throttle, KIP-73", "bytes/s"]
+    lower_bound: Annotated[Floats, "KIP-73's lower bound", "bytes/s"]
+    upper_bound: Annotated[Floats | None, "KIP-73's upper bound", "bytes/s"]
     """`None` where the network is not configured."""
 
     def limit(self, broker: int, side: Side) -> float | None:

@@ -73,20 +73,16 @@ class ThrottlingMemory:
 class Throttling:
     """Bytes per second, seconds."""
 
-    remaining: Annotated[
-        Mapping[FlowKey, float | None], "catch-up traffic to this broker, by leader and by limits that apply"
-    ]
+    remaining: Annotated[Mapping[FlowKey, float | None], "catch-up traffic to it"]
     """Bytes that the replicas of each flow lack."""
     etas: Mapping[FlowKey, float | None]
     """Seconds until each flow has caught up, by itself."""
     side_etas: Mapping[FlowKey, float]
     """Seconds until everything through the binding side of a flow has caught up, where that is known."""
-    sides: Annotated[
-        Mapping[SideKey, Load], "catch-up traffic under its limit; all catch-up traffic if no listed replica catches up"
-    ]
+    sides: Annotated[Mapping[SideKey, Load], "catch-up traffic under its limit; all if none is listed"]
     problems: Annotated[Mapping[ProblemKey, float], "problems of its throttle"]
     """Age of every problem that is raised."""
-    recommended: Annotated[float | None, "lowest throttle that completes the moves in time", "bytes/s"]
+    recommended: Annotated[float | None, "recommended throttle", "bytes/s"]
     log_dir_moves: tuple[LogDirMove, ...]
 
 

@@ -225,13 +225,13 @@ class TieredMemory:
 class Tiered:
     """T topics; NaN is unknown, and also means a topic that is not copied."""
 
-    overdue: Annotated[Floats, "bytes that should have been copied to remote storage", "bytes"]
+    overdue: Annotated[Floats, "bytes overdue for remote storage", "bytes"]
     """(T,)"""
-    stalled: Annotated[Floats, "time for which no overdue bytes were copied", "s"]
+    stalled: Annotated[Floats, "time without a copy of these", "s"]
     """(T,)"""
     problems: Annotated[
         Mapping[Key, float],
-        "age by problem of tiered storage; 0 if it does not exist, missing if that is unknown",
+        "age by problem of tiered storage; 0 if none, missing if unknown",
         "s",
     ]
     """Seconds, 0 where there is no problem; unknown ones are missing."""

@@ -33,19 +33,17 @@ class Topics:
 
     offline: Annotated[Longs, "partitions without a leader"]
     """(T,)"""
-    under_min_isr: Annotated[
-        Longs, "partitions whose ISR is smaller than `min.insync.replicas`; null while that is not known"
-    ]
+    under_min_isr: Annotated[Longs, "partitions with an ISR below `min.insync.replicas`; null while that is not known"]
     """(T,) `UNKNOWN` where min.insync.replicas is."""
-    non_preferred_leader: Annotated[Longs, "partitions that are led by another replica than the first one"]
+    non_preferred_leader: Annotated[Longs, "partitions not led by their first replica"]
     """(T,) `UNKNOWN` where a leader is not known."""
-    bytes: Annotated[Floats, "size of all logs of its replicas", "bytes"]
+    bytes: Annotated[Floats, "size of all its logs", "bytes"]
     """(T,) NaN while the size of one is unknown."""
     messages_in: Annotated[Floats, "offsets appended", "1/s"]
     """(T,) NaN while the rate of a partition is unknown."""
-    isr_shrinks: Annotated[Longs, "replicas that left the ISR since the process first saw the topic"]
+    isr_shrinks: Annotated[Longs, "replicas that left the ISR, since first seen"]
     """(T,)"""
-    isr_expands: Annotated[Longs, "replicas that joined the ISR since the process first saw the topic"]
+    isr_expands: Annotated[Longs, "replicas that joined the ISR, since first seen"]
     """(T,)"""
 
 

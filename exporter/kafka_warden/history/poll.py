@@ -28,11 +28,11 @@ class Poll:
     snapshot: Snapshot
     derived: Derived
     parameters: Annotated[Parameters, "options of the user"]
-    run: Annotated[str, "id of the process; monotonic times are comparable within one"]
-    sequence: Annotated[int, "number of earlier evaluated polls of this run; a gap is a poll that was left out or lost"]
-    remembered: Annotated[
-        Remembered, "state before this poll: `nothing`, `restored` (from the state file) or `kept` (from earlier polls)"
-    ] = Remembered.KEPT
+    run: Annotated[str, "id of the process"]
+    sequence: Annotated[int, "number of the poll in its run; a gap is a poll left out or lost"]
+    remembered: Annotated[Remembered, "state before: `nothing`, `restored` (state file) or `kept` (earlier polls)"] = (
+        Remembered.KEPT
+    )
     restored: Mapping[str, Any] | None = None
     """The content of the state file, if `remembered` is `RESTORED`."""
 

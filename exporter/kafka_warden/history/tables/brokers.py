@@ -30,9 +30,9 @@ from kafka_warden.replies import LogDir
 class PlacedLog:
     """Log directory of one log that is requested in every poll."""
 
-    topic: Annotated[str, "topic of a log that is requested in every poll"]
+    topic: Annotated[str, "topic name"]
     partition: Annotated[int, "partition number"]
-    log_dir: Annotated[str, "path of its log directory"]
+    log_dir: Annotated[str, "log directory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,11 @@ class Outcome:
     """`SourceStatus` of one source at one broker."""
 
     source: Annotated[Source, "name of the source"]
-    broker: Annotated[str, "broker that was asked; empty for requests to any broker"]
-    up: Annotated[bool, "all requests of this kind were answered"]
-    duration: Annotated[float, "total duration of the requests of this kind", "s"]
+    broker: Annotated[str, "broker asked; empty: any"]
+    up: Annotated[bool, "all were answered"]
+    duration: Annotated[float, "total duration", "s"]
     last_success: Annotated[float | None, "time of the last answer", "Unix s"]
-    errors: Annotated[Mapping[str, int], "errors by reason since the exporter started"]
+    errors: Annotated[Mapping[str, int], "errors by reason in this run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +52,20 @@ class Problem:
     """A throttle problem of a broker."""
 
     side: Annotated[Side, "`leader`, `follower` or `log_dirs`"]
-    problem: Annotated[ThrottleProblem, "name of the problem (docs/spec/throttles.md#problems)"]
-    seconds: Annotated[float, "age of the problem", "s"]
+    problem: Annotated[ThrottleProblem, "name (docs/spec/throttles.md#problems)"]
+    seconds: Annotated[float, "age", "s"]
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedFlow:
     """The flow from one leader to a broker under the same limits."""
 
-    leader: Annotated[int, "id of the broker that is copied from"]
-    leader_listed: Annotated[bool, "the leader's throttled list has its partitions, so the leader's limit applies"]
-    follower_listed: Annotated[bool, "the follower's throttled list has them, so the limit of this broker applies"]
-    remaining: Annotated[float | None, "bytes that its replicas still have to copy", "bytes"]
-    eta: Annotated[float | None, "time until this flow is done", "s"]
-    side_eta: Annotated[float | None, "time until all flows that share its limit are done", "s"]
+    leader: Annotated[int, "broker copied from"]
+    leader_listed: Annotated[bool, "leader's list names them: its limit applies"]
+    follower_listed: Annotated[bool, "follower's list names them: its limit applies"]
+    remaining: Annotated[float | None, "bytes to copy", "bytes"]
+    eta: Annotated[float | None, "time until the flow is done", "s"]
+    side_eta: Annotated[float | None, "time until all that share its limit are done", "s"]
 
 
 OUTCOMES: Final = column_type_of(tuple[Outcome, ...])
@@ -195,7 +195,7 @@ BROKERS: Final = Table(
         column(
             "outcomes",
             OUTCOMES,
-            "result of each request to it; other results are in `polls`",
+            "result of each request to it; others are in `polls`",
             lambda poll, row: outcomes_of(poll, wanted=str(row.key).__eq__),
             STATUS,
         ),

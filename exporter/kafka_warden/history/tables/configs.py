@@ -27,7 +27,7 @@ def _topic_id(poll: Poll, row: Entry) -> str | None:
 
 CONFIGS: Final = Table(
     "configs",
-    "One row per broker whose configuration is known, and per topic. `topic_config` is null if it is not known.",
+    "One row per topic, and per broker with known configuration.",
     ("kind", "broker", "topic", "topic_id"),
     (
         column(
@@ -38,7 +38,7 @@ CONFIGS: Final = Table(
         ),
         column("broker", INT, "broker id", lambda _, row: row.key if isinstance(row.key, int) else None),
         column("topic", STRING, "topic name", lambda _, row: row.key if isinstance(row.key, str) else None),
-        column("topic_id", STRING, "topic id; null if the metadata does not list the topic", _topic_id),
+        column("topic_id", STRING, "topic id; null if not in the metadata", _topic_id),
         entry_column("broker_config", "snapshot.broker_configs[]"),
         entry_column("topic_config", "snapshot.topic_configs[]"),
         entry_column("overdue_bytes", "derived.tiered.overdue"),

@@ -19,13 +19,11 @@ LOG_DIR: Final = "log_dir"
 class Moving:
     """One move. The raw values of a reassignment are in `replicas`."""
 
-    kind: Annotated[
-        str, "`reassignment`, `log_dir`, or `waiting` of a replica that stays and that a reassignment waits for"
-    ]
+    kind: Annotated[str, "`reassignment`, `log_dir`, or `waiting`: it stays, and a reassignment waits for it"]
     topic: Annotated[str, "topic name"]
     topic_id: Annotated[str | None, "topic id"]
     partition: Annotated[int, "partition number"]
-    broker: Annotated[int, "id of the broker of the replica"]
+    broker: Annotated[int, "broker of the replica"]
     raw: FutureReplica | None = None
     derived: Move | LogDirMove | None = None
 
@@ -70,8 +68,8 @@ def _derived(name: str, path: str, type_: ColumnType | None = None) -> Column:
 
 MOVES: Final = Table(
     "moves",
-    "One row per replica that a reassignment adds, per replica that stays and that a reassignment waits for, and per "
-    "replica that moves to another log directory. Empty while the reassignments are not known.",
+    "One row per replica that a reassignment adds or waits for, or that moves to another log directory."
+    " Empty while reassignments are unknown.",
     ("kind", "topic", "topic_id", "partition", "broker"),
     (
         *row_columns(Moving, "snapshot.future_replicas[]", partition=INT, broker=INT),

@@ -30,8 +30,8 @@ class ControllerBeans:
 class Bottleneck:
     """The broker and side that limit the moves."""
 
-    broker: Annotated[int, "broker that limits the moves"]
-    side: Annotated[Side, "side that limits the moves"]
+    broker: Annotated[int, "broker"]
+    side: Annotated[Side, "side"]
 
 
 CONTROLLERS: Final = column_type_of(tuple[ControllerBeans, ...])
@@ -59,7 +59,7 @@ def _value(name: str, path: str) -> Column:
 
 POLLS: Final = Table(
     "polls",
-    "One row per poll, with values of the whole cluster. Without an answer about the cluster a poll has no rows.",
+    "One row per poll. A poll without any answer has none.",
     (),
     (
         _value("remembered", "remembered"),
@@ -73,7 +73,7 @@ POLLS: Final = Table(
         column(
             "outcomes",
             OUTCOMES,
-            "result of each request that is not sent to one particular broker",
+            "result of each request to any broker",
             _outcomes,
             STATUS,
         ),
@@ -115,7 +115,7 @@ def _parts(poll: Poll) -> list[Part]:
 
 RESTORED: Final = Table(
     "restored",
-    "The state file that a process started with, in pieces. Only for polls with `restored` in `polls.remembered`.",
+    "The state file that a process started with, in pieces.",
     ("part",),
     tuple(row_columns(Part, part=INT, parts=INT)),
     _parts,

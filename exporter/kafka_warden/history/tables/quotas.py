@@ -23,13 +23,13 @@ CONTROLLER: Final = "controller"
 class Quota:
     """A configured quota, or a bean of a client. `derived` is set for mutation beans of the active controller."""
 
-    kind: Annotated[str, "`configured`, `mutation` (a ControllerMutation bean) or `request` (a Request bean)"]
-    process: Annotated[str | None, "process that has the bean: `broker` or `controller`"]
-    node: Annotated[str | None, "node id of the process, or its address until the id is known"]
-    user: Annotated[str | None, "user; null if the quota has none, empty for the default user"]
-    client_id: Annotated[str | None, "client id; null if the quota has none, empty for the default client id"]
-    position: Annotated[int, "position among the rows of the same kind and process"]
-    values: Annotated[Mapping[str, float], "value by quota key, or by short name of the bean's attribute", "base units"]
+    kind: Annotated[str, "`configured`, or the bean: `mutation` or `request`"]
+    process: Annotated[str | None, "`broker` or `controller`"]
+    node: Annotated[str | None, "node id, or address until that is known"]
+    user: Annotated[str | None, "user; null if none, empty: the default user"]
+    client_id: Annotated[str | None, "client id; null if none, empty: the default client"]
+    position: Annotated[int, "position among rows of this kind and process"]
+    values: Annotated[Mapping[str, float], "value by quota key or attribute", "base units"]
     derived: ClientMutations | None = None
 
 
@@ -74,7 +74,7 @@ def _bucket(name: str, path: str) -> Column:
 
 QUOTAS: Final = Table(
     "quotas",
-    "One row per configured client quota (DescribeClientQuotas), and per bean of a client with a quota (JMX).",
+    "One row per client quota, and per bean of a client with one.",
     ("kind", "process", "node", "user", "client_id"),
     (
         *row_columns(Quota, "snapshot.quotas[]", position=INT),

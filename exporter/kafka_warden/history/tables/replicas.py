@@ -82,7 +82,7 @@ REPLICAS: Final = Table(
     (
         *PARTITION_KEY,
         array_column("broker", "snapshot.replicas.broker"),
-        Column("position", "position in the assignment; 0 is the preferred leader", "", INT, (), _position),
+        Column("position", "position in the assignment; 0: preferred leader", "", INT, (), _position),
         *columns(array_column, "snapshot.replicas", "in_isr", "offline", "adding", "removing", "end", "size"),
         array_column(
             "sized_at",
