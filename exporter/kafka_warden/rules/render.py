@@ -33,7 +33,7 @@ MACRO: Final = re.compile(r"\[% macro (\w+)\(")
 _ALERT: Final = re.compile(r"^ +- alert: (\w+)$", re.MULTILINE)
 _GROUP: Final = re.compile(r"^  - name: .+$", re.MULTILINE)
 _GROUPING: Final = re.compile(r"\b(?:by|on) \([^)]*\)")
-_LABEL: Final = re.compile(rf"(?<=\$labels\.){CLUSTER}\b|(?<![\w.:$-]){CLUSTER}(?==~?[%\"])")
+_LABEL: Final = re.compile(rf"(?<=\$labels\.){CLUSTER}\b|(?<![\w.:$-]){CLUSTER}(?==~?\\?[%\"])")
 """The label in a template of Prometheus, and in a selector. Not the variable of the dashboards, `var-cluster`."""
 
 
