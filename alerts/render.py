@@ -37,6 +37,8 @@ BEGIN: Final = "<!-- alerts: made by `make rules` -->\n"
 END: Final = "<!-- end of alerts -->\n"
 HEADER: Final = "# Made from exporter/kafka_warden/rules by `make rules`: do not edit.\n"
 WIDTH: Final = 110
+HOUR: Final = 60
+"""Minutes."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -64,8 +66,10 @@ def table() -> str:
     for alert, found in render.severities().items():
         page = (HERE / "runbooks" / f"{alert}.md").read_text(encoding="utf-8")
         wrong = re.split(r"(?<=\.)\s", page.split("\n\n")[1], maxsplit=1)[0].replace("\n", " ")
-        severity, ends = ", ".join(sorted(found)), sorted({min(times[alert]), max(times[alert])})
-        sent = " to ".join(in_time(60 * minutes) for minutes in ends)
+        severity, first, last = ", ".join(sorted(found)), min(times[alert]), max(times[alert])
+        sent = in_time(60 * last)
+        if first < last:
+            sent = f"{first if last < HOUR else in_time(60 * first)} to {sent}"
         lines.append(f"| [{alert}](runbooks/{alert}.md) | {severity} | {wrong} | {sent} |")
     return "\n".join(lines) + "\n"
 
