@@ -71,4 +71,4 @@ def test_a_number_is_that_of_the_code(document: str, stated: str) -> None:
 def test_sample_of_check_counts_its_lines() -> None:
     text = (ROOT / "docs" / "reference" / "check.md").read_text()
     lines = str(len(re.findall(r"^ok +KW-", text, re.MULTILINE)))
-    assert re.findall(r"^(\d+) ok, ", text, re.MULTILINE) == re.findall(r'"ok": (\d+)', text) == [lines]
+    assert re.findall(r"^(\d+) ok, ", text, re.MULTILINE) == [lines]
