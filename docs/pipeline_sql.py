@@ -15,19 +15,18 @@ _NOT_TRIED: Final = "-- For Trino and Athena, translated from DuckDB's form by s
 INTRODUCTION: Final = """\
 ## In SQL, without Spark
 
-The tables of a store are Delta tables. `docs/sql/` has views and ten questions; tests run all of them in DuckDB.
+The tables of a store are Delta tables. `docs/sql/` has views and ten questions for DuckDB.
 
     pip install deltalake duckdb pyarrow
     python -i docs/sql/open_store.py /srv/store
     >>> store.sql("FROM moves")
     >>> store.sql(open("docs/sql/01-reassignments.sql").read())
 
-- [`open_store.py`](sql/open_store.py) opens a store in another program. `store.sql(...).df()` is a frame of pandas.
-- The columns of `raw_TABLE` are in [history-schema.md](history-schema.md).
-- Unlimited and never are infinite. Some tools cannot show that: `finite_moves` has null and a flag instead.
-- Give a `cluster_id` and a `date` where you can: tables are partitioned by them, so other files are not opened.
-- **Trino and Athena**: each statement is also in `docs/sql/trino/`, translated and parsed, not tried on either. In
-  Trino, register each table by `CALL delta.system.register_table(...)`, a raw one as `raw_TABLE`. In Athena, use
+- [`open_store.py`](sql/open_store.py) also works in a program; `store.sql(...).df()` is a frame of pandas.
+- `raw_TABLE` has the columns of [history-schema.md](history-schema.md).
+- Give a `cluster_id` and a `date` where you can: tables are partitioned by them.
+- **Trino and Athena** (not tried): `docs/sql/trino/` has each statement. In Trino, register each table by
+  `CALL delta.system.register_table(...)`, a raw one as `raw_TABLE`. In Athena, use
   `CREATE EXTERNAL TABLE ... TBLPROPERTIES ('table_type' = 'DELTA')`.
 """
 
@@ -65,6 +64,6 @@ def translated(text: str) -> str:
 
 def _item(source: tuple[str, str]) -> str:
     name, text = source
-    title = f"`{name.removeprefix('view-')}`" if name.startswith("view-") else name[3:].replace("-", " ").capitalize()
     about = split(text)[0].replace("? ", "?\n").replace(". ", ".\n").splitlines()[0]
-    return f"- [{title}](sql/{name}.sql): {about}"
+    view = name.removeprefix("view-")
+    return f"- [{about}](sql/{name}.sql)" if view == name else f"- [`{view}`](sql/{name}.sql): {about}"

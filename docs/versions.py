@@ -163,21 +163,21 @@ INTRODUCTION: Final = """\
 # Versions of Kafka
 
 What each version can show. A metric that a version cannot give is absent, and no alert fires for it:
-`kafka_warden_source_not_available` has the reason `unsupported`. During an upgrade each broker is asked in its own
-versions. New metrics appear after it, without a restart.
+`kafka_warden_source_not_available` has the reason `unsupported`. After an upgrade, also of brokers one by one, new
+metrics appear without a restart.
 
-`make full-versions` runs the same scenes on real brokers of each version, and upgrades broker by broker: {upgrades}.
-The table is what the last run showed. All other metrics of these scenes were there on each version.
+The table is what `make full-versions` showed on real brokers of each version, and in upgrades {upgrades}. All other
+metrics were there on each version.
 
 """
 
 NOTES: Final = """\
 
 - No log directory is cordoned before Kafka 4.3. Remote copies are allowed no lag before 4.4.
-- Without eligible leader replicas, the replicas that may lead are those in the ISR.
-- In ZooKeeper mode the active controller is a broker. The exporter asks it for moves, the window of the mutation quota
-  and the beans of a controller.
-- In KRaft mode before Kafka 3.9, set `controllers.bootstrap`: DescribeQuorum does not name the controllers' listeners.
+- Without eligible leader replicas, only those in the ISR may lead.
+- In ZooKeeper mode the active controller is a broker, which the exporter asks for moves, the window of the mutation
+  quota and the beans of a controller.
+- In KRaft mode before Kafka 3.9, set `controllers.bootstrap`: DescribeQuorum does not name the listeners.
 """
 
 

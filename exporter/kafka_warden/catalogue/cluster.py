@@ -98,51 +98,45 @@ def _problem(name: str, about: str, column: Column, *, source: str) -> Metric:
 TOPICS = (
     _problem(
         "topic_offline_partitions",
-        "Partitions of the topic without a leader",
+        "Partitions without a leader",
         lambda topics: topics.offline,
         source="Metadata",
     ),
     _problem(
         "topic_under_min_isr_partitions",
-        "Partitions of the topic with a leader and fewer in-sync replicas than min.insync.replicas; absent while that "
-        "is unknown",
+        "Partitions with a leader and an ISR below min.insync.replicas; absent while that is unknown",
         lambda topics: as_parts(topics.under_min_isr),
         source="Metadata, DescribeConfigs",
     ),
     _topic(
         "topic_non_preferred_leader_partitions",
-        "Partitions of the topic that are led by another replica than the first one; absent while a leader is not "
-        "known",
+        "Partitions not led by their first replica; absent while a leader is unknown",
         lambda topics: as_parts(topics.non_preferred_leader),
         source="Metadata",
     ),
     _topic(
         "topic_isr_shrinks_total",
-        "Replicas of the topic that left the ISR from one poll to the next, since the exporter first saw the topic; "
-        "those that a move adds or removes do not count",
+        "Replicas that left the ISR from one poll to the next, without those that a move adds or removes",
         lambda topics: topics.isr_shrinks,
         Kind.COUNTER,
         source="Metadata, ListPartitionReassignments",
     ),
     _topic(
         "topic_isr_expands_total",
-        "Replicas of the topic that joined the ISR from one poll to the next, since the exporter first saw the topic; "
-        "those that a move adds do not count",
+        "Replicas that joined the ISR from one poll to the next, without those that a move adds",
         lambda topics: topics.isr_expands,
         Kind.COUNTER,
         source="Metadata, ListPartitionReassignments",
     ),
     _topic(
         "topic_bytes",
-        "Bytes of the topic's logs on all brokers, replicas that are being added included; absent while a size is "
-        "unknown",
+        "Bytes of all logs, of adding replicas, too; absent while a size is unknown",
         lambda topics: topics.bytes,
         source="DescribeLogDirs",
     ),
     _topic(
         "topic_messages_in_per_second",
-        "Offsets per second appended to the topic, transaction markers included; absent while a partition's rate is "
-        "unknown, such as in the first poll of a new leader",
+        "Offsets appended per second, transaction markers included; absent while a part is unknown",
         lambda topics: topics.messages_in,
         source="ListOffsets",
     ),
@@ -188,7 +182,7 @@ CLUSTER = (
     ),
     Metric(
         "quorum_lag_offsets",
-        "Offsets by which a node is behind the end of the metadata log",
+        "Offsets by which a node lacks the end of the metadata log",
         ("node", "role"),
         _quorum_lag,
         source="DescribeQuorum",
@@ -202,14 +196,14 @@ CLUSTER = (
     ),
     Metric(
         "broker_metadata_stale_seconds",
-        "Seconds for which the metadata of a broker has been old, 0 for current metadata",
+        "Seconds for which a broker's metadata has been old; 0 is current",
         BROKER,
         lambda view: (((str(broker),), age) for broker, age in view.snapshot.metadata_ages.items()),
         source="DescribeQuorum, Metadata",
     ),
     Metric(
         "cluster_info",
-        "The cluster, with its name if the option cluster.name is set",
+        "The cluster, with its name from the option cluster.name",
         ("cluster_id", "cluster_name", "kafka_version"),
         _cluster,
         Kind.INFO,
@@ -217,7 +211,7 @@ CLUSTER = (
     ),
     by_broker(
         "broker_partitions",
-        "Replicas that count against the limit of KIP-578: all except those of internal topics",
+        "Replicas that count against the limit: all except internal topics",
         lambda derived: derived.cluster.counted,
         source="Metadata",
     ),
@@ -239,7 +233,7 @@ CLUSTER = (
     ),
     Metric(
         "cluster_partitions",
-        "Partitions, each counted once, except those of internal topics",
+        "Partitions except those of internal topics",
         (),
         lambda view: [((), view.derived.cluster.partitions)],
         source="Metadata. KIP-578",
@@ -267,15 +261,13 @@ CLUSTER = (
     ),
     _logs(
         "broker_replicas_without_log",
-        "Replicas assigned to the broker without a log in its log directories, in two answers in a row; absent while a "
-        "log directory is offline",
+        "Assigned replicas without a log, in two answers in a row; absent while a log directory is offline",
         lambda counts: counts.without_log,
         source="Metadata, DescribeLogDirs. KIP-578",
     ),
     _logs(
         "broker_stray_replicas",
-        "Logs in the broker's log directories of replicas that are not assigned to it, in two answers in a row; absent "
-        "above 50,000",
+        "Logs of replicas that are not assigned to the broker, in two answers in a row; absent above 50,000",
         lambda counts: counts.stray,
         source="DescribeLogDirs, Metadata. KIP-578",
     ),

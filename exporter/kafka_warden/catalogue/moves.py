@@ -88,7 +88,7 @@ MOVES = (
     ),
     _total(
         "reassignment_move_ratio",
-        "MoveRatio of KIP-73: partitions under reassignment divided by all partitions",
+        "MoveRatio of KIP-73: partitions under reassignment / all partitions",
         lambda totals: totals.ratio,
         source="ListPartitionReassignments",
     ),
@@ -101,19 +101,19 @@ MOVES = (
     ),
     _each(
         "reassignment_bytes_remaining",
-        "Bytes that the adding replica lacks; 0 where a move only waits for a replica that stays",
+        "Bytes that the adding replica lacks; 0 for a replica that stays",
         lambda move: move.remaining_bytes,
         source="DescribeLogDirs, ListOffsets. KIP-73",
     ),
     _each(
         "reassignment_messages_remaining",
-        "Messages that the adding replica lacks; 0 where a move only waits for a replica that stays",
+        "Messages that the adding replica lacks; 0 for a replica that stays",
         lambda move: move.remaining_messages,
         source="ListOffsets. KIP-73",
     ),
     _each(
         "reassignment_progress_ratio",
-        "Copied bytes of the adding replica divided by copied and remaining bytes",
+        "Copied / (copied + remaining) bytes",
         lambda move: move.progress,
         source="DescribeLogDirs, ListOffsets",
     ),
@@ -137,13 +137,13 @@ MOVES = (
     ),
     _each(
         "reassignment_stalled_seconds",
-        "Seconds since the bytes that the replica lacks last reached a new minimum",
+        "Seconds since the bytes to copy last reached a new minimum",
         lambda move: move.stalled,
         source="DescribeLogDirs, ListOffsets",
     ),
     Metric(
         "reassignment_stuck",
-        "1 for each stuck move, with the most likely cause. Empty topic and partition: number of those without series "
+        "1 for each stuck move, with its likely cause. Empty topic and partition: number without series "
         f"that lasted {STUCK_WAIT:g} s, or cannot end by themselves",
         (*MOVE, "cause"),
         _stuck,
@@ -176,8 +176,8 @@ MOVES = (
     ),
     _total(
         "reassignment_predicted_bottleneck_seconds",
-        "Remaining bytes of the throttled broker and side that end last, divided by the rate that its throttle allows; "
-        "absent without moves or without a throttle",
+        "Seconds until the throttled broker and side that end last are done, by the throttle law; absent "
+        "without moves or without a throttle",
         lambda totals: totals.predicted_bottleneck,
         source="DescribeLogDirs, ListOffsets, DescribeConfigs",
     ),
@@ -198,8 +198,8 @@ MOVES = (
     ),
     Metric(
         "log_dir_move_eta_seconds",
-        "Seconds until the copy in the new log directory has caught up, at its measured rate, else at the limit. Empty "
-        "topic and partition: longest without series",
+        "Seconds until the copy in the new log directory has caught up. Empty topic and partition: longest "
+        "without series",
         MOVE,
         _log_dir_etas,
         source="DescribeLogDirs, DescribeConfigs; topics.deny. KIP-113",

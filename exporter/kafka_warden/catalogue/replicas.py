@@ -76,22 +76,21 @@ FOLLOWERS = (
     ),
     _known(
         "replica_lag_seconds",
-        "Age of the oldest record that the follower lacks, from the leader's log end offsets of the last 60 s; a lower "
-        "bound for older records",
+        "Age of the oldest record that the follower lacks; a lower bound above 60 s",
         lambda view: view.derived.replicas.times.lag_seconds,
         source="ListOffsets",
     ),
     _known(
         "replica_behind_seconds",
-        "Seconds since the follower was last caught up, which replica.lag.time.max.ms limits; absent while its leader "
-        "does not answer",
+        "Seconds since the follower was last caught up, which replica.lag.time.max.ms limits; absent without "
+        "its leader",
         lambda view: view.derived.replicas.times.behind_seconds,
         source="ListOffsets",
     ),
     Metric(
         "broker_out_of_sync_replicas",
-        "Followers outside the ISR that the broker hosts, by state: a move adds moving ones, all others are out of "
-        "sync. State in_sync: left the ISR just now",
+        "Hosted followers outside the ISR by state: moving ones are being added, all others are out of sync. "
+        "State in_sync: left the ISR just now",
         ("broker", "state"),
         _out_of_sync,
         source="Metadata, ListOffsets",
@@ -197,45 +196,44 @@ REPLICAS = (
     ),
     Metric(
         "under_min_isr_partitions",
-        "Partitions with a leader that refuses acks=all: fewer in-sync replicas than min.insync.replicas. A lower "
-        "bound while unknown_min_isr_partitions is above 0",
+        "Partitions whose leader refuses acks=all: ISR below min.insync.replicas. A lower bound while "
+        "unknown_min_isr_partitions is above 0",
         (),
         lambda view: [((), view.count(view.derived.cluster.under_min_isr)[0])],
         source="Metadata, DescribeConfigs. KAFKA-15583",
     ),
     Metric(
         "unknown_min_isr_partitions",
-        "Partitions of topics whose min.insync.replicas is not known: they do not count as under or at it",
+        "Partitions whose min.insync.replicas is not known: they do not count as under or at it",
         (),
         lambda view: [((), view.derived.cluster.min_isr_unknown)],
         source="DescribeConfigs",
     ),
     _count(
         "at_min_isr_partitions",
-        "Partitions with just min.insync.replicas in sync and another replica missing; adding replicas do not count",
+        "Partitions with just min.insync.replicas in sync, and another replica missing",
         source="Metadata, DescribeConfigs",
     ),
     _count("offline_partitions", "Partitions without a leader", source="Metadata"),
     Metric(
         "uncounted_partitions",
-        "Partitions of topics of the option topics.uncounted by state, which the numbers of the cluster leave out; "
-        "absent while it matches no topic",
+        "Partitions of topics of topics.uncounted by state, which numbers of the cluster leave out; absent if "
+        "it matches none",
         ("state",),
         _uncounted,
         source="Metadata, DescribeConfigs",
     ),
     Metric(
         "unknown_leader_partitions",
-        "Partitions whose leader lacks the listener that the exporter uses: they are not offline, and their lag is "
-        "unknown",
+        "Partitions whose leader lacks the exporter's listener: they are not offline, their lag is unknown",
         (),
         lambda view: [((), int(view.derived.cluster.hidden.sum()))],
         source="Metadata, LISTENER_NOT_FOUND",
     ),
     Metric(
         "leader_candidate",
-        "1 for a replica that may lead a partition without a leader once its broker runs, as a member of isr, elr, or "
-        "last_known_elr, which has the last leader",
+        "1 for a replica that may lead a partition without a leader once its broker runs, as a member of isr, "
+        "elr, or last_known_elr",
         (*REPLICA, "member_of"),
         _candidates,
         source="Metadata, DescribeTopicPartitions. KIP-966",
@@ -259,7 +257,7 @@ REPLICAS = (
     broker_counter("broker_isr_expands_total", "ISR expansions", source="bean IsrExpandsPerSec, Count"),
     Metric(
         "unclean_leader_elections_total",
-        "Unclean leader elections. Each controller has its own count; node is its address where no id is configured",
+        "Unclean leader elections, by controller; node is its address if it has no id",
         ("node",),
         _unclean,
         Kind.COUNTER,
@@ -274,8 +272,8 @@ REPLICAS = (
     ),
     Metric(
         "partition_end_offset_total",
-        "Log end offset of the leader: offsets appended since the partition was created, transaction markers included. "
-        "An unclean leader election may lower it",
+        "Log end offset of the leader: offsets ever appended, transaction markers included. An unclean leader "
+        "election may lower it",
         ("topic", "partition"),
         lambda view: _partitions(view, as_parts(view.derived.indexed.leader_end)),
         Kind.COUNTER,

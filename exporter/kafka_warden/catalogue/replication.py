@@ -42,14 +42,14 @@ def _counter(name: str, bean: str, what: str) -> Metric:
 REPLICATION = (
     broker_gauge(
         "leader_replication_throttled_bytes_per_second",
-        "LeaderReplicationThrottledRate of KIP-73: bytes per second sent to replicas of the throttled lists, in-sync "
-        "replicas included; above 0 without any throttle, too",
+        "LeaderReplicationThrottledRate of KIP-73: bytes per second sent to listed replicas, in-sync ones "
+        "included; above 0 without a throttle, too",
         "leader_replication_byte_rate",
         source="bean LeaderReplication, byte-rate",
     ),
     broker_gauge(
         "follower_replication_throttled_bytes_per_second",
-        "FollowerReplicationThrottledRate of KIP-73: bytes per second received for replicas of the throttled lists",
+        "FollowerReplicationThrottledRate of KIP-73: bytes per second received for listed replicas",
         "follower_replication_byte_rate",
         source="bean FollowerReplication, byte-rate",
     ),
@@ -62,7 +62,7 @@ REPLICATION = (
     ),
     Metric(
         "replication_throttle_bytes_per_second",
-        "Effective limit: config of the broker, else cluster default, else +Inf",
+        "Effective limit: of the broker, else cluster default, else +Inf",
         BROKER_SIDE,
         lambda view: keyed((key, limit.value) for key, limit in view.derived.throttles.limits.items()),
         source="DescribeConfigs. KIP-73, KIP-113",
@@ -95,7 +95,7 @@ REPLICATION = (
     ),
     by_broker(
         "replication_throttle_lower_bound_bytes_per_second",
-        "Lowest throttle that KIP-73 advises: bytes in of all replicas that the broker hosts",
+        "Lowest throttle that KIP-73 advises: bytes in of all hosted replicas",
         lambda derived: derived.throttles.lower_bound,
         source="ListOffsets",
     ),
@@ -108,8 +108,8 @@ REPLICATION = (
     ),
     Metric(
         "replication_throttle_recommended_bytes_per_second",
-        "Lowest throttle for all brokers with which moves end within the option moves.deadline, inside the bounds of "
-        "KIP-73; absent without moves, or if none is enough",
+        "Lowest throttle for all brokers, inside the bounds, with which moves end within moves.deadline; "
+        "absent without moves, or if none is enough",
         (),
         lambda view: known([((), view.derived.throttling.recommended)]),
         source="DescribeLogDirs, ListOffsets, DescribeConfigs",
@@ -123,7 +123,7 @@ REPLICATION = (
     ),
     by_broker(
         "broker_sum_replica_lag_messages",
-        "SumReplicaLag of KIP-73 over the follower replicas that the broker hosts; absent while a part is unknown",
+        "SumReplicaLag of KIP-73, over hosted followers; absent while a part is unknown",
         lambda derived: derived.lag.sum_messages.values,
         source="ListOffsets",
     ),
@@ -135,7 +135,7 @@ REPLICATION = (
     ),
     Metric(
         "broker_led_replica_lag_bytes",
-        "Lag in bytes of the followers of partitions that the broker leads; absent while a part is unknown",
+        "Lag in bytes of followers of led partitions; absent while a part is unknown",
         BROKER,
         lambda view: view.leaders(view.derived.lag.led_bytes.values),
         source="ListOffsets, DescribeLogDirs. KIP-73",
@@ -220,7 +220,7 @@ def clients_left_out(view: View) -> dict[tuple[str, Rank], int]:
 MUTATIONS = (
     _each(
         "controller_mutation_tokens",
-        "K of KIP-599: tokens left, below 0 while requests of the client are refused, +Inf without a quota",
+        "K of KIP-599: tokens left, below 0 while requests are refused, +Inf without a quota",
         lambda client: client.tokens,
         source="bean ControllerMutation of the active controller, tokens",
     ),
@@ -238,7 +238,7 @@ MUTATIONS = (
     ),
     _each(
         "controller_mutation_quota_per_second",
-        "R of KIP-599: the quota that applies to the client, +Inf without one",
+        "R of KIP-599: the quota that applies, +Inf without one",
         lambda client: client.quota,
         source="DescribeClientQuotas",
     ),

@@ -51,19 +51,19 @@ def _dropped(sidecar: Sidecar) -> Iterator[Sample]:
 SIDECAR = (
     _sources(
         "up",
-        "1 when all requests of this kind were answered in the last poll that sent some",
+        "1 when all requests of this kind were answered in the last poll with any",
         lambda status: int(status.up),
     ),
     SidecarMetric(
         "source_not_available",
-        "1 when requests of this kind are not available, which is no failure: authorization, unsupported, disabled or "
-        "unreachable. Metrics of the kind are absent then",
+        "1 when requests of this kind cannot be used: authorization, unsupported, disabled or unreachable. "
+        "Their metrics are absent then",
         (*SOURCE, "reason"),
         lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.not_available.items()),
     ),
     _sources(
         "source_duration_seconds",
-        "Total duration of the requests of this kind in the last poll that sent some",
+        "Total duration of the requests of this kind in the last poll with any",
         lambda status: status.duration,
     ),
     _sources(
@@ -80,57 +80,54 @@ SIDECAR = (
     ),
     _figures(
         "exporter_throttle_seconds",
-        "Longest pause that the broker asked the exporter for in the last poll, or the rest of an earlier one "
+        "Longest pause that the broker asked for in the last poll, or the rest of an earlier one "
         "(throttle_time_ms, KIP-219); 0 is none",
         "broker",
     ),
     _figures(
         "broker_fenced_responding",
-        "1 when a fenced broker answered for its API versions in the last poll, 0 when it did not; absent for others, "
-        "and before Kafka 4.0",
+        "1 when a fenced broker answered in the last poll, else 0; absent for others, and before Kafka 4.0",
         "broker",
     ),
     _figures(
         "cluster_reachable",
-        "1 when a broker answered or refused access in the last poll, 0 when all that were asked refused the "
-        "connection or timed out; absent when no name resolves",
+        "1 when a broker answered or refused access in the last poll, 0 when all refused the connection or "
+        "timed out; absent when no name resolves",
     ),
     _figures(
         "controller_reachable",
-        "1 when the active controller answered a forwarded request, 0 when that timed out through two brokers that "
-        "answer other requests; absent when no broker answers",
+        "1 when the active controller answered a forwarded request, 0 when that timed out through two brokers; "
+        "absent when no broker answers",
     ),
     _figures(
         "undescribed_topics",
-        "Topics seen since the exporter started that its principal may not describe any more (ACL Describe): all "
-        "counts and sums lack them",
+        "Topics that the exporter saw and may not describe any more (ACL Describe): all counts and sums lack them",
     ),
     SidecarMetric(
         "snapshot_timestamp_seconds",
-        "Start time of the poll that is shown. After three intervals without a new one only self-metrics are served",
+        "Start time of the poll that is shown",
         (),
         lambda sidecar: known([((), sidecar.snapshot_time)]),
     ),
     _figures(
         "poll_interval_seconds",
-        "Time between the starts of two polls: a multiple of option poll.interval while polls take longer than it",
+        "Time between the starts of two polls: a multiple of option poll.interval while polls take longer",
     ),
     SidecarMetric(
         "dropped_series",
-        "Series left out of /metrics because of the option limits.series or of the limit of 1,000 clients over JMX",
+        "Series left out of /metrics by the option limits.series or the limit of 1,000 clients over JMX",
         ("family",),
         _dropped,
     ),
     SidecarMetric(
         "dropped_verdicts",
-        "Series left out of /metrics because of the option limits.series that alerts may need: states, causes, "
-        "problems, values by broker, ages",
+        "Series that alerts may need, left out of /metrics by the option limits.series",
         (),
         lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank <= Rank.ALERTS))],
     ),
     SidecarMetric(
         "sink_up",
-        "1 while history can be written, by destination (options history.parquet.path and history.kafka.topic)",
+        "1 while history can be written, by destination",
         SINK,
         _sinks(lambda status: int(status.up)),
     ),
@@ -146,52 +143,50 @@ SIDECAR = (
     ),
     SidecarMetric(
         "sink_last_success_timestamp_seconds",
-        "When rows of history were last written; files are written hourly (option history.parquet.roll)",
+        "When rows of history were last written; files are written after history.parquet.roll",
         SINK,
         _sinks(lambda status: status.last_success),
     ),
     _figures("web_connections", "Open connections of the web server"),
     _figures(
         "web_connections_closed_total",
-        "Connections that the web server closed: limit (new ones above the limit), or timeout (idle, half a request, "
-        "or a response that is not read)",
+        "Connections that the web server closed: limit (new ones above it), or timeout (idle, half a request, "
+        "or a response not read)",
         "reason",
     ),
     _figures(
         "web_logins_refused_total",
-        "Requests with a login that was refused: wrong, or overload while too many passwords waited for their check",
+        "Requests with a login that was refused: wrong, or overload while too many waited",
         "reason",
     ),
     _figures(
         "web_config_in_use",
-        "1 when the files of the option web.config_file are in use as they are now; 0 when the last good ones are, for "
-        "the reason in the log and in /-/ready",
+        "1 when the files of web.config_file are in use as they are now, 0 when the last good ones are: see /-/ready",
     ),
     _figures(
         "config_last_reload_successful",
-        "1 when the configuration as it is now is used; 0 when it cannot be used, or a changed option needs a restart",
+        "1 when the configuration is used as it is now; 0 when it cannot be, or a change needs a restart",
     ),
     _figures(
         "state_last_save_successful",
-        "1 when the file of the option state.path could be written last, 0 when not: a restart then loses start times",
+        "1 when the file of state.path could be written last, 0 when not: a restart then loses start times",
     ),
-    _figures("config_last_reload_success_timestamp_seconds", "When the configuration that is in force was read"),
+    _figures("config_last_reload_success_timestamp_seconds", "When the present configuration was read"),
     _figures(
         "certificate_expiry_timestamp_seconds",
-        "When a certificate expires, the first one of a file with several: web (served), web_client_ca, "
-        "kafka_client, jmx_client",
+        "When a certificate expires, the first of a file: web (served), web_client_ca, kafka_client, jmx_client",
         "certificate",
     ),
     _figures(
         "certificate_lifetime_seconds",
-        "For how long that certificate is valid, from its begin to its end",
+        "How long that certificate is valid in total",
         "certificate",
     ),
     _figures(
         "jmx_child_starts_total",
-        "Starts of the child process that reads beans: more than one when it ended, hung, or used too much memory",
+        "Starts of the child process that reads beans; again if it ended, hung, or used too much memory",
     ),
-    _figures("jmx_source_info", "What beans are read from: rmi, or prometheus or jolokia over HTTP", "source"),
+    _figures("jmx_source_info", "What beans are read from: rmi, prometheus or jolokia", "source"),
     SidecarMetric(
         "build_info",
         "This program",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from kafka_warden.catalogue.metric import Metric, Sample, View, broker_counter, broker_gauge, keyed, known
 from kafka_warden.model import BrokerConfig, Floats, TopicConfig
 
-COPY_LAG = "freezes while the quota limits copies, and counts what is delayed on purpose"
+COPY_LAG = "what is delayed on purpose included; it freezes while the quota limits copies"
 
 
 def _quota(name: str, about: str, value: Callable[[BrokerConfig], float | None], *, source: str) -> Metric:
@@ -24,8 +24,7 @@ def _allowed_lag(unit: str, key: str, about: str, value: Callable[[TopicConfig],
 
     return Metric(
         f"topic_remote_copy_allowed_lag_{unit}",
-        f"{about} until it is copied to remote storage: 0 if at once, +Inf without such a limit. The limit that is "
-        "reached first counts",
+        f"{about} until it is copied: 0 if at once, +Inf without such a limit. The first limit reached counts",
         ("topic",),
         read,
         source=f"DescribeConfigs: {key}, resolved as Kafka does; Kafka 4.4. KIP-1241",
@@ -93,11 +92,11 @@ TIERED = (
         "remote_delete_errors_total", "Failed remote deletions", source="bean RemoteDeleteErrorsPerSec, Count. KIP-405"
     ),
     broker_gauge(
-        "remote_copy_lag_bytes", f"Bytes not copied yet; it {COPY_LAG}", source="bean RemoteCopyLagBytes. KIP-405"
+        "remote_copy_lag_bytes", f"Bytes not copied yet, {COPY_LAG}", source="bean RemoteCopyLagBytes. KIP-405"
     ),
     broker_gauge(
         "remote_copy_lag_segments",
-        f"Segments not copied yet; it {COPY_LAG}",
+        f"Segments not copied yet, {COPY_LAG}",
         source="bean RemoteCopyLagSegments. KIP-405",
     ),
     broker_gauge("remote_delete_lag_bytes", "Bytes not deleted yet", source="bean RemoteDeleteLagBytes. KIP-405"),
@@ -112,22 +111,21 @@ TIERED = (
     ),
     _topics(
         "topic_remote_copy_overdue_bytes",
-        "Bytes that should be in remote storage and are not: more than active segments and the allowed lag may hold, "
-        "summed over all partitions. It does not freeze",
+        "Bytes that should be in remote storage and are not: beyond active segments and the allowed lag. It "
+        "does not freeze",
         lambda view: view.derived.tiered.overdue,
         source="ListOffsets, DescribeLogDirs, DescribeConfigs; Kafka 3.9 and later. KIP-956",
     ),
     _topics(
         "topic_remote_copy_stalled_seconds",
-        "Seconds since the latest offset in remote storage last advanced while bytes are overdue, for the partition "
-        "with the longest time; 0 while nothing is overdue",
+        "Seconds since the latest remote offset last advanced while bytes are overdue, the longest of all "
+        "partitions; 0 while nothing is overdue",
         lambda view: view.derived.tiered.stalled,
         source="ListOffsets; Kafka 3.9 and later. KIP-956",
     ),
     Metric(
         "tiered_storage_problem_seconds",
-        "Seconds for which the quotas of tiered storage have had a problem, after two polls that agree; absent without "
-        "the problem",
+        "Seconds for which quotas of tiered storage have had a problem, after two polls that agree",
         ("broker", "problem"),
         lambda view: keyed((key, age) for key, age in view.derived.tiered.problems.items() if age),
         source="DescribeConfigs, DescribeClientQuotas, ListOffsets, beans RLMCopy, RLMFetch. KIP-956",
