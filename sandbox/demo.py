@@ -240,7 +240,9 @@ class Demo:
             *watched,
             ("Kafka", self.cluster.bootstrap),
         ]
-        self._say("Everything is up:", *(f"{name:<13} {address}" for name, address in addresses))
+        scaled = "Durations in the alert rules are a thirtieth of the real ones, 10 s at least."
+        lines = [f"{name:<13} {address}" for name, address in addresses]
+        self._say("Everything is up:", *lines, *([] if self.watch is None else [scaled]))
 
     def _say_alert(self, alert: Alert) -> None:
         labels = " ".join(f"{name}={value}" for name, value in sorted(alert.labels.items()) if name != "alertname")
