@@ -55,7 +55,7 @@ def test_clients_keep_their_real_names_and_unlimited_ones_are_infinite(cluster: 
         assert RATE * WINDOW - 1 <= page.one("controller_mutation_tokens", **client) <= RATE * WINDOW
         assert page.one("controller_mutation_burst_tokens", **client) == RATE * WINDOW
         assert page.one("controller_mutation_quota_config_per_second", **client) == RATE
-    for what in ("tokens", "quota_per_second", "burst"):
+    for what in ("tokens", "quota_per_second", "burst_tokens"):
         assert page.one(f"controller_mutation_{what}", user="", client_id="free") == math.inf
     assert page.one("controller_mutation_admission_delay_seconds", user="", client_id="free") == 0
     assert page.all("controller_event_queue_seconds").keys() == {(quantile,) for quantile in QUANTILES}
