@@ -1,4 +1,4 @@
--- What has each reassignment moved, how long did it take, compared with the plan, and which broker held it back?
+-- What has each reassignment moved, how long did it take, and which broker held it back?
 -- The plan is that of the first wave, so only reassignments of one wave are compared with it.
 SELECT
     cluster_id,

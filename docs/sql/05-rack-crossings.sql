@@ -1,4 +1,4 @@
--- How many bytes did moves copy between racks, by the day on which they began, and what did they cost at 0.01 per GB?
+-- How many bytes did moves copy between racks, by day, and what did they cost at 0.01 per GB?
 -- Racks are known of the brokers in raw rows; older moves of others are counted as `unknown_rack`.
 SELECT
     moves.cluster_id,

@@ -1,4 +1,4 @@
--- Which alerts make the most noise, where faults are not known? Alarms that fire often and end soon come first.
+-- Which alerts make the most noise? Alarms that fire often and end soon come first.
 SELECT
     rule,
     COUNT(*) FILTER (WHERE would_fire) AS alarms,

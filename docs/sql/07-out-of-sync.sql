@@ -1,4 +1,4 @@
--- Which topics had replicas out of sync, on which days, and in which state?
+-- Which topics had replicas out of sync, when, and in which state?
 SELECT cluster_id, date, topic, state, SUM(samples) AS samples, COUNT(DISTINCT broker) AS brokers
 FROM replica_states
 WHERE state <> 'in_sync'

@@ -1,4 +1,4 @@
--- Which topics grew most in the last seven days of a cluster?
+-- Which topics grew most in the last seven days?
 WITH last_days AS (
     SELECT cluster_id, MAX(start) AS newest
     FROM topic_hour

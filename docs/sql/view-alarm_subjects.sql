@@ -1,4 +1,4 @@
--- Topic, partition and broker of the map `subject` of `alarms` as columns; null is a label that the alarm does not have.
+-- The map `subject` of `alarms` as columns.
 CREATE VIEW alarm_subjects AS
 SELECT
     cluster_id,

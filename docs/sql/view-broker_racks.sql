@@ -1,4 +1,4 @@
--- The last known rack of each broker, of the days for which raw rows are kept.
+-- The last known rack of each broker.
 CREATE VIEW broker_racks AS
 SELECT cluster_id, broker, MAX_BY(rack, time) AS rack
 FROM raw_brokers

@@ -1,4 +1,4 @@
--- Moves without infinities, for tools that have none: null is not known, and a flag says what is infinite.
+-- Moves without infinities: null is not known, and a flag says what is infinite.
 CREATE VIEW finite_moves AS
 SELECT
     cluster_id,

@@ -1,4 +1,4 @@
--- The map `causes` of `moves` as rows: for how long each move was stuck, by cause.
+-- The map `causes` of `moves` as rows.
 CREATE VIEW move_causes AS
 SELECT
     moves.cluster_id,

@@ -1,4 +1,4 @@
--- The map `states` of `replica_hour` as rows: in how many polls of an hour a replica was in each state.
+-- The map `states` of `replica_hour` as rows.
 CREATE VIEW replica_states AS
 SELECT
     hours.cluster_id,

@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- What has each reassignment moved, how long did it take, compared with the plan, and which broker held it back? The plan is that of the first wave, so only reassignments of one wave are compared with it.
+-- What has each reassignment moved, how long did it take, and which broker held it back? The plan is that of the first wave, so only reassignments of one wave are compared with it.
 SELECT
   cluster_id,
   began,

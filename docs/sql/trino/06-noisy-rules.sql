@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- Which alerts make the most noise, where faults are not known? Alarms that fire often and end soon come first.
+-- Which alerts make the most noise? Alarms that fire often and end soon come first.
 SELECT
   rule,
   COUNT(*) FILTER(WHERE

@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- Which topics had replicas out of sync, on which days, and in which state?
+-- Which topics had replicas out of sync, when, and in which state?
 SELECT
   cluster_id,
   date,

@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- Which topics grew most in the last seven days of a cluster?
+-- Which topics grew most in the last seven days?
 WITH last_days AS (
   SELECT
     cluster_id,

@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- Topic, partition and broker of the map `subject` of `alarms` as columns; null is a label that the alarm does not have.
+-- The map `subject` of `alarms` as columns.
 CREATE VIEW alarm_subjects AS
 SELECT
   cluster_id,

@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- The last known rack of each broker, of the days for which raw rows are kept.
+-- The last known rack of each broker.
 CREATE VIEW broker_racks AS
 SELECT
   cluster_id,

@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- The map `causes` of `moves` as rows: for how long each move was stuck, by cause.
+-- The map `causes` of `moves` as rows.
 CREATE VIEW move_causes AS
 SELECT
   moves.cluster_id,

@@ -1,5 +1,5 @@
 -- For Trino and Athena, translated from DuckDB's form by sqlglot. Not tried on either.
--- The map `states` of `replica_hour` as rows: in how many polls of an hour a replica was in each state.
+-- The map `states` of `replica_hour` as rows.
 CREATE VIEW replica_states AS
 SELECT
   hours.cluster_id,

@@ -119,7 +119,7 @@ MOVES = (
     ),
     _each(
         "reassignment_bytes_per_second",
-        "Bytes per second that the adding replica copies, measured over multiples of 12 s",
+        "Bytes per second that the adding replica copies",
         lambda move: move.bytes_per_second,
         source="DescribeLogDirs",
     ),
@@ -163,7 +163,7 @@ MOVES = (
     ),
     Metric(
         "reassignment_deadline_seconds",
-        "Time in which moves have to end, used for the recommended throttle",
+        "Time in which moves have to end",
         (),
         lambda view: [((), view.parameters.moves_deadline)],
         source="option moves.deadline",
@@ -191,7 +191,7 @@ MOVES = (
     ),
     Metric(
         "log_dir_move_bytes_remaining",
-        "Bytes still to arrive in the new log directory of the replica",
+        "Bytes still to arrive in the new log directory",
         MOVE,
         _log_dir_bytes,
         source="DescribeLogDirs. KIP-113",

@@ -63,7 +63,7 @@ FOLLOWERS = (
     ),
     Metric(
         "replica_lag_messages",
-        "Log end offset of the leader minus that of the follower",
+        "Log end offset of the leader minus the follower's",
         REPLICA,
         _lag_messages,
         source="ListOffsets, replica id -2",
@@ -175,7 +175,7 @@ def _partitions(view: View, column: Floats) -> Iterable[Sample]:
 REPLICAS = (
     Metric(
         "replica_out_of_sync_seconds",
-        "Seconds for which the replica has been missing from the ISR",
+        "Seconds for which the replica has been out of the ISR",
         REPLICA,
         lambda view: view.replicas(ages := view.derived.ages.out_seconds, worst_first(ages, ~np.isnan(ages))),
         source="Metadata",
@@ -204,7 +204,7 @@ REPLICAS = (
     ),
     Metric(
         "unknown_min_isr_partitions",
-        "Partitions whose min.insync.replicas is not known: they do not count as under or at it",
+        "Partitions with unknown min.insync.replicas: they do not count as under or at it",
         (),
         lambda view: [((), view.derived.cluster.min_isr_unknown)],
         source="DescribeConfigs",

@@ -77,13 +77,13 @@ REPLICATION = (
     ),
     _sides(
         "replication_throttled_replicas",
-        "Replicas of this broker in the throttled lists of topics",
+        "Replicas of this broker in throttled lists",
         lambda throttles: throttles.throttled,
         source="DescribeConfigs. KIP-73",
     ),
     _sides(
         "replication_throttle_floor_bytes_per_second",
-        "In-sync traffic that counts against the limit but is never throttled",
+        "In-sync traffic that counts against the limit, never throttled",
         lambda throttles: throttles.floor,
         source="ListOffsets, DescribeLogDirs, DescribeConfigs. KIP-73, amendment",
     ),
@@ -149,8 +149,8 @@ REPLICATION = (
         ),
         source="ListOffsets",
     ),
-    _counter("bytes_in_total", "BytesInPerSec", "Bytes that clients produced to the broker"),
-    _counter("bytes_out_total", "BytesOutPerSec", "Bytes that consumers fetched from the broker"),
+    _counter("bytes_in_total", "BytesInPerSec", "Bytes produced to the broker"),
+    _counter("bytes_out_total", "BytesOutPerSec", "Bytes consumed from the broker"),
     _counter("replication_bytes_in_total", "ReplicationBytesInPerSec", "Bytes that the broker replicated from leaders"),
     _counter(
         "replication_bytes_out_total", "ReplicationBytesOutPerSec", "Bytes that followers replicated from the broker"
@@ -270,7 +270,7 @@ MUTATIONS = (
     ),
     Metric(
         "controller_event_queue_seconds",
-        "Time that events wait in the active controller's queue",
+        "Wait of events in the active controller's queue",
         ("quantile",),
         _queue,
         Kind.SUMMARY,

@@ -56,8 +56,7 @@ SIDECAR = (
     ),
     SidecarMetric(
         "source_not_available",
-        "1 when requests of this kind cannot be used: authorization, unsupported, disabled or unreachable. "
-        "Their metrics are absent then",
+        "1 when requests of this kind cannot be used: authorization, unsupported, disabled or unreachable",
         (*SOURCE, "reason"),
         lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.not_available.items()),
     ),
@@ -80,8 +79,7 @@ SIDECAR = (
     ),
     _figures(
         "exporter_throttle_seconds",
-        "Longest pause that the broker asked for in the last poll, or the rest of an earlier one "
-        "(throttle_time_ms, KIP-219); 0 is none",
+        "Longest pause that the broker asked for in the last poll (throttle_time_ms, KIP-219); 0 is none",
         "broker",
     ),
     _figures(
@@ -111,17 +109,17 @@ SIDECAR = (
     ),
     _figures(
         "poll_interval_seconds",
-        "Time between the starts of two polls: a multiple of option poll.interval while polls take longer",
+        "Time between the starts of two polls: a multiple of poll.interval while polls take longer",
     ),
     SidecarMetric(
         "dropped_series",
-        "Series left out of /metrics by the option limits.series or the limit of 1,000 clients over JMX",
+        "Series left out by limits.series or the limit of 1,000 clients over JMX",
         ("family",),
         _dropped,
     ),
     SidecarMetric(
         "dropped_verdicts",
-        "Series that alerts may need, left out of /metrics by the option limits.series",
+        "Series left out by limits.series that alerts may need",
         (),
         lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank <= Rank.ALERTS))],
     ),
@@ -131,32 +129,29 @@ SIDECAR = (
         SINK,
         _sinks(lambda status: int(status.up)),
     ),
-    SidecarMetric(
-        "sink_rows_total", "Rows of history that were written", SINK, _sinks(lambda status: status.rows), Kind.COUNTER
-    ),
+    SidecarMetric("sink_rows_total", "Rows of history written", SINK, _sinks(lambda status: status.rows), Kind.COUNTER),
     SidecarMetric(
         "sink_dropped_total",
-        "Rows of history that were lost, by reason",
+        "Rows of history lost, by reason",
         (*SINK, "reason"),
         _sink_dropped,
         Kind.COUNTER,
     ),
     SidecarMetric(
         "sink_last_success_timestamp_seconds",
-        "When rows of history were last written; files are written after history.parquet.roll",
+        "When rows of history were last written; files only after history.parquet.roll",
         SINK,
         _sinks(lambda status: status.last_success),
     ),
     _figures("web_connections", "Open connections of the web server"),
     _figures(
         "web_connections_closed_total",
-        "Connections that the web server closed: limit (new ones above it), or timeout (idle, half a request, "
-        "or a response not read)",
+        "Connections that the web server closed: limit (new ones above it), or timeout (idle, or slow)",
         "reason",
     ),
     _figures(
         "web_logins_refused_total",
-        "Requests with a login that was refused: wrong, or overload while too many waited",
+        "Requests with a refused login: wrong, or overload while too many waited",
         "reason",
     ),
     _figures(
@@ -184,7 +179,7 @@ SIDECAR = (
     ),
     _figures(
         "jmx_child_starts_total",
-        "Starts of the child process that reads beans; again if it ended, hung, or used too much memory",
+        "Starts of the child process for beans: again if it ended, hung, or used too much memory",
     ),
     _figures("jmx_source_info", "What beans are read from: rmi, prometheus or jolokia", "source"),
     SidecarMetric(
@@ -199,7 +194,7 @@ SIDECAR = (
 CLAMPED = (
     Metric(
         "clamped_total",
-        "Negative differences that were set to 0, by kind",
+        "Negative differences set to 0, by kind",
         ("what",),
         lambda view: [(("replica_lag",), view.derived.clamped)],
         Kind.COUNTER,

@@ -42,13 +42,13 @@ def _topics(name: str, about: str, column: Callable[[View], Floats], *, source: 
 TIERED = (
     broker_gauge(
         "remote_copy_bytes_per_second",
-        "Rate that is compared with the copy quota",
+        "Rate that the copy quota limits",
         "remote_copy_byte_rate",
         source="bean RLMCopy, byte-rate. KIP-956",
     ),
     broker_gauge(
         "remote_fetch_bytes_per_second",
-        "Rate that is compared with the fetch quota",
+        "Rate that the fetch quota limits",
         "remote_fetch_byte_rate",
         source="bean RLMFetch, byte-rate. KIP-956",
     ),
@@ -125,7 +125,7 @@ TIERED = (
     ),
     Metric(
         "tiered_storage_problem_seconds",
-        "Seconds for which quotas of tiered storage have had a problem, after two polls that agree",
+        "Seconds for which quotas of tiered storage have had a problem",
         ("broker", "problem"),
         lambda view: keyed((key, age) for key, age in view.derived.tiered.problems.items() if age),
         source="DescribeConfigs, DescribeClientQuotas, ListOffsets, beans RLMCopy, RLMFetch. KIP-956",
