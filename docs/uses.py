@@ -1,8 +1,8 @@
-"""Which alerts and dashboards use each metric, directly or through a recording rule: a column of docs/metrics.md."""
+"""Which alerts and dashboards use each metric, directly or through a recording rule, for docs/metrics.md."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -105,11 +105,16 @@ def _panel(dashboard: str, panel: Mapping[str, Any], records: Mapping[str, str])
     return Panel(dashboard.rpartition("/")[2].strip(), panel["title"], metrics, frozenset(runbooks))
 
 
-def used_by(name: str) -> str:
-    """The cell of a metric: its alerts, which lead to their runbooks, and the dashboards that show it."""
+def alerts_of(name: str) -> str:
+    """The cell of a metric: its alerts, which lead to their runbooks."""
     alerts = [_link(rule.name) for rule in all_rules() if name in rule.metrics]
-    boards = dict.fromkeys(f"*{panel.dashboard}*" for panel in all_panels() if name in panel.metrics)
-    return ", ".join([*([f"{len(alerts)} alerts"] if len(alerts) > MANY else alerts), *boards])
+    return f"{len(alerts)} alerts" if len(alerts) > MANY else ", ".join(alerts)
+
+
+def dashboards_of(names: Iterable[str]) -> str:
+    """The dashboards that show any of these metrics, in their order."""
+    wanted = frozenset(names)
+    return ", ".join(dict.fromkeys(f"*{panel.dashboard}*" for panel in all_panels() if wanted & panel.metrics))
 
 
 def _link(alert: str) -> str:

@@ -108,7 +108,7 @@ FEATURES: Final = (
     Feature(
         "quorum",
         frozenset({"quorum_lag_offsets"}),
-        "no quorum lag; the metadata names the active controller",
+        "no quorum lag",
         DescribeQuorumRequest,
     ),
     Feature(
@@ -126,13 +126,13 @@ FEATURES: Final = (
         named="bean ControllerMutation",
     ),
     Feature(
-        "throttle time of mutations, of the controller",
+        "throttle time of mutations, controller",
         frozenset({THROTTLE_TIME}),
         "the broker that forwards them has it",
         named="bean ControllerMutation",
     ),
     Feature(
-        "throttle time of mutations, of the broker that forwards them",
+        "throttle time of mutations, forwarding broker",
         frozenset({"client_request_throttle_seconds"}),
         "only that of request quotas",
         named="bean Request",
@@ -166,8 +166,8 @@ What each version can show. A metric that a version cannot give is absent, and n
 `kafka_warden_source_not_available` has the reason `unsupported`. After an upgrade, also of brokers one by one, new
 metrics appear without a restart.
 
-The table is what `make full-versions` showed on real brokers of each version, and in upgrades {upgrades}. All other
-metrics were there on each version.
+The table is what `make full-versions` showed on real brokers, and in upgrades {upgrades}. All other metrics were there
+on each version.
 
 """
 

@@ -132,7 +132,7 @@ class PartitionTable:
     topic: Ints
     """Index into `Snapshot.topics`."""
     number: Annotated[Ints, "partition number"]
-    leader: Annotated[Ints, "leader; null if none, -2 if it lacks the exporter's listener"]
+    leader: Annotated[Ints, "broker id; null if none, -2 without the exporter's listener"]
     """`UNKNOWN` where there is none, `NO_LISTENER` where it is not known."""
     leader_epoch: Annotated[Ints, "leader epoch"]
     leader_row: Ints
@@ -162,7 +162,7 @@ class ReplicaTable:
     """Row in the `PartitionTable`."""
     broker: Annotated[Ints, "broker id"]
     in_isr: Annotated[Bools, "in the ISR"]
-    offline: Annotated[Bools, "log directory or broker is offline"]
+    offline: Annotated[Bools, "log directory or broker offline"]
     adding: Annotated[Bools, "being added"]
     removing: Annotated[Bools, "being removed"]
     end: Annotated[Longs, "log end, reported in this poll", "offset"]
@@ -320,7 +320,7 @@ class Snapshot:
     topics: Annotated[tuple[str, ...], "topic name"]
     topic_ids: Annotated[
         tuple[bytes, ...],
-        "topic id, `AAAA...` before Kafka 2.8; a topic created again has a new one",
+        "topic id, `AAAA...` before Kafka 2.8",
     ]
     """16 bytes each, in the order of `topics`; zeros before Kafka 2.8."""
     partitions: PartitionTable
@@ -335,7 +335,7 @@ class Snapshot:
     log_dirs: Annotated[tuple[LogDir, ...], "its log directories"] = ()
     placed: Annotated[
         Mapping[int, Mapping[tuple[str, int], str]],
-        "log directories of logs requested in every poll; null if they are unknown",
+        "log directories of logs asked for in every poll; null if they are unknown",
     ] = field(default_factory=dict)
     """By broker: topic and partition of those of its logs that are asked about in every poll, moving ones among them,
     and the path of the directory in which each lies, as of the broker's latest answer."""
@@ -351,17 +351,13 @@ class Snapshot:
     quorum: Annotated[Quorum | None, "answer to DescribeQuorum"] = None
     metadata_ages: Annotated[
         Mapping[int, float],
-        "time for which its metadata has been old; 0: current, null if that is unknown",
+        "age of old metadata; 0: current, null if that is unknown",
         "s",
     ] = field(default_factory=dict)
     """By broker."""
     controller_window: Annotated[ControllerWindow | None, "quota window of the active controller"] = None
-    broker_beans: Annotated[Mapping[int, ProcessBeans], "JMX values; those of clients are in `quotas`"] = field(
-        default_factory=dict
-    )
-    controller_beans: Annotated[
-        Mapping[str, ProcessBeans], "JMX values of controllers; those of clients are in `quotas`"
-    ] = field(default_factory=dict)
+    broker_beans: Annotated[Mapping[int, ProcessBeans], "JMX values without clients"] = field(default_factory=dict)
+    controller_beans: Annotated[Mapping[str, ProcessBeans], "JMX values without clients"] = field(default_factory=dict)
     """By node id as text, or by address until the id is known."""
     status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)
 

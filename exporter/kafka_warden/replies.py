@@ -66,7 +66,7 @@ class StrayLog(NamedTuple):
 class LogGaps:
     """Where the log directories of one broker and the metadata of the same poll differ."""
 
-    at: Annotated[float, "clock of the poll that asked for all logs", "monotonic s"]
+    at: Annotated[float, "clock of that poll", "monotonic s"]
     missing: Annotated[frozenset[MissingLog] | None, "replicas without a log; null while a directory is offline"]
     """`None` while a log directory is offline: they may lie there."""
     stray: Annotated[frozenset[StrayLog] | None, "logs without a replica; null if too many"]

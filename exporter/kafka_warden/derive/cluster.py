@@ -38,16 +38,16 @@ class Cluster:
     """(B,)"""
     leaders: Annotated[Longs, "partitions led"]
     """(B,)"""
-    counted: Annotated[Longs, "replicas that count against the limit"]
+    counted: Annotated[Longs, "count against the limit"]
     """(B,)"""
-    partitions: Annotated[int, "partitions that count against the limit"]
-    under_replicated: Annotated[Bools, "a replica is missing from the ISR, adding ones aside"]
+    partitions: Annotated[int, "count against the limit"]
+    under_replicated: Annotated[Bools, "a replica is missing from the ISR"]
     """(P,) moves neither cause nor mask it."""
     under_replicated_known: Annotated[bool, "under-replicated partitions are known"]
     """False while reassignments are unknown: a missing replica may be an adding one."""
     under_min_isr: Annotated[Bools, "ISR below `min.insync.replicas`; false while unknown"]
     """(P,)"""
-    at_min_isr: Annotated[Bools, "ISR equal to `min.insync.replicas`, and a replica is missing"]
+    at_min_isr: Annotated[Bools, "ISR equal to `min.insync.replicas`, and a replica missing"]
     min_isr_known: Annotated[bool, "every `min.insync.replicas` is known"]
     min_isr_unknown: int
     """Partitions of the other topics."""
@@ -132,7 +132,7 @@ class Ages:
     out_seconds: Annotated[Floats, "time out of the ISR", "s"]
     under_since: Annotated[Floats, "start of the under-replication", "monotonic s"]
     """(P,)"""
-    under_seconds: Annotated[Floats, "time under-replicated", "s"]
+    under_seconds: Annotated[Floats, "time of it", "s"]
 
 
 def derive_ages(indexed: IndexedSnapshot, under_replicated: Bools, out_since: Floats, under_since: Floats) -> Ages:

@@ -251,7 +251,7 @@ class Lag:
     """(R,)"""
     estimate: RemainingEstimate
     """For adding replicas."""
-    estimate_reset: Annotated[Bools, "adding, and not comparable with the previous poll"]
+    estimate_reset: Annotated[Bools, "adding, not comparable with the previous poll"]
     """(R,)"""
     end: Annotated[Longs, "last known log end", "offset"]
     """(R,)"""
@@ -263,7 +263,7 @@ class Lag:
     sum_messages: Annotated[Sums, "SumReplicaLag", "messages"]
     """(B,) by hosting broker."""
     sum_bytes: Annotated[Sums, "SumReplicaLag in bytes", "bytes"]
-    led_bytes: Annotated[Sums, "lag in bytes of its followers", "bytes"]
+    led_bytes: Annotated[Sums, "lag of its followers", "bytes"]
     """(B,) by leader."""
 
 

@@ -186,9 +186,9 @@ class Times:
     """(R,)"""
     caught_up: Annotated[Bools, "caught up in this poll"]
     """(R,)"""
-    late: Annotated[Bools, "behind for longer than `replica.lag.time.max.ms` of its leader"]
+    late: Annotated[Bools, "behind for longer than `replica.lag.time.max.ms`"]
     """(R,) False where that is not known."""
-    shown: Annotated[Bools, "has series in `/metrics`: `lagging` or `late`"]
+    shown: Annotated[Bools, "has series: `lagging` or `late`"]
     """(R,)"""
     caught_up_at: Annotated[Floats, "when it was last caught up", "monotonic s"]
     """(R,) or first seen: the state of the fold."""

@@ -79,7 +79,7 @@ class Throttling:
     """Seconds until each flow has caught up, by itself."""
     side_etas: Mapping[FlowKey, float]
     """Seconds until everything through the binding side of a flow has caught up, where that is known."""
-    sides: Annotated[Mapping[SideKey, Load], "catch-up traffic under its limit; all if none is listed"]
+    sides: Annotated[Mapping[SideKey, Load], "catch-up traffic under its limit"]
     problems: Annotated[Mapping[ProblemKey, float], "problems of its throttle"]
     """Age of every problem that is raised."""
     recommended: Annotated[float | None, "recommended throttle", "bytes/s"]

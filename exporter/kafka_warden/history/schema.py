@@ -25,7 +25,7 @@ _OTHERS: Final = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORE
 _COUNTS: Final = column(
     "rows",
     MapOf(BIGINT),
-    "rows of this poll by table; if a table has fewer, some were lost",
+    "rows by table; fewer: some were lost",
     lambda poll, _: {table.name: table.count(poll) for table in _OTHERS},
 )
 

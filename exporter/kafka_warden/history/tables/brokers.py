@@ -65,7 +65,7 @@ class DerivedFlow:
     follower_listed: Annotated[bool, "follower's list names them: its limit applies"]
     remaining: Annotated[float | None, "bytes to copy", "bytes"]
     eta: Annotated[float | None, "time until the flow is done", "s"]
-    side_eta: Annotated[float | None, "time until all that share its limit are done", "s"]
+    side_eta: Annotated[float | None, "the same for all that share its limit", "s"]
 
 
 OUTCOMES: Final = column_type_of(tuple[Outcome, ...])
@@ -195,7 +195,7 @@ BROKERS: Final = Table(
         column(
             "outcomes",
             OUTCOMES,
-            "result of each request to it; others are in `polls`",
+            "result of each request to it",
             lambda poll, row: outcomes_of(poll, wanted=str(row.key).__eq__),
             STATUS,
         ),

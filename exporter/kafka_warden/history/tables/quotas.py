@@ -28,7 +28,7 @@ class Quota:
     node: Annotated[str | None, "node id, or address until that is known"]
     user: Annotated[str | None, "user; null if none, empty: the default user"]
     client_id: Annotated[str | None, "client id; null if none, empty: the default client"]
-    position: Annotated[int, "position among rows of this kind and process"]
+    position: Annotated[int, "position of its kind and process"]
     values: Annotated[Mapping[str, float], "value by quota key or attribute", "base units"]
     derived: ClientMutations | None = None
 
