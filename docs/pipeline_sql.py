@@ -15,7 +15,7 @@ _NOT_TRIED: Final = "-- For Trino and Athena, translated from DuckDB's form by s
 INTRODUCTION: Final = """\
 ## In SQL, without Spark
 
-The tables of a store are Delta tables. `docs/sql/` has views and ten questions for DuckDB.
+A store has Delta tables. `docs/sql/` has views and ten questions for DuckDB.
 
     pip install deltalake duckdb pyarrow
     python -i docs/sql/open_store.py /srv/store
@@ -24,7 +24,7 @@ The tables of a store are Delta tables. `docs/sql/` has views and ten questions 
 
 - [`open_store.py`](sql/open_store.py) also works in a program; `store.sql(...).df()` is a frame of pandas.
 - `raw_TABLE` has the columns of [history-schema.md](history-schema.md).
-- Give a `cluster_id` and a `date` where you can: tables are partitioned by them.
+- Give a `cluster_id` and a `date`: tables are partitioned by them.
 - **Trino and Athena** (not tried): `docs/sql/trino/` has each statement. In Trino, register each table by
   `CALL delta.system.register_table(...)`, a raw one as `raw_TABLE`. In Athena, use
   `CREATE EXTERNAL TABLE ... TBLPROPERTIES ('table_type' = 'DELTA')`.

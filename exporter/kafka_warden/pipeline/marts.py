@@ -171,7 +171,7 @@ MINUTES: Final = tuple(marts["minute"] for marts in (CLUSTERS, BROKERS, TOPICS, 
 
 _SERIES: Final = (
     _CLUSTER,
-    Field("subject", "string", "", "`cluster`, a broker id, or `1:/data`"),
+    Field("subject", "string", "", "`cluster`, a broker id, or broker and directory: `1:/data`"),
     Field("what", "string", "", "`partitions`, `replicas`, `bytes_in` or `disk_bytes`"),
 )
 _OF_SERIES: Final = (
