@@ -72,7 +72,7 @@ def _more(name: str, text: str) -> str:
 
 def _type(type_: ColumnType) -> str:
     if isinstance(type_, Struct):
-        return type_.make.__name__
+        return str(type_.make.__name__)
     if isinstance(type_, ListOf):
         return f"array<{_type(type_.item)}>"
     if isinstance(type_, MapOf):
