@@ -24,6 +24,7 @@ from deltalake import DeltaTable
 from fleet.cli import main as generate
 from kafka_warden import cli
 from kafka_warden.pipeline.jars import S3, fetch, listed
+from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME
 from sandbox.jars import cache_directory
 from sandbox.monitoring import ALERTS, Prometheus
 from sandbox.ports import LOOPBACK
@@ -32,10 +33,10 @@ from tests.pipeline.pages import pages
 
 INTERVAL: Final = 10.0
 """Seconds between two polls, two scrapes, and two evaluations."""
-DENSE: Final = ("--faults", "350", "--restarts", "0", "--moves", "500", "--bursts", "300")
-"""Of a week: some two faults and three reassignments of a cluster in an hour. More would be shorter."""
-CLUSTERS: Final = 5
-AHEAD: Final = 90.0
+DENSE: Final = ("--faults", "850", "--restarts", "0", "--moves", "850", "--bursts", "300")
+"""Of a week: some five faults and five reassignments of a cluster in an hour. More would be shorter."""
+CLUSTERS: Final = 3
+AHEAD: Final = 60.0
 """Seconds before the first poll for each cluster: for the generator, and the start of Prometheus."""
 HIDDEN: Final = {"__name__", "alertname", "alertstate", "cluster", "exporter", "instance", "job", "severity"}
 """Labels of alerts that a subject of the mart does not have, or not always."""
@@ -104,7 +105,7 @@ def backtested(folder: Path) -> dict[Key, list[float]]:
             raise SystemExit(f"{job[0]} failed")
     began: dict[Key, list[float]] = defaultdict(list)
     for row in DeltaTable(folder / "store" / "alarms").to_pyarrow_table().to_pylist():
-        if row["fired"] is not None and not row["what_if"] and not row["rule"].startswith("follower_"):
+        if row["fired"] is not None and not row["what_if"] and row["rule"] not in (BY_TIME, BY_MESSAGES):
             key = key_of(dict(row["subject"]), row["rule"], row["cluster_id"])
             began[key].append(row["fired"].timestamp())
     return began
@@ -127,7 +128,7 @@ def compare(theirs: dict[Key, list[float]], ours: dict[Key, list[float]]) -> int
 def main() -> int:
     """Compare both; the exit code shows whether all alerts were the same."""
     parser = argparse.ArgumentParser(prog="python -m bench.live_rules", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=45.0, help="of history, in real time (default: 45)")
+    parser.add_argument("--minutes", type=float, default=36.0, help="of history, in real time (default: 36)")
     parser.add_argument("--clusters", type=int, default=CLUSTERS, help=f"default: {CLUSTERS}")
     parser.add_argument("--seed", default="1", help="of the generator (default: 1)")
     parser.add_argument("--scratch", type=Path, help="for history, marts and Prometheus (default: a temporary folder)")
