@@ -77,7 +77,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="kafka-warden",
-        description="Prometheus exporter with alerts for Apache Kafka. It only ever reads from the cluster.",
+        description="Prometheus exporter with alerts for Apache Kafka. It only reads; a topic of history is optional.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"kafka-warden {version()}")

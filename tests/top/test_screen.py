@@ -14,6 +14,7 @@ from kafka_warden.config.layers import TOP_PASSWORD
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.exposition import Page
 from kafka_warden.formatting import in_size
+from kafka_warden.top import reading, screen
 from kafka_warden.top.output import SERVED, Request, cell, chosen, document, head, mark, text
 from kafka_warden.top.reading import Answer, Get
 from kafka_warden.top.screen import ROWS, Rows, Top
@@ -138,8 +139,10 @@ def test_keys(size: tuple[int, int]) -> None:
     assert not driven(getter(lambda: page), script, size, table="moves").return_code
 
 
-def test_the_screen_in_the_document_is_current(request: pytest.FixtureRequest) -> None:
+def test_the_screen_in_the_document_is_current(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the cluster in trouble; `--update-golden` writes it."""
+    for module in (reading, screen):
+        monkeypatch.setattr(module, "monotonic", lambda: 100.0)
     shown = ""
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
