@@ -219,7 +219,7 @@ MOVES: Final = Mart(
         Field("polls", "bigint", "", "polls with it"),
         Field("runs", "bigint", "", "exporter processes with it"),
         Field("bytes_at_start", "double", "bytes", "first known bytes to copy"),
-        Field("bytes_copied", "double", "bytes", "growth of its log"),
+        Field("bytes_copied", "double", "bytes", "growth of its log, including bytes produced meanwhile"),
         Field("rate_mean", "double", "bytes/s", "`bytes_copied` / `seconds`"),
         Field("rate_max", "double", "bytes/s", "highest rate in a poll"),
         Field("limit_mean", "double", "bytes/s", "mean of `limit` in `move_samples`; infinite if ever unlimited"),
