@@ -38,7 +38,17 @@ DENSE: Final = ("--faults", "850", "--restarts", "0", "--moves", "850", "--burst
 CLUSTERS: Final = 3
 AHEAD: Final = 60.0
 """Seconds before the first poll for each cluster: for the generator, and the start of Prometheus."""
-HIDDEN: Final = {"__name__", "alertname", "alertstate", "cluster", "exporter", "instance", "job", "severity"}
+HIDDEN: Final = {
+    "__name__",
+    "alertname",
+    "alertstate",
+    "cluster",
+    "explained",
+    "exporter",
+    "instance",
+    "job",
+    "severity",
+}
 """Labels of alerts that a subject of the mart does not have, or not always."""
 
 Key = tuple[str, str, tuple[tuple[str, str], ...]]

@@ -30,13 +30,14 @@ def pages(history: Path) -> Iterator[tuple[Poll, str]]:
 
 def _evaluated(history: Path) -> Iterator[Poll]:
     found = {table.name: read(history, table.name).to_pydict() for table in TABLES}
-    rows: dict[tuple[float, str, int], Any] = defaultdict(
+    rows: dict[tuple[str, int], Any] = defaultdict(
         lambda: {name: {column: [] for column in columns} for name, columns in found.items()}
     )
     for name, columns in found.items():
-        for place, key in enumerate(zip(columns["time"], columns["run"], columns["sequence"], strict=True)):
+        for place, key in enumerate(zip(columns["run"], columns["sequence"], strict=True)):
             for column, values in columns.items():
                 rows[key][name][column].append(values[place])
+    # Run by run: the replay of a run has a memory.
     for again in replay(rows[key] for key in sorted(rows)):
         assert again.poll is not None, again.problem
         yield again.poll
