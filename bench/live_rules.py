@@ -9,18 +9,17 @@ one interval after the poll.
 import argparse
 import sys
 import tempfile
-import threading
 import time
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
 from deltalake import DeltaTable
 
+from bench.rules import serving
 from fleet.cli import main as generate
 from kafka_warden import cli
 from kafka_warden.pipeline.jars import S3, fetch, listed
@@ -57,40 +56,20 @@ Shown = Mapping[str, Sequence[tuple[float, str]]]
 """Of each cluster the times of polls (Unix s), and their pages."""
 
 
-@contextmanager
-def serving(shown: Shown) -> Iterator[str]:
-    """Serve below `/CLUSTER` each page from its time on; yield the address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # the name that the base class calls
-            pages_of = shown[self.path[1:]]
-            place = bisect_right(pages_of, time.time(), key=lambda each: each[0]) - 1
-            body = pages_of[place][1].encode() if place >= 0 else b""
-            self.send_response(200 if body else 503)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer((LOOPBACK, 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"{LOOPBACK}:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def live(folder: Path, shown: Shown, until: float) -> dict[Key, list[float]]:
     """Return when each alert began to fire in a Prometheus that scraped these pages at their times."""
     began: dict[Key, list[float]] = defaultdict(list)
     firing: set[Key] = set()
     files = sorted(ALERTS.glob("*.rules.yml"))
-    with serving(shown) as address, Prometheus(folder, [], files, scrape_interval=INTERVAL) as found:
+
+    def page_at(path: str) -> str:
+        polls = shown[path[1:]]
+        place = bisect_right(polls, time.time(), key=lambda each: each[0]) - 1
+        return polls[place][1] if place >= 0 else ""
+
+    with serving(page_at) as port, Prometheus(folder, [], files, scrape_interval=INTERVAL) as found:
         labels = [{"__metrics_path__": f"/{cluster}", "cluster": cluster} for cluster in shown]
-        found.scrape(static_configs=[{"targets": [address], "labels": each} for each in labels])
+        found.scrape(static_configs=[{"targets": [f"{LOOPBACK}:{port}"], "labels": each} for each in labels])
         while (now := time.time()) < until:
             time.sleep(INTERVAL / 5 - now % (INTERVAL / 5))
             before = firing

@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -43,15 +43,15 @@ CLUSTERS: Final = ("stuck", *["moves"] * 11, *["rates"] * 6, *["tiered"] * 2)
 
 
 @contextmanager
-def serving(pages: Sequence[str]) -> Iterator[int]:
-    """Serve each page at `/0`, `/1` and so on, with the current time in it; yield the port."""
+def serving(page_at: Callable[[str], str]) -> Iterator[int]:
+    """Serve the page of each path, and an error where it is empty; yield the port."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:  # the name that the base class calls
-            body = pages[int(self.path[1:])].replace(NOW, f"{time.time():.3f}").encode()
-            self.send_response(200)
+            body = page_at(self.path).encode()
+            self.send_response(200 if body else 503)
             self.send_header("Content-Type", "text/plain; version=0.0.4")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -108,7 +108,11 @@ def measure(rules: Path, kinds: Sequence[str], evaluations: int, warm_up: float)
     writing what a rule records.
     """
     pages = ["".join(page(kind)) for kind in kinds]
-    with tempfile.TemporaryDirectory() as folder, serving(pages) as port:
+
+    def page_now(path: str) -> str:
+        return pages[int(path[1:])].replace(NOW, f"{time.time():.3f}")
+
+    with tempfile.TemporaryDirectory() as folder, serving(page_now) as port:
         files = [Path(shutil.copy(file, folder)) for file in sorted(rules.glob("*.rules.yml"))]
         with Prometheus(Path(folder) / "prometheus", [], files, scrape_interval=INTERVAL) as prometheus:
             prometheus.scrape(static_configs=[_target(port, *each) for each in enumerate(kinds)])

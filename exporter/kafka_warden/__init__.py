@@ -1,1 +1,1 @@
-"""kafka-warden: a Prometheus exporter with alerts for Apache Kafka that only ever reads."""
+"""kafka-warden: a Prometheus exporter with alerts for Apache Kafka that only reads."""

@@ -229,8 +229,8 @@ def _mcp(parsed: argparse.Namespace) -> int:
 
 
 def _run(parsed: argparse.Namespace) -> int:
-    if parsed.command in {"rules", "mcp"}:
-        return _rules(parsed) if parsed.command == "rules" else _mcp(parsed)
+    if (separate := {"rules": _rules, "mcp": _mcp}.get(parsed.command)) is not None:
+        return separate(parsed)
     # Not needed for --help and --version.
     from kafka_warden.web.current import check_web_file  # noqa: PLC0415
 

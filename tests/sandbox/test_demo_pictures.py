@@ -40,6 +40,7 @@ def test_a_table_without_rows_gets_an_example() -> None:
 
 
 def test_the_lock_file_has_hashes_and_no_address() -> None:
+    assert "://" not in LOCK.read_text()
     packages = json.loads(LOCK.read_text())["packages"]
     assert all("integrity" in each and "resolved" not in each for name, each in packages.items() if name)
     pinned = json.loads((FOLDER / "package.json").read_text())["dependencies"]
