@@ -79,7 +79,6 @@ def metric_tests(directory: Path, *options: str) -> subprocess.CompletedProcess[
 
 
 def test_a_metric_is_one_entry_and_the_golden_page(copy: Path) -> None:
-    """The example fails one test; after `--update-golden` it passes, and only these files have changed."""
     (example,) = re.findall(r"^ *```python\n(.*?)^ *```$", GUIDE, re.DOTALL | re.MULTILINE)
     before = contents(copy)
     catalogue = copy / CATALOGUE

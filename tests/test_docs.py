@@ -53,7 +53,6 @@ def words(*patterns: str) -> int:
 
 
 def test_documents_are_short() -> None:
-    """The README, and all that a user reads: without runbooks and the pages of the project."""
     project = ("architecture", "dependencies", "reliability", "fleet", "publishing", "pipeline-store")
     assert words("README.md") <= 600
     assert words("docs/**/*.md", "alerts/README.md") - words(*(f"docs/{name}.md" for name in project)) <= MOST_WORDS
@@ -85,7 +84,6 @@ def test_every_metric_and_every_alert_is_documented() -> None:
 
 
 def test_every_column_of_a_mart_is_documented() -> None:
-    """In the section of its mart or, if several have it, at the top; and only there."""
     page = outputs()[ROOT / "docs" / "pipeline-marts.md"].partition("## In SQL")[0]
     found = re.findall(r"^###? (.*?)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
     cells = {title: " ".join(re.findall(r"^\|`.*?\|", text, re.MULTILINE)) for title, text in found}

@@ -34,7 +34,6 @@ def test_pages_and_what_they_link_to_keep_their_places(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("link", ["gone.yml", "../../outside.txt", "../alerts"])
 def test_link_to_no_file_of_the_repository_is_refused(tmp_path: Path, link: str) -> None:
-    """A missing file, a file outside the repository and a folder would be dead links on the site."""
     write(tmp_path, {"outside.txt": "", "repository/docs/a.md": f"[a]({link})", "repository/alerts/b.yml": ""})
     with pytest.raises(SiteError, match=r"docs/a\.md links to"):
         stage(tmp_path / "repository", tmp_path / "pages")

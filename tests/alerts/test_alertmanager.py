@@ -35,10 +35,6 @@ def named(matchers: list[str]) -> set[str]:
 
 
 def test_inhibitions_name_alerts_and_labels_that_exist() -> None:
-    """Every alert that is named exists, and has every label that source and target must have alike.
-
-    A label that neither has is alike: it would keep every target of the cluster quiet, unless both are one alert.
-    """
     known = labels_of_alerts()
     for rule in yaml.safe_load(CONFIG.read_text())["inhibit_rules"]:
         assert "cluster" in rule["equal"]
@@ -221,7 +217,6 @@ def test_one_cause_is_one_page(tmp_path: Path) -> None:
 
 
 def test_example_for_slack_shows_a_client_id_as_text(tmp_path: Path) -> None:
-    """Without its comment signs the file is valid, and Slack's markup in a description is escaped."""
     whole = tmp_path / "alertmanager.yml"
     before, name, examples = CONFIG.read_text().partition("  - name: kafka-on-call\n")
     ours, others, after = examples.partition("  - name: ")

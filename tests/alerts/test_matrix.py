@@ -21,25 +21,21 @@ def test_faults_bring_just_their_alerts(stage: Stage, scene: Round) -> None:
 
 
 def test_the_readme_shows_the_record() -> None:
-    """The page has every fault of the rounds, every alert of the rule files, and what the run recorded."""
     assert matrix.table() == render(matrix.read(), matrix.read_counts()), (
         "ALERT_MATRIX=write make full-alerts writes it"
     )
 
 
 def test_every_fault_was_recorded() -> None:
-    """The records have just the faults of the rounds: a new fault needs a run, a removed one leaves nothing."""
     assert sorted(matrix.read()) == sorted(matrix.read_counts()) == sorted({each.name for each in FAULTS})
 
 
 def test_every_alert_has_fired() -> None:
-    """Each alert of the rule files fired in the recorded run, and no other name is in the record."""
     fired = {alert for alerts in matrix.read().values() for alert in alerts}
     assert fired == set(every_alert())
 
 
 def test_nothing_fires_where_nothing_is_wrong() -> None:
-    """What is harmless brought no alert and no notification, and every other fault brought an alert."""
     harmless = {fault.name for fault in HARMLESS}
     assert {name for name, alerts in matrix.read().items() if not alerts} == harmless
     assert not any(matrix.read_counts()[name][matrix.NOTIFICATIONS] for name in harmless)

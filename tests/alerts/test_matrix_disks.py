@@ -14,5 +14,4 @@ SETTINGS = TWO_DIRECTORIES
 
 @pytest.mark.parametrize("scene", DISK_ROUNDS, ids=lambda scene: scene.name)
 def test_log_directories_bring_just_their_alerts(stage: Stage, scene: Round) -> None:
-    """As in `test_matrix.py`."""
     play(stage, scene)

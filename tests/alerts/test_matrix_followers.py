@@ -22,5 +22,4 @@ def stage(stage: Stage) -> Stage:
 
 @pytest.mark.parametrize("scene", SMALL_ROUNDS, ids=lambda scene: scene.name)
 def test_followers_bring_just_their_alerts(stage: Stage, scene: Round) -> None:
-    """As in `test_matrix.py`."""
     play(stage, scene)

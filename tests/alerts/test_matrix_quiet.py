@@ -15,5 +15,4 @@ SETTINGS, PACE = ClusterSettings(), faults_quiet.PACE
 
 @pytest.mark.parametrize("scene", QUIET_ROUNDS, ids=lambda scene: scene.name)
 def test_harmless_events_bring_no_alert(stage: Stage, scene: Round) -> None:
-    """As in `test_matrix.py`."""
     play(stage, scene)

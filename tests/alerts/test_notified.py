@@ -8,7 +8,6 @@ from tests.alerts.notified import Webhook
 
 
 def test_what_is_explained_is_not_sent(tmp_path: Path) -> None:
-    """What another alert inhibits is no notification; the other one has all its text."""
     ours = {"cluster": "prod", "exporter": "kafka-warden"}
     critical = {"alertname": "KafkaClusterUnreachable", "severity": "critical", **ours}
     explained = {"alertname": "KafkaThrottleTooLow", "severity": "warning", **ours}

@@ -5,7 +5,6 @@ from tests.alerts.faults import FAULTS
 
 
 def test_every_query_has_its_fault() -> None:
-    """Every query of every dashboard has an existing fault that changes it, and the table has no other query."""
     committed = panels.read()
     assert len(set(panels.every_query())) == len(panels.every_query())
     assert panels.FILE.read_text() == panels.render(committed), "ALERT_MATRIX=write make full-alerts writes it"
@@ -14,7 +13,6 @@ def test_every_query_has_its_fault() -> None:
 
 
 def test_a_round_corrects_the_table() -> None:
-    """A fault that moves a query stays alone, one that does not goes, and a query without one gets the round's."""
     right, wrong, none, elsewhere = panels.every_query()[:4]
     before = {right: ("b",), wrong: ("a", "b", "other"), elsewhere: ("other",)}
     after = panels.recorded(before, ["a", "b"], {right, none, elsewhere})

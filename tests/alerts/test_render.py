@@ -53,18 +53,15 @@ def made() -> dict[Path, str]:
 
 @pytest.mark.parametrize("file", made(), ids=lambda file: file.name)
 def test_what_is_made_is_current(file: Path) -> None:
-    """Rule files, the tables of the README and the manifest are what `make rules` makes as it stands."""
     assert file.read_text() == made()[file], "run make rules"
 
 
 def test_every_rule_file_has_a_template() -> None:
-    """No rule file is written by hand beside the templates."""
     assert {file.name for file in ALERTS.glob("*.rules.yml")} == {file.name for file in templates()}
 
 
 @pytest.mark.parametrize("file", [*templates(), TEMPLATES / MACROS], ids=lambda file: file.name)
 def test_numbers_stand_in_thresholds(file: Path) -> None:
-    """A template holds no duration, and compares with no number but 0, 1 and -1, that is not a named threshold."""
     text = file.read_text()
     assert RANGE.findall(text) == []
     assert set(COMPARED.findall(re.sub(r"\{\{.*?\}\}", "", text))) <= {"0", "1", "-1"}
@@ -74,7 +71,6 @@ def test_numbers_stand_in_thresholds(file: Path) -> None:
 
 @each_template
 def test_alerts_link_to_their_dashboard(template: Path) -> None:
-    """The dashboard exists, and is opened for the alert's cluster; both links begin with the addresses, if any."""
     subject = template.name.removesuffix(".rules.yml")
     if subject == "state":
         return
@@ -92,7 +88,6 @@ def test_alerts_link_to_their_dashboard(template: Path) -> None:
 
 @pytest.mark.parametrize("threshold", thresholds(), ids=lambda threshold: threshold.name)
 def test_thresholds_are_used_and_have_a_reason(threshold: Threshold) -> None:
-    """Every threshold is in a rule, in the place of its unit, and says why it is what it is."""
     text = "".join(file.read_text() for file in TEMPLATES.iterdir())
     assert threshold.unit in UNITS
     assert len(threshold.reason) > 20
@@ -103,7 +98,6 @@ def test_thresholds_are_used_and_have_a_reason(threshold: Threshold) -> None:
 
 @each_template
 def test_short_rendering_differs_in_durations_only(template: Path) -> None:
-    """The demo's rules are these rules with shorter durations and thresholds in seconds; nothing else differs."""
     originals, shorts = rules_in(rules(template)), rules_in(rules(template, SCALE, FLOOR))
     for original, short in zip(originals, shorts, strict=True):
         fixed = {"record", "alert"} & original.keys()
@@ -131,12 +125,10 @@ def test_short_rendering_differs_in_durations_only(template: Path) -> None:
     ],
 )
 def test_a_scale_changes_time_only(value: str, unit: str, scale: float, floor: float, expected: str) -> None:
-    """Durations and seconds shrink in their order, and never grow; bytes and ratios stay."""
     assert Threshold("name", value, unit, "why").at(scale, floor) == expected
 
 
 def test_manifest_has_the_groups_of_all_files() -> None:
-    """The PrometheusRule holds the groups of the rule files, in the operator's shape."""
     manifest = yaml.safe_load(MANIFEST.read_text())
     files = [ALERTS / template.name for template in templates()]
     groups = [group for file in files for group in yaml.safe_load(file.read_text())["groups"]]

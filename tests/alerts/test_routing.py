@@ -49,7 +49,6 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_configuration_with_the_fragment_loads(config: Path) -> None:
-    """Alertmanager accepts it."""
     checked(tools().amtool, "check-config", config)
 
 
@@ -60,7 +59,6 @@ def routed(config: Path, *labels: str) -> str:
 
 @pytest.mark.parametrize("severity", ["critical", "warning", "info"])
 def test_alerts_go_where_the_whole_file_sends_them(config: Path, severity: str) -> None:
-    """The label of all alerts here leads to the route of the severity."""
     labels = (f"severity={severity}", "cluster=prod", "exporter=kafka-warden")
     assert routed(config, *labels) == routed(ALERTS / "alertmanager.yml", *labels) != THEIRS
 
@@ -83,7 +81,6 @@ def routes(route: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def test_manifest_has_the_fields_of_the_operator() -> None:
-    """Kind, fields and operators are those of the API; every receiver that is named is there."""
     manifest = yaml.safe_load(ROUTING.read_text())
     spec = manifest["spec"]
     assert (manifest["apiVersion"], manifest["kind"]) == ("monitoring.coreos.com/v1alpha1", "AlertmanagerConfig")
@@ -111,7 +108,6 @@ def text(matcher: dict[str, str]) -> str:
 
 
 def test_manifest_says_what_the_fragment_says() -> None:
-    """Same inhibitions and the same routes, in the same order."""
     spec, parts = yaml.safe_load(ROUTING.read_text())["spec"], yaml.safe_load(FRAGMENT.read_text())
     assert [
         {

@@ -46,18 +46,15 @@ def texts(rule: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_rule_files_load(file: Path) -> None:
-    """Prometheus loads every rule file, with no duplicate rule."""
     checked(tools().promtool, "check", "rules", "--lint=all", "--lint-fatal", file)
 
 
 def test_alertmanager_configuration_loads() -> None:
-    """Alertmanager accepts its configuration."""
     checked(tools().amtool, "check-config", ALERTS / "alertmanager.yml")
 
 
 @each_alert
 def test_alert_is_complete(rule: dict[str, Any]) -> None:
-    """Every alert has a severity, durations, texts, a runbook and labels that do not change."""
     name = rule["alert"]
     assert rule["labels"].keys() - DECIDED.get(name, set()) == {"severity", "exporter"}
     assert rule["labels"]["severity"] in {"critical", "warning", "info"}
@@ -82,7 +79,6 @@ def catalogue() -> dict[str, set[str]]:
 
 
 def test_rules_name_only_what_is_served() -> None:
-    """Every metric in an expression, an annotation's query or a runbook is in the catalogue, and so is every label."""
     served = catalogue()
     recorded = {rule["record"] for rule in RULES if "record" in rule}
     known = set().union(TARGET_LABELS, *served.values())
@@ -126,7 +122,6 @@ def test_rules_compare_with_values_that_exist() -> None:
 
 
 def test_every_problem_has_its_alert() -> None:
-    """Every problem that the sidecar reports has an alert, except those that are only shown."""
     from kafka_warden.derive import throttle_problems, tiered  # noqa: PLC0415  as above
 
     shown_only = {"fetch_size", "idle_rate", "copy_quota_below_segment", "client_fetch_quota_above"}
@@ -136,7 +131,6 @@ def test_every_problem_has_its_alert() -> None:
 
 
 def test_the_sidecar_waits_for_moves_without_a_name_as_the_rule_does_for_others() -> None:
-    """The causes and seconds of the rule, and those of the exporter, are alike."""
     from kafka_warden.derive import stuck  # noqa: PLC0415  as above
 
     (wait,) = (float(each.value) for each in thresholds() if each.name == "stuck_wait")
@@ -149,7 +143,6 @@ def test_the_sidecar_waits_for_moves_without_a_name_as_the_rule_does_for_others(
 
 
 def test_every_cause_of_a_stuck_move_is_described() -> None:
-    """The annotation of a stuck move says what to do of every cause that it names, and names only causes that exist."""
     (rule,) = [rule for rule in ALERTING if rule["alert"] == "KafkaReassignmentStuck"]
     named = set(re.findall(r'eq \$cause "(\w+)"', rule["annotations"]["description"]))
     assert named
@@ -168,6 +161,5 @@ def queries(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", RUNBOOKS, ids=lambda page: page.stem)
 def test_runbook_queries_parse(page: Path, tmp_path: Path) -> None:
-    """Every query of a runbook page is valid PromQL."""
     assert queries(page)
     check_queries(queries(page), tmp_path)

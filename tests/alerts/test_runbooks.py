@@ -108,7 +108,6 @@ to_paste = each(page for page in PAGES if read_blocks(page))
 
 @pages
 def test_page_names_what_is_served(page: Path) -> None:
-    """Every metric that a page names, in a query or not, is in the catalogue, with these labels and values."""
     metrics = served()
     for name, selector in METRIC.findall(page.read_text()):
         assert name in metrics, name
@@ -156,7 +155,6 @@ def test_page_names_panels(page: Path) -> None:
 
 @pages
 def test_page_names_the_dashboard_of_the_alert(page: Path) -> None:
-    """The dashboard that `dashboard_url` opens is one of those to look at."""
     (url,) = {rule["annotations"]["dashboard_url"] for rule in alerting_rules() if rule["alert"] == page.stem}
     opened = re.findall(r"/d/kafka-warden-(\w+)", url)[0]
     assert f"Dashboard **{titles()[opened]}**" in unwrapped(page)
@@ -190,7 +188,6 @@ def test_commands_are_those_of_kafka(page: Path, version: str) -> None:
 
 @with_commands
 def test_commands_need_a_cluster(page: Path) -> None:
-    """Every command of Kafka's tools names the cluster by a variable, which the first block of commands sets."""
     given = [(tool, options) for tool, options in commands(page) if tool != LOCAL]
     assert given or page.stem.startswith("KafkaWarden")
     assert [command for command in given if "--bootstrap-server $B" not in command[1]] == []
@@ -208,7 +205,6 @@ def test_commands_work_on_a_secured_cluster(page: Path, version: str) -> None:
 
 @to_paste
 def test_a_block_is_one_action(page: Path) -> None:
-    """A block that changes something has one command: a block is pasted as a whole."""
     assert [
         block.commands for block in read_blocks(page) if block.kind is not Kind.LOOK and len(block.commands) > 1
     ] == []
@@ -279,7 +275,6 @@ def test_first_block_needs_only_the_alert(page: Path) -> None:
 
 @to_paste
 def test_placeholders_are_explained(page: Path) -> None:
-    """Every word in capitals of a command, in a block or in a sentence, is in the table of alerts/README.md."""
     table = (ALERTS / "README.md").read_text().split("| Placeholder |")[1].split("\n\n")[0]
     known = {word for line in table.splitlines() for word in PLACEHOLDER.findall(line.split("|")[1])}
     in_text = re.findall(r"`([^`\n]*--[^`\n]*)`", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL))
@@ -290,13 +285,11 @@ def test_placeholders_are_explained(page: Path) -> None:
 
 @each(page for page in PAGES if examples(page))
 def test_examples_add_up(page: Path) -> None:
-    """Both sides of a worked example are equal, to the digits that are given."""
     for left, right in examples(page):
         assert math.isclose(value(left), value(right), rel_tol=0.011), f"{left} = {right}"
 
 
 def test_every_problem_has_a_page() -> None:
-    """Each problem of a throttle or of tiered storage that can page is asked for or named on the page of its alert."""
     text = "".join(page.read_text() for page in PAGES)
     asked = {
         value for found in re.findall(r'problem=~?"([^"]*)"|`([a-z_]+)`', text) for value in "|".join(found).split("|")

@@ -40,7 +40,6 @@ def test_page_has_its_form(page: Path) -> None:
 
 @pages
 def test_page_is_short(page: Path) -> None:
-    """At most 400 words, as `wc -w` counts them."""
     assert len(page.read_text().split()) <= MOST_WORDS
 
 
@@ -60,7 +59,6 @@ def test_whether_it_is_bad_takes_one_command_and_one_query(page: Path) -> None:
 
 @pages
 def test_what_to_do_is_numbered_and_has_an_undo(page: Path) -> None:
-    """Steps from 1 on; that a step has no undo is said as well."""
     steps = page.read_text().split(f"## {PARTS[1]}\n")[1].split("\n## ")[0]
     numbers = [int(number) for number in re.findall(r"^(\d)\. ", steps, re.MULTILINE)]
     assert numbers == list(range(1, len(numbers) + 1))
@@ -81,7 +79,6 @@ def test_a_change_of_a_topic_goes_to_its_operator(page: Path) -> None:
 
 
 def test_every_page_has_an_alert() -> None:
-    """One page for each alert, and none of an alert that is gone."""
     assert {page.stem for page in PAGES} == {rule["alert"] for rule in alerting_rules()}
 
 
@@ -91,7 +88,6 @@ def test_every_page_has_an_alert() -> None:
     ids=lambda page: page.stem,
 )
 def test_a_rate_has_a_source_and_a_unit(page: Path) -> None:
-    """A page on which a rate is to be filled in says from where it comes, and its unit."""
     text = unwrapped(page)
     assert re.search(r"RATE,? (is )?(in )?(bytes|partitions) per second|RATE, in bytes per second", text)
     assert re.search(r"is in the alert|gives (the throttle )?RATE|/ 0\.8|double it|below its? normal rate", text)
@@ -118,7 +114,6 @@ def test_no_copy_of_a_whole_broker_is_unthrottled() -> None:
     ],
 )
 def test_every_value_has_an_answer(name: str, values: set[str]) -> None:
-    """The steps of the runbook name every cause that the alert can name, each before a colon."""
     steps = (ALERTS / "runbooks" / f"{name}.md").read_text().split(f"## {PARTS[1]}\n")[1].split("\n## ")[0]
     before = re.findall(r"(?:^ *- |[.;] )((?:`[a-z_]+`(?:, | and )?)+)[^:.`]*:", steps, re.MULTILINE)
     answered = {value for words in before for value in re.findall(r"`([a-z_]+)`", words)}

@@ -64,13 +64,11 @@ def _parameters() -> list[object]:
 
 @pytest.mark.parametrize("scenario", _parameters())
 def test_alerts_are_as_expected(scenario: Scenario, tmp_path: Path) -> None:
-    """Every check of the scenario holds."""
     printed = scenario.failures(tmp_path)
     assert not printed, f"{scenario.name}: {scenario.what}\n{printed}"
 
 
 def test_scenarios_have_their_own_names() -> None:
-    """No name is used twice, and each scenario says what happens."""
     names = [each.name for each in SCENARIOS]
     assert len(set(names)) == len(names)
     assert all(each.what for each in SCENARIOS)

@@ -66,7 +66,6 @@ SENT: Final[dict[str, tuple[Labels, Labels]]] = {
 
 
 def test_only_what_is_explained_is_inhibited(tmp_path: Path) -> None:
-    """An alert is inhibited by the one that explains it, and an independent fault is sent."""
     pairs = list({**INHIBITED, **SENT}.items())
     posted = [alert | {"cluster": what, "exporter": "kafka-warden"} for what, pair in pairs for alert in pair]
     with Alertmanager(tmp_path) as alertmanager:

@@ -70,7 +70,6 @@ def test_the_range_is_that_of_the_fault(prometheus: Prometheus) -> None:
 
 
 def test_panels_are_waited_for(prometheus: Prometheus, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What moves a little later is waited for; what never does is returned."""
     now = time.time()
     assert shown.until_moved(prometheus, [query(LATER.format(middle=now + 3))], now) == set()
     monkeypatch.setattr(shown, "SHOWS_WITHIN", 0.0)

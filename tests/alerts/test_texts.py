@@ -25,14 +25,12 @@ each_reading = pytest.mark.parametrize("reading", READINGS, ids=lambda reading: 
 @pytest.mark.full_alerts
 @each_reading
 def test_texts_are_as_expected(reading: Reading, tmp_path: Path) -> None:
-    """Each alert has exactly these annotations."""
     printed = failures(reading.write(tmp_path))
     assert not printed, printed
 
 
 @each_reading
 def test_texts_fit(reading: Reading) -> None:
-    """Few lines, none of them empty, and no names of values of labels."""
     for text in reading.texts:
         assert len(text.summary) <= 2 * WIDTH, text.summary
         assert len(text.description) <= LINES, text.description

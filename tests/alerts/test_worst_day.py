@@ -29,6 +29,5 @@ def cluster(no_process_left: None) -> Iterator[Cluster]:
 
 @pytest.mark.parametrize("timed", WORST_DAY, ids=lambda timed: timed.fault.name)
 def test_a_person_knows_in_time(cluster: Cluster, tmp_path: Path, timed: Timed) -> None:
-    """The alert fires in time, no other one does, and it is one notification; harmless events are none."""
     with Stage(tmp_path, cluster, timed.pace) as stage:
         play_timed(stage, timed)

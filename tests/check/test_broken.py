@@ -90,7 +90,6 @@ def test_a_broker_that_hangs(doctor: ScriptedDoctor) -> None:
 
 
 def test_one_of_three_bootstrap_servers(doctor: ScriptedDoctor) -> None:
-    """The others are enough: a warning."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{free_port()},{doctor.brokers.bootstrap}")
     doctor.one("KW-TCP", "refused the connection", result="warning")
     assert (doctor.run("--fail-on", "warning"), doctor.code)[1] == 3
@@ -168,7 +167,6 @@ def test_no_login_at_a_listener_that_wants_one(doctor: ScriptedDoctor) -> None:
 
 
 def test_advertised_name_that_does_not_resolve(doctor: ScriptedDoctor) -> None:
-    """Of one broker: the bootstrap servers answer."""
     _advertise(doctor, "no-such-broker.invalid", doctor.brokers.ports[3])
     doctor.one("KW-BROKER", "broker 3: no-such-broker.invalid:", "does not resolve", "advertised.listeners")
 
@@ -194,7 +192,6 @@ def _advertise(doctor: ScriptedDoctor, host: str, port: int) -> None:
 
 
 def test_a_fenced_broker(doctor: ScriptedDoctor) -> None:
-    """It is registered and does not run: a warning."""
     doctor.kafka(bootstrap_servers=f"127.0.0.1:{doctor.brokers.ports[1]}")
     doctor.brokers.brokers({"id": 3, "fenced": True})
     doctor.one("KW-CLUSTER", "broker 3 is registered and fenced", result="warning")
@@ -204,7 +201,6 @@ def test_a_fenced_broker(doctor: ScriptedDoctor) -> None:
 
 
 def test_a_broker_that_is_not_registered(doctor: ScriptedDoctor) -> None:
-    """It has replicas: a warning."""
     doctor.brokers.topic("left", [[1, 9]])
     doctor.one("KW-CLUSTER", "broker 9 has replicas and is not registered", "move its replicas", result="warning")
 
@@ -264,7 +260,6 @@ def test_stray_log(doctor: ScriptedDoctor) -> None:
 
 
 def test_history_topic(doctor: ScriptedDoctor) -> None:
-    """It does not exist, or cannot be written. Nothing is written."""
     doctor.config["history"] = {"kafka": {"topic": "kept"}}
     doctor.one("KW-HISTORY-TOPIC", "kafka-topics.sh --bootstrap-server", "--create --topic kept")
     doctor.brokers.topic("kept", [[1]])
@@ -282,14 +277,12 @@ def test_controller_that_cannot_be_reached(doctor: ScriptedDoctor) -> None:
 
 
 def test_controller_that_does_not_answer(doctor: ScriptedDoctor) -> None:
-    """Brokers that forward to it time out."""
     for request in ("DescribeQuorum", "ListPartitionReassignments"):
         doctor.brokers.rule(None, request, hang=True)
     doctor.one("KW-CONTROLLER", "did not answer in time")
 
 
 def test_old_brokers(doctor: ScriptedDoctor) -> None:
-    """A request is unknown: a warning with what is missing."""
     doctor.brokers.do("versions", broker=2, versions={"DescribeClientQuotas": (0, -1)})
     doctor.one("KW-VERSION", "does not know DescribeClientQuotas: no mutation quotas", result="warning")
 
@@ -365,7 +358,6 @@ def test_full_disk(doctor: ScriptedDoctor, stack: ExitStack) -> None:
 
 
 def test_history_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
-    """It would have to be made below a file."""
     (doctor.folder / "file").touch()
     doctor.config["history"] = {"parquet": {"path": str(doctor.folder / "file" / "history")}}
     doctor.one("KW-HISTORY-FOLDER", "cannot be made", "history.parquet.path")
@@ -389,7 +381,6 @@ def test_broken_web_file(doctor: ScriptedDoctor) -> None:
 
 
 def test_port_of_the_web_server_in_use(doctor: ScriptedDoctor, stack: ExitStack) -> None:
-    """Perhaps by the sidecar itself: a warning."""
     taken = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     doctor.config["web"]["listen"] = f"127.0.0.1:{taken.getsockname()[1]}"
     doctor.one("KW-WEB-LISTEN", "another process listens", result="warning")
@@ -454,7 +445,6 @@ def test_credentials_of_aws(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_token(doctor: ScriptedDoctor) -> None:
-    """The one in the file is none, or the issuer cannot be reached: the brokers are not asked to log in."""
     with_token(doctor, "not a token")
     doctor.one("KW-TOKEN", "no bearer token", "docs/reference/check.md#kw-token")
     url = f"http://127.0.0.1:{free_port()}/token"
@@ -487,7 +477,6 @@ def test_no_token(doctor: ScriptedDoctor) -> None:
 def test_what_is_disabled_is_not_checked(
     doctor: ScriptedDoctor, denied: str, code: str, disabled: list[str], requests: tuple[str, ...]
 ) -> None:
-    """The line of a right that is missing names the option, and with it nothing is wrong and nothing is asked."""
     doctor.brokers.do("deny", rights=[denied])
     shown = [name for name in disabled if name != "controller_configs"]  # asked only with the right
     doctor.one(code, f"sources.disable: [{', '.join(shown)}]")

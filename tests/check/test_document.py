@@ -15,7 +15,6 @@ def test_every_code_has_a_section() -> None:
 
 
 def test_every_flag_is_described() -> None:
-    """Those that `run` does not have."""
     commands = _parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
     flags = {name: set(commands[name]._option_string_actions) for name in ("check", "run")}  # type: ignore[index]  # by name
     assert set(re.findall(r"^\| `(--[a-z-]+)", TEXT, re.MULTILINE)) == flags["check"] - flags["run"]

@@ -91,7 +91,6 @@ kafka_controller_controllereventmanager_eventqueuetimems{quantile="0.50"} 0
 
 
 def test_agents(doctor: ScriptedDoctor) -> None:
-    """No JVM is started: an agent answers, one is at another path, and one is not there."""
     page = f"{BYTES}{FETCHERS}{STATE}{THROTTLES}".encode()
     with answering({"/metrics": page}) as (url, _):
         address = url.removeprefix("http://")

@@ -27,7 +27,6 @@ def test_an_authority_and_a_port(doctor: ScriptedDoctor, secured: Callable[..., 
 
 
 def test_a_clock_and_a_history_folder(doctor: ScriptedDoctor) -> None:
-    """A warning and an error: the exit code is that of the error."""
     doctor.brokers.do("skew", seconds=-60.0)
     (doctor.folder / "file").touch()
     doctor.config["history"] = {"parquet": {"path": str(doctor.folder / "file")}}

@@ -69,7 +69,6 @@ def test_every_varint_and_every_array_is_checked(response_class: Any) -> None:
 @pytest.mark.parametrize("response_class", CLASSES, ids=lambda each: each.__name__)
 @pytest.mark.parametrize("byte", [0x00, 0x01, 0x7F, 0x80, 0xFF])
 def test_a_mebibyte_of_one_byte_ends_quickly(response_class: Any, byte: int) -> None:
-    """In an answer or in a ProtocolError, in every version."""
     body = bytes([byte]) * MEBIBYTE
     for version in range(response_class.max_version + 1):
         began = time.process_time()
@@ -79,7 +78,6 @@ def test_a_mebibyte_of_one_byte_ends_quickly(response_class: Any, byte: int) -> 
 
 
 def test_tagged_fields_are_read_in_linear_time() -> None:
-    """Half a mebibyte of elements, each with an unknown tag."""
     element = struct.pack(">hhh", 18, 0, 4) + bytes([1, 99, 4]) + bytes(4)
     count = 40_000
     body = struct.pack(">h", 0) + UnsignedVarInt32.encode(count + 1) + element * count + struct.pack(">i", 0) + b"\0"

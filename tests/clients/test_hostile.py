@@ -10,7 +10,6 @@ POLLS, INTERVAL = 4, 3.0
 @pytest.mark.realtime
 @pytest.mark.parametrize("how", ["length prefix only", "1 MB of 0xFF before login", "mutated replies"])
 def test_a_hostile_broker_costs_its_own_numbers_only(how: str) -> None:
-    """Memory stays, the other broker answers in every poll, this one is asked again, and SIGTERM works in time."""
     rows = measure(how, POLLS, INTERVAL)
     assert rows[2].measured > 0
     assert rows[3].measured >= POLLS

@@ -94,7 +94,6 @@ def test_java_reads_the_same(text: str, expected: dict[str, str] | None) -> None
     ],
 )
 def test_what_is_no_option_is_an_error(text: str, message: str) -> None:
-    """It names the option and the place, and shows no value."""
     with pytest.raises(SecretError) as caught:
         parse_jaas(Secret(text))
     assert str(caught.value).startswith(f"{NAME}: ")

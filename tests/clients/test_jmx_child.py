@@ -158,7 +158,6 @@ def test_a_jvm_that_starts_is_not_waited_for(
 
 
 def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> None:
-    """The error says what to look at, arrives at once the second time, and no child is started again for a while."""
     session = make_session(java_options=("-Xmx1k",))
     target = JmxTarget("one", LOOPBACK, 1)
     first = ask(session, target)["one"]

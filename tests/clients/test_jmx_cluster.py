@@ -57,7 +57,6 @@ def read(session: JmxSession, asked: Sequence[JmxTarget], within: float = 30.0) 
 
 
 def test_every_process_reports_its_numbers(cluster: Cluster, session: JmxSession) -> None:
-    """Brokers and controller have every bean of the list that Kafka does not make lazily, and plausible values."""
     found = read(session, targets(cluster))
 
     for kind, keys in {"broker": map(str, cluster.broker_ids), "controller": ["controller"]}.items():

@@ -117,7 +117,6 @@ def _beside_a_good_one(make_session: MakeSession, classes: Path, hostile: Questi
 
 
 def test_the_filter_has_no_room_for_tls_stubs_without_tls() -> None:
-    """A server has a say in how sockets are made only where TLS is configured."""
     assert "SslRMIClientSocketFactory" not in child.serial_filter(tls=False)
     assert "SslRMIClientSocketFactory" in child.serial_filter(tls=True)
     assert child.serial_filter(tls=True).endswith(";!*")
@@ -186,7 +185,6 @@ def test_tls_end_to_end(make_session: MakeSession, classes: Path, certificates: 
 def test_tls_of_the_objects_alone(
     make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
-    """A registry in clear text hands out a stub that is TLS, and its certificate is checked all the same."""
     trusted = TlsFiles(str(certificates.authority.certificate), registry=False)
     foreign = TlsFiles(str(certificates.foreign.certificate), registry=False)
     options = _tls_options(tmp_path, certificates, certificates.server, registry=False, client=False)

@@ -110,7 +110,6 @@ def test_a_failure_of_an_earlier_poll_is_not_this_polls(make_session: MakeSessio
 
 
 def test_many_asks_never_mix_up_answers(session: JmxSession, servers: Servers) -> None:
-    """Late answers, deadlines too short to keep and several threads: each key gets its own process' number."""
     one, two = servers[0].target("one"), servers[1].target("two")
     ask(session, one, two)
     wrong: list[object] = []
@@ -215,7 +214,6 @@ def test_a_port_that_does_not_speak_rmi(session: JmxSession) -> None:
 
 
 def test_a_slow_target_is_given_up(make_session: MakeSession, classes: Path) -> None:
-    """Calls that each keep the time-out may still not take for ever together; two of them may."""
     queries = tuple(BeanQuery(f"test:type=Slow,number={k}", ("Number",)) for k in range(60))
     slow, some = Question(queries), Question(queries[:2])
     with JmxServer(classes, pause=0.3) as server:

@@ -82,7 +82,6 @@ def test_a_broker_may_refuse_the_ticket(client: Client, kdc: Tickets, keytab: Pa
 
 
 def test_a_layer_that_kafka_does_not_have_is_refused(client: Client, kdc: Tickets, keytab: Path) -> None:
-    """A broker that offers only protection of GSSAPI."""
     client.fail(link(client, keytab, layers=6), AuthenticationError, "security layer")
 
 
@@ -110,7 +109,6 @@ def _step_without_proof(context: Any, message: bytes | None = None) -> bytes:
 def test_faults_of_the_kdc(
     client: Client, kdc: Tickets, keytab: Path, fault: int, error: type[Any], message: str
 ) -> None:
-    """One that refuses is asked again after a change or a pause, one that cannot be reached in the next poll."""
     kdc.fault = fault
     asked = link(client, keytab)
     client.fail(asked, error, message)
@@ -131,7 +129,6 @@ def test_a_service_and_a_principal_that_are_not_known(client: Client, kdc: Ticke
 
 
 def test_a_silent_kdc_costs_no_more_than_the_deadline(client: Client, kdc: Tickets, keytab: Path) -> None:
-    """The call that hangs stays on its thread."""
     asked = link(client, keytab)
     kdc.gate.clear()
     try:

@@ -182,7 +182,6 @@ def test_a_jks_trust_store_needs_no_password(stores: Stores) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_damage_is_one_line(stores: Stores, kind: str, tmp_path: Path) -> None:
-    """Whatever byte is changed or missing, also where no password protects the file."""
     content, damaged = stores.keys[kind].read_bytes(), tmp_path / "damaged"
     for at in range(4, len(content), 31):
         for text in (content[:at], content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]):
@@ -200,7 +199,6 @@ def _outcome(store: KeyStore) -> str:
 
 
 def test_a_replaced_store_makes_a_new_context(stores: Stores, tmp_path: Path) -> None:
-    """Of another type, too; while it cannot be opened no connection is made."""
     trust = tmp_path / "trust"
     shutil.copy(stores.trust["JKS"], trust)
     made = settings(trust)

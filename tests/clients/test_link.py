@@ -93,7 +93,6 @@ def test_a_question_after_its_deadline_is_not_asked(client: Client) -> None:
     [("request", "Metadata"), ("socket", "Metadata"), ("request", "ApiVersions"), ("request", "SaslAuthenticate")],
 )
 def test_a_request_timeout_is_a_limit_for_each_request(client: Client, limit: str, request_: str) -> None:
-    """`request.timeout.ms`, and librdkafka's name for it, end a question before its deadline."""
     client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "secret"})
     client.brokers.rule(1, request_, hang=True)
     limits: dict[str, Any] = {f"{limit}.timeout.ms": "100"}
@@ -111,7 +110,6 @@ def test_a_connect_timeout_is_a_limit_for_the_connection(client: Client, monkeyp
 
 
 def test_each_address_of_a_name_gets_its_share_of_the_time(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The packets to the IPv6 address are dropped; the IPv4 address answers within the same deadline."""
     loop, port = type(client.network._loop), client.brokers.ports[1]
     real = loop.sock_connect
 
@@ -162,8 +160,6 @@ def resolving() -> list[threading.Thread]:
 def test_lookups_that_hang_neither_pile_up_nor_keep_the_process(
     client: Client, monkeypatch: pytest.MonkeyPatch, release: threading.Event
 ) -> None:
-    """At most four threads, all of them daemons; addresses need none."""
-
     async def ask_all() -> list[Any]:
         until = client.clock.monotonic() + 1.0
         return await asyncio.gather(*(link.ask(METADATA, until) for link in links), return_exceptions=True)
@@ -177,7 +173,6 @@ def test_lookups_that_hang_neither_pile_up_nor_keep_the_process(
 
 
 def test_silent_name_servers_take_no_thread_from_names_that_were_found(release: threading.Event) -> None:
-    """A name that was found before is looked up at once, while others hang in all threads for new names."""
     network = Network()
 
     async def look_up(*hosts: str) -> list[Any]:
@@ -225,7 +220,6 @@ def test_a_closed_port_and_a_closed_connection_are_refused(client: Client) -> No
 
 
 def test_an_old_broker_is_asked_for_its_versions_again(client: Client) -> None:
-    """It answers a newer ApiVersions with error 35; its release follows from what it knows."""
     link = client.link()
     assert (client.ask(link), link.kafka_version) == (CLUSTER, "4.0")
     client.brokers.do("versions", broker=1, versions=KAFKA_1)
@@ -279,7 +273,6 @@ def test_a_pause_beyond_the_deadline_fails_the_question_only(client: Client, req
 
 
 def test_a_pause_leaves_the_reply_its_time(client: Client) -> None:
-    """A reply that takes longer than what the pause leaves of the time is waited for, over the same connection."""
     client.brokers.rule(1, "Metadata", changes={"throttle_time_ms": 800}, delay=0.3)
     link = client.link()
     client.ask(link)

@@ -139,7 +139,6 @@ def test_each_answer_has_its_sentence(status: int, body: bytes, kind: type[Excep
     ],
 )
 def test_a_lifetime_may_be_text_or_missing(body: bytes, lifetime: float) -> None:
-    """Then it is taken for five minutes, so that librdkafka and polling ask again."""
     with answering({TOKEN: body}) as (url, _):
         token = token_from(url + TOKEN)
     assert token.lifetime == lifetime
@@ -200,7 +199,6 @@ def test_an_issuer_that_cannot_be_reached_is_its_own_sentence(monkeypatch: pytes
     ],
 )
 def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, scheme: str, head: bytes) -> None:
-    """The time limit is that of the whole answer, with its head, and that of a proxy: no thread stays."""
     monkeypatch.setattr(oauth, "LONGEST", 0.3)
     monkeypatch.setattr(oauth, "TIMEOUT", 0.3)
     with dripping(head) as address:

@@ -47,7 +47,6 @@ def _login(settings: KafkaClientSettings) -> tuple[str, str] | None:
 
 
 def test_plaintext_needs_bootstrap_servers_only() -> None:
-    """The defaults: no TLS, no login, replies of 256 MiB, port 9092."""
     settings = translate({"bootstrap.servers": "one:1, two ,[::1]:3"})
 
     assert [str(address) for address in settings.bootstrap] == ["one:1", "two:9092", "[::1]:3"]
@@ -224,7 +223,6 @@ def test_a_protocol_before_a_server_is_that_of_the_connection(server: str) -> No
     ],
 )
 def test_a_misspelt_name_has_its_right_one(name: str, meant: str) -> None:
-    """Another spelling, another program's prefix or a typing error; never a property that means another thing."""
     assert meant_by(name) == meant
 
 
@@ -278,7 +276,6 @@ def test_every_secret_property_is_a_known_one() -> None:
 
 
 def test_a_rotated_password_is_used_for_the_next_connection(tmp_path: Path) -> None:
-    """A new file is noticed once and read; while it is unreadable the last good password stays."""
     source = _secret_file(tmp_path)
     settings = translate({**SASL, "sasl.username": "u"}, {"sasl.password": source})
     assert _login(settings) == ("u", CANARY)

@@ -64,7 +64,6 @@ def connected(*bodies: bytes) -> tuple[Connection, Exchanged]:
 
 @pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
 def test_a_repeated_request_is_the_frame_that_kafka_python_makes(version: int) -> None:
-    """Header and body are the same bytes as without the shortcut, in every version, the second time too."""
     body = offsets(version)
     connection, frames = connected(body, body, body)
     repeated = Repeated(ListOffsetsRequest, request_offsets)
@@ -131,7 +130,6 @@ def test_a_broken_reply_is_a_protocol_error(length: int | None) -> None:
 
 
 def test_objects_are_made_of_a_bounded_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the whole, and of the fields before the list that is read as columns."""
     body = metadata(12)
     reply = Undecoded(12, body, MetadataResponse[12])
     monkeypatch.setattr(requests, "MOST_DECODED", len(body))

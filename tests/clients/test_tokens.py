@@ -55,7 +55,6 @@ def settled(done: Callable[[], bool]) -> None:
 
 
 def test_a_token_is_got_once_and_renewed_before_its_end() -> None:
-    """At 80 % of its life, without anyone waiting: the present one is given until the next one is there."""
     source = Script()
     tokens = Tokens(source)
     assert [text(tokens, now) for now in (0.0, 1.0, 79.0)] == ["token-1"] * 3
@@ -91,7 +90,6 @@ def test_many_who_wait_are_one_request() -> None:
 
 
 def test_a_failure_costs_nothing_while_the_token_lives() -> None:
-    """It is tried again after 1, 2, 4 ... 30 s; when the token has ended, the cause is raised, a new one each time."""
     source = Script()
     tokens = Tokens(source)
     text(tokens, 0.0)
@@ -131,7 +129,6 @@ def test_an_issuer_that_refuses_is_left_alone_for_a_minute(tmp_path: Path) -> No
 
 
 def test_a_token_that_brokers_refuse_is_replaced_after_a_minute() -> None:
-    """Not for each broker that refuses it; and a refusal is no news that ends the pause of the brokers."""
     source = Script()
     tokens = Tokens(source)
     token = tokens.wait(0.0, WITHIN)

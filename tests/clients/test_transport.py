@@ -168,7 +168,6 @@ def test_a_client_certificate_with_an_encrypted_key_is_sent(client: Client, auth
 def test_changed_authorities_are_used_for_the_next_connection(
     client: Client, authority: Authority, tmp_path: Path
 ) -> None:
-    """While the file cannot be used no connection is made: the old authority is not used any more."""
     ca, right = tmp_path / "ca.pem", authority.certificate.read_bytes()
     ca.write_bytes(right)
     secured(client, authority)
@@ -247,8 +246,6 @@ def test_an_error_is_freed_at_once(client: Client, stage: str, rule: dict[str, A
 
 @pytest.mark.usefixtures("no_collector")
 def test_a_refused_connection_is_freed_at_once(client: Client) -> None:
-    """With the frames of its traceback. Errors that earlier tests left in the process do not count."""
-
     def refused() -> list[Any]:
         return [each for each in gc.get_objects() if isinstance(each, ConnectionRefusedError)]
 

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.cluster
 
 @pytest.mark.full_kafka
 def test_a_controlled_shutdown_is_shown(cluster: Cluster, tmp_path: Path) -> None:
-    """A broker shuts down when the controller lets it go; while the controller is stopped it waits."""
     with Sidecar(configuration(cluster), tmp_path) as sidecar:
         sidecar.whole_page()
         cluster.pause(101)

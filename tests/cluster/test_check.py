@@ -35,7 +35,6 @@ def look(
 
 
 def test_a_plain_cluster_is_healthy(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every check is ok, with a topic, JMX of all processes, jmxquery and the clock of the active controller."""
     cluster.admin.create_topic("checked", partitions=3, replication_factor=3)
     found = look(cluster, tmp_path, capsys).checks()
     assert {each["result"] for each in found} == {"ok"}
@@ -79,7 +78,6 @@ def secured(no_process_left: None) -> Iterator[Cluster]:
 
 
 def test_least_rights_are_enough(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """SASL_SSL with the four ACLs of docs/reference/acls.md, with and without JMX."""
     doctor = look(secured, tmp_path, capsys, MONITOR)
     found = doctor.checks()
     assert {each["result"] for each in found} == {"ok"}
@@ -104,8 +102,6 @@ def test_a_principal_without_rights(secured: Cluster, tmp_path: Path, capsys: py
 
 
 def test_a_secured_cluster_that_is_broken(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Certificates, protocols, password, mechanism, JMX password: each by itself."""
-
     def named(code: str, *parts: str, **kafka: Any) -> None:
         look(secured, tmp_path, capsys, MONITOR, **kafka).one(code, *parts)
 

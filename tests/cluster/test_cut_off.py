@@ -67,7 +67,6 @@ class Watching(threading.Thread):
 def test_the_page_has_the_truth_of_the_others(
     version: str, make_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    """Two instances, with the default interval and a short one, and a poller whose lead it is."""
     cluster = make_cluster(version=version, tiered=False, profile="default")
     with ExitStack() as stack:
         forwarder = stack.enter_context(Forwarder(cluster.controller_addresses[CONTROLLER]))

@@ -84,7 +84,6 @@ class Stage:
 
 @pytest.mark.parametrize(("version", "mode"), COLUMNS, ids=map("-".join, COLUMNS))
 def test_core_scenes(version: str, mode: str, make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    """At rest, moves, a quota, tiered storage, the death of a broker; no source brings an alert or a second error."""
     tiered = release(version) >= TIERED_SINCE
     cluster = make_cluster(version=version, zookeeper=mode == ZOOKEEPER, tiered=tiered, log_dirs=2)
     cluster.admin.create_topic("kept", assignment=KEPT)

@@ -41,7 +41,6 @@ def listed(cluster: Cluster) -> bool:
 
 
 def test_its_end_leaves_a_trace_unless_it_was_in_order(cluster_before_4: Cluster) -> None:
-    """A shutdown in order that a poll follows at once, and a death between two polls."""
     cluster = cluster_before_4
     with polling(cluster) as poller:
         link = poller._state.links._links[f"broker {EMPTY}"]

@@ -22,7 +22,6 @@ Tables = Mapping[str, Columns]
 
 
 def test_history_has_what_the_page_showed(cluster: Cluster, tmp_path: Path) -> None:
-    """A throttled move with JMX and a dead broker, restarted halfway: every page is in the files and in the topic."""
     folder = tmp_path / "history"
     cluster.admin.create_topic("orders", assignment={0: [1, 2], 1: [2, 3]})
     cluster.load.produce("orders", bytes=8_000_000, record_size=10_000, partitions=[0, 1])

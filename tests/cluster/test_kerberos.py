@@ -74,7 +74,6 @@ def wrong(kdc: Kdc, config: dict[str, Any], folder: Path) -> dict[str, str]:
 
 
 def test_tickets_log_in_and_sessions_are_renewed(kdc: Kdc, cluster: Cluster, tmp_path: Path) -> None:
-    """A keytab with an old key, then the right one; then sessions end several times, and nothing fails."""
     keytab = kdc.write_keytab("monitor", tmp_path / "keytab")
     right = kdc.write_keytab("monitor", tmp_path / "right")
     with Sidecar(with_tickets(cluster, keytab), tmp_path, environment=environment(kdc), ready=False) as sidecar:

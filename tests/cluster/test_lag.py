@@ -30,7 +30,6 @@ def test_a_quiesced_cluster_has_no_lag_and_no_lag_series(cluster: Cluster, tmp_p
 
 
 def test_the_lag_of_a_killed_follower_is_exactly_what_was_produced(cluster: Cluster, tmp_path: Path) -> None:
-    """Both ends equal in two polls, the follower killed, n records more: its lag is n in each poll until it returns."""
     leader, follower, n = 1, 2, 1234
     cluster.admin.create_topic("exact", assignment={0: [leader, follower]})
     cluster.load.produce("exact", records=100)

@@ -19,7 +19,6 @@ REMOTE_LOG = "__remote_log_metadata"
 
 
 def test_headroom_follows_what_is_created_and_falls_below_zero(cluster: Cluster, tmp_path: Path) -> None:
-    """The first poll after each change is right; limits prevent nothing, and internal topics do not count."""
     brokers, partitions = _counted(cluster)
     limits = {"max_broker_partitions": max(brokers.values()) + 4, "max_partitions": partitions + 6}
 

@@ -25,7 +25,6 @@ MANY = 3000
 
 @pytest.mark.full_kafka
 def test_topics_that_come_and_go_leave_nothing(own: Cluster, tmp_path: Path) -> None:
-    """Brokers answer for metadata and disks at two times, with different topics: both counts stay 0."""
     with Sidecar(configuration(own, poll=EVERY_POLL), tmp_path) as sidecar:
         sidecar.whole_page()
         pages = []
@@ -100,7 +99,6 @@ def test_a_folder_of_no_partition_is_a_stray(own: Cluster, tmp_path: Path) -> No
 
 
 def test_a_move_between_directories_is_followed_to_its_end(own: Cluster, tmp_path: Path) -> None:
-    """Bytes remaining fall under the throttle, the ETA is a time that comes; nothing else moves or is stuck."""
     size, throttle, inbound = 14 * MEGABYTE, 600_000, 50_000
     own.admin.alter_broker_config(1, {LOG_DIR_RATE: throttle})
     fill(own, "dirs", [1, 2], size)

@@ -83,7 +83,6 @@ def watch(sidecar: Sidecar, seconds: float) -> None:
 
 
 def test_tokens_are_renewed_without_a_gap(cluster: Cluster, issuer: Issuer, tmp_path: Path) -> None:
-    """A wrong secret, then the right one; then tokens and sessions end several times, and nothing fails."""
     secret, first = write_secret(tmp_path / "client.secret", "wrong"), len(issuer.requests)
     config = with_tokens(
         cluster,

@@ -17,7 +17,6 @@ HEALTHY = {"topic": "healthy", "partition": 0, "broker": 2}
 
 
 def test_a_throttled_move_is_followed_to_its_end(cluster: Cluster, tmp_path: Path) -> None:
-    """Remaining falls to 0, progress rises to 1, rates and limits are shown; when it has ended, so have its series."""
     throttle, size = 1 * MEGABYTE, 15 * MEGABYTE
     fill(cluster, "healthy", [1], size)
 
@@ -52,7 +51,6 @@ def test_a_throttled_move_is_followed_to_its_end(cluster: Cluster, tmp_path: Pat
 
 
 def test_a_changed_move_is_changed_on_the_next_page(cluster: Cluster, tmp_path: Path) -> None:
-    """Another target while it moves, then none: what is shown is the move of now, and nothing of the one before."""
     fill(cluster, "changed", [1], 12 * MEGABYTE)
 
     with Sidecar(configuration(cluster), tmp_path) as sidecar:

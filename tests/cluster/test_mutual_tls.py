@@ -61,7 +61,6 @@ class Files:
 
 @pytest.mark.parametrize("kind", ["PEM", "PKCS12", "JKS"])
 def test_certificates_may_be_replaced(cluster: Cluster, tmp_path: Path, kind: str) -> None:
-    """A certificate of another authority, the right one, that of another principal, the right one; then authorities."""
     protection = cluster.protection
     assert isinstance(protection, MutualTlsProtection)
     right, foreign = protection.authority, Authority(tmp_path / "foreign", "foreign")

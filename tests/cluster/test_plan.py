@@ -37,7 +37,6 @@ Files = Mapping[tuple[str, int], Sequence[int]]
 
 @pytest.mark.realtime
 def test_a_move_ends_as_the_plan_says(make_cluster: Callable[..., Cluster], tmp_path: Path) -> None:
-    """With the throttle that is printed it ends before the deadline, and in no more than the time that is predicted."""
     cluster = make_cluster(tiered=False, broker_properties=DEFAULT_QUOTA_WINDOW)
     moves: dict[tuple[str, int], Sequence[int]] = {("planned", number): [2] for number in range(PARTITIONS)}
     cluster.admin.create_topic("planned", assignment={number: [1] for number in range(PARTITIONS)})

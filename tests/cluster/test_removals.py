@@ -23,7 +23,6 @@ PARTITION = ("topic", 0)
 def test_a_removal_waits_for_the_replica_that_stays(
     version: str, make_cluster: Callable[..., Cluster], tmp_path: Path
 ) -> None:
-    """First its broker is down; then it is up and cannot get on; then it is in sync, and the move ends by itself."""
     cluster = make_cluster(version=version, tiered=False)
     fill(cluster, "topic", [3, 1], MEGABYTE)
     cluster.kill(3)

@@ -57,7 +57,6 @@ def test_a_healthy_throttled_move_has_none(cluster: Cluster, tmp_path: Path) -> 
 
 
 def test_what_is_set_wrongly_while_something_moves(cluster: Cluster, tmp_path: Path) -> None:
-    """Rates and lists are changed under a move, one after the other, and set right again."""
     fill(cluster, "moving", [1], 90 * MEGABYTE)
     alter, config = cluster.admin.alter_broker_config, cluster.admin.alter_topic_config
     both = {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2"}
@@ -141,7 +140,6 @@ def test_a_move_under_the_throttle_beside_one_that_goes_past_it(cluster: Cluster
 
 
 def test_a_throttle_that_stays_after_its_move(cluster: Cluster, tmp_path: Path) -> None:
-    """Left behind once the grace is over; without lists the rates are idle; when all is cleared, all is well."""
     fill(cluster, "over", [1], 12 * MEGABYTE)
     with watching(cluster, tmp_path, moves={"grace": f"{GRACE:g}s"}) as watch:
         cluster.admin.reassign({("over", 0): [2]}, throttle=MEGABYTE)

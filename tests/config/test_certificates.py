@@ -25,7 +25,6 @@ def valid(pair: Identity) -> Validity:
 
 @pytest.mark.parametrize("years", [1, 20, 50])
 def test_each_form_of_a_time_is_read(tmp_path: Path, years: int) -> None:
-    """Of a time with two digits of a year, until 2049, and with four; a key before the certificate is skipped."""
     pair = issue(tmp_path, years)
     found = validity(pair.certificate)
     assert found == validity(pair.key.read_text() + pair.certificate.read_text()) == valid(pair)

@@ -142,7 +142,6 @@ topics: {{allow: [{text}]}}
 
 
 def test_history_is_off_without_a_destination(tmp_path: Path) -> None:
-    """One option turns it on. Without it the other options of history are listed as having no effect."""
     off = ParquetConfig(None, 3600.0, 604_800.0)
     assert _load(tmp_path).history == HistoryConfig(None, HistoryKafkaConfig(None), off)
     on = _load(tmp_path, environment={"KAFKA_WARDEN_HISTORY_PARQUET_PATH": "/var/lib/history"})
@@ -446,7 +445,6 @@ jmx: {user: u}
 
 
 def test_the_reference_file_is_complete_and_shows_the_defaults(tmp_path: Path) -> None:
-    """Unchanged it has the defaults. Without its comment signs it has every option."""
     reference = (DOCS / "reference" / "config.yaml").read_text()
     assert repr(_load(tmp_path, reference).to_parameters()) == repr(Parameters())
     assert _load(tmp_path, reference.replace("interval: 10s", "interval: 4s")).poll.deadline == 2

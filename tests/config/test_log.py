@@ -142,7 +142,6 @@ def test_a_line_of_a_library_is_repeated_after_a_while(monkeypatch: pytest.Monke
     ],
 )
 def test_secrets_are_replaced_by_key_and_by_value(event: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Values of keys that name a secret and secrets in memory are replaced. Paths and numbers stay."""
     in_memory = Secret(CANARY)
 
     assert log.redact(None, "info", event) == expected

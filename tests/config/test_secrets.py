@@ -90,7 +90,6 @@ def test_a_short_secret_is_replaced_where_it_is_a_word(secret: str, text: str, c
     "canary", ["back\\slash", "tab\tcanary", 'it\'s "quoted"', "can'ary", 'can"ary', "cänary\n1", CANARY]
 )
 def test_scrub_replaces_a_secret_however_it_is_written(canary: str) -> None:
-    """Within the text of an exception, in JSON, and in base 64 at any place."""
     secret = Secret(canary)
     written = [f"{canary} x", repr(f"{canary} x"), repr(f"\"'{canary}"), ascii(f"x{canary}"), repr(canary.encode())]
     written += [repr(ValueError(f"bad {canary}")), json.dumps({"a": canary}), json.dumps(canary, ensure_ascii=False)]

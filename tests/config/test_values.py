@@ -54,7 +54,6 @@ def test_durations_add_up(numbers: list[int]) -> None:
     ],
 )
 def test_rates(text: object, expected: float) -> None:
-    """Bytes per second, or a number with a unit; networks also in bits."""
     assert values.rate(text) == pytest.approx(expected)
 
 
@@ -62,14 +61,12 @@ def test_rates(text: object, expected: float) -> None:
     "value", ["10MB", "MB/s", "-1MB/s", "0MB/s", "1mb/s", "1MB/h", "", None, True, [], "inf", "nan"]
 )
 def test_bad_rates_are_refused(value: object) -> None:
-    """Zero, and other units."""
     with pytest.raises(ValueError, match="above 0"):
         values.rate(value)
 
 
 @pytest.mark.parametrize(("text", "expected"), [("30%", 0.3), ("100%", 1.0), ("0.3", 0.3), (1, 1.0), ("0.5%", 0.005)])
 def test_shares(text: object, expected: float) -> None:
-    """Percent, or a number up to 1."""
     assert values.share(text) == pytest.approx(expected)
 
 

@@ -110,7 +110,6 @@ def test_any_name_of_a_release_is_valid(name: str) -> None:
 
 
 def test_names_that_look_like_numbers_are_text() -> None:
-    """YAML would read them as numbers."""
     made = release(
         'serviceAccount.name="1"',
         'priorityClassName="2"',
@@ -327,7 +326,6 @@ def test_state_on_a_claim_has_one_writer() -> None:
 
 
 def test_history_topic_gets_its_acls() -> None:
-    """The KafkaUser may write to the topic of its history, and to no other one."""
     made = release('strimzi.cluster="c"', 'config.history={"kafka":{"topic":"h"}}')
     acls = made.spec("KafkaUser")["authorization"]["acls"]
     written = [acl["resource"]["name"] for acl in acls if "Write" in acl["operations"]]
@@ -359,8 +357,6 @@ def test_package_has_rules_and_dashboards(tmp_path: Path) -> None:
 
 
 def test_kustomize_builds_the_manifests_and_the_documented_overlay(tmp_path: Path) -> None:
-    """`kubectl kustomize` reads deploy/, and an overlay as docs/how-to/kubernetes.md has it."""
-
     def built(folder: Path) -> str:  # kustomize prints a bare `=`, which is no text for YAML 1.1
         return run([program("kubectl"), "kustomize", folder]).replace("matchType: =\n", "matchType: '='\n")
 

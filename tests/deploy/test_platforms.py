@@ -22,7 +22,6 @@ CONFIGURATIONS = [
 
 @pytest.mark.parametrize(("page", "text"), CONFIGURATIONS, ids=[page for page, _ in CONFIGURATIONS])
 def test_configurations(page: str, text: str, tmp_path: Path) -> None:
-    """Every option exists, and every property has an effect; files are made where the page names some."""
     document = yaml.safe_load(text)
     pair = Authority(tmp_path, "authority").issue("client")
     store = tmp_path / "store"

@@ -61,7 +61,6 @@ def test_a_bad_configuration_is_not_tried_again() -> None:
 
 
 def test_it_has_time_to_stop() -> None:
-    """It is killed only after it would have ended itself."""
     (given,) = settings()["TimeoutStopSec"]
     assert seconds(given) > STOP_WITHIN
 

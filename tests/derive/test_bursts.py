@@ -53,7 +53,6 @@ def test_an_in_sync_follower_that_takes_the_limit_for_a_moment_ends_nothing() ->
 
 
 def test_a_rise_that_lasts_is_shown_soon() -> None:
-    """From 0.2 to 2 MB/s, above a limit of 1: within the half minute that the mean takes, and three polls."""
     risen = 8
     derived = judged([0.2 * MB] * risen + [2 * MB] * 10, 1 * MB, 1 * MB)
     never = [each.moves[0].never_ends for each in derived]

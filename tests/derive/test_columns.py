@@ -54,7 +54,6 @@ STATE = State(
 
 
 def test_written_and_read() -> None:
-    """The state file has Unix seconds, names and lists; columns that are not in it are those of new rows."""
     seen = snapshot({"a": [Partition(replicas=[1, 2])]}, clock=8.0)
     clock, zero = Clock(seen), seen.time - seen.clock
 
@@ -76,7 +75,6 @@ def test_written_and_read() -> None:
 
 
 def test_realigned() -> None:
-    """Rows go where their topic, partition and replica went; new rows have the declared values."""
     moved = realign(STATE, match(keys("b"), keys("a", "b")))
 
     assert moved.counts.tolist() == [7, 3]

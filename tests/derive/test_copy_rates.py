@@ -37,7 +37,6 @@ MB = 1e6
     ],
 )
 def test_slope(why: str, times: list[float], values: list[float], expected: tuple[float, float] | None) -> None:
-    """The change per second over the longest multiple of 12 s that was watched."""
     seen = copy_rates.slope(times, values)
     assert (seen is None) == (expected is None), why
     if seen is not None and expected is not None:
@@ -95,7 +94,6 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.floats(-1e15, 1e15)), max_size=20), st.floats(-1e6, 1e6))
 def test_slopes_are_finite(samples: list[tuple[float, float]], shift: float) -> None:
-    """Any ascending series gives a finite slope over a multiple of 12 s, or none; when it began does not matter."""
     samples.sort()
     times, values = [at for at, _ in samples], [value for _, value in samples]
     seen = copy_rates.slope(times, values)

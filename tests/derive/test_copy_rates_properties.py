@@ -145,7 +145,6 @@ def test_who_gains_more_every_second_is_measured_to(series: list[tuple[float, fl
 
 @given(SERIES, st.integers(1, 10))
 def test_a_trend_spans_what_there_is(series: list[tuple[float, float]], windows: int) -> None:
-    """Whole settling times, no more than were asked for and no more than were seen; none where that is none."""
     window, copy_progress = law.DEFAULT_WINDOW, gains_of(series)
     trend = trend_over(copy_progress, windows * window.settling, window)
     seen = copy_progress.times[-1] - copy_progress.times[0]

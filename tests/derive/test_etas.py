@@ -31,7 +31,6 @@ MB = 1e6
     ],
 )
 def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
-    """What remains over the net rate; never when that is not above 0."""
     assert etas.eta(remaining, rate) == expected, why
 
 
@@ -79,7 +78,6 @@ def test_believed_net(
 
 
 def test_law_and_slope_are_averaged_by_their_errors() -> None:
-    """The longer the slope, the more it counts; it never gets below one and above the other."""
     spans = [24.0, 48.0, 120.0, 1200.0]
     nets = [known(etas.believed_net(2.0, (2.2, span), 2.2 * span, burst=5)) for span in spans]
     assert nets == sorted(nets)
@@ -209,7 +207,6 @@ def is_eta(value: float | None) -> bool:
 def test_the_eta_of_a_flow_is_none_or_not_negative(
     measured_flow: tuple[Flow, Trend | None], remaining: float | None
 ) -> None:
-    """Nor is it NaN; only where nothing is left it is done now, once anything is known of the rate."""
     of, measured = measured_flow
     eta = flow_eta(of, remaining, measured)
     assert is_eta(eta)

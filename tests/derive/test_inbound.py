@@ -115,13 +115,11 @@ def test_rate(why: str, polls: list[LeaderLogs], expected: float) -> None:
 
 
 def test_growth_spans_from_answer_to_answer() -> None:
-    """Log dirs are asked less often than offsets: growth is over the time between its own two answers."""
     polls = [log(0, 0, 0, 0.2), *[log(1000 * n, 10 * n, 0, 0.2) for n in range(1, 6)], log(6000, 60, 600_000, 60.2)]
     assert run(polls)[1] == pytest.approx(10_000)
 
 
 def test_growth_is_not_used_when_the_epoch_changed_between_two_answers() -> None:
-    """An election between two answers of log dirs makes the growth unusable, though the last two polls agree."""
     polls = [log(1000, 0, 100_000, 1), log(1200, 10, 100_000, 1, epoch=2), log(1300, 20, 900_000, 20, epoch=2)]
     assert run(polls)[1] == pytest.approx(100 * (900_000 / 1300) / 10)
 
@@ -133,7 +131,6 @@ def test_learned_bytes_per_offset_are_of_one_moment() -> None:
 
 
 def test_compacted_topic_uses_growth_per_offset() -> None:
-    """A compacted log lacks offsets, so size over offsets is too little; growth over offsets gained is right."""
     polls = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10), log(1_002_000, 20, 1_100_000, 10)]
     state, rate = run(polls, compacted=True)
     assert state.appended.tolist() == [100.0]
@@ -215,7 +212,6 @@ polls_of_one = st.builds(
 
 @given(st.lists(polls_of_one, min_size=1, max_size=6), st.booleans())
 def test_rates_are_never_negative(polls: list[LeaderLogs], compacted: bool) -> None:
-    """For any answers, a rate is unknown or a finite number of at least 0."""
     state, rate = run(polls, compacted=compacted)
     assert math.isnan(rate) or 0 <= rate < math.inf
     for weight in (state.per_offset[0], state.appended[0]):
@@ -283,7 +279,6 @@ def fold(rates: Sequence[float], every: float = 10.0) -> list[float]:
     ],
 )
 def test_mean(why: str, rates: list[float], every: float, expected: float) -> None:
-    """Time-weighted over some 36 s, of what is known."""
     assert fold(rates, every)[-1] == pytest.approx(expected, nan_ok=True), why
 
 
@@ -297,7 +292,6 @@ def test_polls_of_different_lengths_weigh_what_they_last() -> None:
 
 @given(st.floats(0.2, 100), st.integers(1, 400))
 def test_memory_is_bounded_however_often_is_polled(every: float, polls: int) -> None:
-    """And it reaches back as far as the span, or to the first poll."""
     state: tuple[Sums, ...] = ()
     for number in range(polls):
         state, _ = step_mean(state, every * number, np.zeros(1))

@@ -32,7 +32,6 @@ def longs(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     ],
 )
 def test_messages(why: str, end: int, leader_end: int, elected: bool, expected: int, clamped: int) -> None:
-    """Lag is the leader's end less the follower's, never below 0, unknown where an end is."""
     seen = lag.messages(longs(end), longs(leader_end), np.array([elected]))
     assert (seen.values[0], seen.clamped) == (expected, clamped), why
 
@@ -59,7 +58,6 @@ def test_lag_bytes(why: str, messages: int, held: int, per_offset: float, expect
     [(600, 1000, 400.0), (1000, 1000, 0.0), (1001, 1000, 0.0), (U, 9, NAN), (9, U, NAN)],
 )
 def test_lag_bytes_by_size(size: int, leader_size: int, expected: float) -> None:
-    """For an adding replica with the leader's start, lag in bytes is the difference of the two sizes."""
     np.testing.assert_equal(lag.lag_bytes_by_size(longs(size), longs(leader_size)), [expected])
 
 
@@ -113,7 +111,6 @@ def test_lacking_bytes_per_offset(why: str, by_size: float, lacking: int, averag
 
 
 def test_sums_by_broker() -> None:
-    """A sum has all of its parts; where one is unknown it is withheld and the unknown ones are counted."""
     host = np.array([0, 0, 1, 1, 2, U], dtype=np.int32)
     parts = np.array([10.0, 5.0, 7.0, NAN, 3.0, 99.0])
     seen = lag.sums(host, parts, 4)
@@ -138,7 +135,6 @@ offsets = st.integers(UNKNOWN, 1 << 60)
 
 @given(st.lists(st.tuples(offsets, offsets, st.booleans()), min_size=1, max_size=20))
 def test_lag_is_never_negative(rows: list[tuple[int, int, bool]]) -> None:
-    """Lag is `UNKNOWN` or at least 0, unknown exactly where an end is or an election makes it so."""
     end, leader_end, elected = (np.array(column) for column in zip(*rows, strict=True))
     seen = lag.messages(end, leader_end, elected)
     assert ((seen.values == UNKNOWN) | (seen.values >= 0)).all()

@@ -72,7 +72,6 @@ def test_burst(partitions: int, fetch: int, response: int, expected: int) -> Non
 
 
 def test_without_a_limit_the_law_knows_no_rate() -> None:
-    """An unset limit gives an infinite rate, which is not used; only a measured slope counts then."""
     assert gross(math.inf, 6 * MB) == math.inf
     assert verdict(math.inf, 6 * MB, 1 * MB) is Verdict.UNKNOWN
     assert verdict(math.inf, 6 * MB, 1 * MB, slope=-1.0, slope_seconds=36) is Verdict.NEVER
@@ -108,7 +107,6 @@ def test_a_flow_without_lagging_partitions_has_converged() -> None:
 
 
 def test_throttle_is_not_blamed_where_the_law_sees_a_clear_gain() -> None:
-    """A flow that stands still though the law gives it a clear gain is held up by something else."""
     assert not may_lose(2 * MB, 6.3 * MB, 0.58 * MB)
     assert may_lose(0.5 * MB, 6.3 * MB, 0.58 * MB)
     assert may_lose(0.5 * MB, 6.3 * MB, 0.52 * MB), "a gain of 5 % is within the law's error"
@@ -140,7 +138,6 @@ windows = st.builds(Window, st.integers(1, 100), st.floats(1, 60))
 
 @given(headrooms, bursts, windows)
 def test_gross_is_bounded(headroom: float, size: float, window: Window) -> None:
-    """Gross is never negative, never NaN, never above c + B / window, and unlimited without a limit."""
     copied = gross(headroom, size, window)
     free = gross(math.inf, size, window)
     assert 0 <= copied <= max(ceiling(headroom, size, window), 0) * (1 + 1e-9)
@@ -206,7 +203,6 @@ flow_lists = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), max_size=
 
 @given(flow_lists, limits, limits)
 def test_no_side_gives_more_than_it_has(flows: Flows, leader: Limits, follower: Limits) -> None:
-    """The positive shares of a side's flows add up to at most its headroom, or to nothing if that is negative."""
     seen = shares(flows, leader, follower)
 
     assert not np.isnan(seen).any()

@@ -80,7 +80,6 @@ def _any_placement(left: tuple[float, ...], sets: Sequence[tuple[int, ...]], par
 
 
 def test_placement_fills_the_emptiest_first() -> None:
-    """Each partition goes to the brokers that have most room by then, the first of those with the same."""
     assert limits.placement((1, 10, 9), range(3), 3, 2) == ((1, 2), (1, 2), (1, 2))
     assert limits.placement((10, 10, 10), range(3), 3, 2) == ((0, 1), (2, 0), (1, 2))
     assert limits.placement((2, 1), range(2), 0, 2) == ()
@@ -162,5 +161,4 @@ def poll(clock: float, at: float | None, missing: Missing, stray: Stray) -> Snap
     ],
 )
 def test_counts(why: str, polls: list[Answer], expected: LogCounts | None) -> None:
-    """Counts of broker 1, `None` for unknown."""
     assert judge(*(poll(*seen) for seen in polls)).log_counts.get(1) == expected, why

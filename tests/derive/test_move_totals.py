@@ -68,7 +68,6 @@ def test_move_time_of_cluster(
 def test_recommended_limit(
     why: str, needed: list[float], lower: list[float], upper: list[float], expected: float | None
 ) -> None:
-    """The lowest throttle that ends the moves in time, inside the bounds; none when none fits."""
     assert throttle_use.recommended_limit(needed, lower, upper) == expected, why
 
 
@@ -124,7 +123,6 @@ def test_a_target_binds() -> None:
 
 
 def test_no_move_ends_after_all_of_them() -> None:
-    """The total is the latest of all flows, sides and single moves, whatever was measured."""
     watch = Watch()
     for number in range(12):
         first = move(3, (300 - 8 * number) * MB, produced=number * MB)

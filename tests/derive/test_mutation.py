@@ -52,7 +52,6 @@ KAFKA_UNLIMITED = 1.0145709240540253e20
     ],
 )
 def test_shown(why: str, tokens: float, rate: float, samples: float | None, expected: Mutations) -> None:
-    """A client without a quota is unlimited in all three; a burst needs the controller's window."""
     assert shown(tokens, rate, samples, None if samples is None else 1.0) == expected, why
 
 

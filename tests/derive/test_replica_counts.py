@@ -26,8 +26,6 @@ def test_every_broker_has_every_state_with_zeros() -> None:
 
 
 def test_counts_are_of_followers_outside_the_isr() -> None:
-    """By hosting broker; leaders, followers in the ISR and lone replicas without a leader do not count."""
-
     def topics(clock: float) -> dict[str, list[Partition]]:
         grown = int(clock) * 100
         return {

@@ -76,7 +76,6 @@ def test_every_state_has_a_row() -> None:
 
 @given(st.fixed_dictionaries({c.name: st.booleans() for c in fields(FollowerFacts) if c.name != "samples"}))
 def test_earlier_rows_win(known: dict[str, bool]) -> None:
-    """A broker that is away is offline, and a follower without a leader has no other state, whatever else is true."""
     seen = facts(**known)
     assert (state_of(seen) is S.OFFLINE) is not known["broker_available"]
     assert state_of(replace(seen, leader_available=np.array([False]))) in {S.OFFLINE, S.LEADER_UNAVAILABLE}
@@ -189,7 +188,6 @@ def test_throttled(
 
 
 def test_throttled_only_outside_the_isr() -> None:
-    """In-sync traffic is never held back."""
     states = shown(
         loaded,
         topic_configs=LISTS[Side.FOLLOWER],

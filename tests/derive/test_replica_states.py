@@ -18,7 +18,6 @@ def statuses(*silent: int) -> dict[tuple[Source, str], SourceStatus]:
 
 
 def test_follower_without_trouble() -> None:
-    """Three samples, and two polls that agree on what they say; the leader is in sync with itself."""
     judged = judge_each(*seen(polls(40), loaded))
     assert [state(derived, 2) for derived in judged] == ["unknown"] * 3 + ["in_sync"] * 2
     assert state(judged[-1], 1) == "in_sync"
@@ -40,8 +39,6 @@ def test_state(why: str, partition: Callable[[float], Partition], expected: str)
 
 
 def test_stuck_without_answering() -> None:
-    """It hangs, so its last known end is what it has, and Kafka has dropped it."""
-
     def partition(clock: float) -> Partition:
         hangs = clock > 40
         return loaded(clock, int(clock) * 100 if hangs else 0, silent=(2,) * hangs, out=(2,) * (clock > 60))
@@ -58,7 +55,6 @@ def test_stuck_before_kafka_drops_it() -> None:
 
 
 def test_recovering() -> None:
-    """Advancing, and its lag shrinks; then it has caught up and is not back in the ISR yet."""
     states = shown(lambda clock: loaded(clock, max(5000 - int(clock) * 80, 0), out=(2,)), 120)
     assert states[4:] == ["recovering"] * 9
 
@@ -111,8 +107,6 @@ def down(clock: float) -> dict[int, Broker]:
 
 
 def test_returned_follower_is_not_slow() -> None:
-    """Over a quota window its lag grew, since it is back it shrinks: recovering two polls after its first."""
-
     def partition(clock: float) -> Partition:
         lag = (clock - 20) * RATE if clock <= 40 else 20 * RATE - (clock - 40) * 50
         return loaded(clock, int(max(lag, 0)), out=(2,) * (clock > 20))
@@ -169,8 +163,6 @@ def test_bursts_at_a_poll_a_second_are_progress() -> None:
     ],
 )
 def test_offline(why: str, fields: dict[str, Any], partition: dict[str, Any]) -> None:
-    """Known at once, whatever else is; and shown when two polls agree."""
-
     def now(clock: float) -> Partition:
         return loaded(clock, 100, **partition, out=(2,), silent=(2,)) if clock >= 40 else loaded(clock)
 

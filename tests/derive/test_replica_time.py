@@ -99,7 +99,6 @@ def test_end_to_reach(why: str, samples: Window, asked_at: float, expected: floa
 
 
 def test_behind_starts_with_the_first_sight() -> None:
-    """A follower that was never seen caught up is behind since it was first seen, at least."""
     state, seconds = replica_time.behind(np.array([NAN]), 100.0, np.array([False]))
     assert seconds.tolist() == [0.0]
     _, seconds = replica_time.behind(state, 130.0, np.array([False]))
@@ -136,7 +135,6 @@ samples_of_one = st.lists(st.tuples(st.floats(0, 1e5), st.integers(U, 10**12)), 
 
 @given(samples_of_one, st.integers(U, 10**12), st.floats(0, 1e5))
 def test_lag_seconds_is_bounded(samples: Window, follower: int, now: float) -> None:
-    """Lag is unknown or between 0 and the age of the window."""
     seen = replica_time.lag_seconds(np.array([follower]), *window(samples), now).values[0]
     if not np.isnan(seen):
         assert 0 <= seen <= max(now - samples[0][0], 0) + 1e-6
@@ -154,7 +152,6 @@ def test_a_later_moment_never_needs_less(gains: list[int], when: float, later: f
 
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.booleans()), min_size=1, max_size=20))
 def test_behind_is_never_negative(polls: list[tuple[float, bool]]) -> None:
-    """Whatever the clock does, behind is 0 while caught up and never negative."""
     state = np.array([NAN])
     for clock, caught in polls:
         state, seconds = replica_time.behind(state, clock, np.array([caught]))

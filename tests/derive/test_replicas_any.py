@@ -99,7 +99,6 @@ def promises(derived: Derived) -> None:
 @settings(max_examples=50)
 @given(HAPPENINGS)
 def test_promises_hold_after_any_polls(happenings: list[Happening]) -> None:
-    """Never negative, never NaN, one state each, the same followers everywhere, and sums that are Kafka's."""
     for derived in judge_each(*polls_of(happenings)):
         promises(derived)
 
@@ -152,7 +151,6 @@ def test_history_is_bounded_and_reaches_back(steps: list[float], window: float) 
 
 
 def test_an_election_blanks_earlier_ends() -> None:
-    """Of that partition only; the columns of earlier polls, which others share, are not written to."""
     before = LeaderEnds(0.0, np.zeros(2), np.array([5, 6]))
     history = append_leaders((before,), LeaderEnds(10.0, np.full(2, 10.0), np.array([7, 8])), np.array([True, False]))
     assert [kept.end.tolist() for kept in history] == [[UNKNOWN, 6], [7, 8]]

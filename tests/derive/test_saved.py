@@ -45,7 +45,6 @@ RECORDED = json.loads((Path(__file__).parent / "state_format_1.json").read_text(
 
 @pytest.mark.parametrize("recorded", [False, True])
 def test_a_restart_forgets_no_clock(recorded: bool) -> None:
-    """Every age on the first page of the new process is that of a process that went on, also from an old file."""
     polls, then = [scene.poll(float(clock)) for clock in BEFORE], scene.poll(90.0)
     _, uninterrupted = polled(*polls, then)
     again = polled(then, memory=from_document(RECORDED, then))[1] if recorded else restarted(*polls, then=then)
@@ -138,7 +137,6 @@ def test_a_restart_weighs_what_moves_lack_as_before() -> None:
 
 
 def test_what_ended_meanwhile_has_no_age() -> None:
-    """A replica that is back in the ISR, and a topic created again, start from 0."""
     first = [lagging(clock=second, time=EPOCH + second) for second in (0.0, 10.0)]
     healthy = snapshot({"t": [Partition(end=1000)]}, clock=20.0)
     assert np.isnan(restarted(*first, then=healthy).ages.out_seconds).all()
@@ -217,7 +215,6 @@ TABLES = ("partitions", "replicas", "moves", "pairs", "throttle_problems", "tier
 
 @given(st.sampled_from(TABLES), JSON, st.data())
 def test_no_damage_gets_further_than_the_error(table: str, value: Any, data: st.DataObject) -> None:
-    """Any value anywhere in a table is either refused, or evaluated without an exception."""
     seen = [scene.poll(float(clock)) for clock in (0, 10, 20)]
     memory, _ = polled(*seen)
     document = json.loads(json.dumps(to_document(memory, seen[-1])))

@@ -34,7 +34,6 @@ def test_parse(value: str, expected: ThrottledReplicas) -> None:
 
 
 def test_listed_rows() -> None:
-    """A wildcard names every replica of its topic, pairs name theirs, other topics name none."""
     lists = throttle.lists_of([(0, "*"), (1, "1:20"), (2, "")])
     topic, partition, broker = (
         np.array(column) for column in ([0, 0, 1, 1, 1, 2], [0, 0, 0, 1, 1, 0], [10, 20, 20, 10, 20, 10])

@@ -179,7 +179,6 @@ def test_blocked(side: str, broker: int) -> None:
 
 
 def test_blocked_everywhere_is_nothing_but_blocked() -> None:
-    """All limits are 0: they are equal, and blocked instead of below inbound."""
     raised = Watch().problems(moving(), polls=3, **tool(rate=0.0))
     assert raised == of("blocked", (1, "leader"), (3, "follower"))
     assert not {key for key in Watch().problems(moving(), polls=3, **tool(rate=1.0)) if key[2] == "blocked"}
@@ -200,7 +199,6 @@ def test_a_leader_does_not_block_those_in_sync() -> None:
 
 
 def test_log_dirs_blocked() -> None:
-    """The limit for moves between directories is 0 while there is one."""
     limits = {Side.LEADER: Limit(), Side.FOLLOWER: Limit(), Side.LOG_DIRS: Limit(0.0, Origin.BROKER)}
     configs = {broker: replace(config, limits=limits) for broker, config in rates({}).items()}
     copying = (FutureReplica("t", 0, 3, "/other", 10, UNKNOWN),)
@@ -228,7 +226,6 @@ class Producing:
 
 
 def test_below_inbound() -> None:
-    """5 MB/s come in, 1 MB/s passes: both sides are too low. It ends when the limit is raised."""
     busy = Producing(5 * MB)
     assert busy.problems(3, **tool(rate=1 * MB)) == set()
     assert busy.problems(1, **tool(rate=1 * MB)) == of("below_inbound", (1, "leader"), (3, "follower"))
@@ -266,7 +263,6 @@ def test_uneven(why: str, leader: dict[int, float], follower: dict[int, float], 
 
 
 def test_a_leader_that_its_list_does_not_name_is_uneven() -> None:
-    """Leadership went to broker 4, which was listed nowhere."""
     topics = {"t": [Partition(replicas=(1, 2, 4, 3), leader=4, adding=(3,), removing=(2,), end=9000, lag={3: 10})]}
     configured, watch = throttle(TOOL, everywhere(2 * MB)), Watch()
     assert watch.problems(topics, polls=3, **configured) == of("uneven", (4, "leader"))
@@ -287,7 +283,6 @@ def test_a_leader_that_its_list_does_not_name_is_uneven() -> None:
     ],
 )
 def test_lopsided(why: str, lists: TopicConfig, limited: tuple[int, ...], places: set[tuple[int, str]]) -> None:
-    """One side only, lists without rates, moves that no list names, lists that name no replica."""
     configured, watch = throttle(lists, dict.fromkeys(limited, 2 * MB)), Watch()
     assert watch.problems(moving(), polls=2, **configured) == set()
     assert watch.problems(moving(), **configured) == of("lopsided", *places), why
@@ -345,7 +340,6 @@ BUSY = {1: throttled_rates(leader=1.9 * MB)}
 
 
 def test_holds_original() -> None:
-    """An old replica falls out of the ISR under a throttle that binds; back in it, all is well."""
     watch = Watch()
     out = moving(out=(2,), lag={2: 500, 3: 100_000})
     watch.problems(moving(), polls=4, broker_beans=BUSY, **tool())
@@ -381,7 +375,6 @@ def test_a_low_rate_does_not_end_holds_original_at_once() -> None:
     ],
 )
 def test_holds_no_original(why: str, beans: dict[int, object], silent: tuple[int, ...], seen_in_sync: bool) -> None:
-    """Unknown rates, room in the limit, brokers that are gone, and replicas that were never in sync under it."""
     watch = Watch()
     if seen_in_sync:
         watch.problems(moving(), polls=4, broker_beans=beans, **tool())

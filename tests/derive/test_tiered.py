@@ -77,7 +77,6 @@ def problem(derived: Derived, which: Problem, broker: int = 1) -> float | None:
     ],
 )
 def test_overdue(why: str, partitions: list[Partition], expected: float | None) -> None:
-    """Bytes of all partitions beyond their active segments; never the sum of a part of them."""
     overdue, stalled = of_topic(judge(poll(*partitions)))
     assert overdue == expected, why
     assert stalled == (None if expected is None else 0), why
@@ -219,7 +218,6 @@ def test_a_problem_comes_and_goes_after_two_polls(
     ],
 )
 def test_copying_that_is_not_held_back(why: str, fields: dict[str, Any], expected: float | None) -> None:
-    """No false alarm: 0 where it is known that nothing is wrong, absent where it is not."""
     config = BrokerConfig() if fields.get("off") else replace(CONFIG, remote_copy_quota=fields.get("quota", QUOTA))
     given: dict[str, Any] = {"broker_configs": {} if fields.get("unread") else {1: config}}
     if fields.get("none"):

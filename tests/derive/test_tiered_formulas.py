@@ -97,7 +97,6 @@ def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: floa
     ],
 )
 def test_partition_overdue(why: str, end: int, start: int, copied: int, per_offset: float, expected: float) -> None:
-    """Segments of 1000 bytes: what waits beyond the active one, unknown where a part is."""
     values = (end, start, copied, per_offset, 1000.0)
     overdue = overdue_of(values)
     assert overdue.tolist() == pytest.approx([expected], nan_ok=True), why
@@ -182,7 +181,6 @@ INF = float("inf")
 def test_copy_held_back(
     why: str, rate: float | None, quota: float, overdue: bool | None, expected: bool | None
 ) -> None:
-    """Rate at 0.95 of the quota or above, and something overdue."""
     assert problems.copy_held_back(rate, quota, overdue) is expected, why
 
 
@@ -203,7 +201,6 @@ def test_copy_held_back(
 def test_fetch_held_back(
     why: str, rate: float | None, quota: float, throttle: float | None, expected: bool | None
 ) -> None:
-    """Rate at 0.95 of the quota or above, or a throttle time."""
     assert problems.fetch_held_back(rate, quota, throttle) is expected, why
 
 
@@ -248,7 +245,6 @@ def test_copy_quota_below_segment(why: str, quota: float, segment: float, window
     ],
 )
 def test_client_fetch_quota_above(why: str, rates: dict[Entity, float] | None, expected: bool | None) -> None:
-    """Fetch quota 100: some client has no quota, or one that is not below it."""
     assert problems.client_fetch_quota_above(100.0, rates) is expected, why
     assert problems.client_fetch_quota_above(INF, rates) is False, why
 

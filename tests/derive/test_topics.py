@@ -57,7 +57,6 @@ def poll(clock: float = 0.0, /, *, topics: Topics | None = None, **fields: Any) 
     ],
 )
 def test_of_one_poll(why: str, name: str, partitions: list[Partition], expected: float | None) -> None:
-    """The topic's own partitions, whatever is in the topics before and after it."""
     around = [Partition(end=7), Partition(replicas=(2, 1), leader=1, end=7)]
     topics = {"a": around, "t": partitions, "z": around}
     found = of_topics(poll(topics=topics, topic_configs=dict.fromkeys(topics, TWO)), name=name)
@@ -99,7 +98,6 @@ def test_uncounted_topics_are_in_another_number() -> None:
 
 @pytest.mark.parametrize("configs", [{}, {"t": TWO}])
 def test_lower_bound_is_always_known(configs: dict[str, TopicConfig]) -> None:
-    """Without any configuration it is 0, and another number has the partitions."""
     derived = judge(poll(topics={"t": [Partition(out=(2, 3))]}, topic_configs=configs))
     assert page(derived, "under_min_isr_partitions") == {(): len(configs)}
     assert page(derived, "unknown_min_isr_partitions") == {(): 1 - len(configs)}
@@ -117,7 +115,6 @@ def test_lower_bound_is_always_known(configs: dict[str, TopicConfig]) -> None:
     ],
 )
 def test_messages(why: str, before: list[Partition], now: list[Partition], expected: float | None) -> None:
-    """Offsets gained in 10 s, of all partitions or not at all."""
     polls = (poll(topics={"t": before}), poll(10.0, topics={"t": now}))
     assert of_topics(*polls, name="messages_in_per_second").get("t") == expected, why
 

@@ -71,7 +71,6 @@ def test_a_burst_is_many_messages_and_no_fault(fleet: Fleet) -> None:
 
 
 def test_followers_that_are_held_up_fall_out(fleet: Fleet) -> None:
-    """A stuck follower is out of the ISR until its cause is gone, and comes back; one that is slow is behind."""
     longest = sorted(fleet.written.truths[0].faults, key=lambda fault: fault.ended - fault.began)
     faults = {fault.kind: fault for fault in longest}
     seen = fleet.rows("replicas")

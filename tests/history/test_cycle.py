@@ -104,7 +104,6 @@ def test_every_cycle_is_recorded_with_its_memory(tmp_path: Path) -> None:
 
 
 def test_a_state_file_of_another_cluster_is_not_recorded(tmp_path: Path) -> None:
-    """A state file that was not used is not recorded."""
     state, began = tmp_path / "state", time.monotonic()
     run(began, range(3), state)
     document = json.loads(state.read_text())
@@ -133,7 +132,6 @@ def test_after_a_failure_evaluation_starts_without_memory(monkeypatch: pytest.Mo
 
 
 def test_history_is_off_by_default() -> None:
-    """No history is written, and none of its libraries is imported."""
     assert make_history(load(BOOTSTRAP, {})) is None
 
 
@@ -146,7 +144,6 @@ def test_history_is_off_by_default() -> None:
     ],
 )
 def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[str]) -> None:
-    """One option turns it on and imports only the library that it needs."""
     code = (
         "import sys; from kafka_warden.parts import make_history; from kafka_warden.config import load\n"
         f"make_history(load({BOOTSTRAP}, {{{variable!r}: 'history'}} if {variable!r} else {{}}))\n"
@@ -156,7 +153,6 @@ def test_libraries_are_imported_when_they_are_used(variable: str, loaded: list[s
 
 
 def test_a_missing_library_is_reported_at_the_start() -> None:
-    """The error has the option that needs it and the command that installs it."""
     check_installed("history.parquet.path", "pyarrow", "history")
     with pytest.raises(ConfigError, match=r"^x.y: needs no_such_library, .*: in a checkout pip install '\.\[extra\]'$"):
         check_installed("x.y", "no_such_library", "extra")

@@ -39,7 +39,6 @@ def sent(poll: Poll) -> list[tuple[bytes, int]]:
 @given(histories())
 @example([poll.snapshot for poll in scene_polls()])
 def test_any_poll_is_restored_from_messages(history: list[Snapshot]) -> None:
-    """Every row of every table, and nothing else, is in the messages, also of the scene."""
     evaluated = polls(history, Parameters())
     kept = tables_of(value for poll in evaluated for value, _ in sent(poll))
     for poll, found in zip(evaluated, kept, strict=True):
@@ -48,7 +47,6 @@ def test_any_poll_is_restored_from_messages(history: list[Snapshot]) -> None:
 
 
 def test_a_large_poll_takes_many_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No message exceeds the limit, except for a single larger row; rows keep their order."""
     poll = scene_polls()[-1]
     whole = tables_of(value for value, _ in sent(poll))
     assert max(number for _, number in sent(poll)) == len(whole[0]["replicas"]["time"])
@@ -60,7 +58,6 @@ def test_a_large_poll_takes_many_messages(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_messages_are_plain_json() -> None:
-    """Messages have no NaN and no bare infinity; common columns are in front."""
     for value, number in sent(scene_polls()[-1]):
         message = json.loads(value, parse_constant=pytest.fail)
         assert message["schema_version"] == VERSION
@@ -72,7 +69,6 @@ def test_messages_are_plain_json() -> None:
 
 
 def test_the_schema_is_spark_ddl() -> None:
-    """The schema for `from_json` has the common columns and the array of rows."""
     schema = ddl(BY_NAME["polls"])
     assert schema.startswith("`table` string, `schema_version` int, `cluster_id` string, ")
     assert "`rows` array<struct<remembered:string,parameters:struct<poll_interval:double," in schema
@@ -105,7 +101,6 @@ def all_lost(sink: KafkaSink, rows_: int) -> bool:
 
 
 def test_without_a_broker_rows_are_lost_and_counted() -> None:
-    """No poll waits: after the delivery time-out each row is counted as `unreachable`."""
     sink = sink_of(deliver_within=1.0)
     evaluated = scene_polls()[:3]
     for poll in evaluated:
@@ -150,7 +145,6 @@ def test_rows_that_cannot_be_made_are_counted_once(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_stop_does_not_wait_for_a_broker() -> None:
-    """Rows that are not delivered in time are counted once, and the producer is dropped."""
     sink = sink_of()
     sink.write(scene_polls()[0])
     began = time.monotonic()
@@ -167,7 +161,6 @@ def wide(poll: Poll, size: int) -> Poll:
 
 
 def test_a_row_above_the_default_limit_is_sent() -> None:
-    """A row above 1 MB, the default limit of librdkafka, is sent."""
     sink = sink_of()
     poll = wide(scene_polls()[0], 2 << 20)
     assert max(len(value) for value, _ in sent(poll)) > 2 << 20
@@ -189,7 +182,6 @@ def test_a_row_above_the_largest_message_is_reported(capsys: pytest.CaptureFixtu
 
 
 def test_the_queue_of_the_producer_is_bounded() -> None:
-    """Rows above the limit of the queue are counted as lost at once."""
     sink = sink_of(waiting_kbytes=16)
     evaluated = scene_polls()
     for poll in evaluated:

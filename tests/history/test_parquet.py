@@ -56,7 +56,6 @@ def sequence(*times: tuple[float, float]) -> list[Poll]:
 @given(histories())
 @example([poll.snapshot for poll in scene_polls()])
 def test_any_poll_is_restored_from_files(tmp_path_factory: pytest.TempPathFactory, history: list[Snapshot]) -> None:
-    """Any mixture of known and unknown values, also of the scene, and every derived value of a replay."""
     folder = tmp_path_factory.mktemp("history")
     evaluated = polls([replace(seen, time=EPOCH + seen.clock) for seen in history], Parameters())
     sink = write(folder, evaluated)
@@ -70,7 +69,6 @@ def test_any_poll_is_restored_from_files(tmp_path_factory: pytest.TempPathFactor
 
 
 def test_a_file_has_its_table_and_version(tmp_path: Path) -> None:
-    """Every table with rows has one file with zstd, table name, version and the columns of the schema."""
     write(tmp_path, scene_polls()[:1])
     for table in TABLES:
         files = list((tmp_path / table.name).rglob("*.parquet"))
@@ -86,7 +84,6 @@ def test_a_file_has_its_table_and_version(tmp_path: Path) -> None:
 
 
 def test_one_file_per_hour(tmp_path: Path) -> None:
-    """The rows of an hour are one file, which is written when the hour is over."""
     sink = ParquetSink(ParquetSettings(tmp_path))
     for poll in sequence(*((NOON + second, second - 1200) for second in range(1200, 3600, 400))):
         sink.write(poll)
@@ -103,7 +100,6 @@ def test_one_file_per_hour(tmp_path: Path) -> None:
 
 
 def test_files_are_written_after_roll_and_file_rows(tmp_path: Path) -> None:
-    """A file is written after `roll` seconds of the monotonic clock, and after `file_rows` rows."""
     sink = ParquetSink(ParquetSettings(tmp_path / "time", roll=60.0))
     found = []
     for poll in sequence((NOON, 0), (NOON + 50, 50), (NOON + 60, 60), (NOON + 70, 70)):
@@ -132,7 +128,6 @@ def test_files_are_written_without_new_polls_after_a_suspension(
 
 
 def test_files_are_written_without_new_polls(tmp_path: Path) -> None:
-    """If no poll succeeds any more, rows are written after `roll`."""
     ticks = [59.0, 60.0]
     sink = ParquetSink(ParquetSettings(tmp_path, roll=60.0), clock=lambda: ticks.pop(0))
     sink.write(at(NOON, 0))
@@ -144,7 +139,6 @@ def test_files_are_written_without_new_polls(tmp_path: Path) -> None:
 
 
 def test_a_file_has_one_hour_if_the_clock_jumps(tmp_path: Path) -> None:
-    """After jumps back and ahead every row is in the folder of its hour, and none is lost."""
     jumps = [(NOON, 0.0), (NOON - 3600, 10.0), (NOON + 366 * 86_400, 20.0), (NOON + 30, 30.0)]
     sink = write(tmp_path, sequence(*jumps))
     assert sorted(read(tmp_path, "polls")["time"].to_pylist()) == sorted(time_ for time_, _ in jumps)
@@ -156,7 +150,6 @@ def test_a_file_has_one_hour_if_the_clock_jumps(tmp_path: Path) -> None:
 
 
 def test_only_old_files_are_deleted(tmp_path: Path) -> None:
-    """Files older than the retention are deleted with their folders; files of others stay."""
     write(tmp_path, sequence((NOON - 3 * 86_400, 0), (NOON - 2 * 86_400, 1)))
     old = min((tmp_path / "polls").rglob("*.parquet"))
     others = [
@@ -215,7 +208,6 @@ def test_a_wrong_clock_at_the_start_keeps_files(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_jumps_ahead_keeps_files(tmp_path: Path) -> None:
-    """A jump while the process runs deletes no more than one hour for each new one."""
     hourly(tmp_path, *range(6), YEAR // 3600, YEAR // 3600 + 1, 6, retention=6 * 3600.0)
     assert [hour for hour in kept(tmp_path) if hour < 100] == [1, 2, 3, 4, 5, 6]
 
@@ -249,7 +241,6 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.parametrize("reserve", [0, REAL_RESERVE])
 def test_a_full_disk_loses_only_new_rows(disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int) -> None:
-    """While the disk is full, rows are kept, then dropped and counted; all files are complete; later it works again."""
     monkeypatch.setattr(folder_module, "RESERVE", reserve)
     sink = ParquetSink(ParquetSettings(disk, roll=1.0, most_rows=200))
     evaluated = [replace(at(NOON + second, float(second)), sequence=second) for second in range(40)]
@@ -312,7 +303,6 @@ def test_only_readers_of_the_folder_can_read_history(
 
 
 def test_a_moved_folder_is_created_again(tmp_path: Path) -> None:
-    """The folder is moved while the sidecar runs."""
     path = tmp_path / "history"
     sink = ParquetSink(ParquetSettings(path, roll=1.0))
     sink.write(sequence((NOON, 0))[0])
@@ -324,7 +314,6 @@ def test_a_moved_folder_is_created_again(tmp_path: Path) -> None:
 
 
 def test_rows_that_cannot_be_written_at_the_stop_are_counted(tmp_path: Path) -> None:
-    """A process that stops counts its rows in memory as lost."""
     path = tmp_path / "history"
     path.write_text("in the way")
     evaluated = sequence((NOON, 0))
@@ -333,7 +322,6 @@ def test_rows_that_cannot_be_written_at_the_stop_are_counted(tmp_path: Path) -> 
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    """The second one reports it, keeps its rows, and takes over when the first one ends."""
     first, second = (ParquetSink(ParquetSettings(tmp_path, roll=1.0)) for _ in range(2))
     first.write(at(NOON, 0))
     second.write(replace(at(NOON, 0), run="bbb"))
@@ -354,7 +342,6 @@ def counted(evaluated: list[Poll], *names: str) -> int:
 
 
 def test_a_poll_that_cannot_be_converted_is_lost_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After an unexpected error in a late table no row of that poll is kept, and due files are written."""
     sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
     evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real = build
@@ -377,7 +364,6 @@ def test_a_poll_that_cannot_be_converted_is_lost_as_a_whole(tmp_path: Path, monk
 
 
 def test_a_file_that_cannot_be_encoded_blocks_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its rows are counted once as lost; all other rows of the same polls are written."""
     sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
     evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real, calls = sink_module.encode, list[str]()
@@ -400,7 +386,6 @@ def test_a_file_that_cannot_be_encoded_blocks_no_other(tmp_path: Path, monkeypat
 
 
 def test_unexpected_errors_keep_memory_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are kept up to the limit, each lost row is counted, and writing continues when the error is gone."""
     sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0, most_rows=30))
     evaluated = sequence(*((NOON + 10 * number, 10.0 * number) for number in range(20)))
 
@@ -472,7 +457,6 @@ folder.write("polls", 0, "kafka-warden-0-0-2.parquet", b"half")
 
 
 def test_a_killed_process_leaves_no_half_file(tmp_path: Path) -> None:
-    """After SIGKILL in the middle of a file, readers do not find it, and the next process deletes it."""
     with subprocess.Popen(
         [sys.executable, "-c", KILLED, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
     ) as process:
@@ -542,7 +526,6 @@ def test_a_file_survives_a_crash_of_the_machine(tmp_path: Path, monkeypatch: pyt
 
 
 def test_lone_surrogates_are_escaped(tmp_path: Path) -> None:
-    """A lone surrogate in a name is escaped, as in `/metrics`."""
     seen = snapshot({"t": [Partition()]}, quotas=(QuotaEntity("a\ud800", None, {"\udc00": 1.0}),))
     write(tmp_path, polls([seen]))
     found = read(tmp_path, "quotas").to_pydict()
@@ -591,7 +574,6 @@ def test_rows_in_memory_are_compact(tmp_path: Path) -> None:
 
 
 def test_row_groups_have_few_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of any size are joined until a group has enough bytes, and rows keep their order."""
     table = next(table for table in TABLES if table.name == "partitions")
     rows = pa.concat_tables([to_arrow(build(table, poll)) for poll in small_cluster(6)])
     monkeypatch.setattr(sink_module, "GROUP_BYTES", rows.slice(0, 100).nbytes)
@@ -631,7 +613,6 @@ def test_the_sidecar_loads_little_of_pyarrow(tmp_path: Path) -> None:
 
 
 def test_files_do_not_depend_on_blocks(tmp_path: Path) -> None:
-    """A file of many polls is equal, byte by byte, to one that is made of all rows at once."""
     evaluated = [replace(poll, sequence=n) for n, poll in enumerate(scene_polls() * 5)]
     assert len(evaluated) > 2 * sink_module.BLOCK_POLLS
     write(tmp_path, evaluated)

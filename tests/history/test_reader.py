@@ -28,7 +28,6 @@ def history(tmp_path: Path) -> Path:
 
 
 def test_rows_of_a_time_span_are_read(history: Path) -> None:
-    """The start is included, the end is not."""
     times = [poll.snapshot.time for poll in scene_polls()]
     assert read(history, "polls")["time"].to_pylist() == times
     assert read(history, "polls", times[2], times[5])["time"].to_pylist() == times[2:5]
@@ -55,7 +54,6 @@ def test_missing_history_is_an_error(history: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [0, 3, 100, -1])
 def test_a_file_that_is_cut_off_is_named(history: Path, keep: int) -> None:
-    """The error has its name, whatever is left of the file."""
     file = the_file(history, "replicas")
     file.write_bytes(file.read_bytes()[:keep])
     with pytest.raises(HistoryFileError, match=rf"{file.name}: it is cut off or damaged \(.*; remove it"):
@@ -72,7 +70,6 @@ def test_a_file_whose_column_has_no_readable_name_is_named(history: Path) -> Non
 
 
 def test_a_missing_column_is_named(history: Path) -> None:
-    """The error has the name of the file and the column."""
     file = the_file(history, "replicas")
     rewrite(file, pq.read_table(file).drop_columns(["end"]))
     with pytest.raises(HistoryFileError, match=f"{file.name}: the column end of the table replicas is missing"):
@@ -80,7 +77,6 @@ def test_a_missing_column_is_named(history: Path) -> None:
 
 
 def test_a_column_of_another_type_is_named(history: Path) -> None:
-    """The error has both types."""
     file = the_file(history, "replicas")
     rows = pq.read_table(file)
     place = rows.schema.get_field_index("size")
@@ -90,7 +86,6 @@ def test_a_column_of_another_type_is_named(history: Path) -> None:
 
 
 def test_a_new_column_is_null_in_an_older_file(history: Path) -> None:
-    """A column that is newer than the file's version is null."""
     file = the_file(history, "replicas")
     before = read(history, "replicas")
     rewrite(file, pq.read_table(file).drop_columns(["end"]), version=0)
@@ -119,7 +114,6 @@ def test_a_new_field_of_a_structure_has_its_default_in_an_older_file(history: Pa
 
 
 def test_a_newer_version_is_refused(history: Path) -> None:
-    """The error says what to do."""
     file = the_file(history, "polls")
     rewrite(file, pq.read_table(file), version=VERSION + 1)
     with pytest.raises(HistoryFileError, match=rf"{file.name}: its tables are of version {VERSION + 1}, .* update"):
@@ -128,7 +122,6 @@ def test_a_newer_version_is_refused(history: Path) -> None:
 
 @pytest.mark.parametrize("metadata", [{}, metadata_of(BY_NAME["moves"]), {VERSION_KEY: b"one"}])
 def test_another_parquet_file_is_named(history: Path, metadata: dict[bytes, bytes]) -> None:
-    """A Parquet file that is not of this table is an error."""
     file = the_file(history, "polls")
     put(file, pa.table({"x": [1]}), metadata)
     with pytest.raises(HistoryFileError, match=f"{file.name}: not a file of the table polls"):
@@ -136,7 +129,6 @@ def test_another_parquet_file_is_named(history: Path, metadata: dict[bytes, byte
 
 
 def test_a_file_without_rows_is_no_error(history: Path) -> None:
-    """A file without rows changes nothing."""
     file = the_file(history, "polls")
     before = read(history, "polls")
     empty = file.with_name(file.name.replace("kafka-warden", "kafka-warden-empty"))
@@ -145,7 +137,6 @@ def test_a_file_without_rows_is_no_error(history: Path) -> None:
 
 
 def test_other_files_are_ignored(history: Path) -> None:
-    """Files whose name starts with a dot, which are being written, and files beside those of hours are ignored."""
     file = the_file(history, "polls")
     file.with_name(f".{file.name}").write_bytes(b"half")
     file.with_name(f".{file.name}.tmp").write_bytes(b"half")

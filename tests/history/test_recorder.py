@@ -94,7 +94,6 @@ def record(recorder: Recorder, *clocks: float, remembered: Remembered = Remember
 
 
 def test_a_blocked_sink_delays_no_other(recorders: Callable[..., Recorder]) -> None:
-    """While one sink blocks, its polls are queued or counted, and another sink gets all polls."""
     stuck, other = BlockedSink("stuck"), BlockedSink("other", is_open=True)
     recorder = recorders(stuck, other, most_rows=12)
     record(recorder, 0.0)
@@ -149,7 +148,6 @@ def large(topics: int) -> Snapshot:
 
 
 def test_dropping_a_poll_is_cheap(recorders: Callable[..., Recorder]) -> None:
-    """A poll that does not fit into the queue is counted with as many calls for 300 topics as for three."""
     stuck = BlockedSink()
     recorder = recorders(stuck, most_rows=1)
     record(recorder, 0.0)
@@ -168,7 +166,6 @@ def test_dropping_a_poll_is_cheap(recorders: Callable[..., Recorder]) -> None:
 
 
 def test_a_poll_larger_than_the_queue_is_accepted_alone(recorders: Callable[..., Recorder]) -> None:
-    """A poll that is larger than the queue is accepted if the queue is empty."""
     sink = BlockedSink()
     recorder = recorders(sink, most_rows=1)
     record(recorder, 0.0)
@@ -179,7 +176,6 @@ def test_a_poll_larger_than_the_queue_is_accepted_alone(recorders: Callable[...,
 
 
 def test_the_queue_is_written_at_the_stop(recorders: Callable[..., Recorder]) -> None:
-    """At a stop queued polls are written, then the sink is closed; later polls are counted as lost."""
     sink = BlockedSink()
     recorder = recorders(sink)
     record(recorder, 0.0, 10.0, 20.0)
@@ -192,7 +188,6 @@ def test_the_queue_is_written_at_the_stop(recorders: Callable[..., Recorder]) ->
 
 
 def test_a_blocked_sink_does_not_delay_the_stop(recorders: Callable[..., Recorder]) -> None:
-    """A stop gives up after its time limit, for all sinks together."""
     recorder = recorders(BlockedSink("one"), BlockedSink("two"))
     record(recorder, 0.0)
     began = time.monotonic()
@@ -204,8 +199,6 @@ def test_a_blocked_sink_does_not_delay_the_stop(recorders: Callable[..., Recorde
 def test_a_sink_that_fails_is_used_again(
     recorders: Callable[..., Recorder], monkeypatch: pytest.MonkeyPatch, counts: bool
 ) -> None:
-    """After an unexpected error one poll is lost; if its rows cannot be counted, its partitions and replicas are."""
-
     def fails(_: Poll) -> int:
         raise ZeroDivisionError
 
@@ -219,7 +212,6 @@ def test_a_sink_that_fails_is_used_again(
 
 
 def test_an_idle_sink_is_called(recorders: Callable[..., Recorder]) -> None:
-    """`idle` is called while there are no polls."""
     sink = BlockedSink(is_open=True)
     recorders(sink)
     assert sink.idled.wait(SECONDS)
@@ -237,7 +229,6 @@ def test_an_interval_leaves_polls_out(recorders: Callable[..., Recorder]) -> Non
 
 
 def test_changes_are_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line is logged when writing fails, when it works again, and for the first loss by reason."""
     stats = SinkStats("disk")
     assert stats.status().last_success is None
     for _ in range(3):

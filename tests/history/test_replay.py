@@ -24,7 +24,6 @@ def confidences(found: list[Replayed]) -> list[str]:
 
 
 def test_a_whole_run_is_exact() -> None:
-    """If no poll is missing, all are evaluated without a problem."""
     kept = kept_polls()
     found = list(replay(kept))
     assert confidences(found) == [Confidence.EXACT] * len(kept)
@@ -32,7 +31,6 @@ def test_a_whole_run_is_exact() -> None:
 
 
 def test_a_gap_is_reported_until_the_next_start() -> None:
-    """Polls after a gap are evaluated with the memory from before it; the next process is exact again."""
     kept = kept_polls()
     second = [rows(altered(poll, run="second")) for poll in scene_polls()]
     found = list(replay([*kept[:3], *kept[4:], *second]))
@@ -43,7 +41,6 @@ def test_a_gap_is_reported_until_the_next_start() -> None:
 
 
 def test_a_run_without_its_first_poll_is_unfounded() -> None:
-    """Its first poll is evaluated as the first one of a process and reported as unfounded."""
     found = list(replay(kept_polls()[2:]))
     assert confidences(found) == [Confidence.UNFOUNDED] * len(found)
     (first, *_) = found
@@ -53,7 +50,6 @@ def test_a_run_without_its_first_poll_is_unfounded() -> None:
 
 @pytest.mark.parametrize(("table", "problem"), [("replicas", r"replicas: \d+ rows"), ("polls", "expected the one row")])
 def test_a_poll_with_missing_rows_is_not_evaluated(table: str, problem: str) -> None:
-    """The table with missing rows is reported, `polls` too; the later polls are after a gap."""
     kept = kept_polls()
     lost = {**kept[2], table: {name: values[1:] for name, values in kept[2][table].items()}}
     found = list(replay([*kept[:2], lost, *kept[3:5]]))
@@ -63,7 +59,6 @@ def test_a_poll_with_missing_rows_is_not_evaluated(table: str, problem: str) -> 
 
 
 def test_polls_after_an_incomplete_start_are_unfounded() -> None:
-    """After a state file that cannot be read, the next polls are unfounded."""
     (first, second, *_) = polls([poll.snapshot for poll in scene_polls()], run="other")
     damaged = altered(second, remembered=Remembered.RESTORED, restored={"format": 99})
     third = altered(second, sequence=2)
@@ -73,12 +68,10 @@ def test_polls_after_an_incomplete_start_are_unfounded() -> None:
 
 
 def test_a_poll_without_rows_is_skipped() -> None:
-    """A poll without rows is skipped."""
     assert list(replay([{name: {column: [] for column in columns} for name, columns in kept_polls()[0].items()}])) == []
 
 
 def test_runs_do_not_share_a_memory() -> None:
-    """Each run is evaluated separately, even if the sequence numbers of two runs are consecutive."""
     kept: Kept = kept_polls()
     other: list[Poll] = [altered(poll, run="other", sequence=poll.sequence) for poll in scene_polls()]
     found = list(replay([*kept[:4], *(rows(poll) for poll in other[4:])]))

@@ -43,7 +43,6 @@ def test_a_move_that_copies_nothing_is_of_another_kind() -> None:
 @settings(max_examples=60)
 @given(histories(), st.randoms(use_true_random=False))
 def test_any_poll_is_restored(history: list[Snapshot], chance: random.Random) -> None:
-    """Any mixture of known and unknown values is restored, in any order of rows, and derived values are equal."""
     kept = [rows(poll) for poll in polls(history, Parameters())]
     mixed = [{name: shuffled(columns, chance) for name, columns in tables.items()} for tables in kept]
     for seen, tables in zip(history, mixed, strict=True):
@@ -60,7 +59,6 @@ def shuffled(columns: Rows, chance: random.Random) -> Rows:
 
 
 def test_a_restart_is_replayed() -> None:
-    """A process that started with a state file can be replayed from its rows, which have that file."""
     kept = [rows(poll) for poll in restarted_polls()]
     assert [len(tables["restored"]["part"]) for tables in kept] == [1, 0, 0, 0, 0]
     for before, again in zip(kept, replay(kept), strict=True):
@@ -71,7 +69,6 @@ def test_a_restart_is_replayed() -> None:
 
 
 def test_a_large_state_file_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is split, joined in any order, and refused if a piece is missing."""
     monkeypatch.setattr(polls_table, "PART", 7)
     document = {"replicas": ["ü" * 9, "x" * 20]}
     (poll, *_) = polls([scene.poll(0.0)])
@@ -84,7 +81,6 @@ def test_a_large_state_file_is_split(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_of_several_polls_are_refused() -> None:
-    """Rows of two polls are an error, as are missing rows."""
     tables = rows(scene_polls()[0])
     twice = {name: [*values, *values] for name, values in tables["polls"].items()}
     with pytest.raises(HistoryRowsError, match="expected the one row of one poll, got 2"):
@@ -97,7 +93,6 @@ def test_rows_of_several_polls_are_refused() -> None:
 
 @given(st.binary(min_size=16, max_size=16))
 def test_topic_ids_are_formatted_like_kafka(topic_id: bytes) -> None:
-    """A topic id is 22 characters of URL-safe base64."""
     assert len(topic_id_text(topic_id)) == 22
     assert topic_id_bytes(topic_id_text(topic_id)) == topic_id
     assert topic_id_text(bytes(16)) == "A" * 22

@@ -115,7 +115,6 @@ def undecided(places: Iterable[str]) -> list[str]:
 
 
 def test_every_field_of_a_poll_is_stored_or_left_out() -> None:
-    """Every path of a snapshot and of the derived values is in a column, or left out with a reason."""
     assert undecided(PLACES) == []
     assert all(LEFT_OUT.values())
 
@@ -134,7 +133,6 @@ def test_a_new_field_is_noticed() -> None:
 
 
 def test_named_paths_exist() -> None:
-    """Every path that a column or `LEFT_OUT` names exists."""
     for source in HELD | {*LEFT_OUT}:
         described_at(source)
 
@@ -146,7 +144,6 @@ def fingerprint() -> str:
 
 
 def test_version_grows_with_the_tables() -> None:
-    """If the columns change, VERSION and FINGERPRINTS must change with them."""
     assert max(FINGERPRINTS) == VERSION
     assert FINGERPRINTS[VERSION] == fingerprint(), "set VERSION to the next one, and add its fingerprint"
     assert len(set(FINGERPRINTS.values())) == len(FINGERPRINTS)
@@ -154,7 +151,6 @@ def test_version_grows_with_the_tables() -> None:
 
 @tables
 def test_columns_are_well_formed(table: Table) -> None:
-    """Names are unique and lower case, keys exist, every column has a description, types are those of Spark."""
     columns = columns_of(table)
     names = [column.name for column in columns]
     assert len(set(names)) == len(names)
@@ -181,14 +177,12 @@ def test_values_by_topic_are_in_the_rows_of_topics() -> None:
 
 
 def test_types_without_a_column_type_are_refused() -> None:
-    """A type of the model without a column type is an error that says where to add it."""
     assert str(column_type_of(Window)) == "struct<samples:bigint,size:double>"
     with pytest.raises(TypeError, match="add one in exporter/kafka_warden/history"):
         column_type_of(complex)
 
 
 def test_schema_document_has_every_column() -> None:
-    """Each column is in the section of its table, except keys of several tables and common columns."""
     found = re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", history_schema.render(), re.MULTILINE | re.DOTALL)
     cells = {title: re.findall(r"^\|(`.*?)\|", text, re.MULTILINE) for title, text in found}
     named = {title: [name.strip("`") for cell in each for name in cell.split(", ")] for title, each in cells.items()}
@@ -203,7 +197,6 @@ def test_schema_document_has_every_column() -> None:
 @settings(max_examples=60)
 @given(histories())
 def test_rows_fit_their_columns_and_are_counted_without_making_them(history: list[Snapshot]) -> None:
-    """For any mixture of known and unknown values."""
     for poll in polls(history, Parameters()):
         made = [build(table, poll) for table in TABLES]
         assert [table.count(poll) for table in TABLES] == [each.rows for each in made]

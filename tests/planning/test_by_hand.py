@@ -69,7 +69,6 @@ def test_the_tool_asks_only_brokers_of_moves() -> None:
 
 
 def test_a_move_that_copies_nothing_needs_no_throttle() -> None:
-    """The replicas on a broker that is down are only removed."""
     found = plan(DEAD, to("t", 0, 2))
     assert (found.by_hand, lines(found, "rates", "lists")) == (None, [])
     assert lines(found, "begin") == [f"{EXECUTE} --reassignment-json-file 'move it.json'"]
@@ -129,7 +128,6 @@ def test_the_rollback_may_be_the_one_that_needs_it() -> None:
 
 @pytest.mark.process
 def test_a_shell_runs_the_lines_as_they_are() -> None:
-    """One call for each broker, and one for each topic with the same lists."""
     found = plan(DEAD, to("t", 0, 2, 4), to("u", 0, 1, 4))
     shell = 'function kafka-configs.sh { printf "%s|" "$@"; echo; }\n' + "\n".join(lines(found, "rates", "lists"))
 

@@ -15,7 +15,6 @@ from tests.support.planned import GB, cluster, plan, sized, to
 
 
 def test_all_commands_of_a_move() -> None:
-    """From --execute with the throttle to the --verify that removes it, and the rollback."""
     tool = "kafka-reassign-partitions.sh --bootstrap-server a:9092"
     file = "--reassignment-json-file 'move it.json'"
     limit = usual().limit
@@ -63,7 +62,6 @@ def test_to_cancel_what_only_grows_is_warned_of() -> None:
 
 
 def test_a_secured_cluster_needs_properties() -> None:
-    """Every command has them, and the text explains them."""
     secured = Where("a:9092", "move.json", secured=True, kafka_version="4.2")
     commands = (*move_commands(usual(), secured), *move_checks(usual(), secured))
 
@@ -94,7 +92,6 @@ def test_every_flag_is_one_of_kafkas_tools(version: str, *, secured: bool) -> No
 
 
 def test_leaders_of_moved_partitions_only_are_elected() -> None:
-    """One partition by name, several by a printed file; never all partitions of the cluster."""
     one = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 2, 3))
     two = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 3, 1))
     tool = "kafka-leader-election.sh --bootstrap-server a:9092 --election-type preferred"

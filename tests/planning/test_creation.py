@@ -57,7 +57,6 @@ def test_the_worked_examples(
 
 
 def test_the_stricter_limit_decides() -> None:
-    """If both limits are exceeded, there are two reasons."""
     seen = hosting(3, 3)
 
     assert create(seen, 4, 1, cluster_limit=10).fits
@@ -106,7 +105,6 @@ def test_cordoned_brokers_take_nothing() -> None:
     ],
 )
 def test_names_that_kafka_refuses(name: str, message: str) -> None:
-    """Names that Kafka refuses, with any limits."""
     seen = cluster({"on-1": [sized([1], 0)], "a.b": [sized([1], 0)]})
     with pytest.raises(PlanError, match=message):
         create(seen, 1, 1, name=name)
@@ -190,7 +188,6 @@ def test_the_command_that_adds_partitions() -> None:
     ],
 )
 def test_partitions_that_cannot_be_added(name: str, partitions: int, factor: int | None, message: str) -> None:
-    """The message says what to change."""
     topics = {
         "__consumer_offsets": [sized([1], 0)],
         "a.b": [sized([1, 2], 0), sized([2, 1], 0)],
@@ -237,7 +234,6 @@ def test_fewer_racks_than_replicas_do_not_count() -> None:
 
 
 def test_text() -> None:
-    """The verdict comes first; missing limits are mentioned; a topic that does not fit has no command."""
     assert creation_text(create(hosting(8, 6, 9), 1, 3), WHERE).startswith("FITS  new: 1 partition with 3 replicas")
     refused = creation_text(create(hosting(8, 6, 9), 2, 3), WHERE)
     assert refused.startswith("DOES NOT FIT  new: 2 partitions with 3 replicas\n- the brokers have room for 5 replicas")
@@ -246,7 +242,6 @@ def test_text() -> None:
 
 
 def test_json() -> None:
-    """Infinite and unknown values are null, with a reason by the path of the key."""
     document = creation_document(create(hosting(8, 6, 9), 2, 3), WHERE)
 
     assert json.loads(json.dumps(document, allow_nan=False)) == document

@@ -57,7 +57,6 @@ def test_it_prints_the_replicas_at_the_end(
 
 
 def test_it_only_reads(folder: Path, moving: ScriptedCluster) -> None:
-    """No request that changes something arrives."""
     assert run(moving) == 0
 
     assert moving.seen("AlterPartitionReassignments") == []
@@ -93,7 +92,6 @@ def test_without_a_move_it_is_exit_code_1(
 def test_unknown_moves_are_exit_code_3(
     folder: Path, moving: ScriptedCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They are not the same as no moves."""
     for broker in (1, 2, 3):
         moving.rule(broker, "ListPartitionReassignments", error=NOT_AUTHORIZED)
 

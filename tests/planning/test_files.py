@@ -26,7 +26,6 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
 
 
 def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that no cluster needs."""
     monkeypatch.setattr(files, "LARGEST", 1 << 20)
     (tmp_path / "move.json").write_text(" " * (1 << 20) + GOOD)
     with pytest.raises(PlanError, match=r"move\.json: larger than 1.05 MB"):
@@ -34,7 +33,6 @@ def test_a_large_file_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_file_is_written_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without space left there is the former content, or no file, and nothing beside it."""
     file = tmp_path / "inbound.json"
     replace_file(file, "old")
     monkeypatch.setattr(os, "fsync", _disk_full)

@@ -23,7 +23,6 @@ def test_the_mean_is_weighted_by_time() -> None:
 
 
 def test_new_topics_move_the_rows() -> None:
-    """Rows follow their partitions; a new one starts unknown."""
     state = step(None, snapshot({"b": [Partition()]}, clock=0), np.array([math.nan]))
     state = step(state, snapshot({"b": [Partition()]}, clock=10), np.array([50.0]))
     state = step(state, snapshot({"a": [Partition()], "b": [Partition()]}, clock=20), np.array([math.nan, 70.0]))

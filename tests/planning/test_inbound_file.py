@@ -35,7 +35,6 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_rates_follow_their_partitions(file: Path) -> None:
-    """Unknown ones stay unknown, also those of a new topic and of one that was created again."""
     again = read_inbound(file).of(SEEN)
     assert again.rates.tolist() == pytest.approx(WRITTEN.rates.tolist(), nan_ok=True)
     assert replace(again, rates=WRITTEN.rates) == WRITTEN
@@ -80,7 +79,6 @@ def test_old_rates_bring_a_warning() -> None:
     ],
 )
 def test_a_file_of_another_form_is_refused(file: Path, changed: dict[str, Any], message: str) -> None:
-    """The message names the flag, the file and the place."""
     content = json.loads(file.read_text())
     target = content["partitions"][1] if changed.keys() <= content["partitions"][1].keys() else content
     target.update(changed)
@@ -91,7 +89,6 @@ def test_a_file_of_another_form_is_refused(file: Path, changed: dict[str, Any], 
 
 @pytest.mark.parametrize("content", [b"", b"\xe9"])
 def test_a_file_that_is_not_json_is_refused(file: Path, content: bytes) -> None:
-    """In one line."""
     file.write_bytes(content)
     with pytest.raises(ConfigError, match=r"^--inbound: .*inbound\.json: [^\n]+$"):
         read_inbound(file)
@@ -102,7 +99,6 @@ def test_a_file_that_is_not_json_is_refused(file: Path, content: bytes) -> None:
 def test_the_live_command_uses_the_rates(
     brokers: ScriptedCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], logging_as_before: None, age: float
 ) -> None:
-    """It polls once, does not measure, and plans with the rates of the file. An old file brings a warning."""
     brokers.controller()
     brokers.topic("a", [[1, 2]], end=1000)
     move, rates = tmp_path / "move.json", tmp_path / "inbound.json"

@@ -36,7 +36,6 @@ SEEN = cluster(
     ],
 )
 def test_unknown_names_are_refused(target: Target, message: str) -> None:
-    """The message has the entry and the problem."""
     with pytest.raises(PlanError) as caught:
         plan(SEEN, to("u", 0, 3, 2), target)
     assert message in str(caught.value)
@@ -44,7 +43,6 @@ def test_unknown_names_are_refused(target: Target, message: str) -> None:
 
 @pytest.mark.parametrize("state", [{"fenced": True}, {"gone": True}])
 def test_a_broker_that_is_down_is_refused(state: dict[str, Any]) -> None:
-    """A fenced broker, or one that is gone."""
     down = replace(SEEN, brokers={**SEEN.brokers, 4: Broker(4, "broker-4.example", 9092, **state)})
     with pytest.raises(PlanError, match="broker 4 is down: start it first"):
         plan(down, to("t", 0, 1, 4))
@@ -81,13 +79,11 @@ def test_what_stays_on_a_cordoned_broker_is_a_warning() -> None:
 
 
 def test_many_mistakes_are_counted() -> None:
-    """The first ones are named, the others counted."""
     with pytest.raises(PlanError, match=r"\(x-0\).*\(x-2\).*; and 7 more"):
         plan(SEEN, *(to("x", number, 1) for number in range(10)))
 
 
 def test_copies_and_deleted_replicas() -> None:
-    """New replicas copy the whole log of the leader; replicas that the file omits are deleted."""
     first, second = resolve(SEEN, [to("t", 0, 4, 2), to("t", 1, 2, 3)], rates(SEEN, 5.0))
     assert [(one.broker, one.remaining, one.under_way) for one in first.arriving] == [(4, GB, False)]
     assert (first.leader, first.sources, first.leaving, first.bytes_in) == (1, (1, 2), {1: GB}, 5.0)
@@ -111,7 +107,6 @@ def test_a_partition_that_moves_keeps_its_sources() -> None:
 
 
 def test_notes() -> None:
-    """No change, another order, another replication factor, another leader, moves in progress."""
     topics = {
         "same": [sized([1, 2], GB)],
         "order": [sized([1, 2], GB)],
@@ -189,7 +184,6 @@ def test_copies_are_known_before_the_measurement() -> None:
 
 
 def test_names() -> None:
-    """Three names, and the number of the others."""
     moving = resolve(SEEN, [to("t", 0, 4), to("t", 1, 4), to("u", 0, 4)], rates(SEEN))
     assert names(moving) == "t-0, t-1, u-0"
     assert names([*moving, *moving]) == "t-0, t-1, u-0 and 3 more"

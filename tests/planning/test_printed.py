@@ -31,7 +31,6 @@ def nulls(value: Any, path: str = "") -> set[str]:
 
 
 def test_an_impossible_plan_has_no_commands() -> None:
-    """A command without a throttle would be dangerous."""
     impossible = usual(share=0.001)
 
     assert document(impossible)["commands"] == document(impossible)["checks"] == document(impossible)["metrics"] == []
@@ -42,7 +41,6 @@ def test_an_impossible_plan_has_no_commands() -> None:
 
 
 def test_nothing_to_do() -> None:
-    """The cluster already has the assignment: no command, no throttle."""
     found = plan(SEEN, to("t", 0, 1, 2))
     assert text(found).startswith("NOTHING TO DO  1 partition in the file, 0 replicas to copy")
     assert (document(found)["commands"], document(found)["verdict"]) == ([], "possible")
@@ -74,7 +72,6 @@ def test_fewer_replicas_need_no_throttle() -> None:
 
 
 def test_text() -> None:
-    """The verdict, the throttle, the bounds, the bottleneck, assumptions, the rollback and the checks."""
     found = text(usual())
 
     assert found.startswith(
@@ -96,7 +93,6 @@ def test_text() -> None:
 
 
 def test_long_tables_are_cut() -> None:
-    """The text has forty rows, the JSON all of them; a long rollback needs a file."""
     seen = cluster({"t": [sized([n], GB) for n in range(1, 42)]}, more=[50])
     found = plan(seen, *(to("t", n, 50) for n in range(41)), network=1e12)
 
@@ -109,7 +105,6 @@ def test_long_tables_are_cut() -> None:
 
 
 def test_json() -> None:
-    """Base units and stable keys."""
     found = document(usual())
 
     assert found["throttle"]["bytes_per_second"] == 27_500_000
@@ -122,7 +117,6 @@ def test_json() -> None:
 
 @pytest.mark.parametrize("asked", [{}, {"share": None, "network": None}, {"share": 0.001}, {"share": None}])
 def test_every_null_has_its_reason(asked: dict[str, Any]) -> None:
-    """Unknown, unlimited and never are null, each with a reason; other values have none."""
     found = document(usual(**asked))
     assert nulls(found) == set(found["reasons"])
     assert all(found["reasons"].values())
@@ -145,7 +139,6 @@ def keys(value: Any) -> set[str]:
 
 
 def test_every_key_and_every_purpose_is_documented() -> None:
-    """docs/reference/plan.md has all keys of the JSON."""
     documents = (document(usual()), creation_document(plan_creation(SEEN, "new", 1, 1, 10, 10), WHERE))
     commands = [command for made in documents for name in ("commands", "checks") for command in made.get(name, [])]
     wanted = {command["purpose"] for command in commands} | {key for made in documents for key in keys(made)}
@@ -156,7 +149,6 @@ def test_every_key_and_every_purpose_is_documented() -> None:
 
 
 def test_every_flag_is_documented() -> None:
-    """docs/reference/plan.md has the flags of --help, except those of `run`."""
     text = DOCUMENT.read_text()
     commands: Any = _parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
     flags = set(commands["plan"]._option_string_actions)

@@ -20,7 +20,6 @@ def text(*entries: Any, **more: Any) -> str:
 
 
 def test_a_file_of_the_tool_is_read() -> None:
-    """The output of --generate, with and without log_dirs."""
     found = parse_reassignment(
         text(GOOD, {"topic": "orders", "partition": 1, "replicas": [3, 1], "log_dirs": ["any", "/data/a"]})
     )
@@ -62,7 +61,6 @@ def test_a_file_of_the_tool_is_read() -> None:
     ],
 )
 def test_errors_name_the_entry(content: str, message: str) -> None:
-    """Each error is one line with the place and the expected value."""
     with pytest.raises(PlanError) as caught:
         parse_reassignment(content)
     assert message in str(caught.value)
@@ -108,7 +106,6 @@ def test_an_output_of_the_tool_is_refused_with_the_line_to_keep(content: str, me
 
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists).map(json.dumps))
 def test_any_text_is_read_or_refused(content: str) -> None:
-    """A bad file raises a PlanError and nothing else."""
     with contextlib.suppress(PlanError):
         parse_reassignment(content)
 
@@ -122,7 +119,6 @@ def test_any_text_is_read_or_refused(content: str) -> None:
     )
 )
 def test_written_files_can_be_read(assignment: dict[tuple[str, int], list[int]]) -> None:
-    """A rollback file can be planned too."""
     targets = [
         Target(topic, partition, tuple(replicas), (None,) * len(replicas))
         for (topic, partition), replicas in assignment.items()

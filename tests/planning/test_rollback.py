@@ -53,7 +53,6 @@ def test_the_rollback_has_its_own_throttle() -> None:
 
 
 def test_rollback_of_added_replicas_copies_nothing() -> None:
-    """It needs no throttle."""
     found = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
     assert "--throttle" in known(line(found, "begin"))
     back = known(found.rollback_plan)
@@ -62,7 +61,6 @@ def test_rollback_of_added_replicas_copies_nothing() -> None:
 
 
 def test_no_rollback_command_without_a_plan() -> None:
-    """A broker is down, a size or a rate is unknown, or the goal is impossible: a warning, and no command."""
     down = replace(THREE, brokers={**THREE.brokers, 3: Broker(3, "broker-3.example", 9092, gone=True)})
     silent = cluster({"t": [sized([1, 2, 3], UNKNOWN)]})
     cases = {

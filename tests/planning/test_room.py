@@ -17,7 +17,6 @@ TOPICS = {"t": [sized([1, 2], GB), sized([2, 1], GB)], "__consumer_offsets": [si
 
 
 def test_old_and_new_replicas_count() -> None:
-    """Old replicas are deleted after the new ones are complete; internal topics do not count."""
     found = plan(cluster(TOPICS), to("t", 0, 1, 3), to("__consumer_offsets", 0, 1, 2), most_partitions=2)
 
     assert {room.broker: room.partitions for room in found.rooms} == {
@@ -84,7 +83,6 @@ def test_bytes_that_each_broker_sends_and_receives() -> None:
     ],
 )
 def test_disks(why: str, directories: list[LogDir], paths: list[str], fits: bool | None, message: str) -> None:
-    """Two replicas of 1 GB arrive; the broker chooses a directory unless the file names one."""
     seen = cluster({"t": [sized([1], GB)] * 2}, log_dirs=tuple(directories), more=[2])
 
     found = plan(seen, to("t", 0, 2, log_dirs=paths), to("t", 1, 2))
@@ -103,7 +101,6 @@ def test_a_move_in_progress_to_a_cordoned_broker_goes_on() -> None:
 
 
 def test_counts_for_a_creation() -> None:
-    """Every broker, and each partition once, without internal topics."""
     seen = cluster(TOPICS, more=[4])
     assert count_replicas(seen) == {1: 2, 2: 2, 3: 0, 4: 0}
     assert plan_creation(seen, "new", 1, 1, math.inf, math.inf).cluster_before == 2

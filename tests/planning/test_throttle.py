@@ -228,7 +228,6 @@ def _planned(
 
 @given(PLANS)
 def test_no_figure_is_negative_or_no_number(shape: dict[str, Any]) -> None:
-    """Limits, times and needs are numbers from 0 on, or infinity."""
     found = _planned(**shape)
     choice = known(found.choice)
 
@@ -257,7 +256,6 @@ def test_the_throttle_keeps_the_deadline_and_the_share(shape: dict[str, Any]) ->
 
 @given(PLANS, st.floats(1, 100))
 def test_more_time_never_needs_more(shape: dict[str, Any], factor: float) -> None:
-    """Needed limits fall with the deadline, and what is possible stays so."""
     soon = _planned(**shape)
     late = _planned(**{**shape, "deadline": soon.goal.deadline * factor})
     assert known(late.choice).needed <= known(soon.choice).needed

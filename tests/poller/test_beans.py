@@ -86,7 +86,6 @@ def watched(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Watched]:
 
 
 def test_no_process_is_asked_twice_in_a_poll(watched: Watched) -> None:
-    """Neither while no broker answers for the metadata, nor in the poll in which one does again."""
     watched.start(1, 2, 3)
     assert watched.poll() == [ALL]
     watched.stop()
@@ -122,7 +121,6 @@ def test_brokers_that_are_new_when_the_cluster_is_back_are_asked_in_that_poll(wa
 
 
 def test_an_answer_that_cannot_be_parsed_costs_its_own_process(watched: Watched) -> None:
-    """Each poll counts it, one line is logged, and the numbers of Kafka and of the others stay."""
     bean = next(bean for bean in BEANS if bean.where == "broker")
     watched.session.values["broker 2"] = {(bean.object_name, bean.attribute): 10**400}
     watched.start(1, 2, 3)
@@ -139,7 +137,6 @@ def test_an_answer_that_cannot_be_parsed_costs_its_own_process(watched: Watched)
 def test_a_thread_that_cannot_start_costs_no_numbers_of_kafka(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All processes are asked again in the next poll."""
     start = threading.Thread.start
 
     def fail(thread: threading.Thread) -> None:

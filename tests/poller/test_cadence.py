@@ -6,7 +6,6 @@ from tests.poller.polling import Polling
 
 
 def test_a_broker_is_limited_by_any_throttle() -> None:
-    """Of any side and origin, 0 included."""
     none, directories = {Side.LEADER: Limit(), Side.FOLLOWER: Limit()}, {Side.LOG_DIRS: Limit(5.0, Origin.BROKER)}
     zero = {Side.FOLLOWER: Limit(0.0, Origin.CLUSTER_DEFAULT)}
     assert [is_limited(BrokerConfig(limits=each)) for each in (none, none | directories, zero)] == [False, True, True]

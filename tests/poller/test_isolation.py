@@ -26,7 +26,6 @@ def lead_of(polled: Polling) -> int:
 @pytest.mark.parametrize("broker", [1, 2, 3])
 @pytest.mark.parametrize("after", [INTERVAL, MINUTE])
 def test_a_broker_that_hangs_costs_its_own_numbers_only(polled: Polling, broker: int, after: float) -> None:
-    """From the first poll on, whichever broker it is and whatever is due; questions about the cluster included."""
     polled.brokers.rule(broker, hang=True)
     others = {1, 2, 3} - {broker}
     snapshot = polled.poll(after)
@@ -111,7 +110,6 @@ def length(size: int) -> bytes:
 )
 @pytest.mark.parametrize("request_name", ["ListOffsets", "Metadata"])
 def test_a_malformed_reply_is_contained(polled: Polling, request_name: str, rule: dict[str, Any]) -> None:
-    """It costs the numbers of this broker; memory and CPU time are bounded; the next poll has everything."""
     polled.brokers.rule(2, request_name, **rule)
     polled.poller._state.lead = 2  # asked for the metadata first
     tracemalloc.start()
@@ -216,7 +214,6 @@ def test_a_poll_of_throttled_brokers_takes_as_long_as_they_ask_for(polled: Polli
     "request_name", ["DescribeClientQuotas", "DescribeCluster", "DescribeQuorum", "ListPartitionReassignments"]
 )
 def test_questions_about_the_cluster_go_to_another_broker_within_the_poll(polled: Polling, request_name: str) -> None:
-    """The first one that is asked hangs; every number of the cluster and of the others is there."""
     polled.brokers.rule(None, request_name, hang=True, times=1)
     snapshot = polled.poll(MINUTE)
     hung, *others = (each["broker"] for each in polled.brokers.seen(request_name))
@@ -229,7 +226,6 @@ def test_questions_about_the_cluster_go_to_another_broker_within_the_poll(polled
 
 @pytest.mark.parametrize("answers", [1, 2, 3])
 def test_two_brokers_that_hang_leave_time_for_the_third(polled: Polling, answers: int) -> None:
-    """It is asked for the metadata before half of the time is over, and for all the rest as soon as it has answered."""
     lead_of(polled)
     for broker in {1, 2, 3} - {answers}:
         polled.brokers.rule(broker, hang=True)

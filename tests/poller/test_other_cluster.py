@@ -24,7 +24,6 @@ def move(brokers: ScriptedCluster, broker: int | None) -> None:
 
 
 def test_an_outage_stays_one_when_an_address_reaches_another_cluster(polled: Polling) -> None:
-    """It is unreachable, brokers and topics stay known, and they are asked in every poll."""
     for broker in (2, 3):
         polled.brokers.do("refuse", broker=broker)
     move(polled.brokers, 1)

@@ -36,7 +36,6 @@ def down(cycle: Cycle) -> set[str]:
 
 
 def test_a_source_that_fails_leaves_the_rest_of_the_page(polled: Polling, cycle: Cycle) -> None:
-    """It is down, and all else is of this poll."""
     assert down(cycle) == set()
     polled.brokers.rule(None, "ListPartitionReassignments", error=-1)
     polled.clock.advance(INTERVAL)

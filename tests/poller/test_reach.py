@@ -168,7 +168,6 @@ def test_brokers_that_ask_for_a_long_pause_are_reachable(polled: Polling) -> Non
 
 
 def test_it_is_shown_without_a_snapshot(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """When the cluster has never answered, and when it did more than three intervals ago."""
     with polling(brokers, clock) as polled:
         cycle = Cycle(
             polled.poller, Parameters(poll_interval=INTERVAL), lambda _: True, scene.sidecar().build, clock=clock
@@ -249,7 +248,6 @@ def test_an_error_shows_nothing_of_the_controller(polled: Polling, error: int) -
 
 
 def test_brokers_that_do_not_know_the_requests_show_nothing_of_the_controller(polled: Polling) -> None:
-    """Before Kafka 2.4."""
     polled.limit(dict.fromkeys(CONTROLLER, (0, -1)))
     assert controller(polled) == [None] * 3
 

@@ -23,7 +23,6 @@ def test_the_rules_are_printed_as_one_file(capsys: pytest.CaptureFixture[str], t
 
 
 def test_the_rules_are_written_as_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """With --out a folder gets a file for each subject; others there are named, since they may have the same alerts."""
     (tmp_path / "values.yml").write_text("thresholds: {offline_for: 7m}\nwatchdog: true\npollInterval: 20s\n")
     folder = tmp_path / "new" / "rules"
     arguments = ["rules", "--values", str(tmp_path / "values.yml"), "--out", str(folder)]

@@ -92,7 +92,6 @@ def test_a_sidecar_that_ends_needs_no_poll() -> None:
 
 @pytest.mark.parametrize(("duration", "expected"), [("5m", 300.0), ("1h30m", 5400.0), ("250ms", 0.25), ("1d", 86400.0)])
 def test_durations_are_read_as_prometheus_writes_them(duration: str, expected: float) -> None:
-    """A duration may have several units."""
     assert seconds(duration) == expected
 
 
@@ -135,7 +134,6 @@ FAULTS: dict[str, tuple[tuple[str, str], Callable[[Exporter], None]]] = {
 )
 @pytest.mark.parametrize("fault", FAULTS)
 def test_alerts_fire_within_it(fault: str, intervals: Intervals, tmp_path: Path) -> None:
-    """Promtool evaluates all groups at once; the alert fires in the longest time, and not in the first third."""
     case, change = FAULTS[fault]
     longest, step = of(*case, intervals), int(intervals.scrape)
     dead = [(START, math.inf)] if fault == "silent" else []

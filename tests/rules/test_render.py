@@ -70,7 +70,6 @@ def test_a_disabled_alert_is_left_out(alert: str) -> None:
 
 
 def test_labels_are_added_to_every_alert() -> None:
-    """Text that YAML would read as something else stays text; records get no label."""
     added = {"team": "0123", "note": 'say "yes": # no'}
     for before, now in zip(*map(all_rules, (DEFAULTS, Values(alert_labels=added))), strict=True):
         assert now == (before | {"labels": before["labels"] | added} if "alert" in before else before)

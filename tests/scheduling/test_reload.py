@@ -382,8 +382,6 @@ def socket_of_systemd(tmp_path: Path) -> Iterator[socket.socket]:
 
 @pytest.mark.realtime
 def test_a_process_reloads(brokers: ScriptedCluster, tmp_path: Path, socket_of_systemd: socket.socket) -> None:
-    """Ages continue, counters too; systemd is notified; the process stays. A changed file needs no signal."""
-
     def reported(state: str) -> None:
         until = time.monotonic() + SLOW_MACHINE
         while not (received := socket_of_systemd.recv(4096).decode()).startswith(state):

@@ -91,7 +91,6 @@ def same(one: Layout, other: Layout) -> bool:
 
 @given(seed=st.integers(0, 10_000), version=st.sampled_from(sorted(VERSIONS)))
 def test_metadata_as_columns_is_that_of_objects(seed: int, version: int) -> None:
-    """Each column has the same values in the same order, in every version that columns are read of."""
     reply = Undecoded(version, metadata(seed, version), MetadataResponse[version])
     assert parse_columns(reply.split("topics")[1], version) is not None
     assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))

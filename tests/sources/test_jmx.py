@@ -20,7 +20,6 @@ NEVER_THERE = {"remote_fetch_throttle_time_avg", "remote_fetch_throttle_time_max
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("kind", ["broker", "controller"])
 def test_a_recorded_process_has_every_number(version: str, kind: Kind) -> None:
-    """Each short name is found under its bean in Kafka 3.9 and 4.1, those apart that had no reason to exist."""
     values = parse_beans(load(RECORDED / f"jmx-{version}-{kind}.json")).values
     assert set(values) == {bean.name for bean in BEANS if bean.where == kind} - NEVER_THERE
 
@@ -50,7 +49,6 @@ def test_units(version: str) -> None:
 
 
 def test_what_is_no_number_is_absent() -> None:
-    """Text, truth values, silence and what is not finite give no number; zero does; the time is the answer's."""
     names = {bean.name: (bean.object_name, bean.attribute) for bean in BEANS if bean.where == "broker"}
     raw = RawBeans(
         at=12.5,
@@ -75,7 +73,6 @@ def test_what_is_no_number_is_absent() -> None:
 
 
 def test_clients_without_a_number_are_left_out() -> None:
-    """A bean that has no finite number, or only attributes that were not asked for, is no row."""
     rows = (
         BeanRow("kafka.server:type=ControllerMutation", {"queue-size": 0.0}),
         BeanRow(
@@ -124,7 +121,6 @@ def test_every_quoted_value_comes_back(user: str, client_id: str) -> None:
 
 
 def test_the_list_is_explicit_and_short() -> None:
-    """No per-partition bean, no pattern but the two of clients, no short name twice in one kind of process."""
     for kind, question in QUESTIONS.items():
         names = [query.name for query in question.beans]
         assert len(names) == len(set(names)) < 50

@@ -130,7 +130,6 @@ def test_metadata_becomes_sorted_rows(version: str) -> None:
 
 
 def test_kafka_4_reports_fenced_brokers() -> None:
-    """DescribeCluster has the dead broker, which the metadata leaves out, with its address."""
     host, port = known("4.1.1")["addresses"]["3"].split(":")
     assert parse_fenced(reply("4.1.1", "cluster")) == {3: Broker(3, host, int(port), fenced=True)}
 
@@ -300,7 +299,6 @@ def test_the_allowed_lag_is_resolved_as_kafka_does(why: str, values: dict[str, s
 
 
 def test_the_controller_reports_its_window(version: str) -> None:
-    """Asked on its own listener: 11 samples of a second."""
     entries = parse_configs(reply(version, "controller_config"), HERE)[0]["101"]
     parsed = {key: entry.value for key, entry in entries.items()}
     assert parsed == {"controller.quota.window.num": "11", "controller.quota.window.size.seconds": "1"}

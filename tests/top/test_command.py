@@ -46,7 +46,6 @@ def _count(severity: str) -> int:
 
 
 def test_the_tables_are_printed_once(top: Top) -> None:
-    """Without a terminal that is the default. Tables without rows have no line."""
     text = top(status_rows.troubled())
     lines = text.splitlines()
 
@@ -157,7 +156,6 @@ def test_a_terminal_without_the_characters(serve: Callable[..., Served]) -> None
 def test_scripts_need_no_textual(
     serve: Callable[..., Served], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`--once` and `--json` work without it; the screen names the command that installs it."""
     served = serve()
     served.holder.page = status_rows.troubled()
     hidden = (

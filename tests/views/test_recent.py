@@ -82,7 +82,6 @@ def test_a_clock_that_is_set_back_leaves_no_gap() -> None:
 
 
 def test_uncounted_topics_are_not_in_the_plot() -> None:
-    """As in `/metrics`."""
     recent = Recent()
     derived = judge(snapshot({"old": [Partition(leader=UNKNOWN)], "t": [Partition(leader=UNKNOWN)] * 2}))
     recent.add(replace(_view(derived), uncounted=np.array([True, False])))

@@ -71,7 +71,6 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
 
 
 def test_the_cluster_has_its_name() -> None:
-    """The option cluster.name; empty without it."""
     view = scene.view()
     page, without = (
         status_rows.rendered(view.sidecar, each, recent.Recent()) for each in (view, replace(view, cluster_name=""))
@@ -202,7 +201,6 @@ def test_fields_name_metrics_and_labels_that_exist() -> None:
 
 @pytest.mark.process
 def test_dropped_series_are_those_of_metrics(brokers: ScriptedCluster, clock: VirtualClock) -> None:
-    """What `limits.series` leaves out is named by the sidecar's row."""
     brokers.topic("many", [[1, 2, 3] for _ in range(40)], end=100, rate=10.0)
     with polling(brokers, clock) as polled:
         parameters = Parameters(poll_interval=INTERVAL, series_budget=10)

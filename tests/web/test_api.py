@@ -67,7 +67,6 @@ def test_a_schema_that_is_wrong_is_noticed() -> None:
 
 
 def test_rows_are_those_of_the_views() -> None:
-    """Infinity is the text `+Inf`, the unknown is null."""
     views = views_of(status_rows.troubled())
     for spec in TABLES:
         table = getattr(views, spec.attribute)
@@ -83,7 +82,6 @@ def test_rows_are_those_of_the_views() -> None:
 
 
 def test_thousands_of_moves_come_in_parts() -> None:
-    """Parts do not overlap and leave nothing out; the most that one answer has is 1,000."""
     views = views_of(status_rows.moving())
     seen = []
     for offset in range(0, status_rows.MANY, 1000):
@@ -133,7 +131,6 @@ def test_history_has_the_last_hour(served: Served) -> None:
 
 
 def test_paths_over_the_wire(served: Served) -> None:
-    """JSON with the security headers; an unknown path is a 404; only GET and HEAD."""
     answer = served.get("/api/v1/sources?limit=1")
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
     assert answer.headers["content-security-policy"].startswith("default-src 'none'; base-uri")

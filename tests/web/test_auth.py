@@ -72,7 +72,6 @@ def test_every_path_needs_the_right_password(serve: Callable[..., Served], tmp_p
     ],
 )
 def test_any_other_authorization_is_refused(serve: Callable[..., Served], tmp_path: Path, header: str) -> None:
-    """Wrong, unknown, malformed: 401, without anything of the page."""
     answer = serve(_web_file(tmp_path, {"prometheus": _hash(), "other": _hash("other")})).get("/metrics", header)
 
     assert answer.status == 401
@@ -115,7 +114,6 @@ def test_the_time_of_a_check_does_not_reveal_which_users_exist(
 def test_verified_credentials_are_cached_and_refused_ones_are_not(
     serve: Callable[..., Served], tmp_path: Path, checks: list[bytes]
 ) -> None:
-    """The second scrape costs no bcrypt. A wrong password costs one each time and is always refused."""
     served = serve(_web_file(tmp_path, {"u": _hash()}))
 
     assert [served.get("/", header("u")).status for _ in range(3)] == [200, 200, 200]

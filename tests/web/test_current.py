@@ -74,7 +74,6 @@ def path(tmp_path: Path) -> Path:
 def test_authentication_stays_on_without_users_in_the_file(
     serve: Callable[..., Served], path: Path, text: str, write: Callable[[Path, str], object]
 ) -> None:
-    """Requests without a password get 401, the last users keep access, and the log has one warning per change."""
     served = serve(path)
     assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
 
@@ -128,7 +127,6 @@ def test_a_file_that_cannot_be_read_keeps_authentication_on(
 def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
     path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """It does not change meanwhile. The problem is logged once."""
     web = CurrentWebFile(path)
     path.write_text(USERS.replace("prometheus", "other"))
 

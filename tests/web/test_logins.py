@@ -87,7 +87,6 @@ async def _waiting(fake: Bcrypt, *passwords: str) -> AsyncIterator[Waiting]:
 
 @in_loop
 async def test_few_checks_wait_and_further_ones_are_refused_at_once(fake: Bcrypt) -> None:
-    """One runs at a time, in their order. When one has ended the next login gets its place."""
     passwords = [f"wrong {number}" for number in range(WAITING)]
     async with _waiting(fake, *passwords) as waiting:
         assert await waiting.allows("right") is None
@@ -121,7 +120,6 @@ async def test_a_login_that_is_given_up_frees_its_place(fake: Bcrypt) -> None:
 
 @in_loop
 async def test_a_check_that_raises_is_not_answered_and_the_next_ones_run(fake: Bcrypt) -> None:
-    """Whatever the exception. Without this the others wait for ever."""
     async with _waiting(fake, "panic 0", "wrong", "panic 1", "right") as waiting:
         with structlog.testing.capture_logs() as logs:
             fake.go.set()
@@ -164,7 +162,6 @@ def _encoded(password: str) -> str:
 
 
 def test_wrong_passwords_do_not_lock_a_scraper_out(serve: Callable[..., Served], tmp_path: Path, fake: Bcrypt) -> None:
-    """During 120 wrong logins from its own address, none of which ends, 20 of 20 scrapes are answered."""
     (tmp_path / "web.yml").write_text(f"basic_auth_users: {{u: {HASH}}}")
     served = serve(tmp_path / "web.yml", idle_timeout=TIMEOUT, answer_timeout=TIMEOUT)
     fake.go.set()

@@ -52,7 +52,6 @@ def test_the_status_page_links_to_them(served: Served) -> None:
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_a_runbook_is_accessible_and_fits(browser: Page, served: Served, address: str, width: int, scheme: str) -> None:
-    """The longest one: no sideways scrolling, no violation, nothing for axe-core."""
     longest = max(SOURCES, key=lambda source: source.stat().st_size)
     browser.size(width)
     browser.media("screen", scheme)

@@ -164,7 +164,6 @@ def _copied(poll: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("make", [status_rows.troubled, status_rows.quiet], ids=lambda each: each.__name__)
 def test_every_number_of_a_snapshot_agrees(make: Callable[[], Page], served: Served) -> None:
-    """Of the cluster of the golden page, which has moves between log directories, too, and of a healthy one."""
     wrong, compared = differences(shown(served, make()))
 
     assert wrong == []

@@ -41,7 +41,6 @@ OPENMETRICS = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0
     ],
 )
 def test_metrics_come_in_the_requested_format(served: Served, headers: tuple[str, ...], body: bytes, kind: str) -> None:
-    """Format and encoding follow the headers, and `Vary` names them."""
     answer = served.get("/metrics", *headers)
 
     assert (answer.status, answer.body) == (200, body)
@@ -61,7 +60,6 @@ def test_head_has_the_headers_of_get_and_no_body(served: Served) -> None:
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "BREW"])
 @pytest.mark.parametrize("path", ["/metrics", "/", "/-/ready"])
 def test_other_methods_are_not_allowed(served: Served, method: str, path: str) -> None:
-    """405, with the allowed methods."""
     answer = served.get(path, method=method)
 
     assert answer.status == 405
@@ -101,7 +99,6 @@ def test_every_answer_has_the_security_headers_and_none_names_the_server(served:
 
 
 def test_ready_follows_the_polls_and_healthy_the_program(served: Served) -> None:
-    """503 with the reason before the first good poll, and while the program is not healthy."""
     served.holder.ready = False
     assert (served.get("/-/ready").status, served.get("/-/healthy").status) == (503, 200)
     assert b"no fresh snapshot" in served.get("/-/ready").body
@@ -188,7 +185,6 @@ WEBSOCKET = (
     ],
 )
 def test_a_bad_request_is_refused(served: Served, request_bytes: bytes, status: int) -> None:
-    """Long headers, no host, no HTTP, contradictions. A websocket is not opened. The next request is fine."""
     connection = served.connect()
     connection.sendall(request_bytes)
 

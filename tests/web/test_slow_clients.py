@@ -43,7 +43,6 @@ def assert_served(served: Served, **given: Any) -> None:
 
 
 def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> None:
-    """300 half headers, 20 of them growing by a byte per second: every path is answered, and all are closed."""
     served = serve()
     assert_served(served)  # the template engine is loaded with the first page
     before = served.descriptors()
@@ -127,7 +126,6 @@ def test_a_connection_for_each_scrape_reaches_no_limit(serve: Callable[..., Serv
 
 
 def test_connections_above_the_limit_are_closed_at_once(serve: Callable[..., Served]) -> None:
-    """Those that are open are still answered. When one is closed, its place is free."""
     served = serve(connections=8, idle_timeout=TIMEOUT)
     kept = [served.connect() for _ in range(8)]
     wait_for(lambda: served.server.connections == 8, TIMEOUT)
@@ -225,7 +223,6 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
 
 
 def test_a_client_that_hangs_up_with_requests_waiting_leaves_no_task(serve: Callable[..., Served]) -> None:
-    """Neither of its requests nor of its connection."""
     served = serve()
     loop = served.server._loop
     assert loop is not None

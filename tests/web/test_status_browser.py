@@ -70,7 +70,6 @@ def test_page_is_silent_accessible_and_fits(
     scheme: str,
     script: bool,
 ) -> None:
-    """No error, warning, violation or foreign request; no sideways scrolling; readable text; nothing for axe-core."""
     served.holder.page = state()
     browser.size(width)
     browser.media("screen", scheme)
@@ -129,7 +128,6 @@ def test_page_is_complete_without_javascript(browser: Page, served: Served, addr
 
 
 def test_page_refreshes_itself_and_keeps_the_focus(browser: Page, served: Served, address: str) -> None:
-    """A new page of the sidecar is shown without a reload, what is being typed stays, and a silent sidecar is named."""
     served.holder.page = status_rows.quiet(interval=2.0)
     browser.visit(address)
     browser.ask("window.same = true; var field = document.getElementById('topic'); field.focus(); field.value = 'or'")

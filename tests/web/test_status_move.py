@@ -77,7 +77,6 @@ def combinations() -> Iterator[Any]:
 def test_a_move_is_followed_to_its_end(
     polled: Polling, browser: Page, served: Served, address: str, width: int, scheme: str, script: bool
 ) -> None:
-    """Nothing is copied yet, 40% are, a throttle of 0 stops it, and it is done; no error, no foreign request."""
     watched = Watched(polled, served, browser, address, script=script)
     watched.poll(1, lag=100_000)
     browser.size(width)

@@ -85,7 +85,6 @@ def test_page_is_well_formed_and_can_be_read_aloud(make: Callable[[], Page]) -> 
 
 
 def test_a_row_with_something_wrong_says_so_in_words() -> None:
-    """Not by its colour alone: a mark and a word are in it."""
     text = text_of(views_of(status_rows.troubled()))
     rows = re.findall(r'<tr role="row"[^>]*class="(\w+)"[^>]*>(.*?)</tr>', text, re.DOTALL)
     assert len(rows) > 10
@@ -203,7 +202,6 @@ def test_sources_that_are_not_available_show_why() -> None:
 
 
 def test_denied_topics_are_nowhere() -> None:
-    """`topics.deny` holds for every table."""
     assert ">hidden" not in text_of(views_of(status_rows.troubled()))
     assert ">hidden" in text_of(views_of(status_rows.page(scene.poll, scene.PARAMETERS, deny="")))
 

@@ -154,7 +154,6 @@ def test_a_new_certificate_is_served_to_the_next_connection(
 def test_half_a_rotation_keeps_the_old_certificate(
     serve: Callable[..., Served], tmp_path: Path, authority: Authority
 ) -> None:
-    """A key that does not match its certificate is reported once and not used. A matching one is used."""
     served = serve(_write(tmp_path))
     context = _client(authority)
     first = _serial(served, context)
@@ -226,7 +225,6 @@ def test_headers_of_the_file_win(serve: Callable[..., Served], tmp_path: Path, a
 
 
 def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, authority: Authority) -> None:
-    """A missing certificate, a key with a password (never asked for on the terminal), an authority that is none."""
     authority.issue("locked", password="canary")
     (tmp_path / "empty.pem").touch()
     os.mkfifo(tmp_path / "fifo")

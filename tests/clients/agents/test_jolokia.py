@@ -73,7 +73,6 @@ def test_beans() -> None:
     ],
 )
 def test_values(written: str, value: float | None) -> None:
-    """What is no number that can be used is absent, and takes nothing else with it."""
     found = read_beans(
         lambda _: (
             f'[{{"status":200,"value":{written}}},{{"status":200,"value":2}},{{"status":200,"value":[]}}]'.encode()

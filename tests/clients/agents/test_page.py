@@ -197,7 +197,6 @@ def test_long_names() -> None:
     ],
 )
 def test_memory(monkeypatch: pytest.MonkeyPatch, line: str, most: int) -> None:
-    """It does not grow with the page."""
     monkeypatch.setattr(prometheus, "MOST_CLIENTS", 1 << 20)
     names = Names.of(QUESTIONS["broker"])
     tracemalloc.start()
@@ -227,7 +226,6 @@ def test_no_page(page: str) -> None:
 
 @pytest.mark.parametrize("line", ["kafka_log_Log_Size 1", "Kafka_server_x 1", "java_lang_Runtime_StartTime 1"])
 def test_a_page_without_what_is_wanted(line: str) -> None:
-    """Rules may leave it out."""
     assert read(f"{line}\n").rows == {}
 
 

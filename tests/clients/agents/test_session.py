@@ -77,7 +77,6 @@ def number(answer: Answer) -> float:
 
 
 def test_an_agent_is_asked_once_a_minute(server: Server, clock: Clock) -> None:
-    """Between two readings the last one is the answer, with its time."""
     asked, one, pages = session(clock), target(server.address), [PAGE, PAGE.replace(b"4", b"5")]
     server.answer = lambda _: pages.pop(0)
     first = ask(asked, one, clock)
@@ -116,7 +115,6 @@ def release(server: Server) -> Iterator[threading.Event]:
 
 
 def test_a_poll_does_not_wait_for_a_slow_agent(server: Server, clock: Clock, release: threading.Event) -> None:
-    """Except for its first answer, until the deadline; later it gets the one before."""
     asked, one = session(clock), target(server.address)
     assert isinstance(ask(asked, one, clock, wait=0.05), AnswerTimeoutError)
     release.set()
@@ -253,7 +251,6 @@ def test_an_agent_that_is_gone_when_its_turn_comes_is_not_read(server: Server, c
 
 @pytest.mark.parametrize("starts", [0, 1])
 def test_threads_that_cannot_start(server: Server, clock: Clock, monkeypatch: pytest.MonkeyPatch, starts: int) -> None:
-    """The poll goes on, without waiting where none reads; what is not read now is read in the next one."""
     held, start = Held(server, session(clock)), threading.Thread.start
     held.release.set()
 
@@ -348,7 +345,6 @@ def test_a_large_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_nothing_listens(clock: Clock) -> None:
-    """It is tried again soon, then each minute, also after days."""
     with socket.create_server((LOOPBACK, 0)) as free:
         one = target(f"{LOOPBACK}:{free.getsockname()[1]}")
     asked = session(clock)
@@ -386,7 +382,6 @@ def test_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("head", [b"Connection: close\r\n\r\n", b"Content-Length: 1000\r\n\r\n", b"X-Header: "])
 def test_a_server_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
-    """The time limit is that of the whole answer, with its head."""
     monkeypatch.setattr(agents, "LONGEST", 0.5)
     with dripping(b"HTTP/1.1 200 OK\r\n" + head) as address:
         assert isinstance(ask(session(), target(address)), AnswerTimeoutError)
