@@ -19,8 +19,6 @@ PARTS: Final = ("alerts", "conftest.py", "docs", "exporter", "fleet", "grafana",
 """What the steps need."""
 CATALOGUE: Final = "exporter/kafka_warden/catalogue/cluster.py"
 GOLDEN: Final = "tests/golden/metrics.txt"
-
-
 GUIDE: Final = (ROOT / "CONTRIBUTING.md").read_text()
 STEP: Final = re.compile(r"^\d+\. `([\w./-]+)`: (.*\n(?: {3,4}\S.*\n)*)", re.MULTILINE)
 """A numbered step that begins with a place: the place, and what it says of it."""

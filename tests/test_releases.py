@@ -46,17 +46,9 @@ def test_effective(why: str, configured: int, replicas: int, capped: bool, expec
 
 
 GROWS = ({1, 2}, {1, 2, 4}, {1})
-
-
 REPLACES = ({1, 2, 3}, {1, 2, 4}, {1, 3})
-
-
 SHRINKS = ({1, 2, 3}, {1, 2}, {1, 3})
-
-
 LAST = ({1, 2}, {2}, {1})
-
-
 HEALTHY = ({1, 2, 3}, {1, 2}, {1, 2, 3})
 
 

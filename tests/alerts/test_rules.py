@@ -31,8 +31,6 @@ DECIDED = {
 }
 """Labels besides the severity, for inhibitions."""
 LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
-
-
 RULES = rules_in(*(file.read_text() for file in FILES))
 ALERTING = alerting_rules()
 RUNBOOKS = [ALERTS / "runbooks" / f"{rule['alert']}.md" for rule in ALERTING]

@@ -74,7 +74,6 @@ NO_JAVA = (
 )
 """The child on a machine without Java."""
 
-
 BYTES = """
 kafka_server_brokertopicmetrics_bytesin_total 1
 kafka_server_brokertopicmetrics_replicationbytesin_total 1

@@ -141,7 +141,6 @@ WEB_IDENTITY: Final = f"""<AssumeRoleWithWebIdentityResponse xmlns="https://sts.
 <Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult>
 </AssumeRoleWithWebIdentityResponse>"""
 
-
 REFUSED: Final = """<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type>
 <Code>InvalidIdentityToken</Code><Message>not this one</Message></Error></ErrorResponse>"""
 

@@ -29,11 +29,7 @@ def test_since(why: str, samples: list[tuple[float, bool]], expected: float) -> 
 
 
 SILENT = SourceStatus(up=False, duration=1.0, last_success=None, errors={"timeout": 1})
-
-
 RUNNING = {"process_start_time": 1.7e9, "broker_state": 3.0}
-
-
 STOPPING = {"process_start_time": 1.7e9}
 """Kafka unregisters its beans at the start of a shutdown; those of the JVM stay."""
 
@@ -87,8 +83,6 @@ def _state(
 
 
 ISR, ELR, LAST = Candidacy.ISR, Candidacy.ELR, Candidacy.LAST_KNOWN_ELR
-
-
 LEADS: Final = Partition(replicas=(1, 2, 3))
 
 

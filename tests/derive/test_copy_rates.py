@@ -15,8 +15,6 @@ from kafka_warden.model import BrokerConfig, Parameters, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, judge, judge_each, known, snapshot
 
 INF = math.inf
-
-
 MB = 1e6
 
 
@@ -142,8 +140,6 @@ def test_stall_says_nothing_about_an_unknown_value() -> None:
 
 
 TOPICS = 40
-
-
 LOOKS: list[int] = []
 
 

@@ -16,8 +16,6 @@ from kafka_warden.model import UNLIMITED, Side
 from tests.building import known
 
 INF = math.inf
-
-
 MB = 1e6
 
 
@@ -118,26 +116,12 @@ def test_bottleneck(
 
 
 AMOUNTS = st.floats(0, 1e13)
-
-
 RATES = st.floats(0, 1e9)
-
-
 LIMITED = st.floats(-1e9, 1e9) | st.just(0.0)
-
-
 HEADROOM = st.none() | LIMITED | st.just(UNLIMITED)
-
-
 LESS_AND_MORE = st.tuples(AMOUNTS, AMOUNTS).map(sorted)
-
-
 LESS_AND_MORE_HEADROOM = st.tuples(LIMITED, LIMITED).map(sorted)
-
-
 WINDOWS = st.builds(law.Window, st.integers(1, 60), st.floats(1, 60))
-
-
 BURSTS = st.just(0.0) | st.floats(1, 1e9)
 
 
@@ -259,8 +243,6 @@ def test_more_headroom_never_makes_a_side_end_later(load: Load, headroom: list[f
 
 
 KEYS = st.builds(FlowKey, st.integers(1, 4), st.integers(1, 4), st.booleans(), st.booleans())
-
-
 A, B = FlowKey(3, 1, leader_listed=True, follower_listed=True), FlowKey(3, 2, leader_listed=True, follower_listed=True)
 
 

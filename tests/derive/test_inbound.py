@@ -15,14 +15,8 @@ from kafka_warden.derive.columns import Rows, blank, realign
 from kafka_warden.derive.inbound import GRAIN, SPAN, BytesIn, LeaderLogs, Sums, step, step_mean
 
 U = UNKNOWN
-
-
 NAN = float("nan")
-
-
 PLAIN = np.array([False])
-
-
 COMPACTED = np.array([True])
 
 
@@ -59,15 +53,11 @@ def run(polls: list[LeaderLogs], *, compacted: bool = False) -> tuple[BytesIn, f
 
 
 MB = 1_000_000
-
-
 RETAINED = log(700 * MB // 100, 60, 200 * MB, 60, start=500 * MB // 100)
 """After 60 s: 600 MB were written (100 bytes a record), 500 MB deleted."""
 
-
 AGAIN = [log(2000, 10, 200_000, 10, epoch=2), log(2500, 20, 200_000, 10, epoch=2)]
 """Two answers of another epoch."""
-
 
 MESSAGES = [
     ("300 offsets in 10 s", log(1000, 0), log(1300, 10), 30),
@@ -196,7 +186,6 @@ def test_realign_from_nothing() -> None:
 
 
 offset = st.integers(U, 10**12)
-
 
 polls_of_one = st.builds(
     log,

@@ -9,8 +9,6 @@ from kafka_warden.arrays import UNKNOWN
 from kafka_warden.derive import lag
 
 U = UNKNOWN
-
-
 NAN = float("nan")
 
 

@@ -125,14 +125,8 @@ def test_no_gain_does_not_converge() -> None:
 
 
 rates = st.floats(0, 1e10)
-
-
 headrooms = st.floats(-1e10, 1e10)
-
-
 bursts = st.just(0.0) | st.floats(1, 1e9)
-
-
 windows = st.builds(Window, st.integers(1, 100), st.floats(1, 60))
 
 
@@ -156,14 +150,8 @@ def test_more_inbound_never_saves_a_flow(headroom: float, size: float, bytes_in:
 
 
 INF = math.inf
-
-
 NAN = math.nan
-
-
 Flows = list[tuple[int, int]]
-
-
 Limits = dict[int, float]
 
 
@@ -196,8 +184,6 @@ def test_shares(why: str, flows: Flows, leader: Limits, follower: Limits, expect
 
 
 limits = st.dictionaries(st.integers(1, 5), st.floats(-1e9, 1e9), max_size=5)
-
-
 flow_lists = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), max_size=12, unique=True)
 
 

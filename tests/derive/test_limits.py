@@ -120,20 +120,10 @@ def test_room_is_negative_when_over_and_infinite_without_a_limit() -> None:
 
 
 ID, OTHER = bytes(15) + b"\x01", bytes(15) + b"\x02"
-
-
 Missing = set[MissingLog] | None
-
-
 Stray = set[StrayLog]
-
-
 Answer = tuple[float, float | None, Missing, Stray]
-
-
 LOST: Missing = {MissingLog("t", ID, 0)}
-
-
 STRAY: Stray = {StrayLog("x", 0)}
 
 

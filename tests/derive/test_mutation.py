@@ -66,7 +66,6 @@ ORDER: list[Entity] = [
     (None, ""),
 ]
 
-
 OTHERS: list[Entity] = [("bob", "app"), ("alice", "other"), ("bob", None), (None, "other"), ("bob", ""), ("", "other")]
 
 
@@ -104,11 +103,7 @@ def test_waiting_the_delay_brings_k_to_zero(tokens: float, rate: float) -> None:
 
 
 RATE = "controller_mutation_rate"
-
-
 CLOCK = 100.0
-
-
 LONG_MAX_BY_11 = 1.0145709240540253e20
 
 
@@ -177,11 +172,8 @@ def test_what_kraft_leaves_out_is_unknown() -> None:
 
 
 STALE, FRESH = client(-45), client(55)
-
-
 BEFORE = controller(STALE, at=CLOCK - 10)
 """An answer of the old controller that is a poll old."""
-
 
 UNELECTED = controller(FRESH, active=0, at=CLOCK - 5)
 """What the new controller answered before it was elected."""

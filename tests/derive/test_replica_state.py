@@ -22,8 +22,6 @@ from kafka_warden.model import BrokerConfig, Limit, Origin, ProcessBeans, Side, 
 from tests.derive.following import CONFIGS, loaded, shown
 
 U = UNKNOWN
-
-
 S = ReplicaState
 
 

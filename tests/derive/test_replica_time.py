@@ -29,14 +29,8 @@ from tests.derive.following import (
 )
 
 U = UNKNOWN
-
-
 NAN = float("nan")
-
-
 Window = list[tuple[float, int]]
-
-
 CONSTANT: Window = [(0, 0), (10, 1000), (20, 2000), (30, 3000)]
 
 

@@ -30,8 +30,6 @@ END = 1000
 ONLINE, OFFLINE, ROOMY = "/data/a", "/data/b", 10**12
 
 Causes = dict[tuple[str, int, int], str]
-
-
 MOVE: dict[str, Any] = {"replicas": (1, 2), "adding": (2,), "removing": (1,)}
 STANDING: Topics = {"t": [Partition(**MOVE, end=END, lag={2: 400})]}
 """A move from broker 1 to 2 that does not get any further."""

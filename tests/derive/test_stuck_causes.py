@@ -21,8 +21,6 @@ from kafka_warden.derive.stuck import (
 )
 
 MIB = 1 << 20
-
-
 Facts = dict[str, Any]
 
 
@@ -76,7 +74,6 @@ def test_is_stuck(
 
 
 NOTHING = MoveFacts(usable_bytes=1e12, next_fetch_bytes=MIB, remaining_bytes=1e9)
-
 
 CAUSES: list[tuple[Facts, Cause]] = [
     ({"target_answers": False}, Cause.TARGET_DOWN),
@@ -145,7 +142,6 @@ FIRST_OF: dict[Cause, dict[str, Any]] = {
     expected: facts for facts, expected in reversed(CAUSES) if expected is not Cause.NO_PROGRESS
 }
 """The first row of each cause."""
-
 
 PAIRS = [
     pair

@@ -9,8 +9,6 @@ from kafka_warden.derive import throttle
 from kafka_warden.derive.throttle import Replicas, ThrottledReplicas, parse_throttled
 
 NAN = float("nan")
-
-
 MB = 1e6
 
 
@@ -62,10 +60,8 @@ def table(*rows: tuple[int, int, str]) -> Replicas:
 NEVER_EXAMPLE = table((0, 0, "LIl"), (0, 1, "I"), (0, 2, "I"), (0, 3, "f"))
 """docs/spec/throttle-law.md#never: two in-sync followers of a listed partition at 1 MB/s leave 0.5 of limit 2.5."""
 
-
 RUN_C1 = table((0, 0, "LIlf"), (0, 1, "Ilf"), (0, 2, "lf"))
 """Wildcard lists, RF 2 to 2: the in-sync follower's copy counts on both sides."""
-
 
 RUN_D1 = table((0, 0, "LIl"), (0, 1, "Il"), (0, 2, "f"))
 """The tool's lists name sources and target: the same at the leader, nothing at the follower."""

@@ -9,8 +9,6 @@ from kafka_warden.derive import throttle_problems as problems
 from kafka_warden.derive.law import Verdict
 
 INF = math.inf
-
-
 NAN = math.nan
 
 

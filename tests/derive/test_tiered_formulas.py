@@ -12,8 +12,6 @@ from kafka_warden.derive.tiered import Copying
 from kafka_warden.model import NOTHING_TIERED, Entity
 
 GIB = 1 << 30
-
-
 NAN, INF = float("nan"), float("inf")
 
 
@@ -250,11 +248,7 @@ def test_client_fetch_quota_above(why: str, rates: dict[Entity, float] | None, e
 
 
 numbers = st.floats(0, 1e12)
-
-
 maybe = st.none() | numbers
-
-
 truths = st.sampled_from([True, False, None])
 
 

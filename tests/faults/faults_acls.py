@@ -37,7 +37,6 @@ LISTS: Final = {
 }
 """Metrics that a quiet cluster has, by what docs/reference/acls.md calls them. A lag of no messages has no bytes."""
 
-
 REFUSED: Final = fired("KafkaWardenAccessRefused")
 
 

@@ -20,7 +20,6 @@ ANY: Final = {
 }
 """Template variable to what Grafana puts in its place where nothing is chosen."""
 
-
 Key = tuple[str, str, str]
 """Dashboard, panel and name of a query."""
 
