@@ -17,8 +17,7 @@ async def settled(app: Top, pilot: Pilot[int]) -> None:
     app._wake.set()
     before = app.readings
     for _ in range(WITHIN):
-        # A table takes the width of its columns when it is idle.
-        if app.readings > before and not app._rows._require_update_dimensions:
+        if app.readings > before:
             break
         await pilot.pause(0.05)
     else:
@@ -27,7 +26,7 @@ async def settled(app: Top, pilot: Pilot[int]) -> None:
 
 
 async def shows(app: Top, pilot: Pilot[int], *words: str) -> None:
-    """Wait until all words are on the screen: columns are drawn before they have their widths."""
+    """Wait until all words are on the screen."""
     for _ in range(WITHIN):
         text = "\n".join(screen_of(app))
         if all(word in text for word in words):

@@ -75,19 +75,25 @@ class Rows(DataTable[Text]):
         key, at, (x, y) = (spec.key_of(self.chosen), self.cursor_row, self.scroll_offset) if same else (None, 0, (0, 0))
         self.spec, self.shown = spec, rows
         self.clear(columns=True)
-        self.add_columns(*_cells(spec, " ", map(order.title, spec.columns)))
-        for row in rows:
-            self.add_row(*_cells(spec, mark(row), (cell(column, row, self.app.size.width) for column in spec.columns)))
+        titles = _cells(spec, " ", map(order.title, spec.columns))
+        lines = [
+            _cells(spec, mark(row), (cell(each, row, self.app.size.width) for each in spec.columns)) for row in rows
+        ]
+        # Textual measures columns when it is idle, and keeps cut lines that were drawn before.
+        for column in zip(titles, *lines, strict=True):
+            self.add_column(column[0], width=max(text.cell_len for text in column))
+        self.add_rows(lines)
         self.scroll_to(x, y, animate=False, immediate=True)
         self.move_cursor(row=next((at for at, row in enumerate(rows) if spec.key_of(row) == key), at))
 
 
-def _cells(spec: TableSpec, sign: str, texts: Iterable[str]) -> Iterator[Text]:
+def _cells(spec: TableSpec, sign: str, texts: Iterable[str]) -> list[Text]:
     """Make a line: its mark and the first text, then the others."""
-    style = _STYLES.get(sign, "")
-    for column, text in zip(spec.columns, texts, strict=True):
-        first = f"{sign} " if column is spec.columns[0] else ""
-        yield Text(f"{first}{text}", style, justify="right" if column.number else "left")
+    style, first = _STYLES.get(sign, ""), spec.columns[0]
+    return [
+        Text(f"{sign} {text}" if column is first else text, style, justify="right" if column.number else "left")
+        for column, text in zip(spec.columns, texts, strict=True)
+    ]
 
 
 class Top(App[int]):
