@@ -1,13 +1,15 @@
 """Prepares the documents for MkDocs and looks at what it made: `make site`.
 
 The pages and the files that they link to are copied in the layout of the repository, so a relative link is right there
-and on the site. `mkdocs.yml` has the navigation, without the runbooks, which are added here.
+and on the site. `mkdocs.yml` has the navigation, without the runbooks, which are added here. The site is for users: a
+link to a page of the project leads to `REPOSITORY`, the address of the repository, or is only text without it.
 """
 
+import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,14 +26,23 @@ PAGES: Final = (
     "docs/how-to/*.md",
     "docs/reference/*.md",
     "docs/spec/*.md",
-    "alerts/*.md",
+    "alerts/README.md",
     "alerts/runbooks/*.md",
-    "bench/*.md",
-    "grafana/*.md",
 )
+OUTSIDE: Final = (
+    "CONTRIBUTING.md",
+    "docs/architecture.md",
+    "docs/dependencies.md",
+    "docs/fleet.md",
+    "docs/pipeline-store.md",
+    "docs/publishing.md",
+    "docs/reliability.md",
+)
+"""Pages of the project, beside those in other folders."""
 RUNBOOKS: Final = "Runbooks"
 """The entry of the navigation that gets all runbooks."""
 
+TO_PAGE: Final = re.compile(r"\[([^\]]*)\]\(([^)#\s:]+\.md)(#[^)]*)?\)")
 LINK: Final = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)|\b(?:src|srcset|href)=\"([^\"#]+)(?:#[^\"]*)?\"")
 LOADED: Final = re.compile(
     r"<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*\b(?:src|srcset|data)=[\"']?((?:https?:)?//[^\s\"'>]+)"
@@ -58,7 +69,8 @@ class SiteError(Exception):
 
 def pages(root: Path = ROOT) -> list[Path]:
     """All pages of the site, relative to the repository."""
-    return sorted(page.relative_to(root) for pattern in PAGES for page in root.glob(pattern))
+    found = (page.relative_to(root) for pattern in PAGES for page in root.glob(pattern))
+    return sorted(page for page in found if page.as_posix() not in OUTSIDE)
 
 
 def linked(root: Path, page: Path) -> Iterator[Path]:
@@ -77,15 +89,33 @@ def linked(root: Path, page: Path) -> Iterator[Path]:
         yield file.relative_to(root.resolve())
 
 
-def stage(root: Path, folder: Path) -> None:
+def for_users(root: Path, page: Path, inside: Collection[Path], repository: str) -> str:
+    """The text of a page, without relative links to Markdown outside the site."""
+
+    def one(found: re.Match[str]) -> str:
+        text, link, anchor = found[1], found[2], found[3] or ""
+        file = (root / page.parent / link).resolve().relative_to(root.resolve())
+        if file in inside:
+            return found[0]
+        if repository:
+            return f"[{text}]({repository}/blob/HEAD/{file.as_posix()}{anchor})"
+        return text if text.endswith(file.name) else f"{text} (`{file.as_posix()}`)"
+
+    return TO_PAGE.sub(one, (root / page).read_text(encoding="utf-8"))
+
+
+def stage(root: Path, folder: Path, repository: str = "") -> None:
     """Copy every page and every file that one links to into a folder, in the layout of the repository."""
     shutil.rmtree(folder, ignore_errors=True)
     chosen = pages(root)
-    assets = [file.relative_to(root) for file in root.glob(ASSETS)]
-    for file in {*chosen, *assets, *(file for page in chosen for file in linked(root, page))}:
-        target = folder / file
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / file, target)
+    files = {file.relative_to(root) for file in root.glob(ASSETS)}
+    files |= {file for page in chosen for file in linked(root, page) if file.suffix != ".md"}
+    for file in (*chosen, *files):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+    for page in chosen:
+        (folder / page).write_text(for_users(root, page, chosen, repository), encoding="utf-8")
+    for file in files:
+        shutil.copyfile(root / file, folder / file)
 
 
 def filled(entry: Any, runbooks: list[str]) -> Any:
@@ -183,7 +213,7 @@ def main(arguments: list[str]) -> int:
     html = BUILD / "html"
     try:
         if arguments == ["prepare"]:
-            stage(ROOT, BUILD / "pages")
+            stage(ROOT, BUILD / "pages", os.environ.get("REPOSITORY", "").rstrip("/"))
             (BUILD / "mkdocs.yml").write_text(configuration(ROOT, BUILD), encoding="utf-8")
             return 0
         add_index(html)

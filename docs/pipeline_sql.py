@@ -33,8 +33,9 @@ A store has Delta tables. `docs/sql/` has views and ten questions for DuckDB.
 
 def render() -> str:
     """Render the part of the page on marts."""
-    views, queries = (map(_item, sources(pattern).items()) for pattern in (VIEWS, QUERIES))
-    return "\n".join([INTRODUCTION, "### Views\n", *views, "\n### Questions\n", *queries, ""])
+    views = ", ".join(f"[`{name.removeprefix('view-')}`](sql/{name}.sql)" for name in sources(VIEWS))
+    queries = (f"- [{_question(text)}](sql/{name}.sql)" for name, text in sources(QUERIES).items())
+    return "\n".join([f"{INTRODUCTION}- Views: {views}.\n", "### Questions\n", *queries, ""])
 
 
 def elsewhere() -> Mapping[str, str]:
@@ -62,8 +63,6 @@ def translated(text: str) -> str:
     return f"{_NOT_TRIED}\n-- {about}\n{found}\n"
 
 
-def _item(source: tuple[str, str]) -> str:
-    name, text = source
-    about = split(text)[0].replace("? ", "?\n").replace(". ", ".\n").splitlines()[0]
-    view = name.removeprefix("view-")
-    return f"- [{about}](sql/{name}.sql)" if view == name else f"- [`{view}`](sql/{name}.sql): {about}"
+def _question(text: str) -> str:
+    """The first sentence of what a statement is about."""
+    return split(text)[0].replace("? ", "?\n").replace(". ", ".\n").splitlines()[0]

@@ -175,9 +175,7 @@ NOTES: Final = """\
 
 - No log directory is cordoned before Kafka 4.3. Remote copies are allowed no lag before 4.4.
 - Without eligible leader replicas, only those in the ISR may lead.
-- In ZooKeeper mode the active controller is a broker, which the exporter asks for moves, the window of the mutation
-  quota and the beans of a controller.
-- In KRaft mode before Kafka 3.9, set `controllers.bootstrap`: DescribeQuorum does not name the listeners.
+- What to set for old versions: [platforms.md](how-to/platforms.md#zookeeper-and-old-versions).
 """
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from docs.build_site import ROOT, SiteError, configuration, foreign, llms, pages, raw, stage, summary
+from docs.build_site import OUTSIDE, ROOT, SiteError, configuration, foreign, llms, pages, raw, stage, summary
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -30,6 +30,35 @@ def test_pages_and_what_they_link_to_keep_their_places(tmp_path: Path) -> None:
     write(root, files | dict.fromkeys(("alerts/moves.yml", "docs/pictures/a.svg", "docs/pictures/b.svg", "secret"), ""))
     stage(root, folder)
     assert copied(folder) == copied(root) - {"secret"}
+
+
+PROJECT = {
+    "README.md": "[contributing](CONTRIBUTING.md), [bench/README.md](bench/README.md#a), [here](docs/a.md)",
+    "docs/a.md": "[Back](../README.md#b)",
+    "CONTRIBUTING.md": "# C",
+    "bench/README.md": "# B",
+}
+
+
+def test_pages_of_the_project_are_outside_the_site(tmp_path: Path) -> None:
+    """Its links lead to the repository, or are text where no address of it is known."""
+    root, folder = tmp_path / "repository", tmp_path / "pages"
+    write(root, PROJECT)
+
+    stage(root, folder)
+    assert copied(folder) == {"README.md", "docs/a.md"}
+    text = "contributing (`CONTRIBUTING.md`), bench/README.md, [here](docs/a.md)"
+    assert (folder / "README.md").read_text() == text
+    assert (folder / "docs" / "a.md").read_text() == PROJECT["docs/a.md"]
+
+    stage(root, folder, "https://code.example/you/kw")
+    blob = "https://code.example/you/kw/blob/HEAD"
+    text = f"[contributing]({blob}/CONTRIBUTING.md), [bench/README.md]({blob}/bench/README.md#a), [here](docs/a.md)"
+    assert (folder / "README.md").read_text() == text
+
+
+def test_each_page_outside_exists() -> None:
+    assert [page for page in OUTSIDE if not (ROOT / page).is_file()] == []
 
 
 @pytest.mark.parametrize("link", ["gone.yml", "../../outside.txt", "../alerts"])

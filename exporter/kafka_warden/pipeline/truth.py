@@ -92,7 +92,7 @@ def _read(spark: SparkSession, place: str) -> DataFrame:
     with persisted(found) as cached:
         wrong = cached.where(bad).limit(1).collect()
     if wrong:
-        raise TruthError(f"{place}: a line is not of the form of docs/pipeline-jobs.md: {wrong[0].asDict()}")
+        raise TruthError(f"{place}: a line is not of the form of docs/pipeline.md: {wrong[0].asDict()}")
     return found.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")
 
 
