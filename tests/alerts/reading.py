@@ -1,13 +1,17 @@
-"""What an engineer on call reads: a scenario, and the texts of its alerts."""
+"""What an engineer on call reads: a scenario, and the alerts whose texts are read."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from tests.support import promtool
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import MINUTE
-from tests.support.promtool import Text, block, texts
+from tests.support.promtool import block, failures, write
+
+FIRED: Final = re.compile(r"alertname: (?P<alert>\w+), time: (?P<time>\w+),|(?:Labels|Annotations):{(?P<values>.*)}")
+VALUE: Final = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(frozen=True)
@@ -16,24 +20,39 @@ class Reading:
 
     Attributes:
         name: What happens.
+        moments: Minutes, and the name of an alert that fires then.
         exporters: They have one scrape interval.
-        texts: The alerts that are read.
         evaluation: Seconds between two evaluations of the rules.
     """
 
     name: str
+    moments: Sequence[tuple[int, str]]
     exporters: Sequence[Exporter]
-    texts: Sequence[Text]
-    evaluation: int = 15
+    evaluation: int
 
-    def write(self, folder: Path) -> Path:
-        """Write the test for promtool."""
+    def read(self, folder: Path) -> str:
+        """Return time, name and labels of each alert, then its summary, description and link to the dashboard."""
         series = [each for exporter in self.exporters for each in exporter.series()]
-        test = block(self.name, self.exporters[0].step, series, []) | texts(self.texts)
-        return promtool.write(folder / "texts.test.yml", [test], self.evaluation)
+        # Promtool prints what is not expected.
+        asked = [{"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": []} for minute, alert in self.moments]
+        test = block(self.name, self.exporters[0].step, series, []) | {"alert_rule_test": asked}
+        lines, seen = list[str](), list[str]()
+        for match in FIRED.finditer(failures(write(folder / "texts.test.yml", [test], self.evaluation))):
+            values = {name: json.loads(value) for name, value in VALUE.findall(match["values"] or "")}
+            if match["alert"]:
+                seen.append(f"{match['time']} {match['alert']}")
+            elif "summary" in values:
+                texts = (values["summary"], *values["description"].split("\n"), values["dashboard_url"])
+                lines += [f"    {line}" for line in texts]
+            else:
+                labels = {name: value for name, value in values.items() if name not in ("alertname", "exporter")}
+                lines.append(" ".join([seen[-1], *(f"{name}={value}" for name, value in labels.items())]))
+        assert len(seen) == len(self.moments), f"no other alert fires: {seen}"
+        return "\n".join([*lines, ""])
 
 
-def text(minute: float, alert: str, summary: str, *description: str, severity: str = "warning", **labels: str) -> Text:
-    """Return what an alert of the cluster prod reads like at a minute."""
-    of_alert = {"cluster": "prod", "severity": severity, **labels}
-    return Text(minute * MINUTE, alert, of_alert, summary, description)
+def reading(
+    name: str, *moments: tuple[int, str], evaluation: int = 15
+) -> Callable[[Callable[[], Sequence[Exporter]]], Reading]:
+    """Make a reading of a function that returns its exporters."""
+    return lambda story: Reading(name, moments, story(), evaluation)

@@ -1,5 +1,6 @@
-"""Summaries and descriptions are exactly what an engineer on call is meant to read, and fit on a phone."""
+"""Summaries and descriptions are what tests/golden/texts shows, and fit on a phone."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -7,40 +8,41 @@ import pytest
 
 from tests.alerts import texts_moves, texts_replicas, texts_sidecars, texts_volumes
 from tests.alerts.reading import Reading
-from tests.support.promtool import Text, failures
+from tests.support.rules import alerting_rules
 
-READINGS: Final[list[Reading]] = [
-    *texts_moves.READINGS,
-    *texts_replicas.READINGS,
-    *texts_volumes.READINGS,
-    *texts_sidecars.READINGS,
-]
+READINGS: Final = {
+    f"{each.name.replace(' ', '_')}.txt": each
+    for module in (texts_moves, texts_replicas, texts_volumes, texts_sidecars)
+    for each in vars(module).values()
+    if isinstance(each, Reading)
+}
+GOLDEN: Final = Path(__file__).parents[1] / "golden" / "texts"
 LINES: Final = 4
 WIDTH: Final = 40
 """Characters of a line of a summary on a phone; it shows two."""
 
-each_reading = pytest.mark.parametrize("reading", READINGS, ids=lambda reading: reading.name)
-
 
 @pytest.mark.full_alerts
-@each_reading
-def test_texts_are_as_expected(reading: Reading, tmp_path: Path) -> None:
-    printed = failures(reading.write(tmp_path))
-    assert not printed, printed
+@pytest.mark.parametrize("file", READINGS)
+def test_texts_are_as_expected(file: str, tmp_path: Path, golden: Callable[[str, bytes], None]) -> None:
+    golden(f"texts/{file}", READINGS[file].read(tmp_path).encode())
 
 
-@each_reading
-def test_texts_fit(reading: Reading) -> None:
-    for text in reading.texts:
-        assert len(text.summary) <= 2 * WIDTH, text.summary
-        assert len(text.description) <= LINES, text.description
-        for line in (text.summary, *text.description):
+def test_every_alert_is_read() -> None:
+    assert {file.name for file in GOLDEN.iterdir()} == READINGS.keys()
+    read = {alert for each in READINGS.values() for _, alert in each.moments}
+    assert {rule["alert"] for rule in alerting_rules()} == read
+
+
+@pytest.mark.parametrize("file", READINGS)
+def test_texts_fit(file: str) -> None:
+    for alert in (GOLDEN / file).read_text().replace("\n    ", "\t").splitlines():
+        _, summary, *description, _ = alert.split("\t")
+        assert len(summary) <= 2 * WIDTH, summary
+        assert len(description) <= LINES, description
+        for line in (summary, *description):
             assert line == line.strip(), line
-            assert line, text.description
+            assert line, description
             assert "  " not in line, line
-        assert _plain(text), text
-
-
-def _plain(text: Text) -> bool:
-    """Whether no word has an underscore, as causes, problems and states have."""
-    return not any("_" in word for line in (text.summary, *text.description) for word in line.split())
+            # Causes, problems and states have one.
+            assert not any("_" in word for word in line.split()), line

@@ -13,7 +13,7 @@ import yaml
 
 from sandbox.monitoring_tools import tools
 from tests.support.processes import run
-from tests.support.rules import FILES, alerting_rules
+from tests.support.rules import FILES
 
 Series = tuple[str, Sequence[float | None]]
 """A selector, and one value for each scrape: None where the series is missing."""
@@ -35,25 +35,6 @@ class Check:
     seconds: float
     query: str
     expected: float | None
-
-
-@dataclass(frozen=True)
-class Text:
-    """What an alert that fires reads like at a time.
-
-    Attributes:
-        seconds: Time since the start of the test.
-        alert: Its name.
-        labels: Its labels, except `exporter`.
-        summary: The annotation.
-        description: The annotation: lines without the break at their end.
-    """
-
-    seconds: float
-    alert: str
-    labels: Mapping[str, str]
-    summary: str
-    description: Sequence[str]
 
 
 def selector(name: str, labels: Mapping[str, str]) -> str:
@@ -90,33 +71,6 @@ def block(name: str, step: int, series: Sequence[Series], checks: Sequence[Check
             }
             for check in checks
         ],
-    }
-
-
-def texts(expected: Sequence[Text]) -> dict[str, Any]:
-    """Return the part of a test that compares annotations; at each time there is no other alert of that name."""
-    tests: dict[tuple[float, str], list[dict[str, Any]]] = {}
-    for text in expected:
-        annotations = {"summary": text.summary, "description": "\n".join(text.description)}
-        labels = {"exporter": "kafka-warden", **text.labels}
-        tests.setdefault((text.seconds, text.alert), []).append(
-            {"exp_labels": labels, "exp_annotations": annotations | _links(text.alert, text.labels)}
-        )
-    return {
-        "alert_rule_test": [
-            {"eval_time": f"{seconds:.0f}s", "alertname": alert, "exp_alerts": alerts}
-            for (seconds, alert), alerts in tests.items()
-        ]
-    }
-
-
-def _links(alert: str, labels: Mapping[str, str]) -> dict[str, str]:
-    rule = next(rule for rule in alerting_rules() if rule["alert"] == alert)
-    cluster = labels.get("cluster", "")
-    return {
-        name: text.replace("{{ $labels.cluster | urlquery }}", cluster)
-        for name, text in rule["annotations"].items()
-        if name not in {"summary", "description"}
     }
 
 
