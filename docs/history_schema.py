@@ -30,7 +30,7 @@ def render() -> str:
     """Render the whole document."""
     shared = _shared()
     parts = [INTRODUCTION, "## Every table\n", _columns(COMMON)]
-    parts += ["## Keys\n", "Of several tables, not repeated below.\n", _columns(shared.values())]
+    parts += ["## Keys\n", "Columns of several tables, not repeated below.\n", _columns(shared.values())]
     for each in TABLES:
         own = [column for column in each.columns if not _repeats(column, shared)]
         own.sort(key=lambda column: column.derived)

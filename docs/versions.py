@@ -174,7 +174,6 @@ on each version.
 NOTES: Final = """\
 
 - No log directory is cordoned before Kafka 4.3. Remote copies are allowed no lag before 4.4.
-- Without eligible leader replicas, only those in the ISR may lead.
 - What to set for old versions: [platforms.md](how-to/platforms.md#zookeeper-and-old-versions).
 """
 
