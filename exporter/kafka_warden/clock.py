@@ -2,23 +2,6 @@
 
 import asyncio
 import time
-from typing import Protocol
-
-
-class Clock(Protocol):
-    """Three times and the event loop whose timers follow them."""
-
-    def monotonic(self) -> float:
-        """Return seconds that never go back. All ages and deadlines use it."""
-
-    def awake(self) -> float:
-        """Return seconds that never go back, without those in which the machine was suspended."""
-
-    def time(self) -> float:
-        """Return Unix time in seconds."""
-
-    def new_event_loop(self) -> asyncio.AbstractEventLoop:
-        """Make an event loop whose `time()` is `monotonic()`."""
 
 
 def monotonic() -> float:
@@ -29,15 +12,15 @@ def monotonic() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
-class SystemClock:
-    """The clock of the machine."""
+class Clock:
+    """Three times of the machine, and the event loop whose timers follow them."""
 
     def monotonic(self) -> float:
-        """Return the seconds of the function `monotonic`."""
+        """Return seconds that never go back. All ages and deadlines use it."""
         return monotonic()
 
     def awake(self) -> float:
-        """Return CLOCK_MONOTONIC."""
+        """Return seconds that never go back, without those in which the machine was suspended."""
         return time.monotonic()
 
     def time(self) -> float:
@@ -45,7 +28,7 @@ class SystemClock:
         return time.time()
 
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
-        """Make asyncio's own event loop with this time."""
+        """Make an event loop whose `time()` is `monotonic()`."""
         return _Loop()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import structlog
 
 from kafka_warden.catalogue import Build, Figures, Sidecar, View
-from kafka_warden.clock import Clock, SystemClock
+from kafka_warden.clock import Clock
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.errors import PollAbandonedError, StateError
@@ -79,7 +79,7 @@ class Cycle:
         """Of the last evaluated snapshot. One value, because `save` may run on another thread."""
         self._state = state
         self._history = history
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._saving = threading.Lock()
         self._saved_at = -math.inf
         self._document: Mapping[str, Any] | None = None

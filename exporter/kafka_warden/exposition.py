@@ -17,17 +17,7 @@ from typing import Any, Final
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics_exposition
 
-from kafka_warden.catalogue import (
-    CATALOGUE,
-    Kind,
-    Metric,
-    Rank,
-    Sample,
-    Sidecar,
-    SidecarMetric,
-    View,
-    clients_left_out,
-)
+from kafka_warden.catalogue import CATALOGUE, Kind, Metric, Rank, Sample, Sidecar, SidecarMetric, View, clients_left_out
 from kafka_warden.catalogue.metric import Counted, Labels, rank_of_labels
 from kafka_warden.views import Views
 

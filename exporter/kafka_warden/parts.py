@@ -93,13 +93,13 @@ def make_history(config: Config) -> Recorder | None:
 
         sinks.append(ParquetSink(ParquetSettings(parquet.path, parquet.roll, parquet.retention)))
     if config.history.kafka.topic is not None:
-        from kafka_warden.history.kafka import KafkaSettings, KafkaSink  # noqa: PLC0415  # brings librdkafka
+        from kafka_warden.history.kafka import KafkaSink  # noqa: PLC0415  # brings librdkafka
 
         def connect() -> dict[str, Any]:
             kafka = config.kafka
             return {"client.id": "kafka-warden", **librdkafka(kafka.properties, kafka.secrets, kafka.settings)}
 
-        sinks.append(KafkaSink(KafkaSettings(config.history.kafka.topic), connect))
+        sinks.append(KafkaSink(config.history.kafka.topic, connect))
     return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None
 
 

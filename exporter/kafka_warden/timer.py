@@ -14,7 +14,7 @@ import structlog
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from kafka_warden.clock import Clock, SystemClock
+from kafka_warden.clock import Clock
 
 SETTLED: Final = 10
 """Polls in a row that keep the configured interval, after which it counts as kept."""
@@ -86,7 +86,7 @@ class Timer:
         self._poll = poll
         self._expire = expire
         self.interval = interval
-        self._clock = clock or SystemClock()
+        self._clock = clock or Clock()
         self._note_end()
         self._hastened_at = -math.inf
         self._stopping = threading.Event()

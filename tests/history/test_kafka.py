@@ -15,7 +15,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.history import kafka as kafka_module
 from kafka_warden.history import messages as messages_module
 from kafka_warden.history.column import Table
-from kafka_warden.history.kafka import LARGEST_MESSAGE, KafkaSettings, KafkaSink
+from kafka_warden.history.kafka import LARGEST_MESSAGE, KafkaSink
 from kafka_warden.history.messages import ddl, messages
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import BY_NAME, TABLES, VERSION, Built, build, count
@@ -91,7 +91,7 @@ def sink_of(*answers: Mapping[str, str] | ConfigError, **given: Any) -> KafkaSin
             raise found
         return found
 
-    return KafkaSink(KafkaSettings("history", **given), connect)
+    return KafkaSink("history", connect, **given)
 
 
 def all_lost(sink: KafkaSink, rows_: int) -> bool:

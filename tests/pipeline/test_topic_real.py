@@ -14,7 +14,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ClockError, HistoryFileError, HistoryTopicError
-from kafka_warden.history.kafka import KafkaSettings, KafkaSink
+from kafka_warden.history.kafka import KafkaSink
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import BY_NAME, TABLES, VERSION, build
@@ -64,9 +64,7 @@ def taken(spark: SparkSession, kept: Cluster, tmp_path: Path) -> Callable[[], No
 
 def send(cluster: Cluster, polls: Sequence[Poll]) -> None:
     """Send polls by the sidecar's sink, and wait for the brokers."""
-    sink = KafkaSink(
-        KafkaSettings(TOPIC), lambda: {"bootstrap.servers": cluster.bootstrap, **cluster.client_properties()}
-    )
+    sink = KafkaSink(TOPIC, lambda: {"bootstrap.servers": cluster.bootstrap, **cluster.client_properties()})
     for poll in polls:
         sink.write(poll)
     sink.close(time.monotonic() + SECONDS)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clock import SystemClock
+from kafka_warden.clock import Clock
 from kafka_warden.derive import Memory, derive
 from kafka_warden.model import Parameters
 from kafka_warden.poller import Poller, PollerSettings
@@ -33,13 +33,13 @@ def suspension(monkeypatch: pytest.MonkeyPatch) -> Suspension:
 
 @pytest.fixture
 def poller(brokers: ScriptedCluster) -> Iterator[Poller]:
-    made = Poller(PollerSettings(), translate({"bootstrap.servers": brokers.bootstrap}), None, SystemClock())
+    made = Poller(PollerSettings(), translate({"bootstrap.servers": brokers.bootstrap}), None, Clock())
     yield made
     made.close()
 
 
 def test_a_suspension_counts(suspension: Suspension) -> None:
-    clock = SystemClock()
+    clock = Clock()
     loop = clock.new_event_loop()
     suspension.seconds = SUSPENDED
     try:
@@ -50,7 +50,7 @@ def test_a_suspension_counts(suspension: Suspension) -> None:
 
 def test_elsewhere_the_clock_is_the_monotonic_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(time, "CLOCK_BOOTTIME", raising=False)
-    assert time.monotonic() <= SystemClock().monotonic() <= time.monotonic()
+    assert time.monotonic() <= Clock().monotonic() <= time.monotonic()
 
 
 def test_a_rate_over_a_suspension_is_right(brokers: ScriptedCluster, poller: Poller, suspension: Suspension) -> None:

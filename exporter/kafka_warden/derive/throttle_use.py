@@ -8,16 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.arrays import as_known, sum_known
-from kafka_warden.derive.etas import (
-    Load,
-    SideKey,
-    by_side,
-    derive_sides,
-    eta,
-    flow_eta,
-    remaining_by_flow,
-    side_etas,
-)
+from kafka_warden.derive.etas import Load, SideKey, by_side, derive_sides, eta, flow_eta, remaining_by_flow, side_etas
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Flow, FlowKey
 from kafka_warden.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves

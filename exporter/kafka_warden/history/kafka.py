@@ -6,18 +6,13 @@ The producer is idempotent, its queue is bounded, and every row whose delivery f
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from kafka_warden.errors import (
-    ConfigError,
-    SinkError,
-    SinkReason,
-)
+from kafka_warden.errors import ConfigError, SinkError, SinkReason
 from kafka_warden.history.messages import messages
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.recorder import SinkStats
@@ -58,24 +53,25 @@ _UNREACHABLE: Final = {
 _TOO_LARGE: Final = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE}
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaSettings:
-    """Settings."""
-
-    topic: str
-    deliver_within: float = DELIVER_WITHIN
-    """Seconds."""
-    waiting_kbytes: int = WAITING_KBYTES
-
-
 class KafkaSink:
     """Sends the rows of polls to a topic."""
 
-    def __init__(self, settings: KafkaSettings, connect: Connect, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        topic: str,
+        connect: Connect,
+        deliver_within: float = DELIVER_WITHIN,
+        waiting_kbytes: int = WAITING_KBYTES,
+    ) -> None:
         self.stats = SinkStats("kafka")
-        self._settings = settings
+        self._topic = topic
         self._connect = connect
-        self._now = now
+        self._limits = {
+            "delivery.timeout.ms": int(1000 * deliver_within),
+            "queue.buffering.max.kbytes": waiting_kbytes,
+            "queue.buffering.max.messages": WAITING_MESSAGES,
+            "message.max.bytes": LARGEST_MESSAGE,
+        }
         self._producer: Any = None
         self._properties: Mapping[str, Any] = {}
         self._fatal = False
@@ -125,7 +121,7 @@ class KafkaSink:
             if self._producer is not None:
                 # The file may be missing or half written for a moment: keep the previous login.
                 return self._producer
-            raise SinkError(f"{self._settings.topic}: {problem}", SinkReason.AUTH) from problem
+            raise SinkError(f"{self._topic}: {problem}", SinkReason.AUTH) from problem
         if self._fatal:
             self._drop("error")
         if self._producer is None:
@@ -143,17 +139,14 @@ class KafkaSink:
                     "enable.idempotence": True,
                     "compression.type": "zstd",
                     "linger.ms": 100,
-                    "delivery.timeout.ms": int(1000 * self._settings.deliver_within),
-                    "message.max.bytes": LARGEST_MESSAGE,
-                    "queue.buffering.max.kbytes": self._settings.waiting_kbytes,
-                    "queue.buffering.max.messages": WAITING_MESSAGES,
+                    **self._limits,
                     "error_cb": self._errors,
                     # error_cb logs errors; librdkafka would write them to stderr.
                     "log_level": 0,
                 }
             )
         except KafkaException as problem:
-            raise SinkError(f"{self._settings.topic}: {problem.args[0].str()}; see the kafka properties") from problem
+            raise SinkError(f"{self._topic}: {problem.args[0].str()}; see the kafka properties") from problem
 
     def _send_table(self, producer: Any, key: str, built: Built) -> None:
         left, name = built.rows, built.table.name
@@ -168,18 +161,11 @@ class KafkaSink:
     def _send(self, producer: Any, key: str, table: str, message: bytes, rows: int) -> None:
         headers = [("table", table.encode()), ("schema_version", str(VERSION).encode())]
         try:
-            producer.produce(
-                self._settings.topic, message, key, headers=headers, on_delivery=partial(self._delivered, rows)
-            )
+            producer.produce(self._topic, message, key, headers=headers, on_delivery=partial(self._delivered, rows))
             self._sent += rows
         except BufferError:
-            self._lose(
-                SinkError(
-                    f"{self._settings.topic}: the queue of the producer is full; see kafka_warden_up",
-                    SinkReason.QUEUE_FULL,
-                ),
-                rows,
-            )
+            problem = f"{self._topic}: the queue of the producer is full; see kafka_warden_up"
+            self._lose(SinkError(problem, SinkReason.QUEUE_FULL), rows)
         except KafkaException as problem:
             self._lose(self._produce_error(problem.args[0], len(message)), rows)
 
@@ -188,7 +174,7 @@ class KafkaSink:
         if error.code() not in _TOO_LARGE:
             return self._converted(error)
         return SinkError(
-            f"{self._settings.topic}: a row has {size} bytes, and a message at most {LARGEST_MESSAGE};"
+            f"{self._topic}: a row has {size} bytes, and a message at most {LARGEST_MESSAGE};"
             " files have no such limit: history.parquet.path",
             SinkReason.TOO_LARGE,
         )
@@ -196,7 +182,7 @@ class KafkaSink:
     def _delivered(self, rows: int, error: Any, _: Any) -> None:
         self._reported += rows
         if error is None:
-            self.stats.mark_written(rows, self._now())
+            self.stats.mark_written(rows, time.time())
             self.stats.mark_ok()
         else:
             self._lose(self._converted(error), rows)
@@ -222,7 +208,7 @@ class KafkaSink:
             self.stats.mark_failed(self._converted(error))
 
     def _converted(self, error: Any) -> SinkError:
-        text = f"{self._settings.topic}: {error.str()}"
+        text = f"{self._topic}: {error.str()}"
         if error.code() in _AUTH:
             return SinkError(f"{text}; the principal needs Write and Describe on the topic", SinkReason.AUTH)
         if error.code() in _UNREACHABLE:

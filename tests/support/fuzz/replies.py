@@ -18,7 +18,7 @@ from kafka_warden.clients.kafka.connection import SMALL, Connection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.login import log_in
 from kafka_warden.clients.kafka.properties import UserLogin, translate
-from kafka_warden.clock import SystemClock
+from kafka_warden.clock import Clock
 from kafka_warden.errors import LONGEST_MESSAGE, SourceError
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.poller.links import Links
@@ -101,7 +101,7 @@ class Replies:
         return await context.attempt(link, question, LATER)
 
 
-class _Clock(SystemClock):
+class _Clock(Clock):
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()
 

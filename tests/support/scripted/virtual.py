@@ -9,6 +9,7 @@ import selectors
 import threading
 from typing import Final
 
+from kafka_warden.clock import Clock
 from tests.support.scripted.cluster import ScriptedCluster
 
 LOOKS: Final = 3
@@ -20,7 +21,7 @@ HELPERS: Final = frozenset({"hash", "kerberos", "resolve", "token"})
 """Names of the poller's threads whose work the loop waits for."""
 
 
-class VirtualClock:
+class VirtualClock(Clock):
     """A clock that a test sets. The brokers follow it."""
 
     def __init__(self, brokers: ScriptedCluster | None = None, monotonic: float = 1000.0, wall: float = 1.7e9) -> None:

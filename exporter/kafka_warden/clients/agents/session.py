@@ -15,15 +15,7 @@ from kafka_warden.clients.agents.http import CONNECT_SECONDS, answer, lines
 from kafka_warden.clients.agents.jolokia import read_beans
 from kafka_warden.clients.agents.prometheus import Names, read_page
 from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
-from kafka_warden.clients.jmx.session import (
-    AUTH_HOLD,
-    FORGET,
-    MOST_TARGETS,
-    Answer,
-    JmxTarget,
-    Place,
-    no_room,
-)
+from kafka_warden.clients.jmx.session import AUTH_HOLD, FORGET, MOST_TARGETS, Answer, JmxTarget, Place, no_room
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
     AnswerTimeoutError,

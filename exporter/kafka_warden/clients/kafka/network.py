@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from typing import Any, Final, TypeVar
 
-from kafka_warden.clock import Clock, SystemClock
+from kafka_warden.clock import Clock
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import PollAbandonedError
 
@@ -39,7 +39,7 @@ class Network:
     """An event loop in a thread. All `timeout_at` are seconds of its clock's monotonic time."""
 
     def __init__(self, clock: Clock | None = None) -> None:
-        self.clock = clock or SystemClock()
+        self.clock = clock or Clock()
         limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.descriptors = math.inf if limit == resource.RLIM_INFINITY else limit * DESCRIPTORS
         """No connection gets a file descriptor of this number or above."""

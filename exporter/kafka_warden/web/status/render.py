@@ -10,16 +10,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from kafka_warden.formatting import (
-    in_percent,
-    in_rate,
-    in_size,
-    in_time,
-    in_utc,
-    in_whole,
-    in_words,
-    visible,
-)
+from kafka_warden.formatting import in_percent, in_rate, in_size, in_time, in_utc, in_whole, in_words, visible
 from kafka_warden.model import Side
 from kafka_warden.views import Views, recent
 from kafka_warden.views.alerts import MARKS
