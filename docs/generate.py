@@ -55,10 +55,10 @@ HEAD: Final = "| Metric | Meaning | Source | Alerts |\n|---|---|---|---|\n"
 RANKS_INTRODUCTION: Final = """\
 ## The limit of series
 
-`/metrics` has at most `limits.series` + {constant:,} series: {brokers:,} for values by broker, enough for about 30
-brokers, and {fixed} that do not grow with the cluster. Above that, the last ranks of this table are left out first.
-Within a rank, metrics stay in the order of this page, and within a metric the worst, moving and busiest series stay.
-Sums count everything.
+`/metrics` has at most `limits.series` + {constant:,} series. These {constant:,} are {brokers:,} for values by broker
+(about 30 brokers), and {fixed} that do not grow with the cluster. Above that, the last ranks of this table are left out
+first. Within a rank, metrics stay in the order of this page, and within a metric the worst, moving and busiest series
+stay. Sums count everything.
 
 `kafka_warden_dropped_series` counts the series that are left out. `kafka_warden_dropped_verdicts` counts those of the
 first four ranks: above 0, an alert may not fire.
