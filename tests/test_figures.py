@@ -17,6 +17,7 @@ from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.poller import REQUESTS
 from kafka_warden.poller.tables import LARGE
 from kafka_warden.reload import AGAIN
+from kafka_warden.rules.thresholds import numbers
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.file import MOST_COST
 from kafka_warden.web.login import WAITING
@@ -29,19 +30,21 @@ RUNS: Final = re.compile(r"^\| ([\d,]+) \| \d+ ms \| \d+ ms \| \d+ ms \| [\d,]+ 
 """Partitions and memory, as `make scale` prints them."""
 
 
-def memory() -> str:
+def memory(partitions: str) -> str:
     measured = dict(RUNS.findall((ROOT / "bench" / "README.md").read_text()))
-    small, middle, large = (
-        f"{10 * math.ceil(int(measured[partitions]) / 10)} MB for" for partitions in ("10,005", "50,000", "200,000")
-    )
-    return f"about {small} 10,000 partitions, {middle} 50,000, {large} 200,000"
+    return f"{10 * math.ceil(int(measured[partitions]) / 10)} MB"
 
 
 @pytest.mark.parametrize(
     ("document", "stated"),
     [
         ("alerts/runbooks/KafkaReassignmentStuck.md", f"({stall_limit(PollerSettings().interval):.0f} s, if polls are"),
-        ("alerts/runbooks/KafkaWardenDown.md", memory()),
+        (
+            "alerts/runbooks/KafkaWardenDown.md",
+            f"about {memory('10,005')} for 10,000 partitions, {memory('50,000')} for 50,000, {memory('200,000')} for",
+        ),
+        ("docs/how-to/what-if.md", f"it needs {memory('200,000')}"),
+        ("docs/how-to/what-if.md", f"differ by {numbers()['page_age'] / 60:g} minutes"),
         ("docs/how-to/agents.md", f"asked once in {EVERY:.0f} s, or once in {COST} times the duration"),
         (
             "docs/how-to/agents.md",
