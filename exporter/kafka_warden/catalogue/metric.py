@@ -66,11 +66,6 @@ _BY_LABEL: Final = {
 }
 
 
-def rank_of(name: str, labels: tuple[str, ...]) -> Rank:
-    """Return the rank of a family, by its name without the prefix and its labels."""
-    return _BY_NAME[name] if name in _BY_NAME else rank_of_labels(labels)
-
-
 def rank_of_labels(labels: tuple[str, ...]) -> Rank:
     """Return the rank of families with these labels that have none by name."""
     return next((rank for label, rank in _BY_LABEL.items() if label in labels), Rank.FIXED)
@@ -226,7 +221,7 @@ class Family(Generic[Data]):
     @property
     def rank(self) -> Rank:
         """When its series are placed."""
-        return rank_of(self.name, self.labels)
+        return _BY_NAME[self.name] if self.name in _BY_NAME else rank_of_labels(self.labels)
 
 
 @dataclass(frozen=True, slots=True)

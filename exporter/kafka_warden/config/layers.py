@@ -17,7 +17,7 @@ from kafka_warden.clients.kafka.property_names import (
     secret_file,
 )
 from kafka_warden.config.options import Entry
-from kafka_warden.config.types import BY_KEY, FLAGS
+from kafka_warden.config.types import BY_KEY
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.java_properties import Property, PropertySecret, read_properties
 from kafka_warden.settings.secrets import Secret
@@ -174,11 +174,6 @@ def from_environment(environment: Mapping[str, str]) -> Entries:
                 f"{name}: unknown environment variable{did_you_mean(name, (*_VARIABLES, CONFIG_VARIABLE))}"
             )
     return found
-
-
-def from_flags(flags: Mapping[str, str]) -> Entries:
-    """Make entries of the flags by their name, such as `--listen`."""
-    return {FLAGS[flag]: Entry(value, flag) for flag, value in flags.items()}
 
 
 def merge(*layers: Entries) -> Entries:

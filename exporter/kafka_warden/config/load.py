@@ -18,12 +18,11 @@ from kafka_warden.config.layers import (
     Entries,
     from_environment,
     from_file,
-    from_flags,
     from_properties_file,
     merge,
 )
 from kafka_warden.config.options import Entry, build, located, read_option
-from kafka_warden.config.types import HTTP, OPTIONS, Config, KafkaConfig
+from kafka_warden.config.types import FLAGS, HTTP, OPTIONS, Config, KafkaConfig
 from kafka_warden.errors import ConfigError, SecretError
 from kafka_warden.settings.java_properties import PropertySecret
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
@@ -45,13 +44,14 @@ def config_file(flag: Path | None, environment: Mapping[str, str]) -> Path | Non
 def load(flags: Mapping[str, str], environment: Mapping[str, str], file: Path | None = None) -> Config:
     """Read the whole configuration. Every file with a secret or certificate is read once, to check it.
 
-    `flags` are values by the name of the flag; without `file` the environment may name one.
+    `flags` are values by the name of the flag, such as `--listen`; without `file` the environment may name one.
 
     Raises:
         ConfigError: one line that names the file, variable or flag, the key, and what is expected.
     """
     file = config_file(file, environment)
-    layers = (from_file(file) if file else {}, from_environment(environment), from_flags(flags))
+    of_flags = {FLAGS[flag]: Entry(value, flag) for flag, value in flags.items()}
+    layers = (from_file(file) if file else {}, from_environment(environment), of_flags)
     entries = merge(*layers)
     if (named := entries.get(PROPERTIES_FILE)) is not None:
         entries = merge(from_properties_file(named), *layers)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kafka_warden.derive.law import DEFAULT_WINDOW, FlowKey, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle import BrokerSide, Throttles
+from kafka_warden.derive.throttle import SideKey, Throttles
 from kafka_warden.model import SIDES, UNLIMITED, Floats
 
 LONGEST_SLOPE: Final = 3
@@ -145,7 +145,7 @@ def derive_changes(
     groups: Mapping[FlowKey, list[int]],
     keys: Mapping[int, MoveKey],
     before: Mapping[FlowKey, Change],
-    floors: Collection[BrokerSide],
+    floors: Collection[SideKey],
 ) -> dict[FlowKey, Change]:
     """Return the last change of limits, lists, ISR and floors of each flow.
 
@@ -184,9 +184,7 @@ def _altered(before: Mapping[FlowKey, Change], now: Mapping[FlowKey, Mapping[Mov
     return altered
 
 
-def _change(
-    flow: FlowKey, now: Change, before: Change | None, floors: Collection[BrokerSide], *, altered: bool
-) -> Change:
+def _change(flow: FlowKey, now: Change, before: Change | None, floors: Collection[SideKey], *, altered: bool) -> Change:
     same = (
         before is not None
         and before.limits == now.limits

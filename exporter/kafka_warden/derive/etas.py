@@ -23,8 +23,8 @@ from kafka_warden.derive.law import (
     throttle_may_lose,
 )
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle import Throttles
-from kafka_warden.model import SIDES, UNLIMITED, Side
+from kafka_warden.derive.throttle import SideKey, Throttles
+from kafka_warden.model import SIDES, UNLIMITED
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -129,10 +129,6 @@ def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) 
     if len(seconds) < len(busy) and math.isfinite(seconds[worst]):
         return None
     return worst, seconds[worst]
-
-
-SideKey = tuple[int, Side]
-"""Broker id and side."""
 
 
 @dataclass(frozen=True, slots=True)

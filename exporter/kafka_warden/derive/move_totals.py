@@ -9,10 +9,10 @@ import numpy as np
 
 from kafka_warden.arrays import Ints, Longs, sum_known
 from kafka_warden.derive import etas
-from kafka_warden.derive.etas import SideKey, eta, last_eta
+from kafka_warden.derive.etas import eta, last_eta
 from kafka_warden.derive.moves import Move
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle import Throttles
+from kafka_warden.derive.throttle import SideKey, Throttles
 from kafka_warden.derive.throttle_use import Throttling
 from kafka_warden.model import SIDES, UNKNOWN, UNLIMITED, Floats, Side
 

@@ -297,7 +297,7 @@ def _headroom(indexed: IndexedSnapshot, limits: dict[tuple[int, Side], Limit], s
 UNSEEN: Final = -2
 """In place of a broker id: the replica did not exist in the poll before."""
 
-BrokerSide = tuple[int, Side]
+SideKey = tuple[int, Side]
 """Broker id and side."""
 
 
@@ -315,7 +315,7 @@ class ThrottledTraffic:
 
 def follow_floors(
     indexed: IndexedSnapshot, throttles: Throttles, before: ThrottledTraffic | None
-) -> tuple[ThrottledTraffic, frozenset[BrokerSide]]:
+) -> tuple[ThrottledTraffic, frozenset[SideKey]]:
     """Return the brokers and sides where other replicas count than in the poll before, whose rows are realigned."""
     moving = indexed.snapshot.partitions.reassigning
     against = {side: _against(indexed, throttles, side) for side in SIDES}

@@ -14,11 +14,11 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive import throttle
-from kafka_warden.derive.etas import Load, SideKey
+from kafka_warden.derive.etas import Load
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Verdict
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle import Throttles, binding_limits, limit_column, throttled_rates
+from kafka_warden.derive.throttle import SideKey, Throttles, binding_limits, limit_column, throttled_rates
 from kafka_warden.derive.throttle_lists import ListsMemory, Named, derive_named
 from kafka_warden.model import SIDES, UNKNOWN, UNLIMITED, Bools, BrokerConfig, Floats, Ints, Origin, Parameters, Side
 

@@ -8,13 +8,13 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.arrays import as_known, sum_known
-from kafka_warden.derive.etas import Load, SideKey, by_side, derive_sides, eta, flow_eta, remaining_by_flow, side_etas
+from kafka_warden.derive.etas import Load, by_side, derive_sides, eta, flow_eta, remaining_by_flow, side_etas
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Flow, FlowKey
 from kafka_warden.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
 from kafka_warden.derive.moves import MovesMemory, measured_nets
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle import Throttles, floors
+from kafka_warden.derive.throttle import SideKey, Throttles, floors
 from kafka_warden.derive.throttle_problems import ProblemKey, ProblemsMemory, derive_problems
 from kafka_warden.model import Floats, Parameters, Side
 

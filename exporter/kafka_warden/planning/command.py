@@ -14,16 +14,15 @@ from kafka_warden.derive import Memory, derive
 from kafka_warden.errors import ConfigError, IncompleteError, PlanError
 from kafka_warden.formatting import in_time
 from kafka_warden.log import complain, configure, write
-from kafka_warden.model import Snapshot
+from kafka_warden.model import NO_BROKER, Snapshot, Source
 from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.creation import plan_creation
-from kafka_warden.planning.current import before_moves, check_known, current_moves
 from kafka_warden.planning.document import creation_document, move_document
 from kafka_warden.planning.files import read_inbound, read_targets, write_rollback
 from kafka_warden.planning.findings import Verdict, verdict
 from kafka_warden.planning.inbound import Inbound, step
 from kafka_warden.planning.loads import Goal
-from kafka_warden.planning.moving import copies_anything
+from kafka_warden.planning.moving import copies_anything, in_progress
 from kafka_warden.planning.plan import plan_move
 from kafka_warden.planning.reassignment import Target, to_json
 from kafka_warden.planning.text import creation_text, move_text
@@ -156,12 +155,12 @@ def _current(config: Config, request: CurrentRequest) -> int:
     with _Measurement(config, 0.0) as measurement:
         snapshot = measurement.once()
         measurement.check_moves(snapshot)
-    moves = current_moves(snapshot)
-    if not moves:
+    if not (moves := in_progress(snapshot, snapshot.replicas.removing)):
         # No empty file: with it, --cancel of the tool removes the throttles of all brokers.
         complain("kafka-warden: no reassignment is in progress")
         return IMPOSSIBLE
-    write_rollback(request.rollback, to_json(before_moves(snapshot)))
+    # Their order may differ from before the move: Kafka keeps the new order while it moves.
+    write_rollback(request.rollback, to_json(in_progress(snapshot, snapshot.replicas.adding)))
     write(to_json(moves))
     return 0
 
@@ -249,9 +248,15 @@ class _Measurement:
         """Check that the moves in progress are known.
 
         Raises:
-            IncompleteError: they are not.
+            IncompleteError: they are not; the message has the reason.
         """
-        check_known(snapshot, self._poller.not_available)
+        if not snapshot.reassignments_known:
+            status = snapshot.status.get((Source.REASSIGNMENTS, NO_BROKER))
+            errors = dict(status.errors) if status is not None else {}
+            refused = self._poller.not_available.get((Source.REASSIGNMENTS, NO_BROKER), "unknown")
+            reason = max(errors, key=lambda name: errors[name], default=refused)
+            hint = "; docs/reference/acls.md lists the required ACLs" if reason == "authorization" else ""
+            raise IncompleteError(f"the moves in progress are unknown: {reason}{hint}")
 
     def measure(self, targets: Sequence[Target]) -> tuple[Snapshot, Inbound]:
         """Poll until the inbound rate was measured; poll once without a time for it, or if nothing is to be copied.

@@ -22,10 +22,6 @@ LEAST_THROTTLE: Final = 1000
 """Bytes per second: `--throttle` "should be at least 1 KB/s" (kafka-reassign-partitions --help)."""
 
 
-SideKey = tuple[int, Side]
-"""Broker id and side."""
-
-
 @dataclass(frozen=True, slots=True)
 class Load:
     """Bytes and bytes per second through one broker and side. All values are known."""
@@ -76,7 +72,7 @@ def derive_loads(snapshot: Snapshot, moving: Sequence[Moving], during: DuringMov
             f"the configuration of {in_count(len(missing), 'topic')} is unknown, for example of {missing[0]}:"
             " is DescribeConfigs on topics allowed?"
         )
-    through: dict[SideKey, list[tuple[Moving, float]]] = {}
+    through: dict[throttle.SideKey, list[tuple[Moving, float]]] = {}
     flows: dict[tuple[int, int], int] = {}
     for partition in moving:
         for one in partition.arriving:
@@ -100,14 +96,14 @@ def last_to_end(loads: Sequence[Load], limit: float) -> tuple[Load, float] | Non
     """Return the broker and side that ends last at a limit, and its seconds by the law; of equal ones the tighter."""
     tightest = sorted(loads, key=lambda load: throttle.headroom(limit, load.floor))
     keyed = {(load.broker, load.side): load for load in tightest}
-    rates: Mapping[SideKey, float | None] = {key: load.net(limit) for key, load in keyed.items()}
+    rates: Mapping[throttle.SideKey, float | None] = {key: load.net(limit) for key, load in keyed.items()}
     found = etas.bottleneck({key: load.remaining for key, load in keyed.items()}, rates)
     return None if found is None else (keyed[found[0]], found[1])
 
 
 def _load(
     snapshot: Snapshot,
-    key: SideKey,
+    key: throttle.SideKey,
     copies: Sequence[tuple[Moving, float]],
     bursts: Mapping[tuple[int, int], float],
     floor: float,

@@ -14,7 +14,7 @@ from kafka_warden.arrays import as_known
 from kafka_warden.derive.limits import is_counted
 from kafka_warden.derive.tiered import first_copied, skips_tiered
 from kafka_warden.errors import IncompleteError, PlanError
-from kafka_warden.model import UNKNOWN, Floats, Longs, ReplicaTable, Snapshot
+from kafka_warden.model import UNKNOWN, Bools, Floats, Longs, ReplicaTable, Snapshot
 from kafka_warden.planning.json_values import Key
 from kafka_warden.planning.reassignment import Target
 from kafka_warden.replies import LogDir, cordoned_brokers
@@ -281,3 +281,17 @@ def _check_known(moving: Iterable[Moving]) -> None:
     for problem, found in checks.items():
         if found:
             raise IncompleteError(f"{names(found)}: {problem}")
+
+
+def in_progress(snapshot: Snapshot, without: Bools) -> tuple[Target, ...]:
+    """Return each partition that is being reassigned, without the replicas of a column.
+
+    Without `adding` they are those from before the move, without `removing` those at its end.
+    """
+    partitions, replicas = snapshot.partitions, snapshot.replicas
+    targets = []
+    for row in np.flatnonzero(partitions.reassigning).tolist():
+        rows = slice(*rows_of(replicas, row))
+        brokers = replicas.broker[rows][~without[rows]].tolist()
+        targets.append(Target(snapshot.topics[partitions.topic[row]], int(partitions.number[row]), tuple(brokers)))
+    return tuple(targets)

@@ -130,12 +130,6 @@ AUTHENTICATION_PAUSE = 60.0
 
 
 @dataclass(slots=True)
-class _Refusal:
-    fault: AuthenticationError
-    until: float
-
-
-@dataclass(slots=True)
 class Links:
     """Makes links when they are needed, a new one when an address changes, all of them when a secret does.
 
@@ -150,7 +144,8 @@ class Links:
     """Returns the id of the cluster that may answer, `None` for any."""
     closed: bool = False
     _links: dict[str, BrokerLink] = field(default_factory=dict)
-    _refused: dict[str, _Refusal] = field(default_factory=dict)
+    _refused: dict[str, tuple[AuthenticationError, float]] = field(default_factory=dict)
+    """Address to what was refused, and until when it is not tried again, monotonic seconds."""
     _failed: dict[str, float] = field(default_factory=dict)
     """Key of a link to when it did not answer for the metadata, monotonic seconds."""
 
@@ -237,15 +232,15 @@ class Links:
 
     def refused(self, link: BrokerLink, clock: float) -> AuthenticationError | None:
         """Return why this address must not be tried yet, if so."""
-        refusal = self._refused.get(link.address)
-        return refusal.fault if refusal is not None and clock < refusal.until else None
+        fault, until = self._refused.get(link.address, (None, 0.0))
+        return fault if clock < until else None
 
     def note(self, link: BrokerLink, fault: SourceError | None, clock: float) -> None:
         """Remember that a password was refused, or that one was accepted."""
         if isinstance(fault, AuthenticationError):
             if self.refused(link, clock) is None:
-                self._refused = {where: refusal for where, refusal in self._refused.items() if clock < refusal.until}
-                self._refused[link.address] = _Refusal(fault, clock + AUTHENTICATION_PAUSE)
+                self._refused = {where: refused for where, refused in self._refused.items() if clock < refused[1]}
+                self._refused[link.address] = fault, clock + AUTHENTICATION_PAUSE
         elif fault is None:
             self._refused.pop(link.address, None)
 

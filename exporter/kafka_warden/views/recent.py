@@ -9,6 +9,7 @@ import numpy as np
 
 from kafka_warden.catalogue import View
 from kafka_warden.derive.replica_state import OUT_OF_SYNC
+from kafka_warden.derive.throttle import SideKey
 from kafka_warden.formatting import in_bytes, in_rate
 from kafka_warden.model import SIDES, Side
 from kafka_warden.views.fields import Broker, Of, SideName, Text
@@ -30,7 +31,6 @@ WIDTH: Final = 2 * len(SIDES)
 SHORTEST: Final = 600.0
 """Seconds that a curve spans at least; at most an hour, as much as there is."""
 
-Key = tuple[int, Side]
 Values = Sequence[float | None]
 
 
@@ -116,7 +116,7 @@ class Samples:
     values: np.ndarray
     """(N, columns)"""
 
-    def shown_sides(self) -> list[Key]:
+    def shown_sides(self) -> list[SideKey]:
         """Return the brokers and sides that had a limit or copied."""
         known = np.isfinite(self.values[:, len(TOTALS) :]).any(axis=0).reshape(-1, 2).any(axis=1)
         both = [(broker, side) for broker in self.brokers for side in SIDES]
@@ -127,7 +127,7 @@ class Samples:
         at = len(TOTALS) + WIDTH * self.brokers.index(broker) + 2 * SIDES.index(side)
         return SideHistory(broker, str(side), _known(self.values[:, at]), _known(self.values[:, at + 1]))
 
-    def history(self, keys: Iterable[Key]) -> History:
+    def history(self, keys: Iterable[SideKey]) -> History:
         """Return the totals, and the samples of some brokers and sides."""
         totals = {name: _known(column) for name, column in zip(TOTALS, self.values.T, strict=False)}
         return History(times=tuple(self.times.tolist()), **totals, sides=tuple(self.side(*key) for key in keys))

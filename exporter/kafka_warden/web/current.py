@@ -71,12 +71,6 @@ class CurrentWebFile:
         self.reread = False
         """Read the files at the next refresh, also if they did not change. Other threads may set it."""
 
-    def switching_context(self) -> ssl.SSLContext:
-        """Return a context that wraps every new connection with the context in force at that time."""
-        context = SwitchingContext(ssl.PROTOCOL_TLS_SERVER)
-        context.web = self
-        return context
-
     def refresh(self) -> Loaded | None:
         """Read the files if they changed, on one thread at a time; return settings to `use`, or `None` if none are."""
         same = all(file_status(path) == status for path, status in self._seen.items())

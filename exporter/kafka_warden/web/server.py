@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from kafka_warden.exposition import PageHolder
 from kafka_warden.lifecycle import Health
 from kafka_warden.settings.strict import Address
 from kafka_warden.web.connections import PENDING, Listener, Protocols, bind
-from kafka_warden.web.current import CurrentWebFile
+from kafka_warden.web.current import CurrentWebFile, SwitchingContext
 from kafka_warden.web.site import HostNames, Site
 
 READ_EVERY: Final = 1.0
@@ -124,7 +125,8 @@ class WebServer:
         self._loop.set_exception_handler(note_failure)
         secure: dict[str, Any] = {}
         if self.current.loaded.context is not None:
-            context = self.current.switching_context()
+            context = SwitchingContext(ssl.PROTOCOL_TLS_SERVER)
+            context.web = self.current
             secure = {"ssl": context, "ssl_handshake_timeout": self._settings.idle_timeout}
         server = await self._loop.create_server(self._protocols, sock=listener, backlog=PENDING, **secure)
         self._tasks = [asyncio.create_task(self._learn_full_name())]
