@@ -54,14 +54,6 @@ def no_target() -> Story:
     return Story([exporter], checks, evaluation=60)
 
 
-@scenario("S25")
-def rates_left_out() -> Story:
-    """200,000 partitions: the series of quiet ones are left out of the metrics, as the documents say: no alert."""
-    exporter = Exporter(360, step=60)
-    exporter.set("dropped_series", 180000, family="kafka_warden_partition_bytes_in_per_second")
-    return Story([exporter], [silent(until=360)], evaluation=60)
-
-
 @scenario("S65")
 def two_agents_and_a_dead_broker() -> Story:
     """One of two agents starts later and loses scrapes: a dead broker, a stuck move and a throttle are 3 alerts."""
@@ -117,29 +109,12 @@ def one_of_two_dies_with_a_rack() -> Story:
     return Story(exporters, checks)
 
 
-@scenario("S47b")
-def two_exporters() -> Story:
-    """Both of two exporters see an outage, and one of them dies during it: one page, which stays."""
-    both = [Exporter(60), Exporter(60, instance="b:10073", outages=[(20 * MINUTE, math.inf)])]
-    for exporter in both:
-        exporter.set("offline_partitions", after(10 * MINUTE, 3))
-    return Story(both, [*steady("KafkaPartitionOffline", 15, 60), fires("KafkaWardenDown", until=45)])
-
-
 @scenario("S52", core=True)
 def rolling_update() -> Story:
     """An update of the exporter replaces its target, and both run for 30 s: no alert."""
     old = Exporter(90, instance="10.0.0.1:10073", target=(0, HOUR))
     new = Exporter(90, instance="10.0.0.2:10073", target=(HOUR - 30, math.inf), outages=[(0, HOUR - 45)])
     return Story([old, new], [silent(until=90)])
-
-
-@scenario("S59")
-def clocks_apart() -> Story:
-    """The clock of the exporter is 3 min fast, so no snapshot counts: a page within 20 min says so."""
-    exporter = Exporter(60)
-    exporter.set("snapshot_timestamp_seconds", during(0, 10 * MINUTE, lambda t: t, lambda t: t + 180))
-    return Story([exporter], [silent(until=10), fires("KafkaWardenBlind", until=30, data="none", severity="critical")])
 
 
 def refused(value: Value) -> Exporter:

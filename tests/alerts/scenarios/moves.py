@@ -1,7 +1,5 @@
 """Reassignments, moves between log directories, and their throttles."""
 
-import math
-
 from tests.alerts.scenarios.changes import STILL, moving, stuck, throttle_problem
 from tests.alerts.scenarios.scenario import Story, fires, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
@@ -81,23 +79,3 @@ def batches_with_pauses() -> Story:
     exporter.set("reassignment_total_bytes_remaining", in_each(3600, 2100, lambda t: 1e9 * (2100 - t % 3600)))
     throttle_problem(exporter, "left_behind", in_each(3600, 2190, None, lambda t: t % 3600 - 2100))
     return Story([exporter], [silent(until=240)], evaluation=30)
-
-
-@scenario("S72")
-def normal_move() -> Story:
-    """A move of an hour under a throttle, with a burst in which it advances slowly: no alert, then or later."""
-    exporter = Exporter(120)
-    start, end = 10 * MINUTE, 70 * MINUTE
-    moving(
-        exporter,
-        value=during(start, end, 50),
-        remaining=during(start, end, ramp(start, end, STILL, 0)),
-        eta=during(start, end, during(30 * MINUTE, 33 * MINUTE, math.inf, lambda t: end - t), None),
-    )
-    for broker in exporter.brokers:
-        for side in ("leader", "follower"):
-            limit = during(start - 60, end + 60, 1e8, math.inf)
-            exporter.set("replication_throttle_bytes_per_second", limit, broker=broker, side=side)
-        exporter.set("broker_out_of_sync_replicas", during(start, end, 20), broker=broker, state="moving")
-    throttle_problem(exporter, "below_inbound", age(30 * MINUTE, 33 * MINUTE))
-    return Story([exporter], [silent(until=120)])

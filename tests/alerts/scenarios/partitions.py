@@ -141,15 +141,6 @@ def at_min_isr_for_hours() -> Story:
     return Story([exporter], checks, evaluation=60)
 
 
-@scenario("S43b")
-def at_min_isr_in_a_restart() -> Story:
-    """Each of six brokers that restart leaves partitions at min ISR for 5 min: no alert."""
-    exporter = Exporter(60, brokers=range(1, 7))
-    rolling_restart(exporter, 10 * MINUTE, down=200, catch_up=100)
-    exporter.set("at_min_isr_partitions", lambda t: 500.0 if 600 <= t < 2760 and (t - 600) % 360 < 300 else 0.0)
-    return Story([exporter], [silent(until=60)])
-
-
 @scenario("S45c")
 def fault_while_the_exporter_is_down() -> Story:
     """Partitions go offline while the exporter is down for 8 min: a page within 150 s after its return."""

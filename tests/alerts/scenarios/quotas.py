@@ -5,7 +5,7 @@ import math
 from tests.alerts.scenarios.changes import broker_down, moving, mutations, stuck
 from tests.alerts.scenarios.scenario import Story, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, Value, after, age, during, in_each, ramp
+from tests.support.over_time import HOUR, MINUTE, Value, after, during, in_each, ramp
 
 COPY, THROTTLED = "KafkaRemoteCopyHeldBack", "KafkaControllerMutationThrottled"
 
@@ -26,19 +26,6 @@ def overdue(exporter: Exporter, count: Value, stalled: Value = 0) -> None:
     exporter.set("topic_remote_copy_stalled_seconds", stalled, topic="orders")
 
 
-@scenario("S09")
-def last_tiered_topic_deleted() -> Story:
-    """The quotas of remote storage fire, and the last tiered topic is deleted: the alerts end within an hour."""
-    exporter = Exporter(180)
-    tiered(exporter, deletion=HOUR)
-    for problem in ("copy_held_back", "fetch_held_back"):
-        exporter.set("tiered_storage_problem_seconds", age(5 * MINUTE, HOUR), broker=2, problem=problem)
-    checks = [
-        check for alert in (COPY, "KafkaRemoteFetchHeldBack") for check in (firing(alert, at=50), over(alert, at=120))
-    ]
-    return Story([exporter], checks)
-
-
 @scenario("S09b")
 def no_remote_storage_after_a_restart() -> Story:
     """Copies fail, and the broker restarts without remote storage and its beans: the alert ends within an hour."""
@@ -47,16 +34,6 @@ def no_remote_storage_after_a_restart() -> Story:
     failed = after(10 * MINUTE, lambda t: (t - 600) / 5)
     tiered(exporter, errors=failed, copied=during(0, 10 * MINUTE, lambda t: 1e6 * t, 6e8), deletion=HOUR)
     return Story([exporter], [firing(COPY, at=55, broker="2"), over(COPY, at=120)])
-
-
-@scenario("S22c")
-def late_topic_deleted() -> Story:
-    """A topic falls behind, an unrelated broker dies, and the topic is deleted: its alert ends within an hour."""
-    exporter = Exporter(180)
-    tiered(exporter)
-    overdue(exporter, during(0, 90 * MINUTE, lambda t: 2e9 + 1e6 * t, None), during(0, 90 * MINUTE, lambda t: t, None))
-    broker_down(exporter, 3, 80 * MINUTE)
-    return Story([exporter], [firing(COPY, at=85), over(COPY, at=150)])
 
 
 @scenario("S39")

@@ -1,9 +1,9 @@
 """Scrapes that fail, samples that are rare, and exporters that restart."""
 
-from tests.alerts.scenarios.changes import cluster_down, every, moving, stuck, throttle_problem
+from tests.alerts.scenarios.changes import cluster_down, every, moving, stuck
 from tests.alerts.scenarios.scenario import Story, fires, firing, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, after, age, during, ramp
+from tests.support.over_time import HOUR, MINUTE, after, during, ramp
 
 OWN = "KafkaWarden(Down|Restarting|Blind)"
 """What says that an exporter does not work."""
@@ -22,22 +22,6 @@ def crash_loop() -> Story:
     return Story([Exporter(180, outages=outages)], [silent(until=10), fires(OWN, until=70)])
 
 
-@scenario("S01b", core=True)
-def one_restart() -> Story:
-    """The exporter restarts once, in half a minute, and one scrape fails: no alert."""
-    exporter = Exporter(40, outages=[(600, 630)], lost=lambda t: t == 1200)
-    return Story([exporter], [silent(until=40)])
-
-
-@scenario("S02")
-def restarts_after_a_move_stopped() -> Story:
-    """A move without progress was seen as stuck, then the exporter restarts every 5 min for 2 h: it fires."""
-    exporter = Exporter(120, outages=every(5 * MINUTE, first=10 * MINUTE))
-    moving(exporter, eta=None)
-    stuck(exporter, after(5 * MINUTE, 1, None))
-    return Story([exporter], [fires("KafkaReassignmentStuck", until=60, broker="2")])
-
-
 @scenario("S02b")
 def restarts_before_a_move_stops() -> Story:
     """The exporter restarts every 5 min, and a move stops after an hour: it fires within 45 min."""
@@ -45,15 +29,6 @@ def restarts_before_a_move_stops() -> Story:
     moving(exporter, eta=None)
     stuck(exporter, after(HOUR, 1, None), since=HOUR)
     return Story([exporter], [silent("KafkaRe.+", until=60), fires("KafkaReassignmentStuck", until=105, broker="2")])
-
-
-@scenario("S02c")
-def restarts_and_a_throttle_of_zero() -> Story:
-    """The exporter restarts every 5 min, and a throttle of 0 blocks a move: it fires within 45 min."""
-    exporter = Exporter(120, outages=every(5 * MINUTE))
-    moving(exporter, eta=None)
-    stuck(exporter, after(HOUR, 1, None), cause="throttle_blocked", since=HOUR)
-    return Story([exporter], [fires("KafkaReassignmentStuck", until=105, broker="2")])
 
 
 @scenario("S03", core=True)
@@ -74,14 +49,6 @@ def one_scrape_of_three() -> Story:
     return Story([exporter], [silent("KafkaC.+", until=10), *steady("KafkaClusterUnreachable", 14, 60)])
 
 
-@scenario("S03c")
-def one_scrape_of_fifty() -> Story:
-    """A throttle stays behind for 3 h, and one of 50 scrapes fails: the alert comes in the first hour."""
-    exporter = Exporter(180, lost=lambda t: t // 15 % 50 == 49)
-    throttle_problem(exporter, "left_behind", age(0))
-    return Story([exporter], [fires("KafkaThrottleLeftBehind", until=60), firing("KafkaThrottleLeftBehind", at=180)])
-
-
 @scenario("S03d")
 def one_scrape_of_fifteen() -> Story:
     """A move stops, and one of 15 scrapes fails: the alert comes within 10 min, and stays for 3 h."""
@@ -91,29 +58,12 @@ def one_scrape_of_fifteen() -> Story:
     return Story([exporter], [silent(until=10), *steady("KafkaReassignmentStuck", 20, 180)])
 
 
-def one_bad_sample(name: str, step: int, evaluation: int) -> Story:
-    """One poll fails, and its result is the value of one whole scrape interval."""
-    exporter = Exporter(30, step=step)
-    exporter.set(name, during(600, 610, 0, 1))
-    return Story([exporter], [silent(severity="critical", until=30)], evaluation)
-
-
 @scenario("S04", core=True)
 def one_poll_of_the_cluster() -> Story:
     """No broker answers one poll, which a scrape every 60 s shows for 4 evaluations: no page."""
-    return one_bad_sample("cluster_reachable", 60, 15)
-
-
-@scenario("S04b")
-def one_poll_of_the_controller() -> Story:
-    """The controller does not answer one poll, scraped every 30 s and evaluated every 15 s: no page."""
-    return one_bad_sample("controller_reachable", 30, 15)
-
-
-@scenario("S04c")
-def one_poll_and_quick_evaluations() -> Story:
-    """No broker answers one poll, scraped every 30 s and evaluated every 10 s: no page."""
-    return one_bad_sample("cluster_reachable", 30, 10)
+    exporter = Exporter(30, step=60)
+    exporter.set("cluster_reachable", during(600, 610, 0, 1))
+    return Story([exporter], [silent(severity="critical", until=30)])
 
 
 @scenario("S04d", core=True)
@@ -146,14 +96,6 @@ def one_scrape_while_pending() -> Story:
     exporter = Exporter(30, lost=lambda t: t == 660)
     exporter.set("offline_partitions", after(600, 5))
     return Story([exporter], [firing("KafkaPartitionOffline", at=12.5)])
-
-
-@scenario("S61")
-def one_slow_scrape_while_pending() -> Story:
-    """The same with an interval of 30 s: the page comes 180 s after their first sample."""
-    exporter = Exporter(30, step=30, lost=lambda t: t == 660)
-    exporter.set("offline_partitions", after(600, 5))
-    return Story([exporter], [firing("KafkaPartitionOffline", at=13)], evaluation=30)
 
 
 @scenario("S62", core=True)
