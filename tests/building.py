@@ -64,12 +64,10 @@ class Partition:
 
     @property
     def led_by(self) -> int:
-        """Broker id of the leader."""
         return self.replicas[0] if self.leader is None else self.leader
 
     @property
     def isr(self) -> list[int]:
-        """Broker ids of the in-sync replicas."""
         return [broker for broker in self.replicas if broker not in (*self.out, *self.adding)]
 
     def end_at(self, broker: int) -> int:

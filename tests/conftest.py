@@ -47,7 +47,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def shared_cluster(no_process_left: None, request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """The cluster behind `cluster`; the parameter is a version of Kafka."""
     with Cluster(ClusterSettings(version=getattr(request, "param", None) or ClusterSettings().version)) as cluster:
         yield cluster
 
@@ -64,7 +63,6 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def own_cluster(request: pytest.FixtureRequest, no_process_left: None) -> Iterator[Cluster]:
-    """The cluster behind `own`."""
     with Cluster(request.module.SETTINGS) as cluster:
         yield cluster
 
@@ -85,7 +83,6 @@ def make_cluster(no_process_left: None) -> Iterator[Callable[..., Cluster]]:
 
 @pytest.fixture(scope="session")
 def scripted_process(no_process_left: None) -> Iterator[ScriptedCluster]:
-    """The process behind `brokers`."""
     with ScriptedCluster() as brokers:
         yield brokers
 

@@ -116,7 +116,6 @@ def view() -> View:
 
 
 def sidecar() -> Sidecar:
-    """Data on the sidecar itself."""
     last = float(POLLS[-1])
     status = {(source, ""): answered(last, 0.004) for source in (Source.METADATA, Source.QUOTAS)}
     status[Source.OFFSETS, "1"] = answered(last, 0.012)

@@ -12,7 +12,6 @@ WORDS = 600
 
 
 def ours(heading: str) -> list[str]:
-    """The last column of the table below a heading."""
     rows = re.findall(r"^\| (.*) \|$", TEXT.partition(f"## {heading}\n")[2].partition("\n## ")[0], re.MULTILINE)
     assert len(rows) > 8
     return [row.split(" | ")[-1] for row in rows[1:]]

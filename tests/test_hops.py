@@ -48,7 +48,6 @@ class Tracer:
         self._carries = carries
 
     def __call__(self, frame: FrameType | None, event: str, result: Any) -> None:
-        """Look at a call that ends, as `sys.setprofile` wants it."""
         if (
             self.on
             and event == "return"
@@ -123,6 +122,5 @@ def test_the_files_of_an_alert_exist() -> None:
 
 
 def listed_below(name: str) -> list[str]:
-    """The files of a numbered list of the document."""
     (section,) = re.findall(rf"^### {name}\b.*\n((?:.*\n)+?)(?:#|\Z)", ARCHITECTURE.read_text(), re.MULTILINE)
     return re.findall(r"^\d+\. `([\w/.]+)`", section, re.MULTILINE)

@@ -227,7 +227,6 @@ def imports(tree: ast.Module) -> set[str]:
 
 
 def violations(module: str, tree: ast.Module) -> list[str]:
-    """Everything that a module imports and may not."""
     room, found = room_of(module), []
     pure = inside(module, PURE) and not inside(module, CONNECTING)
     for name in sorted(imports(tree)):

@@ -87,7 +87,6 @@ FAULTS: Final = (
 
 
 def every_alert() -> list[str]:
-    """Names of all alerts in the rule files."""
     return list(dict.fromkeys(rule["alert"] for rule in alerting_rules()))
 
 

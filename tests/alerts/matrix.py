@@ -22,19 +22,16 @@ Counts = dict[str, dict[str, int]]
 
 
 def read(file: Path = RECORD) -> Record:
-    """Read the record."""
     record: Record = json.loads(file.read_text(encoding="utf-8"))
     return record
 
 
 def read_counts(file: Path = COUNTS) -> Counts:
-    """Read the record of notifications."""
     counts: Counts = json.loads(file.read_text(encoding="utf-8"))
     return counts
 
 
 def write(record: Mapping[str, Mapping[str, object]], file: Path = RECORD) -> None:
-    """Write one of the records."""
     file.write_text(json.dumps(record, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
@@ -60,7 +57,6 @@ def write_table(inside: str, file: Path = PAGE) -> None:
 
 
 def table(file: Path = PAGE) -> str:
-    """Read what is between the markers."""
     return _split(file)[1]
 
 

@@ -35,7 +35,6 @@ class Notification:
 
     @property
     def name(self) -> str:
-        """The names of its alerts."""
         return ", ".join(sorted({labels["alertname"] for labels in self.labels}))
 
 

@@ -28,7 +28,6 @@ HEAD: Final = "| Panel | Query | Moved by |\n|---|---|---|\n"
 
 
 def read(file: Path = FILE) -> Moved:
-    """What is committed."""
     boards, board, found = {title: name for name, title in titles().items()}, "", Moved()
     for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -50,12 +49,10 @@ def recorded(moved: Mapping[Key, Sequence[str]], faults: Sequence[str], seen: Co
 
 
 def every_query() -> list[Key]:
-    """Every query that there is, in the order of the dashboards."""
     return [target.key for target in targets()]
 
 
 def write(moved: Mapping[Key, Sequence[str]], file: Path = FILE) -> None:
-    """Write the file."""
     file.write_text(render(moved), encoding="utf-8")
 
 

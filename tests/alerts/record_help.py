@@ -32,12 +32,10 @@ def options(version: str, tool: str) -> set[str]:
 
 
 def deprecated(version: str, tool: str) -> set[str]:
-    """Options of a tool that are deprecated."""
     return {word.removeprefix(DEPRECATED) for word in options(version, tool) if word.startswith(DEPRECATED)}
 
 
 def read(text: str) -> list[str]:
-    """Options and settings of a help text."""
     found = {match[1] if "DEPRECATED" not in match[0] else f"{DEPRECATED}{match[1]}" for match in OPTION.finditer(text)}
     return sorted(found) + sorted({"".join(match.groups("")) for match in SETTING.finditer(text)})
 

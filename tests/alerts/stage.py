@@ -143,7 +143,6 @@ class Watcher(Sidecar):
         os.kill(self.pid, signal.SIGHUP)
 
     def answers(self) -> bool:
-        """Whether it answers requests."""
         with suppress(OSError, http.client.HTTPException):
             return bool(self.request("GET", self.ready_path)[0])
         return False
@@ -239,7 +238,6 @@ class Stage:
         return time.time() - self.caused_at
 
     def firing(self) -> set[Fired]:
-        """What fires in Prometheus now."""
         return {Fired.of(alert.labels) for alert in self.prometheus.alerts() if alert.state == "firing"}
 
     def until_quiet(self) -> None:
@@ -276,7 +274,6 @@ class Stage:
         wait_for(lambda: expected <= self.notified(), RESOLVES_WITHIN, f"all are sent: {expected}", interval=0.5)
 
     def notified(self) -> set[Fired]:
-        """Every alert that a notification had."""
         return {alert for each in self.webhook.received for alert in map(Fired.of, each.labels)}
 
     def notifications_of(self, alerts: AbstractSet[Fired]) -> int:
@@ -288,7 +285,6 @@ class Stage:
         wait_for(lambda: alert not in self.held(), RESOLVES_WITHIN, f"{alert} has resolved", interval=0.5)
 
     def held(self) -> dict[Fired, bool]:
-        """What Alertmanager holds, and whether another alert keeps it quiet."""
         alerts = self.alertmanager.alerts()
         for alert in alerts:
             assert "<error" not in alert.annotations["description"], alert

@@ -43,7 +43,6 @@ def test_inhibitions_name_alerts_and_labels_that_exist() -> None:
 
 
 def routed(**labels: str) -> str:
-    """The receiver of an alert with these labels."""
     given = [f"{name}={value}" for name, value in labels.items()]
     return checked(tools().amtool, "config", "routes", "test", f"--config.file={CONFIG}", *given).strip()
 

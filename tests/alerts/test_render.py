@@ -25,29 +25,24 @@ each_template = pytest.mark.parametrize("template", templates(), ids=lambda file
 
 
 def texts(rule: dict[str, Any]) -> dict[str, str]:
-    """What may hold a duration or a threshold, by where it stands."""
     return {"expr": rule["expr"], **rule.get("annotations", {}), **rule.get("labels", {})}
 
 
 def without_durations(text: str) -> str:
-    """An expression or a template without ranges and thresholds in seconds."""
     return IN_SECONDS.sub("", RANGE.sub("[]", text))
 
 
 def durations(text: str) -> list[float]:
-    """The ranges, then the thresholds in seconds, of an expression or a template."""
     ranges = [seconds(part) for match in RANGE.findall(text) for part in match if part]
     return ranges + [float(number) for number in IN_SECONDS.findall(text)]
 
 
 def shorter(original: float) -> float:
-    """Seconds that a duration of so many seconds becomes."""
     return min(original, FLOOR + original * SCALE)
 
 
 @cache
 def made() -> dict[Path, str]:
-    """What `make rules` makes."""
     return outputs()
 
 

@@ -29,7 +29,6 @@ INTERVAL: Final = {"times", "weekdays", "daysOfMonth", "months", "years"}
 
 
 def receivers(route: dict[str, Any]) -> set[str]:
-    """Every receiver that a route or one of its routes names."""
     below = (receivers(child) for child in route.get("routes", ()))
     return {route["receiver"]}.union(*below) if "receiver" in route else set().union(*below)
 
@@ -53,7 +52,6 @@ def test_a_configuration_with_the_fragment_loads(config: Path) -> None:
 
 
 def routed(config: Path, *labels: str) -> str:
-    """The receiver of an alert with these labels."""
     return checked(tools().amtool, "config", "routes", "test", f"--config.file={config}", *labels).strip()
 
 
@@ -74,7 +72,6 @@ def test_other_alerts_are_left_alone(config: Path) -> None:
 
 
 def routes(route: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A route and all below it."""
     yield route
     for child in route.get("routes", ()):
         yield from routes(child)

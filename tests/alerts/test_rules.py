@@ -38,7 +38,6 @@ each_alert = pytest.mark.parametrize("rule", ALERTING, ids=lambda rule: rule["al
 
 
 def texts(rule: dict[str, Any]) -> list[str]:
-    """The expression and the templates of annotations and labels."""
     return [rule["expr"], *rule.get("annotations", {}).values(), *rule.get("labels", {}).values()]
 
 
@@ -70,7 +69,6 @@ def test_no_sentence_depends_on_a_number(rule: dict[str, Any]) -> None:
 
 
 def catalogue() -> dict[str, set[str]]:
-    """Labels by full name of every metric that the sidecar serves."""
     from kafka_warden.catalogue import CATALOGUE  # noqa: PLC0415  a broken catalogue must fail one test, not all of this file
 
     return {PREFIX + metric.name: set(metric.labels) for metric in CATALOGUE}
@@ -94,7 +92,6 @@ def test_rules_name_only_what_is_served() -> None:
 
 
 def values_of_labels() -> dict[str, set[str]]:
-    """Labels whose values the code names, and these values."""
     from kafka_warden import model  # noqa: PLC0415  as above
     from kafka_warden.derive import replica_state, stuck, throttle_problems, tiered  # noqa: PLC0415  as above
 

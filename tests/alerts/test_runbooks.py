@@ -66,12 +66,10 @@ EXAMPLE_START = re.compile(r"\(?-?\d(?:[\d.,()/+ -]|(?<= )x(?= ))*")
 
 
 def served() -> dict[str, set[str]]:
-    """Labels by metric."""
     return {metric.name: set(metric.labels) for metric in CATALOGUE}
 
 
 def each(chosen: Iterable[Path]) -> pytest.MarkDecorator:
-    """Run a test for each of these pages."""
     return pytest.mark.parametrize("page", list(chosen), ids=lambda page: page.stem)
 
 
@@ -89,7 +87,6 @@ def value(text: str) -> float:
 
 
 def evaluate(node: ast.expr) -> float:
-    """The value of numbers and the four operations."""
     if isinstance(node, ast.BinOp):
         operation = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv}[type(node.op)]
         return float(operation(evaluate(node.left), evaluate(node.right)))
@@ -131,7 +128,6 @@ def test_queries_keep_clusters_apart(page: Path) -> None:
 
 
 def linked_panels() -> dict[str, dict[str, set[str]]]:
-    """The pages that each panel links to, by title of dashboard and of panel."""
     return {
         title: {panel["title"]: {link["url"] for link in panel.get("links", ())} for panel in panels(load(file))}
         for title, file in zip(titles().values(), FILES, strict=True)

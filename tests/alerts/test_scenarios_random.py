@@ -66,11 +66,9 @@ class Case:
 
     @property
     def cluster(self) -> str:
-        """The label of the cluster."""
         return f"c{self.seed}"
 
     def _usual(self) -> Exporter:
-        """The exporter of the cluster, to which nothing happens."""
         rng = random.Random(self.seed)
         failed = {n * self.step for n in range(int(LENGTH * MINUTE) // self.step) if rng.random() < self.lost}
         first = rng.uniform(0, 5 * MINUTE)
@@ -78,7 +76,6 @@ class Case:
         return Exporter(LENGTH, step=self.step, cluster=self.cluster, outages=restarts, lost=lambda t: t in failed)
 
     def exporter(self) -> Exporter:
-        """The exporter of the cluster."""
         exporter = self._usual()
         change = FAULTS[self.name].change if self.name in FAULTS else HARMLESS[self.name]
         change(exporter, self.start)
@@ -104,7 +101,6 @@ class Case:
         return LENGTH * MINUTE
 
     def checks(self) -> Iterator[Check]:
-        """What must hold."""
         tolerated = OWN if self.restarts or self.lost > LOST[0] else ""
         if self.name in HARMLESS:
             yield silent(until=QUIET, besides=tolerated, cluster=self.cluster)

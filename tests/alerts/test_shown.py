@@ -19,13 +19,11 @@ TWO = 'label_replace({0}, "broker", "1", "", "") or label_replace({1}, "broker",
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> Iterator[Prometheus]:
-    """A Prometheus without targets."""
     with Prometheus(tmp_path_factory.mktemp("prometheus"), []) as running:
         yield running
 
 
 def query(expr: str, kind: str = "stat", panel: str = "Stuck followers") -> Target:
-    """A query of the dashboard Replica health."""
     return Target("replicas", panel, kind, "", "", expr, instant=kind != "timeseries")
 
 

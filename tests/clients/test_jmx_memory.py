@@ -48,7 +48,6 @@ def test_a_connection_that_fails_leaks_nothing(
 
 
 def _growth(session: JmxSession, target: JmxTarget) -> float:
-    """Bytes by which the child grows per reading, once its JVM is warm."""
     for _ in range(WARM_UP):
         ask_one(session, target)
     assert session.pid is not None

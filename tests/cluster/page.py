@@ -59,7 +59,6 @@ class Page:
         }
 
     def rows(self, name: str) -> list[tuple[Mapping[str, str], float]]:
-        """Labels and values of all samples of one name."""
         return list(self._of(name))
 
     def by(self, label: str, name: str, **labels: object) -> dict[str, float]:
@@ -89,7 +88,6 @@ class Page:
         return {(labels["source"], labels["broker"]): value == 1 for labels, value in self._of("up")}
 
     def down(self) -> set[tuple[str, str]]:
-        """Sources that did not answer, with their brokers."""
         return {key for key, answered in self.up().items() if not answered}
 
     def not_available(self) -> dict[tuple[str, str], str]:
@@ -98,7 +96,6 @@ class Page:
         return {(labels["source"], labels["broker"]): labels["reason"] for labels, value in rows if value == 1}
 
     def silent(self, source: str) -> set[int]:
-        """Brokers that did not answer one source."""
         return {int(broker) for failed, broker in self.down() if failed == source}
 
     def errors(self, source: str, broker: object = "", since: "Page | None" = None) -> dict[str, float]:

@@ -135,7 +135,6 @@ class Sidecar:
 
     @property
     def log(self) -> str:
-        """Everything that it wrote to stdout and stderr."""
         return self._log_file.read_text(encoding="utf-8", errors="replace")
 
     def _listening(self) -> int:
@@ -175,15 +174,12 @@ class Sidecar:
         return _exchange(made, path, self.headers)
 
     def wait_ready(self, timeout: float = SLOW_MACHINE) -> None:
-        """Wait for the first good poll."""
         wait_for(self.ready, timeout, f"the sidecar is ready; its log:\n{self.log[-2000:]}", interval=0.05)
 
     def ready(self) -> bool:
-        """Whether it says that there was a good poll."""
         return self.get("/-/ready")[0] == http.HTTPStatus.OK
 
     def scrape(self) -> Page:
-        """The page as it is now."""
         status, text = self.get("/metrics")
         assert status == http.HTTPStatus.OK, text
         return Page(text)
@@ -193,7 +189,6 @@ class Sidecar:
         return self.wait(lambda _: True, timeout, "another poll came to its end")
 
     def whole_page(self, timeout: float = SLOW_MACHINE) -> Page:
-        """The first page of a later poll in which every source answered."""
         return self.wait(lambda page: not page.down(), timeout, "every source answers")
 
     def pages(self, timeout: float = SLOW_MACHINE) -> Iterator[Page]:
@@ -213,7 +208,6 @@ class Sidecar:
         raise AssertionError(f"no further page within {timeout:g} s; the sidecar's log:\n{self.log[-3000:]}")
 
     def pages_until(self, predicate: Callable[[Page], object]) -> list[Page]:
-        """Every page, one per poll, up to the first one that the predicate holds for."""
         pages = []
         for page in self.pages(2 * SLOW_MACHINE):
             pages.append(page)
@@ -222,7 +216,6 @@ class Sidecar:
         return pages
 
     def wait(self, predicate: Callable[[Page], object], timeout: float = SLOW_MACHINE, what: str = "") -> Page:
-        """The first page of a later poll that the predicate holds for."""
         page = None
         until = time.monotonic() + timeout
         for page in self.pages(timeout + SLOW_MACHINE):

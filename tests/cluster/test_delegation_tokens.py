@@ -48,7 +48,6 @@ ssl.truststore.location={known["ssl.ca.location"]}
 
 
 def new_token(cluster: Cluster, folder: Path) -> tuple[str, str]:
-    """Id and HMAC of a token of `monitor`."""
     known = cluster.client_properties("monitor")
     file = write_secret(folder / "owner.properties", client_properties(cluster, "monitor", known["sasl.password"]))
     java = ["java", *FLAGS, "-cp", os.fspath(jars.tools(cluster.settings.version) / "*"), TOOL]

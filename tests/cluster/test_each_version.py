@@ -68,7 +68,6 @@ class Stage:
 
     @property
     def zookeeper(self) -> bool:
-        """Whether it is in ZooKeeper mode."""
         return self.cluster.settings.zookeeper
 
     @property

@@ -27,7 +27,6 @@ LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"
 
 @pytest.fixture(scope="module")
 def kdc(no_process_left: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
-    """A KDC that knows `monitor`."""
     with Kdc(tmp_path_factory.mktemp("kdc")) as made:
         made.add("monitor")
         yield made

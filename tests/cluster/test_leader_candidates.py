@@ -19,7 +19,6 @@ OF_SINGLE = {("single", "0", "3", ELR), ("single", "0", "3", LAST)}
 
 
 def candidates(page: Page) -> set[tuple[str, ...]]:
-    """Topic, partition, broker and list of each candidate."""
     names = ("topic", "partition", "broker", "member_of")
     return {tuple(labels[name] for name in names) for labels, _ in page.rows("leader_candidate")}
 

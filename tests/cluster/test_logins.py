@@ -28,7 +28,6 @@ LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"
 
 @pytest.fixture(scope="module")
 def issuer() -> Iterator[Issuer]:
-    """An issuer that knows the client `monitor`."""
     with Issuer("monitor") as made:
         made.lifetime = LIFETIME
         yield made
@@ -66,7 +65,6 @@ def written(page: Page) -> float:
 
 
 def lost(page: Page) -> float:
-    """Rows of history that were lost."""
     return sum(page.all("sink_dropped_total").values())
 
 

@@ -118,7 +118,6 @@ def plan_of(cluster: Cluster, folder: Path, moves: Files, *arguments: str) -> di
 
 
 def throttle_of(document: Mapping[str, Any]) -> int:
-    """The number in the command that begins the move."""
     (begin,) = (command["command"] for command in document["commands"] if command["purpose"] == "begin")
     words = shlex.split(begin)
     return int(words[words.index("--throttle") + 1])

@@ -50,7 +50,6 @@ class Release:
 
     @property
     def mounts(self) -> dict[str, str]:
-        """Path by name of volume."""
         return {mount["name"]: mount["mountPath"] for mount in self.container["volumeMounts"]}
 
     @property
@@ -59,7 +58,6 @@ class Release:
 
     @property
     def secret_files(self) -> dict[str, tuple[str, str]]:
-        """Secret and key by the name of the file."""
         volumes = [volume["projected"] for volume in self.pod["volumes"] if volume["name"] == "secrets"]
         return {
             item["path"]: (source["secret"]["name"], item["key"])

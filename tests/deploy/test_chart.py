@@ -66,7 +66,6 @@ def test_documented_values_follow_the_schema() -> None:
 
 
 def documented(section: str) -> dict[str, Any]:
-    """The values in a section of docs/how-to/kubernetes.md."""
     page = (ROOT / "docs" / "how-to" / "kubernetes.md").read_text()
     found: dict[str, Any] = yaml.safe_load(page.split(f"## {section}")[1].split("```yaml\n")[1].split("```")[0])
     return found

@@ -29,12 +29,10 @@ OF_THE_IMAGE = {"CLUSTER_ID", "KAFKA_HEAP_OPTS", "KAFKA_JMX_PORT", "KAFKA_JMX_HO
 
 
 def mounts(name: str) -> dict[str, str]:
-    """Source by target of a service's volumes."""
     return {volume.split(":")[1]: volume.split(":")[0] for volume in SERVICES[name]["volumes"]}
 
 
 def endpoints(text: str) -> set[tuple[str, str]]:
-    """Hosts and ports that a text names."""
     return set(re.findall(r"\b([a-z][\w-]*):(\d{4,5})\b", text))
 
 

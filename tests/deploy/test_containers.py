@@ -106,7 +106,6 @@ def in_image(target: str, program: str, *arguments: str) -> str:
 
 
 def volume(name: str) -> Path:
-    """The folder of a volume, created if it is not there."""
     if name not in podman("volume", "ls", "--quiet").split():
         podman("volume", "create", name)
     return Path(podman("volume", "inspect", "--format", "{{.Mountpoint}}", name))

@@ -13,7 +13,6 @@ EXTRAS: Final = ("history", "mcp", "msk", "top")
 
 
 def normal(name: str) -> str:
-    """Return a package's name as registries compare it."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -20,7 +20,6 @@ EXAMPLES = ROOT / "deploy" / "pipeline"
 
 
 def jobs_of(arguments: Sequence[str]) -> list[str]:
-    """Parse what the entry point gets, and return the jobs."""
     command, *others = arguments
     assert command == "pipeline"
     jobs: str = parser(others).parse_args(others).job

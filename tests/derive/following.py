@@ -101,7 +101,6 @@ def _samples(metric: Metric, view: View) -> list[Sample]:
 
 
 def brokers(*fenced: int, gone: tuple[int, ...] = ()) -> dict[int, Broker]:
-    """Brokers 1 to 3, some of them fenced or gone."""
     return {
         broker: Broker(broker, f"broker-{broker}.example", 9092, fenced=broker in fenced, gone=broker in gone)
         for broker in (1, 2, 3)

@@ -149,7 +149,6 @@ class ThrottledTraffic(tuple[str, ...]):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[str]:
-        """Count."""
         LOOKS.append(len(self))
         return super().__iter__()
 
@@ -165,7 +164,6 @@ def poll(number: int, ended: int) -> Any:
 
 
 def looks(ended: int) -> int:
-    """How often all topics are looked through in three polls."""
     polls = [poll(number, ended) for number in range(3)]
     LOOKS.clear()
     judge_each(*polls)

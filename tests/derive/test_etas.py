@@ -133,7 +133,6 @@ def trends(draw: st.DrawFn, window: law.Window) -> Trend:
 
 
 def flow(window: law.Window, headroom: float | None, burst: float, bytes_in: float | None, rows: int = 1) -> Flow:
-    """A flow as it is derived."""
     return Flow(
         rows=np.arange(rows),
         headroom=headroom,
@@ -181,7 +180,6 @@ def loads(draw: st.DrawFn) -> Load:
 
 
 def is_eta(value: float | None) -> bool:
-    """Absent, or seconds from now on, or never."""
     return value is None or value >= 0
 
 
@@ -285,6 +283,5 @@ def test_a_flow_is_bound_by_the_side_that_leaves_it_less(
 
 
 def share_of_one_flow(load: Load) -> float:
-    """Return the bytes per second that a limit leaves to each of its flows."""
     assert load.headroom is not None
     return load.headroom / (load.flows + len(load.ended))

@@ -25,7 +25,6 @@ MB = 1e6
 
 
 def gross_of(run: Run) -> float:
-    """The law's gross of all flows of a run, bytes per second."""
     return run.flows * gross(run.headroom * MB, run.burst * MB)
 
 

@@ -22,7 +22,6 @@ SIZE = 100_000_000
 
 
 def limited(rate: float) -> dict[int, BrokerConfig]:
-    """Limit moves between directories on broker 2."""
     return {2: BrokerConfig(limits={Side.LOG_DIRS: Limit(rate, Origin.BROKER)})}
 
 
@@ -37,7 +36,6 @@ PARTITION = Partition(replicas=(1, 2), end=1_000_000)
 
 
 def see(watch: Watch, **fields: Any) -> Derived:
-    """See two partitions of 100 MB on brokers 1 and 2, without a move."""
     return watch.see({"t": [PARTITION, PARTITION]}, **fields)
 
 

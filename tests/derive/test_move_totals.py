@@ -189,7 +189,6 @@ def test_an_unknown_part_makes_the_whole_unknown() -> None:
 
 
 def followed(number: int, left: float) -> Partition:
-    """The move of `recommended` as a poll sees it."""
     end = 10**7 + int(number * 10 * MB / BYTES_PER_OFFSET)
     return Partition(replicas=(1, 2, 3), adding=(3,), removing=(2,), end=end, lag={3: int(left / BYTES_PER_OFFSET)})
 

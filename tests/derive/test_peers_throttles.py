@@ -12,7 +12,6 @@ RATES = {1: 2 * MB, 2: 2 * MB, 3: 2 * MB, 4: 2 * MB}
 
 
 def moves(*targets: int, end: int = 200_000, lag: int = 100_000) -> Topics:
-    """Move a partition from 1, 2 to each of these brokers."""
     return {
         "t": [
             Partition(replicas=(1, 2, target), adding=(target,), removing=(2,), end=end, lag={target: lag})

@@ -12,7 +12,6 @@ from tests.derive.following import RATE, REPLICA, beside, brokers, loaded, page,
 
 
 def statuses(*silent: int) -> dict[tuple[Source, str], SourceStatus]:
-    """Brokers 1 to 3, some of which do not answer when asked for log ends."""
     hung = SourceStatus(up=False, duration=5.0, last_success=None, errors={"timeout": 1})
     return {(Source.OFFSETS, str(broker)): hung if broker in silent else answered() for broker in (1, 2, 3)}
 
@@ -60,7 +59,6 @@ def test_recovering() -> None:
 
 
 def each_second(partition: Callable[[float], Partition], until: int, **fields: Any) -> list[str]:
-    """The states of broker 2 in a poll a second."""
     return [state(derived, 2) for derived in judge_each(*seen(polls(until, every=1), partition, **fields))]
 
 
@@ -102,7 +100,6 @@ def test_what_a_poll_a_second_shows(
 
 
 def down(clock: float) -> dict[int, Broker]:
-    """Broker 2 is down from 20 s to 40 s."""
     return brokers(*(2,) * (20 < clock <= 40))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN, Floats, Longs
 from kafka_warden.derive import replica_time
-from kafka_warden.derive.replica_time import LagSeconds, end_at, end_to_reach, standing_still
+from kafka_warden.derive.replica_time import LagSeconds, end_to_reach, standing_still
 from kafka_warden.model import BrokerConfig
 from tests.building import Partition, judge, judge_each, snapshot
 from tests.derive.following import (
@@ -67,20 +67,6 @@ def test_lag_seconds(why: str, samples: Window, follower: int, now: float, expec
 
 
 @pytest.mark.parametrize(
-    ("why", "when", "expected"),
-    [
-        ("at a poll", 10, 1000),
-        ("between", 14.5, 1450),
-        ("later", 99, 3000),
-        ("before the window", -1, NAN),
-        ("first", 0, 0),
-    ],
-)
-def test_end_at(why: str, when: float, expected: float) -> None:
-    np.testing.assert_allclose(end_at(*window(CONSTANT), np.array([float(when)])), [expected], err_msg=why)
-
-
-@pytest.mark.parametrize(
     ("why", "samples", "asked_at", "expected"),
     [
         ("what the leader had 0.5 s ago", CONSTANT, 30.0, 2950),
@@ -90,13 +76,6 @@ def test_end_at(why: str, when: float, expected: float) -> None:
 )
 def test_end_to_reach(why: str, samples: Window, asked_at: float, expected: float) -> None:
     np.testing.assert_equal(end_to_reach(*window(samples), np.array([asked_at]), slack=0.5), [expected], err_msg=why)
-
-
-def test_behind_starts_with_the_first_sight() -> None:
-    state, seconds = replica_time.behind(np.array([NAN]), 100.0, np.array([False]))
-    assert seconds.tolist() == [0.0]
-    _, seconds = replica_time.behind(state, 130.0, np.array([False]))
-    assert seconds.tolist() == [30.0]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,6 @@ def polls_of(happenings: list[Happening]) -> list[Snapshot]:
 
 
 def promises(derived: Derived) -> None:
-    """What holds after any poll."""
     replicas = derived.indexed.snapshot.replicas
     seconds = page(derived, "replica_lag_seconds"), page(derived, "replica_behind_seconds")
     assert all(value >= 0 for family in seconds for value in family.values())

@@ -87,7 +87,6 @@ def test_scene_has_something_to_forget() -> None:
 
 
 def lagging(clock: float, time: float) -> Snapshot:
-    """Broker 2 is missing from the ISR."""
     return snapshot({"t": [Partition(end=1000, lag={2: 10}, out=(2,))]}, clock=clock, time=time)
 
 

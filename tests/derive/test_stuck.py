@@ -66,8 +66,6 @@ BLOCKED = {**limited(Limit(0.0, Origin.BROKER), SIDES), "topic_configs": {"t": T
 
 
 def in_sync(topics: Callable[[int], Topics]) -> Callable[[int], dict[str, Any]]:
-    """The adding replica on broker 2 is in the ISR."""
-
     def fields(poll: int) -> dict[str, Any]:
         replicas = snapshot(topics(poll), clock=INTERVAL * poll).replicas
         return {"replicas": replace(replicas, in_isr=replicas.in_isr | (replicas.broker == 2))}
@@ -104,7 +102,6 @@ def removal(lag: Callable[[int], int] = lambda _: 400) -> Callable[[int], Topics
 
 
 def fenced(_: int) -> dict[str, Any]:
-    """Broker 3 is down."""
     return {"brokers": {1: Broker(1, "one", 9092), 3: Broker(3, "three", 9092, fenced=True)}}
 
 

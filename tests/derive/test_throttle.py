@@ -118,19 +118,6 @@ def test_a_network_too_small_leaves_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "limit", "brokers", "window", "network", "expected"),
-    [
-        ("KIP-73: 5 nodes, 1 MB/s, 10 s, on gigabit", 1 * MB, 5, 10, 125 * MB, 10 * MB),
-        ("KIP-73: 500 nodes on 100 MB/s, 10 s", 1 * MB, 500, 10, 100 * MB, 2 * MB),
-        ("no network configured", 1 * MB, 500, 10, math.inf, 10 * MB),
-        ("10 MiB in 11 s need 953,251 B/s", 953_251, 3, 11, math.inf, 953_251 * 11),
-    ],
-)
-def test_largest_fetch(why: str, limit: float, brokers: int, window: float, network: float, expected: float) -> None:
-    assert throttle.largest_fetch(limit, brokers, window, network) == pytest.approx(expected), why
-
-
-@pytest.mark.parametrize(
     ("rate", "limit", "samples", "expected"),
     [
         (0.9, 1.0, 11, True),

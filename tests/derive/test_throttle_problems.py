@@ -18,7 +18,6 @@ TOOL = TopicConfig(leader_throttled="0:1,0:2", follower_throttled="0:3")
 
 
 def moving(left: int = 100_000, end: int = 200_000, **changes: Any) -> Topics:
-    """Move partition 0 of `t` to broker 3, which lacks some messages."""
     made = {"replicas": (1, 2, 3), "adding": (3,), "removing": (2,), "end": end, "lag": {3: left}}
     return {"t": [Partition(**{**made, **changes})]}
 
@@ -40,7 +39,6 @@ def plan(done: int, parts: int, left: int, *, begun: bool = True) -> Topics:
 
 
 def throttled(parts: int) -> dict[str, Any]:
-    """Configure what the tool does for a plan of so many parts."""
     lists = TopicConfig(
         leader_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (1, 2)),
         follower_throttled=",".join(f"{part}:{broker}" for part in range(parts) for broker in (3, 4)),
@@ -217,7 +215,6 @@ class Producing:
         self._watch, self._step, self._number = Watch(), int(rate / 10), 0
 
     def problems(self, polls: int, **configured: Any) -> Found:
-        """Return the problems after some polls."""
         for _ in range(polls):
             self._number += 1
             topics = moving(left=5_000_000 + self._number * self._step, end=10_000_000 + self._number * self._step)

@@ -20,7 +20,6 @@ def of_topics(*polls: Snapshot, name: str) -> dict[str, float]:
 
 
 def poll(clock: float = 0.0, /, *, topics: Topics | None = None, **fields: Any) -> Snapshot:
-    """One poll, of a healthy topic unless others are given."""
     return snapshot(topics or {"t": [Partition()]}, clock=clock, **fields)
 
 

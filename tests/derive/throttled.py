@@ -59,7 +59,6 @@ def everywhere(rate: float) -> dict[int, float]:
 
 
 def throttled_rates(**rates: float) -> ProcessBeans:
-    """Make beans with `leader` and `follower` in bytes per second."""
     return ProcessBeans(0.0, {f"{side}_replication_byte_rate": rate for side, rate in rates.items()})
 
 
@@ -86,7 +85,6 @@ class Watch:
         self._every = every
 
     def see(self, topics: Topics, polls: int = 1, **fields: Any) -> Derived:
-        """Derive some polls that all see the same."""
         for _ in range(polls):
             seen = poll(topics, self._clock, **fields)
             self._memory, derived = derive(seen, self._memory, self._parameters)
@@ -94,7 +92,6 @@ class Watch:
         return derived
 
     def problems(self, topics: Topics, polls: int = 1, **fields: Any) -> Found:
-        """Return the problems that are raised after some equal polls."""
         return found(self.see(topics, polls, **fields))
 
 

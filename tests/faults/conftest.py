@@ -56,7 +56,6 @@ def stages(tmp_path_factory: pytest.TempPathFactory, no_process_left: None) -> I
 
 
 def _baseline(stage: Stage) -> Used:
-    """The least descriptors and threads of a few polls."""
     seen = []
     with Witness(stage) as witness:
         for _ in range(2 * SETTLES):

@@ -112,7 +112,6 @@ class Witness:
         assert self._pid() == self._started, "the sidecar was restarted"
 
     def until_at(self, baseline: Used) -> None:
-        """Wait until no process of the sidecar has more descriptors and threads than at the baseline."""
         wait_for(lambda: not self._above(baseline), TIME_LIMIT, f"as before: {baseline}; {self._above(baseline)}")
 
     def used(self) -> Used:
@@ -121,7 +120,6 @@ class Witness:
         return {name: (descriptors(each), threads(each)) for name, each in processes}
 
     def connections(self, node: int) -> set[int]:
-        """Own ports of the connections of the sidecar to one broker."""
         port, own = int(self.cluster.broker_addresses[node].rsplit(":", 1)[1]), _sockets(self._pid())
         lines = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
         rows = (line.split() for line in lines)
@@ -141,7 +139,6 @@ class Witness:
         return self.stage.sidecar.request("GET", path)[0]
 
     def scrape(self) -> Page:
-        """Scrape once; return the page, which must be whole."""
         with self._may_be_down:
             began = time.monotonic()
             status, body = self.stage.sidecar.request("GET", "/metrics")
@@ -168,7 +165,6 @@ class Witness:
 
 
 def _sockets(pid: int) -> set[str]:
-    """Inodes of the sockets of a process."""
     found = set()
     for link in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):
@@ -177,5 +173,4 @@ def _sockets(pid: int) -> set[str]:
 
 
 def _port(address: str) -> int:
-    """The port of an address as /proc/net/tcp writes it."""
     return int(address.partition(":")[2], 16)

@@ -155,7 +155,6 @@ def test_table_has_pages(panel: dict[str, Any]) -> None:
 
 
 def organized(panel: dict[str, Any]) -> dict[str, Any]:
-    """Order and titles of a table's columns."""
     options: dict[str, Any] = panel["transformations"][-1]["options"]
     return options
 

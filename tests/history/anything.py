@@ -101,7 +101,6 @@ def by_broker(values: st.SearchStrategy[Any], *more: int) -> st.SearchStrategy[d
 
 @st.composite
 def snapshots(draw: st.DrawFn, clock: float) -> Snapshot:
-    """One poll."""
     topics = draw(st.dictionaries(st.sampled_from(TOPICS), st.lists(partitions(), min_size=1, max_size=2), max_size=3))
     hosts = {broker: draw(HOSTS) for broker in draw(st.sets(st.sampled_from([*BROKERS, 7]), min_size=1))}
     moving = draw(st.lists(st.tuples(NAMED, st.sampled_from(BROKERS)), max_size=2, unique=True))

@@ -25,7 +25,6 @@ def visible(path: Path, table: str = "**") -> list[str]:
 
 
 def hidden(path: Path) -> list[Path]:
-    """Temporary files."""
     return list(path.rglob(".*.tmp"))
 
 
@@ -39,7 +38,6 @@ def write(path: Path, polls: Sequence[Poll], **settings: Any) -> ParquetSink:
 
 
 def the_file(history: Path, table: str) -> Path:
-    """The only file of a table."""
     (file,) = (history / table).rglob("*.parquet")
     return file
 

@@ -29,7 +29,6 @@ def polls(snapshots: Iterable[Snapshot], parameters: Parameters = scene.PARAMETE
 
 
 def scene_polls() -> list[Poll]:
-    """The polls of the scene."""
     return polls(scene.poll(float(clock)) for clock in scene.POLLS)
 
 
@@ -50,7 +49,6 @@ def restarted_polls() -> list[Poll]:
 
 
 def rows(poll: Poll) -> dict[str, Rows]:
-    """Rows by table."""
     built = (build(table, poll) for table in TABLES)
     return {each.table.name: {name: python_values(values) for name, values in each.columns.items()} for each in built}
 

@@ -34,7 +34,6 @@ class Listing:
         self.folder = folder
 
     def get_file_info(self, selector: Any) -> list[Any]:
-        """List it."""
         assert selector.base_dir == self.folder
         return [pafs.FileInfo(f"{self.folder}{FILE}", type=pafs.FileType.File, size=7)]
 

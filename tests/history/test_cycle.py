@@ -39,7 +39,6 @@ class StoringSink:
         self.polls: list[Poll] = []
 
     def write(self, poll: Poll) -> None:
-        """Store it."""
         self.polls.append(poll)
 
     def idle(self) -> None:
@@ -56,7 +55,6 @@ def seen(number: int, began: float) -> Snapshot:
 
 
 def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle, list[Poll]]:
-    """Run some cycles of one process."""
     turns = [seen(number, began) for number in numbers]
     sink = StoringSink()
     history = Recorder([sink], Parameters())

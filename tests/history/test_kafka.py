@@ -31,7 +31,6 @@ SECONDS = 30.0
 
 
 def sent(poll: Poll) -> list[tuple[bytes, int]]:
-    """All messages of a poll."""
     return [message for table in TABLES for message in messages(build(table, poll))]
 
 
@@ -75,7 +74,6 @@ def test_the_schema_is_spark_ddl() -> None:
 
 
 def no_broker() -> Mapping[str, str]:
-    """Properties of a broker that does not exist."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return {"bootstrap.servers": f"127.0.0.1:{taken.getsockname()[1]}"}
@@ -95,7 +93,6 @@ def sink_of(*answers: Mapping[str, str] | ConfigError, **given: Any) -> KafkaSin
 
 
 def all_lost(sink: KafkaSink, rows_: int) -> bool:
-    """Whether all rows are counted as lost."""
     sink.idle()
     return sum(sink.stats.status().dropped.values()) == rows_
 

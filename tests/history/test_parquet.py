@@ -43,7 +43,6 @@ REAL_RESERVE = folder_module.RESERVE
 
 
 def at(time_: float, clock: float) -> Poll:
-    """A poll at a Unix time, of a cluster with one partition."""
     return polls([snapshot({"t": [Partition(end=int(clock))]}, clock=clock, time=time_)])[0]
 
 
@@ -180,12 +179,10 @@ YEAR = 366 * 86_400
 
 
 def hourly(path: Path, *numbers: int, **settings: float) -> None:
-    """Write one poll in each of these hours after noon, as one process."""
     write(path, sequence(*((NOON + 3600 * number, 3600.0 * place) for place, number in enumerate(numbers))), **settings)
 
 
 def kept(path: Path) -> list[float]:
-    """Hours after noon that are in the files."""
     return sorted((time_ - NOON) / 3600 for time_ in read(path, "polls")["time"].to_pylist())
 
 
@@ -234,7 +231,6 @@ def test_retention_frees_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small file system."""
     with small_disk(tmp_path / "small", SMALL_DISK) as mounted:
         yield mounted
 

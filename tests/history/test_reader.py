@@ -22,7 +22,6 @@ from tests.history.replay import scene_polls
 
 @pytest.fixture
 def history(tmp_path: Path) -> Path:
-    """The history of the scene."""
     write(tmp_path, scene_polls())
     return tmp_path
 

@@ -40,17 +40,14 @@ class BlockedSink:
             self.opened.set()
 
     def write(self, poll: Poll) -> None:
-        """Wait at the gate."""
         self.entered.release()
         assert self.opened.wait(SECONDS)
         self.polls.append(poll)
 
     def idle(self) -> None:
-        """Note it."""
         self.idled.set()
 
     def close(self, until: float) -> None:
-        """Note it."""
         self.closed.append(until)
 
 
@@ -58,7 +55,6 @@ class BrokenSink(BlockedSink):
     """A sink that fails with the first poll."""
 
     def write(self, poll: Poll) -> None:
-        """Fail once."""
         if poll.sequence == 0:
             raise ZeroDivisionError
         super().write(poll)
@@ -88,7 +84,6 @@ def seen(clock: float) -> Snapshot:
 
 
 def record(recorder: Recorder, *clocks: float, remembered: Remembered = Remembered.KEPT) -> None:
-    """Record polls."""
     for clock in clocks:
         recorder.record(seen(clock), derive(seen(clock), None, Parameters())[1], remembered)
 
@@ -116,7 +111,6 @@ def test_a_blocked_sink_delays_no_other(recorders: Callable[..., Recorder]) -> N
 
 
 def calls(turn: Callable[[], None]) -> int:
-    """Count the function calls of this thread."""
     made = [0]
 
     def note(_frame: FrameType, event: str, _what: object) -> None:

@@ -14,12 +14,10 @@ Kept = list[Mapping[str, Rows]]
 
 
 def kept_polls() -> Kept:
-    """Rows of each poll of the scene."""
     return [rows(poll) for poll in scene_polls()]
 
 
 def confidences(found: list[Replayed]) -> list[str]:
-    """Confidence of each poll."""
     return [each.confidence for each in found]
 
 

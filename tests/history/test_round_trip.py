@@ -52,7 +52,6 @@ def test_any_poll_is_restored(history: list[Snapshot], chance: random.Random) ->
 
 
 def shuffled(columns: Rows, chance: random.Random) -> Rows:
-    """The rows of one table in another order."""
     order = list(range(len(columns["time"])))
     chance.shuffle(order)
     return {name: [values[row] for row in order] for name, values in columns.items()}

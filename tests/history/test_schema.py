@@ -44,7 +44,6 @@ def leaves(owner: Any, prefix: str) -> list[str]:
 
 
 def has_fields(type_: Any) -> bool:
-    """Whether a type is a dataclass or a named tuple."""
     return is_dataclass(type_) or hasattr(type_, "_fields")
 
 
@@ -58,7 +57,6 @@ def stored(path: str, type_: Any) -> list[str]:
 
 
 def paths(column: Column) -> list[str]:
-    """The paths that a column holds."""
     return [path for source in column.sources for path in stored(source, column.type)]
 
 
@@ -103,12 +101,10 @@ tables = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 
 
 def holds(source: str, place: str) -> bool:
-    """Whether a path is this source or below it."""
     return place == source or place.startswith((f"{source}.", f"{source}[]."))
 
 
 def undecided(places: Iterable[str]) -> list[str]:
-    """Paths that are neither in a column nor left out."""
     return [
         place for place in places if not any(holds(source.removesuffix("[]"), place) for source in HELD | {*LEFT_OUT})
     ]
@@ -138,7 +134,6 @@ def test_named_paths_exist() -> None:
 
 
 def fingerprint() -> str:
-    """A hash of the names, keys, columns and types of all tables."""
     text = "\n".join(f"{table.name} ({', '.join(table.key)}): {ddl(table)}" for table in TABLES)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

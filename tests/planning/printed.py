@@ -20,7 +20,6 @@ def usual(**asked: Any) -> MovePlan:
 
 
 def document(found: MovePlan) -> dict[str, Any]:
-    """Return the plan as parsed JSON."""
     made = move_document(found, measured(SEEN, MB), WHERE)
     back: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
     assert back == made
@@ -28,5 +27,4 @@ def document(found: MovePlan) -> dict[str, Any]:
 
 
 def text(found: MovePlan, where: Where = WHERE) -> str:
-    """Return the plan as text, with the rollback."""
     return move_text(found, measured(SEEN, MB), where, to_json(found.rollback))

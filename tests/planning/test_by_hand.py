@@ -21,13 +21,11 @@ EXECUTE = "kafka-reassign-partitions.sh --bootstrap-server a:9092 --execute"
 
 
 def without(seen: Snapshot, *down: int) -> Snapshot:
-    """Fence these brokers."""
     fenced = {one: Broker(one, f"broker-{one}.example", 9092, fenced=True) for one in down}
     return replace(seen, brokers={**seen.brokers, **fenced})
 
 
 def lines(found: MovePlan, *purposes: str) -> list[str]:
-    """Return the commands with these purposes."""
     return [command.line for command in move_commands(found, WHERE) if command.purpose in purposes]
 
 

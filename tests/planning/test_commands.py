@@ -31,7 +31,6 @@ def test_all_commands_of_a_move() -> None:
 
 
 def cancel(found: MovePlan) -> tuple[str, str]:
-    """Return description and line of the cancel command."""
     (command,) = (command for command in move_commands(found, WHERE) if command.purpose == "cancel")
     return command.about, command.line
 

@@ -33,7 +33,6 @@ def create(
     cluster_limit: float = math.inf,
     name: str = "new",
 ) -> Creation:
-    """Plan a creation."""
     return plan_creation(seen, name, partitions, factor, limit, cluster_limit)
 
 

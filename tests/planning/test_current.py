@@ -16,7 +16,6 @@ NOT_AUTHORIZED = 31
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: None) -> Path:
-    """A folder to run `plan` in."""
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("KAFKA_WARDEN_")]:
         monkeypatch.delenv(name)
@@ -33,7 +32,6 @@ def moving(brokers: ScriptedCluster) -> ScriptedCluster:
 
 
 def run(brokers: ScriptedCluster, *arguments: str) -> int:
-    """Run `plan --current` and return its exit code."""
     return cli.main(["plan", "--bootstrap-servers", brokers.bootstrap, "--current", *arguments])
 
 

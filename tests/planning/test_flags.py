@@ -18,7 +18,6 @@ NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS) | {"current": False}
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: None) -> Path:
-    """A folder to run `plan` in, with a good file, move.json."""
     (tmp_path / "move.json").write_text(json.dumps(MOVE))
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("KAFKA_WARDEN_")]:
@@ -27,7 +26,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: N
 
 
 def run(*arguments: str) -> int:
-    """Run `plan` and return its exit code."""
     return cli.main(["plan", "--bootstrap-servers", UNUSED_PORT, *arguments])
 
 

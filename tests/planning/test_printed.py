@@ -22,7 +22,6 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "plan.md"
 
 
 def nulls(value: Any, path: str = "") -> set[str]:
-    """Return the paths of all null values."""
     if isinstance(value, dict):
         return {found for key, part in value.items() for found in nulls(part, f"{path}.{key}" if path else key)}
     if isinstance(value, list):
@@ -132,7 +131,6 @@ def test_a_partition_without_a_leader_may_lose_replicas() -> None:
 
 
 def keys(value: Any) -> set[str]:
-    """Return every key of a document, except those of `reasons`."""
     if isinstance(value, dict):
         return set(value) | {key for name, part in value.items() if name != "reasons" for key in keys(part)}
     return {key for part in value for key in keys(part)} if isinstance(value, list) else set()

@@ -15,7 +15,6 @@ GOOD = {"topic": "orders", "partition": 0, "replicas": [1, 2]}
 
 
 def text(*entries: Any, **more: Any) -> str:
-    """Make a file with these entries."""
     return json.dumps({"version": 1, "partitions": list(entries), **more})
 
 

@@ -17,7 +17,6 @@ RACKS = "t-0: more replicas share a rack after the move than now, although there
 
 
 def warned(found: MovePlan, sentence: str) -> bool:
-    """Return whether a warning begins with this sentence."""
     return any(warning.startswith(sentence) for warning in warnings(found))
 
 

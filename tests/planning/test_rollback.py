@@ -22,7 +22,6 @@ THREE = cluster({"t": [sized([1, 2, 3], 36 * GB)]})
 
 
 def line(found: MovePlan, purpose: str = "roll_back") -> str | None:
-    """Return the line of one command, `None` if it is not printed."""
     return next((command.line for command in move_commands(found, WHERE) if command.purpose == purpose), None)
 
 

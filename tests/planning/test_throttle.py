@@ -165,7 +165,6 @@ def test_the_law_is_that_of_the_etas() -> None:
 
 
 def warned(found: MovePlan) -> bool:
-    """Return whether a warning says that fetches are too large."""
     return any("replica.fetch.response.max.bytes" in warning for warning in warnings(found))
 
 

@@ -56,11 +56,9 @@ class Polling:
         }
 
     def connections(self) -> int:
-        """Return how many connections were opened since the start."""
         return int(self.brokers.do("received").get(CONNECTED, 0))
 
     def status(self, source: Source, broker: str = "") -> SourceStatus:
-        """Return the status of a source."""
         found: SourceStatus = self.poller.status[source, broker]
         return found
 
@@ -73,7 +71,6 @@ def polling(
     jmx: JmxQuestions | None = None,
     **settings: Any,
 ) -> Iterator[Polling]:
-    """A poller that has not polled yet."""
     kafka = {"bootstrap.servers": brokers.bootstrap, **(properties or {})}
     secrets = {"sasl.password": Secret("secret")} if properties and "sasl.mechanism" in properties else {}
     poller = Poller(

@@ -9,7 +9,6 @@ MOVE = {0: {"adding": [3], "removing": [2]}}
 
 @pytest.fixture
 def moving(polled: Polling) -> Polling:
-    """With a reassignment."""
     polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], isr=[[1, 2], [2, 3, 1], [3, 1, 2]], moves=MOVE)
     snapshot = polled.poll()
     assert snapshot.reassignments_known

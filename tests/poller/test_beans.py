@@ -34,7 +34,6 @@ class Session:
         self.values: dict[str, dict[tuple[str, str], Scalar]] = {}
 
     def ask(self, targets: Sequence[JmxTarget], deadline: float) -> dict[str, Any]:
-        """Answer."""
         self.deadline = deadline
         self.asked.append([target.key for target in targets])
         return {
@@ -55,12 +54,10 @@ class Watched:
         self.stop()
 
     def start(self, *brokers: int) -> None:
-        """Let some brokers answer."""
         for broker in brokers:
             self.polled.brokers.do("accept", broker=broker)
 
     def stop(self) -> None:
-        """Let no broker answer."""
         for broker in (1, 2, 3):
             self.polled.brokers.do("refuse", broker=broker)
 
@@ -71,7 +68,6 @@ class Watched:
         return list(self.session.asked)
 
     def shown(self) -> dict[str, bool]:
-        """Return whether the beans of each process are up."""
         return {name: status.up for (source, name), status in self.polled.poller.status.items() if source is Source.JMX}
 
 

@@ -40,7 +40,6 @@ def test_a_fenced_broker_is_not_asked(polled: Polling) -> None:
 
 
 def share_address(polled: Polling) -> None:
-    """Let all brokers advertise the address of broker 1."""
     for broker in (2, 3):
         polled.brokers.do("advertise", broker=broker, host="127.0.0.1", port=polled.brokers.ports[1])
 

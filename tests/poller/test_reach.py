@@ -115,7 +115,6 @@ class Names:
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> Names:
-    """All of them resolve."""
     return Names(monkeypatch)
 
 
@@ -306,7 +305,6 @@ def test_a_fenced_broker_that_does_not_answer_is_not_responding(fenced: Polling,
 
 
 def offsets_errors(polled: Polling) -> dict[str, int]:
-    """Reasons why the broker that is fenced was not asked, and how often."""
     return dict(polled.poller.status[Source.OFFSETS, "3"].errors)
 
 

@@ -40,7 +40,6 @@ class Issuer:
         self.extensions: Mapping[str, str] = {}
 
     def get(self) -> Token:
-        """Give the next token."""
         for _ in range(int(self.takes / STEP)):
             self.clock.advance(STEP)
             time.sleep(0.01)  # for the loop, which looks at its timers
@@ -57,19 +56,16 @@ class Issuer:
         self.brokers.do("accounts", mechanism="OAUTHBEARER", users=users, session_ms=int(1000 * LIFE))
 
     def paths(self) -> tuple[Path, ...]:
-        """No file."""
         return ()
 
 
 @pytest.fixture
 def issuer(brokers: ScriptedCluster, clock: VirtualClock) -> Issuer:
-    """An issuer that works."""
     return Issuer(brokers, clock)
 
 
 @pytest.fixture
 def login(brokers: ScriptedCluster, clock: VirtualClock, issuer: Issuer, tmp_path: Path) -> Iterator[Polling]:
-    """A poller that has not polled yet."""
     brokers.topic("a", [[1, 2, 3]])
     issuer.accept()
     made = translate(

@@ -20,7 +20,6 @@ DESCRIBE = "topic_describe"
 
 
 def add(polled: Polling, **given: Any) -> None:
-    """Add the topic `lost` and see it."""
     polled.brokers.topic("lost", [[1, 2]], **given)
     for _ in range(2):  # its configuration and its moves are known then
         assert "lost" in polled.poll().topics

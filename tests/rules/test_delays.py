@@ -22,7 +22,6 @@ START = 31 * MINUTE + 1
 
 
 def of(alert: str, fault: str = "", intervals: Intervals = DEFAULTS, **changed: str) -> float:
-    """The longest time of one case."""
     (found,) = [time for case, time in delays(changed, intervals).items() if (case.alert, case.fault) == (alert, fault)]
     return found
 

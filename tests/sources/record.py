@@ -39,7 +39,6 @@ TIME_LIMIT: Final = 60.0
 
 
 def main() -> None:
-    """Record every version."""
     for version in VERSIONS:
         for old in RECORDED.glob(f"kafka-{version}-*"):
             old.unlink()
@@ -137,7 +136,6 @@ class Questions:
         self._controller = self._link(cluster.controller_addresses[101])
 
     def ask_all(self) -> None:
-        """Ask, one after the other."""
         layout = self._ask("metadata", MetadataQuestion().read)
         rows = Rows(layout)
         hosted, led = rows.hosted[1], rows.led[1]

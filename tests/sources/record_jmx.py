@@ -50,7 +50,6 @@ THROTTLED: Final = {"leader.replication.throttled.replicas": "*", "follower.repl
 
 
 def main() -> None:
-    """Record every version."""
     users = ";".join(f"User:{user}" for user in ("broker", "admin", *dict.fromkeys(user for user, _ in CLIENTS)))
     for version in VERSIONS:
         settings = ClusterSettings(

@@ -77,7 +77,6 @@ LAYOUT: Final = parse_metadata(MetadataResponse[13].decode(metadata(1, 13)))
 
 
 def hosted() -> RowIndex:
-    """What broker 1 leads or follows."""
     return Rows(LAYOUT).hosted[1]
 
 

@@ -60,7 +60,6 @@ OF_BROKER_1 = [("emptied", 0), ("lagging", 0), ("lagging", 1), ("moving", 0), ("
 
 @pytest.fixture(params=VERSIONS)
 def version(request: pytest.FixtureRequest) -> str:
-    """Each version in turn."""
     return str(request.param)
 
 
@@ -80,7 +79,6 @@ def layout(version: str) -> Layout:
 
 
 def hosted(version: str) -> RowIndex:
-    """The replicas of broker 1."""
     return Rows(layout(version)).hosted[1]
 
 
@@ -95,7 +93,6 @@ def by_replica(version: str, column: Longs, broker: int = 1) -> dict[tuple[str, 
 
 
 def unknown(version: str) -> Longs:
-    """A column of the replica table of which nothing is known."""
     return np.full(len(layout(version).partition), UNKNOWN, np.int64)
 
 

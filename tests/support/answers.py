@@ -33,7 +33,6 @@ class Metrics:
         return found
 
     def get(self, name: str, **labels: str) -> float | None:
-        """Return the value of one series."""
         return self.series.get((PREFIX + name, frozenset(labels.items())))
 
     def counted(self, name: str, label: str, **labels: str) -> dict[str, float]:
@@ -84,7 +83,6 @@ def read(get: Callable[[str], bytes], before: Mapping[float, bytes]) -> Answers:
 
 
 def number(value: Any) -> float | None:
-    """Return a value of the API as that of a series."""
     return None if value is None else math.inf if value == "+Inf" else float(value)
 
 

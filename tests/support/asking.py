@@ -18,7 +18,6 @@ OLD = 3.0
 
 
 def views_of(page: Page) -> Views:
-    """Make the rows of a page."""
     return known(known(page.views).get())
 
 

@@ -51,7 +51,6 @@ class Target:
 
     @property
     def key(self) -> Key:
-        """What it is known by."""
         return self.board, self.panel, self.name
 
     def filled(self, **values: str) -> str:
@@ -81,7 +80,6 @@ def panels(page: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def targets() -> list[Target]:
-    """Every query of every dashboard, annotations among them."""
     return [target for file in FILES for target in _targets(load(file))]
 
 

@@ -56,7 +56,6 @@ class Doctor:
         return found
 
     def wrong(self, *flags: str) -> dict[str, str]:
-        """Return what is wrong: code to `error` or `warning`, message and fix."""
         found: dict[str, str] = {}
         for each in self.checks(*flags):
             if each["result"] in ("error", "warning"):

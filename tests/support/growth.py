@@ -73,7 +73,6 @@ class Tried:
 
     @property
     def covered(self) -> bool:
-        """Whether the true day is in the interval."""
         low, true, high = (
             np.inf if day is None else day for day in (self.said.day_low, self.reached, self.said.day_high)
         )
@@ -85,7 +84,6 @@ class Tried:
         return self._cut(self.said.day_high) - self._cut(self.said.day_low)
 
     def error(self, day: int | None) -> float:
-        """Days that a day is off."""
         return abs(self._cut(day) - self._cut(self.reached))
 
     def _cut(self, day: int | None) -> float:

@@ -17,7 +17,6 @@ def constant(value: Value) -> Function:
 
 
 def scaled(value: Value, factor: float) -> Function:
-    """Return the value times `factor`; absent where it is absent."""
     function = constant(value)
     return lambda t: None if (present := function(t)) is None else factor * present
 

@@ -43,7 +43,6 @@ def sized(replicas: Sequence[int], size: float, **more: Any) -> Partition:
 
 
 def rates(seen: Snapshot, by_topic: Mapping[str, float] | float = 0.0) -> Floats:
-    """Return bytes per second of every partition (P,), from one rate for all or one by topic."""
     if not isinstance(by_topic, Mapping):
         return np.full(len(seen.partitions), float(by_topic))
     return np.array([by_topic.get(seen.topics[topic], 0.0) for topic in seen.partitions.topic.tolist()])

@@ -24,7 +24,6 @@ def series_of(text: bytes) -> Series:
 
 
 def rows_of(views: Views) -> Iterator[Any]:
-    """Return all rows of all tables, the cluster and the sidecar."""
     for each in fields(views):
         value = getattr(views, each.name)
         if isinstance(value, Table):

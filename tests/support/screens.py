@@ -26,7 +26,6 @@ async def settled(app: Top, pilot: Pilot[int]) -> None:
 
 
 async def shows(app: Top, pilot: Pilot[int], *words: str) -> None:
-    """Wait until all words are on the screen."""
     for _ in range(WITHIN):
         text = "\n".join(screen_of(app))
         if all(word in text for word in words):

@@ -79,7 +79,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest files first."""
     if config.getoption("--quick"):
         items[:] = [
             item for item in items if not {"process", *SECONDS, *SHARDS} & {m.name for m in item.iter_markers()}
@@ -115,13 +114,11 @@ class Retries:
         self.tests: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember what is run again."""
         if str(report.outcome) == "rerun":
             self.tests.append(report.nodeid)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
-        """Fail the run after more retries than allowed."""
         if not hasattr(session.config, "workerinput"):
             with self.file.open("a+") as file:
                 file.writelines(f"{test}\n" for test in self.tests)

@@ -106,8 +106,6 @@ def test_addresses_without_a_server_are_named(serve: Callable[..., Served]) -> N
 
 @pytest.fixture
 def secured(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> Callable[[str], tuple[str, str]]:
-    """Start a sidecar with TLS, and return its address and the file of its authority."""
-
     def start(settings: str) -> tuple[str, str]:
         tls = "cert_file: server.pem, key_file: server.key"
         (tmp_path / "web.yml").write_text(f"tls_server_config: {{{tls}{settings}\n")

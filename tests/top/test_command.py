@@ -24,7 +24,6 @@ Top = Callable[..., str]
 
 @pytest.fixture
 def top(serve: Callable[..., Served], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Top:
-    """Run the command of a page, and return what it printed; `code` is the exit code that is expected."""
     # A sidecar answers with what it made from the page before, for a second.
     monkeypatch.setattr("kafka_warden.web.rows.FRESH_SECONDS", 0.0)
     served = serve()

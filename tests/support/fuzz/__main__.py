@@ -33,7 +33,6 @@ CHUNK: Final = 20
 
 
 def main() -> int:
-    """Fuzz; the exit code shows whether something was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", default=list(TARGETS), metavar="TARGET", help=", ".join(TARGETS))
     parser.add_argument("--seed", type=int, default=0, help="the first seed")

@@ -55,7 +55,6 @@ class ConfigFile:
         self._folder.cleanup()
 
     def make(self, chance: random.Random) -> bytes:
-        """Change some lines or bytes of a good file."""
         lines = list(self._lines)
         for _ in range(chance.randint(1, 4)):
             place = chance.randrange(len(lines))
@@ -92,5 +91,4 @@ def config_file() -> ConfigFile:
 
 
 def web_config_file() -> ConfigFile:
-    """Make the target `web-config`."""
     return ConfigFile("web-config", WEB_FILE, check_web_file)

@@ -50,7 +50,6 @@ class History:
         return bytes([number]) + whole[:place] + mutated(whole[place:last], chance) + whole[last:]
 
     def check(self, data: bytes) -> None:
-        """Have the reader read all files, one of which is damaged."""
         file = self._files[data[0]]
         file.write_bytes(data[1:])
         try:

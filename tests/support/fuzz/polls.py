@@ -58,7 +58,6 @@ class Polls:
         return chance.randbytes(8)
 
     def check(self, data: bytes) -> None:
-        """Poll a few times, with history and state file."""
         chance, clock = random.Random(data), VirtualClock()
         encoder = Encoder(_cluster(chance), SimpleNamespace(now=lambda: clock.monotonic() - 900.0))  # type: ignore[arg-type]  # has what is used
         file = Path(self._folder.name, "state")
@@ -134,7 +133,6 @@ class _Frames:
         self._broker = broker
 
     def of(self, broker: int) -> "_Frames":
-        """Return those of one broker."""
         return _Frames(self._chance, self._encoder, broker)
 
     async def exchange(self, frame: bytes) -> bytes:

@@ -78,7 +78,6 @@ class Replies:
         return bytes([key, version]) + (mutated(body, chance) if chance.random() < 0.6 else body)
 
     def check(self, data: bytes) -> None:
-        """Ask every question that such a reply answers."""
         with capture_logs():
             for question in QUESTIONS[data[0]]:
                 answer = self._loop.run_until_complete(self._ask(question, data[0], data[1], data[2:]))

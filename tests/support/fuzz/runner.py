@@ -43,7 +43,6 @@ class Finding:
     problem: str
 
     def __str__(self) -> str:
-        """Describe it, with what is needed to run it again."""
         again = f'make fuzz ARGS="{self.target} --seed {self.seed} --cases 1"'
         return f"{self.target}, seed {self.seed}: {self.problem}\n  again: {again}\n  bytes: {self.data.hex()}\n"
 

@@ -33,7 +33,6 @@ class Commands:
         return await self._nodes(self._brokers.cluster.brokers, brokers)
 
     async def controllers(self, controllers: list[dict[str, Any]]) -> Mapping[int, int]:
-        """Add controllers; return the port of each. The last one is active."""
         self._brokers.cluster.controller = controllers[-1]["id"]
         return await self._nodes(self._brokers.cluster.controllers, controllers)
 
@@ -57,7 +56,6 @@ class Commands:
         self._brokers.cluster.revision += 1
 
     async def topics(self, topics: list[dict[str, Any]]) -> None:
-        """Add topics, or replace those of the same name."""
         self._brokers.cluster.add_topics(Topic(**topic) for topic in topics)
 
     async def spread(self, topics: int, **given: Any) -> None:
@@ -178,12 +176,10 @@ class Commands:
         self._brokers = Brokers()
 
     async def problems(self) -> list[str]:
-        """Return what went wrong in this program since the last call."""
         problems, self._brokers.problems = self._brokers.problems, []
         return problems
 
     async def received(self) -> Mapping[str, int]:
-        """Return how many requests of each kind arrived since the start."""
         return dict(self._brokers.received)
 
 

@@ -167,7 +167,6 @@ class Brokers:
         )
 
     async def _answer(self, connection: _Connection, request: Request) -> bool:
-        """Answer; return whether the connection stays open."""
         request.side = self._encoder.side(connection.broker, request) if request.name == "ListOffsets" else ""
         self._note(connection, request)
         rule = fitting(self.rules, connection.broker, request.name, request.side)
@@ -220,7 +219,6 @@ class Brokers:
         return struct.pack(">i", len(header) + len(reply)) + header + reply
 
     def _reply(self, connection: _Connection, request: Request, rule: Rule) -> tuple[bytes | None, bool]:
-        """Return the encoded body, `None` for none, and whether the connection stays open."""
         if request.name == "ApiVersions":
             return self._api_versions(connection.broker, request, rule), True
         if request.name in ("SaslHandshake", "SaslAuthenticate"):

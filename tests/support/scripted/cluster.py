@@ -53,7 +53,6 @@ class ScriptedCluster:
             self._process.stdout.close()
 
     def check(self) -> None:
-        """Fail when the brokers' own code raised an exception."""
         problems = self.do("problems")
         assert not problems, "\n".join(problems)
 
@@ -85,12 +84,10 @@ class ScriptedCluster:
         self.ports |= {int(broker): port for broker, port in self.do("brokers", brokers=brokers).items()}
 
     def controller(self, node: int = 100) -> int:
-        """Add a listener of the active controller; return its port."""
         port: int = self.do("controllers", controllers=[{"id": node}])[str(node)]
         return port
 
     def topic(self, name: str, replicas: list[list[int]], **given: Any) -> None:
-        """Add a topic or replace it; the rest as in `description.Topic`."""
         self.do("topics", topics=[{"name": name, "replicas": replicas, **given}])
 
     def rule(self, broker: int | None = None, request: str | None = None, **rule: Any) -> None:

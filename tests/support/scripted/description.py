@@ -70,7 +70,6 @@ class Topic:
         return uuid.uuid5(uuid.NAMESPACE_DNS, self.name)
 
     def leader(self, partition: int) -> int:
-        """Return the broker that leads a partition, -1 for none."""
         if partition in self.leaders:
             return self.leaders[partition]
         return next((broker for broker in self.replicas[partition] if broker in self.isr[partition]), -1)
@@ -150,7 +149,6 @@ class Description:
         return self.images.get(broker, self)
 
     def add_topics(self, topics: Iterable[Topic]) -> None:
-        """Add topics, or replace those of the same name."""
         self.topics |= {topic.name: topic for topic in topics}
         self.index()
 
@@ -171,7 +169,6 @@ class Description:
         self._rate = column("rate", np.float64)
 
     def row(self, topic: str, partition: int) -> int:
-        """Return the index of a partition in the columns, -1 when there is none."""
         known = self.topics.get(topic)
         return self._first[topic] + partition if known and 0 <= partition < len(known.replicas) else -1
 

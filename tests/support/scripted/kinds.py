@@ -68,7 +68,6 @@ class Patched:
         self._numbers = numbers
 
     def at(self, now: float) -> bytes:
-        """Return the reply of a time."""
         filled = self._body.copy()
         filled[self._places] = self._numbers(now).astype(">i8").view(np.uint8).reshape(-1, 8)
         return filled.tobytes()

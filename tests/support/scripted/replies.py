@@ -32,7 +32,6 @@ NO_ID: Final = uuid.UUID(int=0)
 
 
 def metadata(cluster: Description, request: Any) -> Any:
-    """All topics, or those that are asked for by name, also none."""
     response = MetadataResponse
     shown = [topic for topic in cluster.topics.values() if topic.listed and "topic_describe" not in cluster.denied]
     topics = [_topic(cluster, topic) for topic in shown]
@@ -115,7 +114,6 @@ def _topic(cluster: Description, topic: Topic) -> Any:
 
 
 def describe_cluster(cluster: Description) -> Any:
-    """All brokers with those that are fenced."""
     response = DescribeClusterResponse
     return response(
         endpoint_type=1,
@@ -282,7 +280,6 @@ def quorum(cluster: Description) -> Any:
 
 
 def reassignments(cluster: Description) -> Any:
-    """All moves between brokers."""
     kind = ListPartitionReassignmentsResponse.OngoingTopicReassignment
     topics = [
         kind(
