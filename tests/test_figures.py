@@ -43,7 +43,7 @@ def memory(partitions: str) -> str:
             "alerts/runbooks/KafkaWardenDown.md",
             f"about {memory('10,005')} for 10,000 partitions, {memory('50,000')} for 50,000, {memory('200,000')} for",
         ),
-        ("docs/how-to/what-if.md", f"it needs {memory('200,000')}"),
+        ("docs/how-to/what-if.md", f"the exporter needs {memory('200,000')}"),
         ("docs/how-to/what-if.md", f"differ by {numbers()['page_age'] / 60:g} minutes"),
         ("docs/how-to/agents.md", f"asked once in {EVERY:.0f} s, or once in {COST} times the duration"),
         (
