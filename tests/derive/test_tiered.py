@@ -237,7 +237,9 @@ def test_fetching(why: str, values: dict[str, float], expected: float) -> None:
     ("why", "quota", "window", "configs", "expected"),
     [
         ("10,000 bytes in 11 s need 909 B/s", 909.0, 11.0, {"t": REMOTE}, 10),
+        ("equality is upheld", 1000.0, 10.0, {"t": REMOTE}, 0),
         ("a longer window", 501.0, 20.0, {"t": REMOTE}, 0),
+        ("no quota", UNLIMITED, 11.0, {"t": REMOTE}, 0),
         ("no topic uses it", 1.0, 11.0, {"t": TopicConfig(segment_bytes=10_000)}, None),
         ("the configuration of no topic is known", 1.0, 11.0, {}, None),
     ],

@@ -7,11 +7,9 @@ from hypothesis import strategies as st
 
 from kafka_warden.arrays import UNKNOWN, Floats
 from kafka_warden.derive import tiered
-from kafka_warden.derive import tiered as problems
 from kafka_warden.derive.tiered import Copying
 from kafka_warden.model import NOTHING_TIERED, Entity
 
-GIB = 1 << 30
 NAN, INF = float("nan"), float("inf")
 
 
@@ -22,38 +20,6 @@ def overdue_of(
     end, start, copied, per_offset, segment = (np.array([value]) for value in values)
     lag = np.array([seconds]), np.array([size]), np.array([due])
     return tiered.partition_overdue(end, start, copied, per_offset, segment, *lag)
-
-
-@pytest.mark.parametrize(
-    ("why", "end", "start", "copied", "uncopied"),
-    [
-        ("the tiered offset is inclusive", 6000, 0, 5346, 653),
-        ("nothing tiered counts from the log's start", 6000, 100, NOTHING_TIERED, 5900),
-        ("only the first record", 6000, 0, 0, 5999),
-        ("all but the last record", 6000, 0, 5998, 1),
-        ("everything", 6000, 0, 5999, 0),
-        ("retention passed what was tiered", 6000, 5500, 5346, 500),
-        ("empty", 0, 0, NOTHING_TIERED, 0),
-        ("the tiered offset was asked after the end", 6000, 0, 6100, 0),
-    ],
-)
-def test_uncopied_offsets(why: str, end: int, start: int, copied: int, uncopied: int) -> None:
-    seen = tiered.uncopied_offsets(np.array([end]), np.array([start]), np.array([copied]))
-    assert seen.tolist() == [uncopied], why
-
-
-@pytest.mark.parametrize(
-    ("why", "uncopied", "per_offset", "segment", "expected"),
-    [
-        ("the active segment never copies", 653, 100.0, 1 << 20, 0),
-        ("two segments of 1 MiB wait, one is active", 3 << 20, 1.0, 1 << 20, 2 << 20),
-        ("exactly one segment", 1 << 20, 1.0, 1 << 20, 0),
-        ("offsets of 2 bytes", 1 << 20, 2.0, 1 << 20, 1 << 20),
-    ],
-)
-def test_overdue_bytes(why: str, uncopied: float, per_offset: float, segment: float, expected: float) -> None:
-    arrays = (np.array([value]) for value in (uncopied, per_offset, segment))
-    assert tiered.overdue_bytes(*arrays)[0] == expected, why
 
 
 @pytest.mark.parametrize(
@@ -85,6 +51,12 @@ def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: floa
     [
         ("two segments wait beside the active one", 4000, 0, 999, 1.0, 2000.0),
         ("nothing copied yet", 4000, 0, NOTHING_TIERED, 1.0, 3000.0),
+        ("nor of what retention left", 4000, 100, NOTHING_TIERED, 1.0, 2900.0),
+        ("only the first record", 4000, 0, 0, 1.0, 2999.0),
+        ("retention passed what was copied", 9500, 5500, 5346, 1.0, 3000.0),
+        ("the active segment never copies", 2000, 0, 1346, 1.0, 0.0),
+        ("exactly one segment", 2000, 0, 999, 1.0, 0.0),
+        ("offsets of 2 bytes", 2000, 0, 999, 2.0, 1000.0),
         ("the copied offset is unknown", 4000, 0, UNKNOWN, 1.0, NAN),
         ("the leader's end is unknown", UNKNOWN, 0, 999, 1.0, NAN),
         ("nor where its log starts", 4000, UNKNOWN, 999, 1.0, NAN),
@@ -95,8 +67,7 @@ def test_stalled(why: str, polls: list[tuple[float, int, float]], expected: floa
     ],
 )
 def test_partition_overdue(why: str, end: int, start: int, copied: int, per_offset: float, expected: float) -> None:
-    values = (end, start, copied, per_offset, 1000.0)
-    overdue = overdue_of(values)
+    overdue = overdue_of((end, start, copied, per_offset, 1000.0))
     assert overdue.tolist() == pytest.approx([expected], nan_ok=True), why
 
 
@@ -157,9 +128,6 @@ def test_overdue_is_unknown_or_not_negative(
         assert UNKNOWN not in (end, start, copied)
 
 
-INF = float("inf")
-
-
 @pytest.mark.parametrize(
     ("why", "rate", "quota", "overdue", "expected"),
     [
@@ -179,7 +147,7 @@ INF = float("inf")
 def test_copy_held_back(
     why: str, rate: float | None, quota: float, overdue: bool | None, expected: bool | None
 ) -> None:
-    assert problems.copy_held_back(rate, quota, overdue) is expected, why
+    assert tiered.copy_held_back(rate, quota, overdue) is expected, why
 
 
 @pytest.mark.parametrize(
@@ -199,22 +167,7 @@ def test_copy_held_back(
 def test_fetch_held_back(
     why: str, rate: float | None, quota: float, throttle: float | None, expected: bool | None
 ) -> None:
-    assert problems.fetch_held_back(rate, quota, throttle) is expected, why
-
-
-@pytest.mark.parametrize(
-    ("why", "quota", "segment", "window", "expected"),
-    [
-        ("1 GiB in 11 s needs 97.6 MB/s", 97.6e6, GIB, 11, True),
-        ("and 97.7 MB/s do", 97.7e6, GIB, 11, False),
-        ("equality is upheld", 10.0, 110, 11, False),
-        ("a longer window", 10.0, 200, 20, False),
-        ("no quota", INF, GIB, 11, False),
-        ("a broker that leads none of these topics", 1.0, 0, 11, False),
-    ],
-)
-def test_copy_quota_below_segment(why: str, quota: float, segment: float, window: float, expected: bool) -> None:
-    assert problems.copy_quota_below_segment(quota, segment, window) is expected, why
+    assert tiered.fetch_held_back(rate, quota, throttle) is expected, why
 
 
 @pytest.mark.parametrize(
@@ -243,8 +196,8 @@ def test_copy_quota_below_segment(why: str, quota: float, segment: float, window
     ],
 )
 def test_client_fetch_quota_above(why: str, rates: dict[Entity, float] | None, expected: bool | None) -> None:
-    assert problems.client_fetch_quota_above(100.0, rates) is expected, why
-    assert problems.client_fetch_quota_above(INF, rates) is False, why
+    assert tiered.client_fetch_quota_above(100.0, rates) is expected, why
+    assert tiered.client_fetch_quota_above(INF, rates) is False, why
 
 
 numbers = st.floats(0, 1e12)
@@ -255,11 +208,11 @@ truths = st.sampled_from([True, False, None])
 @given(maybe, numbers | st.just(INF), truths, maybe)
 def test_unknown_never_raises(rate: float | None, quota: float, overdue: bool | None, throttle: float | None) -> None:
     for guess in (0.0, 1e13):
-        answer = problems.copy_held_back(rate, quota, overdue)
-        guessed = problems.copy_held_back(
+        answer = tiered.copy_held_back(rate, quota, overdue)
+        guessed = tiered.copy_held_back(
             guess if rate is None else rate, quota, guess > 0 if overdue is None else overdue
         )
         if answer is not None:
             assert answer is guessed
     if rate is None and not throttle:
-        assert problems.fetch_held_back(rate, quota, throttle) is not True
+        assert tiered.fetch_held_back(rate, quota, throttle) is not True
