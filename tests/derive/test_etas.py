@@ -20,19 +20,6 @@ MB = 1e6
 
 
 @pytest.mark.parametrize(
-    ("why", "remaining", "rate", "expected"),
-    [
-        ("81 MB at 1 MB/s", 81 * MB, 1 * MB, 81),
-        ("nothing remains, however slow", 0, -1, 0),
-        ("no gain", 1, 0, INF),
-        ("inbound outruns it", 1, -5, INF),
-    ],
-)
-def test_eta(why: str, remaining: float, rate: float, expected: float) -> None:
-    assert etas.eta(remaining, rate) == expected, why
-
-
-@pytest.mark.parametrize(
     ("why", "remaining", "ahead", "grain", "expected"),
     [
         ("just after a burst", 100.0, 4.0, 10.0, 104.0),
