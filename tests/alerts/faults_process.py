@@ -18,8 +18,6 @@ from tests.alerts.stage import CLUSTER, Fired, Stage, Watcher, fired
 
 HARMLESS: Final = {"http_server_config": {"headers": {"X-Frame-Options": "deny"}}}
 SCRAPER: Final = {"username": "prometheus", "password": "right"}
-TRIED_EVERY: Final = 0.2
-"""Seconds between two wrong logins: ten times the threshold."""
 
 
 @fault("configuration-refused", "The configuration and the web configuration are replaced by broken files")

@@ -16,6 +16,9 @@ from tests.building import Partition, judge, snapshot
 from tests.derive.following import families
 
 INF = math.inf
+RATE = "controller_mutation_rate"
+CLOCK = 100.0
+LONG_MAX_BY_11 = 1.0145709240540253e20
 
 
 @pytest.mark.parametrize(
@@ -38,17 +41,14 @@ def test_admission_delay(tokens: float, rate: float, expected: float) -> None:
     assert mutation.admission_delay(tokens, rate) == expected
 
 
-KAFKA_UNLIMITED = 1.0145709240540253e20
-
-
 @pytest.mark.parametrize(
     ("why", "tokens", "rate", "samples", "expected"),
     [
         ("a quota", -45, 5, 11, Mutations(-45, 5, 55)),
         ("the controller's window is not known", -45, 5, None, Mutations(-45, 5, None)),
         ("no quota resolves", 12, INF, 11, Mutations(INF, INF, INF)),
-        ("tokens of Long.MAX x 11, as Kafka shows them", KAFKA_UNLIMITED, 5, 11, Mutations(INF, INF, INF)),
-        ("and unlimited needs no window", KAFKA_UNLIMITED, INF, None, Mutations(INF, INF, INF)),
+        ("tokens of Long.MAX x 11, as Kafka shows them", LONG_MAX_BY_11, 5, 11, Mutations(INF, INF, INF)),
+        ("and unlimited needs no window", LONG_MAX_BY_11, INF, None, Mutations(INF, INF, INF)),
     ],
 )
 def test_shown(why: str, tokens: float, rate: float, samples: float | None, expected: Mutations) -> None:
@@ -100,11 +100,6 @@ def test_waiting_the_delay_brings_k_to_zero(tokens: float, rate: float) -> None:
     delay = mutation.admission_delay(tokens, rate)
 
     assert refill(tokens, rate, 1e9, delay) == pytest.approx(0, abs=1e-6)
-
-
-RATE = "controller_mutation_rate"
-CLOCK = 100.0
-LONG_MAX_BY_11 = 1.0145709240540253e20
 
 
 def quota(user: str | None, client_id: str | None, rate: float) -> QuotaEntity:
