@@ -74,6 +74,17 @@ def catalogue() -> dict[str, set[str]]:
     return {PREFIX + metric.name: set(metric.labels) for metric in CATALOGUE}
 
 
+@each_alert
+def test_commands_of_kafka_can_be_pasted(rule: dict[str, Any]) -> None:
+    """Each is a line of its own, without a full stop, with `B` and `CC` of the runbook."""
+    for line in rule["annotations"]["description"].splitlines():
+        for tool in re.finditer(r"\bkafka-(?!warden)[a-z-]+\b(?:\.sh)?", line):
+            assert line[tool.end() :].startswith(" --bootstrap-server $B $CC")
+            assert tool[0].endswith(".sh")
+            assert re.fullmatch(r"( *|\{\{- \$alter := printf \")", line[: tool.start()])
+            assert not line.endswith(".")
+
+
 def test_rules_name_only_what_is_served() -> None:
     served = catalogue()
     recorded = {rule["record"] for rule in RULES if "record" in rule}

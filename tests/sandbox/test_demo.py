@@ -138,7 +138,7 @@ def test_the_whole_demo(tmp_path: Path) -> None:
         "STUCK on the status page: payments.events",
         "Producers write more than the throttle lets through",
         "ALERT in Alertmanager: KafkaReassignmentStuck",
-        "kafka-reassign-partitions --execute --additional --throttle",
+        "kafka-reassign-partitions.sh --bootstrap-server $B $CC --execute --additional",
         "Raising the throttle",
         "Both moves have ended and the alert has resolved",
         "make demo-look",
