@@ -153,7 +153,7 @@ def _add_top(add: AddCommand) -> None:
     top = add(
         "top",
         help="show moves, throttles, replicas and problems on the terminal",
-        description="Show what the status page shows on the terminal: of a running sidecar, by default that of this"
+        description="Show what the status page shows on the terminal: of a running exporter, by default that of this"
         " machine, or of a cluster that it polls by itself, with --bootstrap-servers or --config. Exit codes: 0 ended"
         " or printed, 2 bad flags, 3 printed once without fresh data, 130 Ctrl-C.",
         epilog="Flags of options, and the environment variables of run, count only where it polls by itself. The"

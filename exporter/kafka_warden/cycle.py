@@ -285,7 +285,7 @@ class Cycle:
         try:
             return self.figures()
         except Exception:
-            log.exception("what the sidecar counts could not be read; this is a bug, please report it")
+            log.exception("what the exporter counts could not be read; this is a bug, please report it")
             return {}
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:

@@ -150,7 +150,7 @@ def _refuse_weaker(old: Config, new: Config) -> None:
     for option, before in _protection(old).items():
         if after[option] < before:
             raise ConfigError(
-                f"{option}: restart the sidecar to weaken TLS or the login, or to show or count more topics"
+                f"{option}: restart the exporter to weaken TLS or the login, or to show or count more topics"
             )
 
 

@@ -41,7 +41,7 @@ HEALTH: Final = (
                     "State",
                     "The worst that is known of the cluster, as on the dashboard Fleet.",
                     runbooks=("KafkaClusterUnreachable", "KafkaNoActiveController"),
-                    see=(board("sidecar", "Sidecar"),),
+                    see=(board("sidecar", "Exporter"),),
                 ),
                 f"max ({alerts.state(ONE_CLUSTER)})",
                 mappings=[alerts.STATE],

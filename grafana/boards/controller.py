@@ -218,7 +218,7 @@ ITSELF: Final = (
                         "Time since a node last caught up with the end of the metadata log: brokers that lag here use "
                         "old metadata."
                     ),
-                    see=(board("sidecar", "Sidecar"),),
+                    see=(board("sidecar", "Exporter"),),
                 ),
                 [
                     Query(

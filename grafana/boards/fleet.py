@@ -48,8 +48,8 @@ CLUSTERS: Final = (
                 About(
                     "Clusters",
                     "The worst cluster first. A cell opens the dashboard of its cluster. A dash is an unknown value, "
-                    "and no alert under Critical and Warning. No data: no sidecar serves numbers of the cluster now. A "
-                    "cluster stays in the table as long as one of its snapshots is in the selected time range.",
+                    "and no alert under Critical and Warning. No data: no exporter serves numbers of the cluster now. "
+                    "A cluster stays in the table as long as one of its snapshots is in the selected time range.",
                     runbooks=(
                         "KafkaClusterUnreachable",
                         "KafkaNoActiveController",

@@ -260,9 +260,9 @@ BROKERS: Final = (
                     "Lag of the followers on a broker",
                     (
                         "SumReplicaLag of KIP-73. A high value shows a broker that receives slowly, or is down. A "
-                        "gap: a part of the sum is unknown (dashboard Sidecar)."
+                        "gap: a part of the sum is unknown (dashboard Exporter)."
                     ),
-                    see=(board("sidecar", "Sidecar"),),
+                    see=(board("sidecar", "Exporter"),),
                 ),
                 [Query(most("broker_sum_replica_lag_bytes", "broker"), "broker {{broker}}")],
                 looks.BYTES,
@@ -283,7 +283,7 @@ BROKERS: Final = (
             states(
                 About(
                     "Brokers",
-                    "State of each broker in the cluster, and whether it answers the sidecar, from current metadata.",
+                    "State of each broker in the cluster, and whether it answers the exporter, from current metadata.",
                     runbooks=("KafkaBrokerUnreachable",),
                 ),
                 Query(

@@ -44,11 +44,11 @@ SIDECARS: Final = (
         [
             rows(
                 About(
-                    "Sidecars",
-                    "Sidecars of this cluster that Prometheus can scrape now: whether the files of the configuration "
+                    "Exporters",
+                    "Exporters of this cluster that Prometheus can scrape now: whether the files of the configuration "
                     "and of web.config_file are in use as they are now, whether history and state file are written, "
                     "rows of history lost in the time range, and the time until the first certificate expires. If "
-                    "there are two cluster ids, sidecars of two clusters have the same label.",
+                    "there are two cluster ids, exporters of two clusters have the same label.",
                     runbooks=(
                         "KafkaWardenDown",
                         "KafkaWardenRestarting",
@@ -59,7 +59,7 @@ SIDECARS: Final = (
                     ),
                     no_value="none",
                 ),
-                {"instance": "Sidecar", "version": "Version", "cluster_id": "Cluster id", "kafka_version": "Kafka"},
+                {"instance": "Exporter", "version": "Version", "cluster_id": "Cluster id", "kafka_version": "Kafka"},
                 [
                     Value("Snapshot age", AGE, looks.SECONDS, alerts.OLD),
                     Value("Configuration", _least("config_last_reload_successful"), looks.COUNT, mappings=[IN_USE]),
@@ -97,7 +97,7 @@ SIDECARS: Final = (
             lines(
                 About(
                     "Snapshot age",
-                    "Time since the start of the poll that a sidecar shows. After three intervals it shows only "
+                    "Time since the start of the poll that an exporter shows. After three intervals it shows only "
                     "self-metrics. Above the dashed line alerts do not use it.",
                     runbooks=("KafkaWardenDown", "KafkaWardenBlind"),
                 ),
@@ -115,7 +115,7 @@ SIDECARS: Final = (
                     runbooks=UNREACHABLE,
                     no_value="everything answers",
                 ),
-                {"source": "Request", "broker": "Broker", "instance": "Sidecar"},
+                {"source": "Request", "broker": "Broker", "instance": "Exporter"},
                 [
                     Value("For", UNANSWERED_FOR, looks.SECONDS),
                     Value("Unanswered", UNANSWERED, looks.COUNT, hidden=True),
@@ -218,7 +218,7 @@ PROCESS: Final = (
 
 SIDECAR: Final = Board(
     "sidecar",
-    "Sidecar",
+    "Exporter",
     "Are the numbers on the other dashboards complete and current?",
     ("instance",),
     [

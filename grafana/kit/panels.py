@@ -125,11 +125,12 @@ def lines(
     if not below_zero:
         panel.min(0)
     many = any("{{" in query.legend for query in queries)
-    panel.legend(_legend_of_many(narrow=narrow) if many else _legend().calcs(_CALCULATIONS)).tooltip(_tooltip())
+    panel.legend(_legend_of_many(narrow=narrow) if many else _legend().calcs(["last"])).tooltip(_tooltip())
     return panel
 
 
-_CALCULATIONS: Final = ["lastNotNull", "max"]
+# Not "lastNotNull": a number from before a gap would look like the present one.
+_CALCULATIONS: Final = ["last", "max"]
 _BROKEN_LINE: Final = [
     DynamicConfigValue("custom.lineStyle", LineStyle().fill("dash").dash([8, 6]).build()),
     DynamicConfigValue("custom.lineWidth", 1),

@@ -50,7 +50,7 @@ def test_the_message_names_both_clusters_and_what_to_do(polled: Polling) -> None
         for _ in range(3):
             polled.poll_any()
     message = (
-        f"127.0.0.1:{polled.brokers.ports[1]} leads to the cluster '{OTHER}', which is not used: this sidecar watches"
+        f"127.0.0.1:{polled.brokers.ports[1]} leads to the cluster '{OTHER}', which is not used: this exporter watches"
         f" '{OWN}'; correct DNS, NAT, bootstrap.servers or advertised.listeners, or remove the state file and restart"
         " to watch the other one"
     )
@@ -84,7 +84,7 @@ def test_the_own_address_of_a_broker_that_leads_to_another_cluster(moved: Pollin
     assert moved.down() == dict.fromkeys(("offsets2", "log_dirs2", "configs2"), "other_cluster")
     where = f"127.0.0.1:{moved.brokers.ports[2]}, the address of broker 2, leads to the cluster '{OTHER}', which is not"
     (message,) = {entry["error"] for entry in logs if entry["broker"] == "2"}
-    assert message.startswith(f"{where} used: this sidecar watches '{OWN}'; ")
+    assert message.startswith(f"{where} used: this exporter watches '{OWN}'; ")
     asked = {each["request"] for each in moved.brokers.seen() if each["broker"] == 2}
     assert asked == {CONNECTED, "ApiVersions", "Metadata"}
 

@@ -31,7 +31,7 @@ def texts(process: int) -> list[bytes]:
 
 
 def everything(sidecar: Any, folder: Path) -> list[bytes]:
-    paths = ("/metrics", "/-/ready", "/-/healthy", "/", "/api/v1/sidecar", "/api/v1/sources", "/nowhere")
+    paths = ("/metrics", "/-/ready", "/-/healthy", "/", "/api/v1/exporter", "/api/v1/sources", "/nowhere")
     found = [sidecar.get(path)[1].encode() for path in paths]
     assert sidecar.stop()[0] == 0
     rows = [str(pq.read_table(file).to_pylist()).encode() for file in (folder / "history").rglob("*.parquet")]

@@ -64,9 +64,9 @@ MADE_OF: Final[Mapping[tuple[str, str], Callable[[Row, Metrics], Any]]] = {
     ("SourceRow", "errors"): lambda row, metrics: metrics.counted(
         "source_errors_total", "reason", source=row["source"], broker=row["broker"]
     ),
-    ("SidecarRow", "jmx"): lambda _, metrics: float(bool(metrics.labelled("up", source="jmx"))),
-    ("SidecarRow", "dropped_series"): lambda _, metrics: metrics.counted("dropped_series", "family"),
-    ("SidecarRow", "history"): lambda _, metrics: {key[0]: up for key, up in metrics.labelled("sink_up").items()},
+    ("ExporterRow", "jmx"): lambda _, metrics: float(bool(metrics.labelled("up", source="jmx"))),
+    ("ExporterRow", "dropped_series"): lambda _, metrics: metrics.counted("dropped_series", "family"),
+    ("ExporterRow", "history"): lambda _, metrics: {key[0]: up for key, up in metrics.labelled("sink_up").items()},
 }
 """Numbers of the API that are made of several series."""
 

@@ -93,7 +93,7 @@ def _lines(answers: Answers, place: Place, part: tuple[str, int]) -> list[Any] |
     """Return what a line shows; `None` for one that is not known."""
     api, (what, row) = answers.api, place
     severities = Counter(each["severity"] for each in api["/problems"])
-    sidecar, cluster = api["/sidecar"], api["/cluster"]
+    sidecar, cluster = api["/exporter"], api["/cluster"]
     jmx = [100] if sidecar["jmx"] and _shown_throttles(answers) else []
     lines: dict[str, Callable[[], list[Any]]] = {
         "title": lambda: [

@@ -149,7 +149,7 @@ def test_a_client_certificate_is_shown(secured: Callable[[str], tuple[str, str]]
 @pytest.mark.parametrize(("date", "clock"), [(b"Wed, 21", 1445412480.0), (b"soon", None)])
 def test_age_is_measured_on_the_clock_of_the_server(date: bytes, clock: float | None) -> None:
     with _answering(HEAD + b"Date: " + date + b" Oct 2015 07:28:00 GMT\r\nContent-Length: 2\r\n\r\n{}") as address:
-        answer = asyncio.run(made(f"http://{address}").get("sidecar"))
+        answer = asyncio.run(made(f"http://{address}").get("exporter"))
     assert answer.clock == pytest.approx(clock or time.time(), abs=60)
 
 

@@ -79,7 +79,7 @@ def test_the_document_has_the_rows_of_the_api(top: Top, serve: Callable[..., Ser
             if not answer["data"]:
                 break
         assert (table["data"], table["total"]) == (data, total), name
-    for name in ("cluster", "sidecar"):
+    for name in ("cluster", "exporter"):
         assert found[name] == json.loads(served.get(f"/api/v1/{name}").body)["data"]
     assert (found["version"], found["fresh"], found["time"]) == (1, True, views_of(page).time)
     assert len(found["tables"]["moves"]["data"]) == 3000

@@ -120,7 +120,7 @@ def test_polls_that_are_too_fast_are_reported(monkeypatch: pytest.MonkeyPatch) -
     [
         (lambda _: b"<html>", "JSON"),
         (lambda _: b"[]", "the whole"),
-        (lambda whole: whole.update(data=[]), "SidecarRow"),
+        (lambda whole: whole.update(data=[]), "ExporterRow"),
         (lambda whole: whole.update(time="now"), "time"),
         (lambda whole: whole.update(time=10**310), "JSON"),
         (lambda whole: whole.update(fresh=1), "time"),
@@ -132,13 +132,13 @@ def test_polls_that_are_too_fast_are_reported(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_garbage_is_no_sidecar(change: Callable[[Any], bytes | None], about: str) -> None:
-    document = json.loads(asyncio.run(getter(status_rows.troubled)("sidecar")).body)
+    document = json.loads(asyncio.run(getter(status_rows.troubled)("exporter")).body)
     body = change(document) or json.dumps(document).encode()
 
     async def get(path: str) -> Answer:
         return Answer(200, body, 0.0)
 
-    with pytest.raises(NoAnswerError, match=f"{about}: is this the address of a sidecar"):
+    with pytest.raises(NoAnswerError, match=f"{about}: is this the address of an exporter"):
         asyncio.run(read(get, {}))
 
 

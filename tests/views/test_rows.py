@@ -189,7 +189,7 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
 
 
 def test_fields_name_metrics_and_labels_that_exist() -> None:
-    for kind in (rows.Cluster, rows.SidecarRow, recent.History, recent.SideHistory, *(spec.row for spec in TABLES)):
+    for kind in (rows.Cluster, rows.ExporterRow, recent.History, recent.SideHistory, *(spec.row for spec in TABLES)):
         for name, (_, about) in fields_of(kind).items():
             assert isinstance(about, Of | LabelOf | Text), name
             if not isinstance(about, Text):

@@ -49,7 +49,7 @@ def test_answers_are_as_the_document_says(page: Callable[[], Page], path: str) -
     body = check(path, answer)
 
     assert answer.headers["Content-Type"] == "application/json"
-    if page is status_rows.blind and path not in ("/sidecar", "/history", "/problems", "/sources"):
+    if page is status_rows.blind and path not in ("/exporter", "/history", "/problems", "/sources"):
         assert answer.status == 503
         assert "fresh" in body["error"]
     else:
@@ -188,7 +188,7 @@ def test_a_response_of_a_second_ago_is_served_while_the_next_is_made(served: Ser
         return Page(PAGE.text, b"", b"", b"", views=views)
 
     def kind() -> bool:
-        return bool(json.loads(served.get("/api/v1/sidecar").body)["fresh"])
+        return bool(json.loads(served.get("/api/v1/exporter").body)["fresh"])
 
     served.holder.page = page(lambda: views_of(status_rows.blind()), age=-60.0)
     assert not kind()

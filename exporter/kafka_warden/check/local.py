@@ -96,7 +96,7 @@ def _check_history(path: Path, report: Report) -> None:
         folder.check()
     except SinkError as problem:
         if problem.reason is SinkReason.IN_USE:
-            report.warning(code, where, str(problem), "no action if that is the sidecar of this configuration")
+            report.warning(code, where, str(problem), "no action if that is the exporter of this configuration")
         else:
             report.error(code, where, str(problem), fix)
     else:
@@ -116,7 +116,7 @@ def _check_listen(address: Address, report: Report) -> None:
         socket.create_server(places[0][4], family=places[0][0]).close()
     except OSError as problem:
         if problem.errno == errno.EADDRINUSE:
-            fix = "set web.listen to a free port, unless the sidecar of this configuration runs already"
+            fix = "set web.listen to a free port, unless the exporter of this configuration runs already"
             report.warning(code, where, "another process listens there", fix)
         else:
             report.error(code, where, problem.strerror or str(problem), "set web.listen to an own address")

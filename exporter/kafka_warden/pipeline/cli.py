@@ -148,7 +148,7 @@ def _add_shared(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--store", required=True, metavar="PLACE", help="folder or address of the tables, such as s3a://bucket/store"
     )
-    about = f"of {INGEST}: folder or address of the history of one or many sidecars, or kafka://HOST:PORT/TOPIC"
+    about = f"of {INGEST}: folder or address of the history of one or many exporters, or kafka://HOST:PORT/TOPIC"
     command.add_argument("--input", metavar="PLACE", help=about)
     command.add_argument("--jars", metavar="FOLDER", help=f"those of kafka-warden pipeline jars (default: ${JARS})")
     command.add_argument("--master", help=f"Spark's master (default: {session.LOCAL}, or that of spark-submit)")

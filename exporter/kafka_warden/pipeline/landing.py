@@ -27,7 +27,7 @@ run, jobs cannot see that, and the run is the latest one until that time has com
 """
 
 CLOCK: Final = (
-    "more than a day ahead of this machine's clock; set the clock of the sidecar, or of this machine. They are taken"
+    "more than a day ahead of this machine's clock; set the clock of the exporter, or of this machine. They are taken"
     " when they are less than a day ahead"
 )
 

@@ -234,10 +234,10 @@ def _row(plan: MovePlan, assumed: Percentile, options: Options) -> tuple[Any, ..
 
 _FLAGS: Final[Flags] = {
     "reassignment": (Path, "FILE", "JSON of kafka-reassign-partitions"),
-    "deadline": (values.duration, "DURATION", "of the move (default: the sidecar's moves.deadline)"),
+    "deadline": (values.duration, "DURATION", "of the move (default: the exporter's moves.deadline)"),
     "max_network_share": (values.share, "SHARE", "share of one broker's network, such as 30%%"),
-    "network": (values.rate, "RATE", "its capacity (default: the sidecar's network.bytes_per_second)"),
-    "max_broker_partitions": (values.whole_number, "N", "default: the sidecar's limits.max_broker_partitions"),
+    "network": (values.rate, "RATE", "its capacity (default: the exporter's network.bytes_per_second)"),
+    "max_broker_partitions": (values.whole_number, "N", "default: the exporter's limits.max_broker_partitions"),
     "percentile": (values.share, "SHARE", "share of the polls, for the plan in full (default: 95%%)"),
     "cluster": (values.text, "ID", "required if the history has several"),
     "inbound": (Path, "FILE", "write the inbound rates, for kafka-warden plan --inbound"),

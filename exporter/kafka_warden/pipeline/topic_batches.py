@@ -107,7 +107,7 @@ def _skipped(ahead: Sequence[Any]) -> Iterator[str]:
         clusters = ", ".join(sorted({group["cluster_id"] for group in ahead}))
         yield (
             f"NOT TAKEN: {_total(ahead, 'rows')} rows of cluster {clusters}: they are more than a day ahead of this"
-            " machine's clock, and are not read again; set the clock of the sidecar"
+            " machine's clock, and are not read again; set the clock of the exporter"
         )
 
 
@@ -207,5 +207,5 @@ def _lost_meanwhile(topic: Topic, wanted: Sequence[Span], now: Described, place:
 def _lost(topic: Topic, span: Span, when: str) -> str:
     return (
         f"LOST: offsets {span.first} to {span.after - 1} of partition {span.partition} of {topic.name} were deleted"
-        f" {when}; files of the same sidecar may have their rows"
+        f" {when}; files of the same exporter may have their rows"
     )

@@ -230,7 +230,7 @@ class PollContext:
         """Ask one question over one link; return the answer, or why there is none."""
         links = self.state.links
         if links.closed:
-            raise PollAbandonedError("the sidecar is stopping")
+            raise PollAbandonedError("the exporter is stopping")
         fault: SourceError | None = links.refused(link, self.now())
         if fault is not None:
             self.reach.note(fault)

@@ -203,7 +203,7 @@ def _fault(refused: set[str]) -> AuthorizationError:
     more = f" and {others} more topic{'s' if others > 1 else ''}" if others else ""
     return AuthorizationError(
         f"{min(refused)}{more} may not be described any more: grant Describe (docs/reference/acls.md), or restart the"
-        " sidecar if that is intended"
+        " exporter if that is intended"
     )
 
 

@@ -133,7 +133,7 @@ class Poller:
             wait([question.answers for question in beans])
         finally:
             if self.links.closed:
-                raise PollAbandonedError("the sidecar is stopping") from None
+                raise PollAbandonedError("the exporter is stopping") from None
         asked.publish()
         self.throttle_times, self.reach, self.outcomes = self.links.take_throttle_times(), asked.reach, asked.outcomes
         metadata = asked.outcomes[Source.METADATA, NO_BROKER]

@@ -154,7 +154,7 @@ CASES: Final = (
     Case("KafkaWardenDown", "has old data", "sidecar_for", ("page_age",), records=1, polls=3),
     Case("KafkaWardenRestarting", "the last restart that counts", "restarts_for"),
     Case("KafkaWardenClusterLabelAmbiguous", "", "ambiguous_for"),
-    Case("KafkaWardenBlind", "no sidecar answers", "blind_for", ("answered",), records=1, polled=False),
+    Case("KafkaWardenBlind", "no exporter answers", "blind_for", ("answered",), records=1, polled=False),
     Case("KafkaWardenBlind", "all have old data", "blind_for", ("page_age",), records=1, polls=3),
     Case("KafkaWardenBlind", "lag of replicas unknown", "sidecar_for", ("lag_unknown",), records=1),
     Case("KafkaWardenBlind", "a request is not answered", "sidecar_for", ("bridge",), records=1),

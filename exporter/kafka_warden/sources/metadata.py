@@ -133,7 +133,7 @@ def refuse_other_cluster(watched: str | None, found: str | None, address: str) -
     """Raise an OtherClusterError for the answer of a cluster that is not watched; `None` is an id that is not known."""
     if None not in (watched, found) and found != watched:
         raise OtherClusterError(
-            f"{address} leads to the cluster {found!r}, which is not used: this sidecar watches {watched!r}; correct"
+            f"{address} leads to the cluster {found!r}, which is not used: this exporter watches {watched!r}; correct"
             " DNS, NAT, bootstrap.servers or advertised.listeners, or remove the state file and restart to watch the"
             " other one"
         )

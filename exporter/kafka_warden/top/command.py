@@ -139,10 +139,10 @@ def read_client(flags: Mapping[str, Any], options: Mapping[str, str], environmen
     own, given = (f"{BOOTSTRAP.name} or --config", [flag_name(name) for name in REMOTE if flags[name] is not None])
     if flags["config"] is not None or BOOTSTRAP.name in options:
         if given:
-            raise ConfigError(f"{given[0]}: not with {own}, which poll without a sidecar")
+            raise ConfigError(f"{given[0]}: not with {own}, which poll without an exporter")
         return None
     if options:
-        raise ConfigError(f"{next(iter(options))}: only with {own}, as a sidecar has its own")
+        raise ConfigError(f"{next(iter(options))}: only with {own}, as an exporter has its own")
     url = read_values(flags, {"url": _url})["url"] or urlsplit(HERE)
     files = {name: Path(flags[name]) for name in FILES if flags[name] is not None}
     if url.scheme == "http":

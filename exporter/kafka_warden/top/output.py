@@ -197,7 +197,7 @@ def document(shown: Shown, request: Request) -> str:
         "time": shown.time,
         "fresh": shown.fresh,
         "cluster": shown.cluster,
-        "sidecar": shown.sidecar,
+        "exporter": shown.sidecar,
         "tables": tables,
     }
     return json.dumps(plain(found), indent=2, allow_nan=False) + "\n"

@@ -22,7 +22,7 @@ from kafka_warden.settings.secrets import SecretSource, basic_authorization
 from kafka_warden.settings.strict import parse_json, reason
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.recent import History
-from kafka_warden.views.rows import Cluster, SidecarRow, Table
+from kafka_warden.views.rows import Cluster, ExporterRow, Table
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import TableSpec
 from kafka_warden.web.api import INFINITE, MOST_ROWS
@@ -37,7 +37,7 @@ PROBLEMS: Final = "problems"
 _INFINITE: Final = {INFINITE: math.inf, f"-{INFINITE[1:]}": -math.inf}
 _REFUSED: Final = {
     401: "the user name or the password is missing or wrong (--user, --password-file)",
-    404: "there is no such path: is this the address of a sidecar of this version?",
+    404: "there is no such path: is this the address of an exporter of this version?",
     429: "too many requests for rate_limit of its web configuration file (--every)",
 }
 
@@ -88,7 +88,7 @@ class Client:
         with limit, closing(connection(limit, host, port, timeout=self.seconds, context=self.tls)) as asked:
             asked.request("GET", f"{self.url.path.rstrip('/')}/api/v1/{path}", headers=headers)
             response = asked.getresponse()
-            large = f"its answer has more than {in_bytes(LARGEST)}: this is no sidecar"
+            large = f"its answer has more than {in_bytes(LARGEST)}: this is no exporter"
             body = b"".join(parts(response, LARGEST, NoAnswerError(large)))
         clock = time.time()
         with suppress(ValueError):  # its clock and ours may differ, and the age of data must not
@@ -117,7 +117,7 @@ class Shown:
     fresh: bool
     polled_at: float
     """The same moment on the monotonic clock of this process."""
-    sidecar: SidecarRow
+    sidecar: ExporterRow
     cluster: Cluster | None
     history: History | None
     """The last hour, if it was asked for."""
@@ -156,7 +156,7 @@ class _Reader:
         self._polled_at = 0.0
 
     async def read(self, wanted: Mapping[str, int], sides: int | None) -> Shown:
-        sidecar = await self._ask("sidecar", SidecarRow)
+        sidecar = await self._ask("exporter", ExporterRow)
         time, fresh = self._poll or (None, False)
         cluster = await self._ask("cluster", Cluster) if fresh else None
         history = None if sides is None else await self._ask(f"history?sides={sides}", History)
@@ -183,7 +183,7 @@ class _Reader:
         try:
             document = parse_json(answer.body)
         except ValueError:
-            raise NoAnswerError("its answer is not JSON: is this the address of a sidecar?") from None
+            raise NoAnswerError("its answer is not JSON: is this the address of an exporter?") from None
         if not isinstance(document, dict):
             _refuse("the whole")
         time, fresh = read_value("time", float | None, document.get("time")), document.get("fresh")
@@ -234,4 +234,4 @@ def read_value(name: str, hint: Any, value: Any) -> Any:
 
 
 def _refuse(what: str) -> NoReturn:
-    raise NoAnswerError(f"its answer has an unexpected {what}: is this the address of a sidecar?")
+    raise NoAnswerError(f"its answer has an unexpected {what}: is this the address of an exporter?")

@@ -156,7 +156,7 @@ JMX: Final = Alert("KafkaWardenBlind", INFO)
 
 UNAVAILABLE: Final[Mapping[str, tuple[str, Alert | None]]] = {
     BrokerState.UNANSWERING: ("not answering", UNREACHABLE),
-    BrokerState.NO_LISTENER: ("without the listener that the sidecar uses", BLIND),
+    BrokerState.NO_LISTENER: ("without the listener that the exporter uses", BLIND),
     BrokerState.GONE: ("gone from the cluster", UNREACHABLE),
     BrokerState.FENCED: ("fenced", UNREACHABLE),
     BrokerState.SHUTTING_DOWN: ("shutting down", None),

@@ -18,7 +18,7 @@ from kafka_warden.views.rows import (
     MOST,
     BrokerRow,
     Cluster,
-    SidecarRow,
+    ExporterRow,
     SourceRow,
     Table,
     Throttle,
@@ -185,11 +185,11 @@ def _sources(sidecar: Sidecar) -> list[SourceRow]:
     return joined(sidecar, SourceRow, ("source", "broker"), errors=lambda key: errors.get((key[0], key[1]), {}))
 
 
-def _sidecar(sidecar: Sidecar) -> SidecarRow:
+def _sidecar(sidecar: Sidecar) -> ExporterRow:
     dropped = {family: int(count) for (family,), count in series(sidecar, "dropped_series").items()}
     return joined(
         sidecar,
-        SidecarRow,
+        ExporterRow,
         (),
         version=lambda _: sidecar.build.version,
         revision=lambda _: sidecar.build.revision,

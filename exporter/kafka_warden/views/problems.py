@@ -62,24 +62,24 @@ def _sidecar(views: Views) -> Iterator[Problem]:
     own = views.sidecar
     if own.cluster_reachable == 0:
         text = f"No broker can be reached.{_other_cluster(views, Source.METADATA, [''])}"
-        yield _problem("cluster_unreachable", text, None, "sidecar", named("KafkaClusterUnreachable"))
+        yield _problem("cluster_unreachable", text, None, "exporter", named("KafkaClusterUnreachable"))
     elif not views.fresh:
         text = "No fresh data: no poll has been complete for three intervals."
         if views.time is None:
             text = "No data yet: no poll has been complete since the start."
-        yield _problem("no_fresh_snapshot", text, None, "sidecar", named("KafkaWardenDown"))
+        yield _problem("no_fresh_snapshot", text, None, "exporter", named("KafkaWardenDown"))
     if own.controller_reachable == 0:
         text = "The active controller does not answer."
-        yield _problem("controller_unreachable", text, None, "sidecar", named("KafkaNoActiveController"))
+        yield _problem("controller_unreachable", text, None, "exporter", named("KafkaNoActiveController"))
     if own.undescribed_topics:
         text = f"{_count(own.undescribed_topics, 'topic')} not shown: Describe on them was taken away."
-        yield _problem("undescribed_topics", text, None, "sidecar", named("KafkaWardenAccessRefused"))
+        yield _problem("undescribed_topics", text, None, "exporter", named("KafkaWardenAccessRefused"))
     for kind, alert in (("sources_down", BLIND), ("jmx_down", JMX)):
         down = [row for row in views.sources.rows if alert in alerts(row)]
         names = _listed(f"{row.source} of broker {row.broker}" if row.broker else row.source for row in down)
         if down:
             text = f"Requests that are not answered: {names}. Values that need them are absent."
-            yield _problem(kind, text, None, "sidecar", alert)
+            yield _problem(kind, text, None, "exporter", alert)
     yield from _files(views)
 
 
@@ -87,17 +87,17 @@ def _files(views: Views) -> Iterator[Problem]:
     own = views.sidecar
     if own.config_last_reload_successful == 0 or own.web_config_in_use == 0:
         text = "The configuration as it is now is not in use: it cannot be used, or it needs a restart."
-        yield _problem("configuration_not_used", text, None, "sidecar", named("KafkaWardenConfigurationNotUsed"))
+        yield _problem("configuration_not_used", text, None, "exporter", named("KafkaWardenConfigurationNotUsed"))
     if own.dropped_series:
         text = f"Series left out of /metrics because of limits.series: {sum(own.dropped_series.values()):,}."
-        yield _problem("series_dropped", text, None, "sidecar", None)
+        yield _problem("series_dropped", text, None, "exporter", None)
     lost = [name for name, up in own.history.items() if not up]
     if lost:
         text = f"History cannot be written to {_listed(lost)}."
-        yield _problem("history_lost", text, None, "sidecar", named("KafkaWardenHistoryLost"))
+        yield _problem("history_lost", text, None, "exporter", named("KafkaWardenHistoryLost"))
     if own.state_last_save_successful == 0:
         text = "The state file cannot be written: after a restart all ages start at 0."
-        yield _problem("state_not_saved", text, None, "sidecar", named("KafkaWardenHistoryLost"))
+        yield _problem("state_not_saved", text, None, "exporter", named("KafkaWardenHistoryLost"))
 
 
 def _other_cluster(views: Views, source: Source, brokers: Collection[str]) -> str:
@@ -114,7 +114,7 @@ def _partitions(views: Views, cluster: Cluster) -> Iterator[Problem]:
         text = f"{_count(offline, 'partition')} without a leader.{_to_start(views)}"
         yield _problem("offline_partitions", text, None, "replicas", OFFLINE)
     if hidden := cluster.unknown_leader_partitions:
-        text = f"{_count(hidden, 'partition')} led by brokers without the sidecar's listener: their lag is unknown."
+        text = f"{_count(hidden, 'partition')} led by brokers without the exporter's listener: their lag is unknown."
         yield _problem("unknown_leaders", text, None, "replicas", BLIND)
     if under := cluster.under_min_isr_partitions:
         text = f"{_count(under, 'partition')} with fewer in-sync replicas than min.insync.replicas: writes may fail."

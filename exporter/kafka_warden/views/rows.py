@@ -86,7 +86,7 @@ class BrokerRow:
     host: Annotated[str | None, LabelOf("broker_info", "host")]
     rack: Annotated[str | None, LabelOf("broker_info", "rack")]
     state: Annotated[str | None, LabelOf("broker_state", "state")]
-    fenced_responding: Annotated[bool, Text("It is fenced, and answers the sidecar (broker_fenced_responding)")]
+    fenced_responding: Annotated[bool, Text("It is fenced, and answers the exporter (broker_fenced_responding)")]
     metadata_stale_seconds: Annotated[float | None, Of("broker_metadata_stale_seconds")]
     replicas: Annotated[float | None, Of("broker_replicas")]
     leaders: Annotated[float | None, Of("broker_leaders")]
@@ -320,8 +320,8 @@ class SourceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SidecarRow:
-    """The sidecar itself."""
+class ExporterRow:
+    """The exporter itself."""
 
     version: Annotated[str, Text("Version of the program")]
     revision: Annotated[str, Text("Commit that it was built from")]
@@ -350,7 +350,7 @@ class Views:
     fresh: bool
     """False without a fresh snapshot: then the tables of the cluster are empty."""
     problems: Table[Problem]
-    sidecar: SidecarRow
+    sidecar: ExporterRow
     sources: Table[SourceRow]
     history: Samples
     cluster: Cluster | None = None

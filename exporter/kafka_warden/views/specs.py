@@ -226,8 +226,8 @@ TABLES: Final = (
     TableSpec(
         "sources",
         rows.SourceRow,
-        "Requests of the sidecar",
-        "What the sidecar asks, what is not answered first",
+        "Requests of the exporter",
+        "What the exporter asks, what is not answered first",
         "No request was sent yet.",
         "Request source, Broker broker, State up, Failures errors, Last answered last_success, Took duration",
         ("source", "broker"),

@@ -66,7 +66,7 @@ def answer(views: Views, name: str, query: bytes) -> Response | None:
         if name == "cluster":
             _only(values)
             return _blind() if views.cluster is None else _json(views, data=views.cluster)
-        if name == "sidecar":
+        if name == "exporter":
             _only(values)
             return _json(views, data=views.sidecar)
         if name == "history":
@@ -212,7 +212,7 @@ def make() -> Schema:
     """Make the document."""
     paths = {
         "/cluster": _path("cluster", rows.Cluster, "The cluster in numbers"),
-        "/sidecar": _path("sidecar", rows.SidecarRow, "The sidecar itself"),
+        "/exporter": _path("exporter", rows.ExporterRow, "The exporter itself"),
         "/history": _path(
             "history",
             recent.History,
@@ -227,7 +227,7 @@ def make() -> Schema:
         ),
         **{f"/{spec.name}": _path_of(spec) for spec in TABLES},
     }
-    kinds = [rows.Cluster, rows.SidecarRow, recent.SideHistory, recent.History, *(spec.row for spec in TABLES)]
+    kinds = [rows.Cluster, rows.ExporterRow, recent.SideHistory, recent.History, *(spec.row for spec in TABLES)]
     failure = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
     return {
         "openapi": "3.1.0",

@@ -132,7 +132,7 @@ def _refuse_weaker(path: Path, old: WebFile, new: WebFile) -> None:
         ]
     for is_weaker, key, what in weaker:
         if is_weaker:
-            raise ConfigError(f"{path}: {key}: restart the sidecar to {what}")
+            raise ConfigError(f"{path}: {key}: restart the exporter to {what}")
 
 
 _VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}

@@ -135,7 +135,7 @@ class ChildProcess:
         command = [sys.executable, "-P", *_PROGRAM, str(os.getpid())]
         with self._changed:
             if self._stop:
-                raise InterruptedError("the sidecar is ending")
+                raise InterruptedError("the exporter is ending")
             self._process = subprocess.Popen(  # noqa: S603  this interpreter, and no text of a user
                 command,
                 stdin=subprocess.PIPE,

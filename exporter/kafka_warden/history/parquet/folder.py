@@ -144,7 +144,7 @@ class Folder:
         except BlockingIOError as taken:
             os.close(handle)
             raise SinkError(
-                f"{self.path}: another process writes its history there; give each sidecar its own folder",
+                f"{self.path}: another process writes its history there; give each exporter its own folder",
                 SinkReason.IN_USE,
             ) from taken
         self._lock = handle
