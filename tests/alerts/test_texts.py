@@ -17,7 +17,7 @@ READINGS: Final = {
     if isinstance(each, Reading)
 }
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "texts"
-LINES: Final = 4
+LINES: Final = 5
 WIDTH: Final = 40
 """Characters of a line of a summary on a phone; it shows two."""
 
