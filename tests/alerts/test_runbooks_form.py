@@ -10,6 +10,7 @@ from kafka_warden.derive.stuck import Cause
 from kafka_warden.errors import REASONS, SinkReason
 from kafka_warden.model import Source
 from sandbox.monitoring import ALERTS
+from tests.alerts import exits
 from tests.alerts.runbook import PAGES, PLACEHOLDER, commands, unwrapped
 from tests.support.rules import alerting_rules
 
@@ -78,6 +79,14 @@ def test_a_change_of_a_topic_goes_to_its_operator(page: Path) -> None:
     ]
     owned = re.search(r"[Aa]n operator owns this topic[?.] (Change it|Delete it) there\.", unwrapped(page))
     assert bool(owned) or not changes
+
+
+def test_every_command_was_run_on_each_version() -> None:
+    """The recorded exit code is 0, or one that the page names."""
+    recorded, known = exits.read(), exits.known_commands()
+    assert recorded.keys() == known.keys(), "run test_runbooks_run.py with RUNBOOK_EXITS=write on each version"
+    for key, codes in recorded.items():
+        assert set(codes.values()) <= {exits.NOT_RUN, "0", *map(str, known[key].exits)}, key
 
 
 def test_every_page_has_an_alert() -> None:

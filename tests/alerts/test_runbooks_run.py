@@ -1,7 +1,7 @@
 """Every command of every runbook, on a secured cluster in the situation of its alert.
 
-RUNBOOK_VERSION in the environment is another version of Kafka than the default one; RUNBOOK_TABLE is a file to which a
-row for each command is appended.
+RUNBOOK_VERSION in the environment is another version of Kafka than the default one; RUNBOOK_EXITS=write writes the exit
+codes into `alerts/runbook-exits.md`.
 """
 
 import os
@@ -19,6 +19,7 @@ from sandbox import ClusterSettings, Security, wait_for
 from sandbox.admin_moves import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from sandbox.admin_topics import Partition
 from sandbox.ports import LOOPBACK
+from tests.alerts import exits
 from tests.alerts.fault import Fault
 from tests.alerts.runbook import PAGES, Block, Kind, read_blocks
 from tests.alerts.shell import Shell
@@ -26,7 +27,7 @@ from tests.alerts.situations import end_moves, settings, situation
 from tests.alerts.stage import QUOTAS, Fired, Stage, usual_cluster
 
 VERSION: Final = os.environ.get("RUNBOOK_VERSION", ClusterSettings().version)
-TABLE: Final = os.environ.get("RUNBOOK_TABLE", os.devnull)
+WRITING: Final = os.environ.get("RUNBOOK_EXITS") == "write"
 RATES: Final = {"controller_mutation_rate": "3"}
 RATE: Final = "1100000"
 """Low: moves must still run when the next command looks for them."""
@@ -66,11 +67,17 @@ def test_commands_do_what_the_page_says(stage: Stage | None, page: Path, cause: 
     assert cause is not None
     try:
         with cause.happen(stage) as brought:
-            Run(stage, page, min(each for each in brought if each.alert == page.stem), tmp_path).everything()
+            run = Run(stage, page, min(each for each in brought if each.alert == page.stem), tmp_path)
+            run.everything()
     finally:
         stage.cluster.reset()
         for client, rate in QUOTAS.items():
             stage.cluster.admin.set_client_quota(client_id=client, values={"controller_mutation_rate": rate})
+    if WRITING:
+        record = exits.read()
+        for text, code in run.exits.items():
+            record.setdefault((page.stem, text), {})[VERSION] = code
+        exits.write(record)
 
 
 class Run:
@@ -81,6 +88,9 @@ class Run:
         page: The page.
         alert: Its labels are values of placeholders.
         directory: Where the commands run.
+
+    Attributes:
+        exits: The exit code of each command that has run.
     """
 
     def __init__(self, stage: Stage, page: Path, alert: Fired, directory: Path) -> None:
@@ -117,44 +127,42 @@ class Run:
         }
         self._topics = moving | {values["TOPIC"]} - {""} if running else set()
         self._shell = Shell(directory, stage, broker)
+        self.exits: dict[str, str] = {}
 
     def everything(self) -> None:
         """Run each block: an action, then its undo; actions without an undo at the end, when no move runs."""
-        blocks = list(enumerate(read_blocks(self._page), 1))
-        last = [(number, block) for number, block in blocks if block.kind is Kind.ACT and not block.has_undo]
+        blocks = read_blocks(self._page)
+        last = [block for block in blocks if block.kind is Kind.ACT and not block.has_undo]
         before: State = {}
-        if any(block.kind is Kind.ACT for _, block in blocks):
+        if any(block.kind is Kind.ACT for block in blocks):
             self._shell.write_plan(self._moves())
-        for number, block in blocks:
+        for block in blocks:
             if block.kind is Kind.LOOK:
-                self._execute(number, block)
+                self._execute(block)
             elif block.kind is Kind.UNDO:
-                self._undo(number, block, before)
+                self._undo(block, before)
             elif block.has_undo:
                 before = self._state()
-                self._execute(number, block)
-        for number, block in last:
+                self._execute(block)
+        for block in last:
             if "--execute" not in block.commands[0].text:
                 end_moves(self._stage)
-            self._execute(number, block)
+            self._execute(block)
 
-    def _execute(self, number: int, block: Block) -> None:
+    def _execute(self, block: Block) -> None:
         """Run its commands, and check their exit codes and the effect of an action."""
         for command in block.commands:
             setting = SETTING.search(command.text)
             text = command.filled({**self._values, "RATE": RATES.get(setting[2], RATE) if setting else RATE})
             ran = self._shell.run(text)
-            code = "not run: the sandbox has no such tool" if ran.code is None else ran.code
-            with Path(TABLE).open("a", encoding="utf-8") as table:
-                shown = command.text.replace("|", "\\|")
-                table.write(f"| {self._page.stem} | {number} {block.kind.value} | `{shown}` | {code} | {VERSION} |\n")
+            self.exits[command.text] = exits.NOT_RUN if ran.code is None else str(ran.code)
             assert ran.code in {None, 0, *command.exits}, f"{text}: exit code {ran.code}\n{ran.output}"
             if "plan --current" in text and ran.code:
                 self._shell.write_plan(self._shell.plan)
             if block.kind is not Kind.LOOK:
                 wait_for(partial(self._is_done, text), 60, f"the effect of {text}")
 
-    def _undo(self, number: int, block: Block, before: State) -> None:
+    def _undo(self, block: Block, before: State) -> None:
         """Undo an action with the values from before it, and compare."""
         (command,) = block.commands
         if names := re.findall(r"\bOLD_\w+", command.text):
@@ -164,7 +172,8 @@ class Run:
                 assert "`--delete-config" in block.before, f"no undo where the setting was not there: {command.text}"
                 text = re.sub(r'--add-config "?([\w.]+)=\S+', r"--delete-config \1", command.text)
                 block = replace(block, commands=(replace(command, text=text),))
-        self._execute(number, block)
+        self._execute(block)
+        self.exits[command.text] = self.exits.pop(block.commands[0].text)
         # The tool sets both rates of all brokers of a move, and a move that is cancelled keeps its throttle.
         same = _contains if re.search(r"--(preserve-)?throttle", command.text) else eq
         if "--cancel" in command.text:
