@@ -168,14 +168,7 @@ REPLICATION = (
 
 CLIENT = ("user", "client_id")
 DEFAULT: Final = "<default>"
-QUANTILES: Final = {
-    "event_queue_time_p50": "0.5",
-    "event_queue_time_p75": "0.75",
-    "event_queue_time_p95": "0.95",
-    "event_queue_time_p98": "0.98",
-    "event_queue_time_p99": "0.99",
-    "event_queue_time_p999": "0.999",
-}
+QUANTILES: Final = {f"event_queue_time_p{each}": str(float(f"0.{each}")) for each in (50, 75, 95, 98, 99, 999)}
 
 
 def _each(name: str, about: str, value: Callable[[ClientMutations], float | None], *, source: str) -> Metric:

@@ -6,6 +6,7 @@ docs/spec/quotas.md. A token is one partition created, deleted or added. Unlimit
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Annotated, Final
 
 from kafka_warden.model import DEFAULT, Entity, ProcessBeans, Snapshot
@@ -65,25 +66,11 @@ def resolve(quotas: Mapping[Entity, float], user: str | None, client_id: str | N
     Exact pair, user + default client, user, default user + client, default user + default client, default user, client,
     default client. A part that is None (the bean has no such tag) takes no entity that needs it.
     """
-    order: tuple[Entity, ...] = (
-        (user, client_id),
-        (user, DEFAULT),
-        (user, None),
-        (DEFAULT, client_id),
-        (DEFAULT, DEFAULT),
-        (DEFAULT, None),
-        (None, client_id),
-        (None, DEFAULT),
-    )
-    for entity in order:
-        if entity in quotas and _fits(entity, user, client_id):
+    users, clients = ((None,) if part is None else (part, DEFAULT, None) for part in (user, client_id))
+    for entity in product(users, clients):
+        if entity in quotas and entity != (None, None):
             return Quota(quotas[entity], entity)
     return Quota()
-
-
-def _fits(entity: Entity, user: str | None, client_id: str | None) -> bool:
-    needs_user, needs_client = entity[0] is not None, entity[1] is not None
-    return (not needs_user or user is not None) and (not needs_client or client_id is not None)
 
 
 @dataclass(frozen=True, slots=True)

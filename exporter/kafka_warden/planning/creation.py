@@ -38,11 +38,6 @@ def most_by_kafka(racks: Collection[Rack], up: int, partitions: int, factor: int
     return rounds * factor + min(rest, factor)
 
 
-def keeps_racks_apart(racks: Sequence[Rack], factor: int) -> bool:
-    """Whether there are several racks, and enough to put each replica of a partition into another rack."""
-    return len(set(racks)) >= max(factor, 2)
-
-
 _LONGEST_NAME: Final = 249
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 """`org.apache.kafka.common.internals.Topic`."""
@@ -122,7 +117,8 @@ def plan_creation(
     limit, cluster = (broker_limit, cluster_limit) if counted else (math.inf, math.inf)
     cluster_before = int(limits.counted_rows(snapshot.topics, snapshot.partitions.topic).sum())
     racks: Sequence[Rack] = [snapshot.brokers[broker].rack for broker in up]
-    apart = keeps_racks_apart(racks, factor)
+    # Several racks, and enough to put each replica of a partition into another one.
+    apart = len(set(racks)) >= max(factor, 2)
     # Without a rule for racks only brokers count.
     groups: Sequence[object] = racks if apart else up
     headroom = [limits.headroom(limit, float(count)) for count in before]

@@ -147,10 +147,6 @@ def _label(taken: Iterable[str], name: Any) -> str:
     return name
 
 
-def _cluster_label(value: Any) -> str:
-    return _label(labels() - {CLUSTER}, value)
-
-
 def _links(value: Any) -> Links:
     found = {name: _within(name, _url, url) for name, url in _known(value, ("runbooks", "grafana"), "key")}
     return Links(f"{found['runbooks']}/" if "runbooks" in found else "", found.get("grafana", ""))
@@ -179,7 +175,7 @@ KEYS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "severity": ("severity", _each(severities, "alert", _severity)),
     "disabled": ("disabled", _disabled),
     "alertLabels": ("alert_labels", _alert_labels),
-    "clusterLabel": ("cluster_label", _cluster_label),
+    "clusterLabel": ("cluster_label", lambda value: _label(labels() - {CLUSTER}, value)),
     "links": ("links", _links),
     "watchdog": ("watchdog", boolean),
 }

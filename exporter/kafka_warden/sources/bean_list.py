@@ -4,6 +4,7 @@ It has no per-partition beans, so it has the same length on every broker. docs/m
 what it counts. A bean that is absent is looked for again every 2 s at most, with a cheap call.
 """
 
+import re
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -64,12 +65,14 @@ class Group:
         return self.beans[0].where
 
 
-def _counts(prefix: str, names: dict[str, str]) -> tuple[Bean, ...]:
-    return tuple(Bean(name, f"{prefix},name={metric}", "Count") for name, metric in names.items())
-
-
-def _values(prefix: str, names: dict[str, str], where: Kind = "broker", suffix: str = "") -> tuple[Bean, ...]:
-    return tuple(Bean(name, f"{prefix},name={metric}{suffix}", "Value", where) for name, metric in names.items())
+def _yammer(prefix: str, *metrics: str, where: Kind = "broker", of: str = "", suffix: str = "") -> tuple[Bean, ...]:
+    """Yammer's metrics, named in snake case after `of`. Those that end with PerSec count, the others have a value."""
+    found = []
+    for metric in metrics:
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", metric.removesuffix("PerSec")).lower()
+        name, attribute = (f"{words}_total", "Count") if metric.endswith("PerSec") else (words, "Value")
+        found.append(Bean(of + name, f"{prefix},name={metric}{suffix}", attribute, where))
+    return tuple(found)
 
 
 _THROTTLED_RATES = (
@@ -77,22 +80,14 @@ _THROTTLED_RATES = (
     Bean("follower_replication_byte_rate", "kafka.server:type=FollowerReplication", "byte-rate"),
 )
 
-_BYTES = _counts(
-    "kafka.server:type=BrokerTopicMetrics",
-    {
-        "bytes_in_total": "BytesInPerSec",
-        "bytes_out_total": "BytesOutPerSec",
-    },
-)
+_BYTES = _yammer("kafka.server:type=BrokerTopicMetrics", "BytesInPerSec", "BytesOutPerSec")
 
-_REPLICATION_BYTES = _counts(
+_REPLICATION_BYTES = _yammer(
     "kafka.server:type=BrokerTopicMetrics",
-    {
-        "replication_bytes_in_total": "ReplicationBytesInPerSec",
-        "replication_bytes_out_total": "ReplicationBytesOutPerSec",
-        "reassignment_bytes_in_total": "ReassignmentBytesInPerSec",
-        "reassignment_bytes_out_total": "ReassignmentBytesOutPerSec",
-    },
+    "ReplicationBytesInPerSec",
+    "ReplicationBytesOutPerSec",
+    "ReassignmentBytesInPerSec",
+    "ReassignmentBytesOutPerSec",
 )
 
 _TIERED = (
@@ -108,73 +103,44 @@ _TIERED = (
         for what in ("copy", "fetch")
         for kind in ("avg", "max")
     ),
-    *_counts(
+    *_yammer(
         "kafka.server:type=BrokerTopicMetrics",
-        {
-            "remote_copy_bytes_total": "RemoteCopyBytesPerSec",
-            "remote_fetch_bytes_total": "RemoteFetchBytesPerSec",
-            "remote_copy_errors_total": "RemoteCopyErrorsPerSec",
-            "remote_fetch_errors_total": "RemoteFetchErrorsPerSec",
-            "remote_delete_errors_total": "RemoteDeleteErrorsPerSec",
-            "build_remote_log_aux_state_errors_total": "BuildRemoteLogAuxStateErrorsPerSec",
-        },
-    ),
-    *_values(
-        "kafka.server:type=BrokerTopicMetrics",
-        {
-            "remote_copy_lag_bytes": "RemoteCopyLagBytes",
-            "remote_copy_lag_segments": "RemoteCopyLagSegments",
-            "remote_delete_lag_bytes": "RemoteDeleteLagBytes",
-            "remote_delete_lag_segments": "RemoteDeleteLagSegments",
-        },
+        "RemoteCopyBytesPerSec",
+        "RemoteFetchBytesPerSec",
+        "RemoteCopyErrorsPerSec",
+        "RemoteFetchErrorsPerSec",
+        "RemoteDeleteErrorsPerSec",
+        "BuildRemoteLogAuxStateErrorsPerSec",
+        "RemoteCopyLagBytes",
+        "RemoteCopyLagSegments",
+        "RemoteDeleteLagBytes",
+        "RemoteDeleteLagSegments",
     ),
 )
 
-_ISR = (
-    *_counts(
-        "kafka.server:type=ReplicaManager",
-        {
-            "isr_shrinks_total": "IsrShrinksPerSec",
-            "isr_expands_total": "IsrExpandsPerSec",
-        },
-    ),
-    *_values(
-        "kafka.server:type=ReplicaManager",
-        {
-            "under_min_isr_partition_count": "UnderMinIsrPartitionCount",
-        },
-    ),
-)
+_ISR = _yammer("kafka.server:type=ReplicaManager", "IsrShrinksPerSec", "IsrExpandsPerSec", "UnderMinIsrPartitionCount")
 
-_FETCHERS = _values(
+_FETCHERS = _yammer(
     "kafka.server:type=ReplicaFetcherManager",
-    {
-        "fetcher_failed_partitions_count": "FailedPartitionsCount",
-        "fetcher_dead_thread_count": "DeadThreadCount",
-    },
+    "FailedPartitionsCount",
+    "DeadThreadCount",
+    of="fetcher_",
     suffix=",clientId=Replica",
 )
 
-_BROKER_STATE = _values("kafka.server:type=KafkaServer", {"broker_state": "BrokerState"})
+_BROKER_STATE = _yammer("kafka.server:type=KafkaServer", "BrokerState")
 
-_CONTROLLER = _values(
+_CONTROLLER = _yammer(
     "kafka.controller:type=KafkaController",
-    {
-        "active_controller_count": "ActiveControllerCount",
-        "active_broker_count": "ActiveBrokerCount",
-        "fenced_broker_count": "FencedBrokerCount",
-        "offline_partitions_count": "OfflinePartitionsCount",
-    },
+    "ActiveControllerCount",
+    "ActiveBrokerCount",
+    "FencedBrokerCount",
+    "OfflinePartitionsCount",
     where="controller",
 )
 
-_UNCLEAN_ELECTIONS = (
-    Bean(
-        "unclean_leader_elections_total",
-        "kafka.controller:type=ControllerStats,name=UncleanLeaderElectionsPerSec",
-        "Count",
-        "controller",
-    ),
+_UNCLEAN_ELECTIONS = _yammer(
+    "kafka.controller:type=ControllerStats", "UncleanLeaderElectionsPerSec", where="controller"
 )
 
 _EVENT_QUEUE = tuple(

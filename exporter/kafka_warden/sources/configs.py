@@ -32,22 +32,18 @@ COPY_WINDOW_SECONDS: Final = "remote.log.manager.copy.quota.window.size.seconds"
 CONTROLLER_SAMPLES: Final = "controller.quota.window.num"
 CONTROLLER_SECONDS: Final = "controller.quota.window.size.seconds"
 LAST_TIERED: Final = "follower.fetch.last.tiered.offset.enable"
-BROKER_KEYS: Final = (
-    *LIMIT_KEYS.values(),
-    COPY_QUOTA,
-    FETCH_QUOTA,
-    COPY_WINDOW_SAMPLES,
-    COPY_WINDOW_SECONDS,
-    "remote.log.storage.system.enable",
-    "replica.lag.time.max.ms",
-    "replica.fetch.wait.max.ms",
-    "replica.fetch.max.bytes",
-    "replica.fetch.response.max.bytes",
-    "num.replica.fetchers",
-    "replication.quota.window.num",
-    "replication.quota.window.size.seconds",
-    LAST_TIERED,
-)
+_OF_BROKERS: Final = {
+    **dict.fromkeys((COPY_QUOTA, FETCH_QUOTA), (1, LONG)),
+    **dict.fromkeys((COPY_WINDOW_SAMPLES, COPY_WINDOW_SECONDS), (1, INT)),
+    "replica.lag.time.max.ms": (0, LONG),
+    "replica.fetch.wait.max.ms": (0, INT),
+    "replica.fetch.max.bytes": (0, INT),
+    "replica.fetch.response.max.bytes": (0, INT),
+    "num.replica.fetchers": (1, INT),
+    "replication.quota.window.num": (1, INT),
+    "replication.quota.window.size.seconds": (1, INT),
+}
+BROKER_KEYS: Final = (*LIMIT_KEYS.values(), *_OF_BROKERS, "remote.log.storage.system.enable", LAST_TIERED)
 COPY_LAG_KEYS: Final = (
     "remote.copy.lag.ms",
     "remote.copy.lag.bytes",
@@ -58,15 +54,8 @@ COPY_LAG_KEYS: Final = (
 )
 """What decides how long a segment is not copied on purpose. Asked of topics with remote storage only."""
 NUMBERS: Final = {
-    **dict.fromkeys((COPY_QUOTA, FETCH_QUOTA), (1, LONG)),
-    **dict.fromkeys((COPY_WINDOW_SAMPLES, COPY_WINDOW_SECONDS, CONTROLLER_SAMPLES, CONTROLLER_SECONDS), (1, INT)),
-    "replica.lag.time.max.ms": (0, LONG),
-    "replica.fetch.wait.max.ms": (0, INT),
-    "replica.fetch.max.bytes": (0, INT),
-    "replica.fetch.response.max.bytes": (0, INT),
-    "num.replica.fetchers": (1, INT),
-    "replication.quota.window.num": (1, INT),
-    "replication.quota.window.size.seconds": (1, INT),
+    **_OF_BROKERS,
+    **dict.fromkeys((CONTROLLER_SAMPLES, CONTROLLER_SECONDS), (1, INT)),
     "segment.bytes": (14, INT),
     "min.insync.replicas": (1, INT),
     **dict.fromkeys(COPY_LAG_KEYS, (-LONG - 1, LONG)),

@@ -115,7 +115,11 @@ class AgentSession:
         for slot in slots.values():
             if slot.answer is None and slot.waits <= MOST_WAITS and (reading := slot.reading) is not None:
                 reading.wait(max(0.0, deadline - self.clock()))
-        answers = {key: slot.answer or _nothing_yet(slot.target) for key, slot in slots.items()}
+        answers = {
+            key: slot.answer
+            or AnswerTimeoutError(f"the agent at {slot.target.host}:{slot.target.port} has not answered yet")
+            for key, slot in slots.items()
+        }
         return {target.key: answers.get(target.key) or no_room(target) for target in targets}
 
     def close(self) -> None:
@@ -209,10 +213,6 @@ def _corrected(target: JmxTarget, slot: _Slot) -> bool:
         return target.secret(over_tls=True) != slot.password
     except AuthenticationError:
         return False
-
-
-def _nothing_yet(target: JmxTarget) -> SourceError:
-    return AnswerTimeoutError(f"the agent at {target.host}:{target.port} has not answered yet")
 
 
 def _pause(found: Answer, slot: _Slot) -> float:
