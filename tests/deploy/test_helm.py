@@ -29,7 +29,6 @@ EVERYTHING = ROOT / "tests" / "deploy" / "everything.yaml"
 CHART_FILE = yaml.safe_load((CHART / "Chart.yaml").read_text())
 COVERED = {"sidecar", "strimzi", "replicas", "resources"}
 """Values of the other tests."""
-examples = pytest.mark.parametrize("example", ALL, ids=lambda file: file.stem)
 versions = pytest.mark.parametrize("version", [OLDEST, NEWEST])
 
 
@@ -44,7 +43,7 @@ def test_manifests_are_what_helm_makes() -> None:
 
 
 @versions
-@examples
+@pytest.mark.parametrize("example", ALL, ids=lambda file: file.stem)
 def test_example_is_linted(example: Path, version: str) -> None:
     found = helm("lint", "--strict", CHART, f"--values={example}", f"--set-json={IMAGE}", version=version)
     assert "0 chart(s) failed" in found
@@ -52,7 +51,7 @@ def test_example_is_linted(example: Path, version: str) -> None:
 
 
 @versions
-@examples
+@pytest.mark.parametrize("example", [*ALL, EVERYTHING], ids=lambda file: file.stem)
 def test_example_is_valid(example: Path, version: str) -> None:
     found = documents(template("kafka-warden-a", example, IMAGE, version=version))
     assert found
@@ -64,13 +63,8 @@ def test_example_is_valid(example: Path, version: str) -> None:
 
 
 @versions
-def test_every_value_has_an_effect_that_is_valid(version: str) -> None:
+def test_every_value_has_an_effect(version: str) -> None:
     text = template("kafka-warden-a", EVERYTHING, version=version)
-    for document in documents(text):
-        if document["apiVersion"].startswith(OPERATOR):
-            validate(document)
-        elif document["kind"] != "KafkaUser":
-            kubernetes_validate.validate(document, "1.34", strict=True)
     marks = set(re.findall(r"mark-\d+", EVERYTHING.read_text()))
     assert len(marks) == 42
     assert marks - set(re.findall(r"mark-\d+", text)) == set()
@@ -141,8 +135,6 @@ def test_a_properties_file_may_have_the_brokers() -> None:
         ((*MINIMAL, 'alertmanagerConfig={"enabled":true,"receivers":{"pager":{}}}'), "the routes know only"),
         ((*MINIMAL, 'monitor={"kind":"PodMonitor","interval":"5s"}'), "set `monitor.scrapeTimeout` to"),
         ((*MINIMAL, 'imagee="a"'), "imagee"),
-        ((*MINIMAL, 'monitor.kind="Probe"'), "monitor"),
-        ((*MINIMAL, 'image.repository="registry.example/a:1"'), "repository"),
     ],
     ids=lambda each: None if isinstance(each, tuple) else each,
 )
