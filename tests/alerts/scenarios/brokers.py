@@ -14,6 +14,17 @@ def slow_maintenance() -> Story:
     return Story([exporter], [silent(until=70)])
 
 
+@scenario("S16c")
+def maintenance_of_single_copies() -> Story:
+    """Each broker that restarts hosts 4 topics without copies, offline for 200 s: no page."""
+    exporter = Exporter(60, brokers=range(1, 7))
+    rolling_restart(exporter, 10 * MINUTE, down=200, catch_up=120)
+    exporter.set(
+        "offline_partitions", lambda t: 4.0 if t >= 600 and (t - 600) % 380 < 200 and t < 600 + 6 * 380 else 0.0
+    )
+    return Story([exporter], [silent(severity="critical", until=60)])
+
+
 @scenario("S16e")
 def outage_in_maintenance() -> Story:
     """Nine brokers restart with short pauses, and a disk fails meanwhile: a page on offline partitions in 10 min."""
