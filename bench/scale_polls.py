@@ -33,8 +33,7 @@ def measure(partitions: int, polls: int) -> Iterator[Row]:
         )
         argument = {"bootstrap": brokers.bootstrap, "everything": False, "deadline": DEADLINE}
         # The brokers encode new replies in Python, which takes 20 s of a core and would slow down whom they answer.
-        # So another sidecar asks the same before, and they keep what they answered. It polls as often: which requests
-        # are sent again depends on the polls before.
+        # So another sidecar asks the same before, and they keep what they answered.
         with Worker("bench.poll_worker", argument) as before, Worker("bench.poll_worker", argument) as sidecar:
             before.step()
             first = sidecar.step()

@@ -15,7 +15,6 @@ from kafka_warden.derive.stuck import stall_limit
 from kafka_warden.history.parquet.sink import FILE_ROWS, MOST_ROWS
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.poller import REQUESTS
-from kafka_warden.poller.tables import LARGE
 from kafka_warden.reload import AGAIN
 from kafka_warden.rules.thresholds import numbers
 from kafka_warden.settings.strict import Address
@@ -53,7 +52,6 @@ def memory(partitions: str) -> str:
         ("docs/architecture.md", f"a frame before login has at most {BEFORE_LOGIN >> 10} KiB"),
         ("docs/architecture.md", f"may take {REQUESTS} such pauses longer than `poll.deadline`, at most {REQUESTS} s"),
         ("docs/architecture.md", f"A pause above {LONGEST_PAUSE:.0f} s is a protocol fault"),
-        ("docs/architecture.md", f"a broker has at least {LARGE:,} replicas"),
         ("docs/reference/configuration.md", f"the exporter tries again every {AGAIN:.0f} s"),
         ("docs/how-to/secure.md", f"The cost is at most {MOST_COST}, with which a check takes some 4 s"),
         ("docs/how-to/secure.md", f"While {WAITING} run or wait"),

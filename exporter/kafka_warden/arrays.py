@@ -137,14 +137,6 @@ def carry(column: np.ndarray, rows: Longs, missing: float) -> np.ndarray:
     return taken
 
 
-def inverted(rows: Longs, old: int) -> Longs:
-    """For each of so many old rows its new one, or `UNKNOWN`. `rows`: for each new row its old one, or `UNKNOWN`."""
-    known = np.flatnonzero(rows != UNKNOWN)
-    new = np.full(old, UNKNOWN, np.int64)
-    new[rows[known]] = known
-    return new
-
-
 def _firsts(group: Ints, groups: int) -> Longs:
     """Return the first row of each group, where those of a group stand together, in ascending order of the groups."""
     counts = np.bincount(group, minlength=groups)

@@ -131,9 +131,7 @@ def _by_leader(name: str, about: str, *, source: str) -> Metric:
     def read(view: View) -> Iterable[Sample]:
         if not _is_known(view, column):
             return ()
-        indexed = view.derived.indexed
-        rows = getattr(view.derived.cluster, column) & (indexed.led_by != UNKNOWN)
-        return view.leaders(np.bincount(indexed.led_by[rows], minlength=len(indexed.brokers)))
+        return view.leaders(view.derived.indexed.led(getattr(view.derived.cluster, column)))
 
     return Metric(name, about, ("broker",), read, source=source)
 

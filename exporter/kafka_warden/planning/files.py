@@ -34,11 +34,9 @@ def read_targets(file: Path) -> tuple[Target, ...]:
     """
     try:
         return parse_reassignment(read_text(file))
-    except PlanError as failure:
-        raise PlanError(f"{file}: {failure}") from None
     except OSError as failure:
         raise PlanError(f"{file}: cannot read the file: {reason(failure)}") from None
-    except ValueError as failure:
+    except (PlanError, ValueError) as failure:
         raise PlanError(f"{file}: {failure}") from None
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.arrays import carry, inverted, match_partitions, match_replicas
+from kafka_warden.arrays import carry, match_partitions, match_replicas
 from kafka_warden.model import (
     Broker,
     BrokerConfig,
@@ -159,13 +159,11 @@ class LastAnswers:
                 broker=old.broker,
             )
             if (layout.leader_row != old.leader_row).any():
-                asked = Rows(layout, (asked, np.arange(len(layout.partition))))
-            else:
-                asked.renew()
+                asked = Rows(layout)
         else:
             rows = match_replicas(before, now, match_partitions(before, now))
             led, self.columns = carry(led, rows, missing=False), self.columns.carried(rows)
-            asked = Rows(layout, (asked, inverted(rows, len(old.partition))))
+            asked = Rows(layout)
             self._forget_topics(old, layout)
         if len(leading := np.flatnonzero(asked.leading & ~led)):
             self.columns.lead(leading)

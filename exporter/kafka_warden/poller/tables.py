@@ -22,15 +22,6 @@ read too far apart to be compared, and the next question about all logs may be a
 NEW: Final = {"size": UNKNOWN, "sized_at": 0.0, "start": UNKNOWN, "young": YOUNG, "copy_due": UNKNOWN, "due_at": 0.0}
 """Columns of the answers to their values for a replica that is new."""
 
-LARGE: Final = 1000
-"""Replicas of a broker from which on one more request costs less than to write a new one."""
-
-MOST_CHANGED: Final = 0.25
-"""Share of these replicas that may be added or gone while the last requests are sent again."""
-
-TURNS: Final = 10
-"""Polls in which each broker gets new requests once, if its last ones name other replicas."""
-
 
 @dataclass(slots=True)
 class Columns:
@@ -109,14 +100,9 @@ class Columns:
 
 
 class Rows:
-    """The rows that each broker is asked about. Made once per layout, used by every poll until it changes.
+    """The rows that each broker is asked about. Made once per layout, used by every poll until it changes."""
 
-    `before`: the rows of the last layout, and for each of them its row now, or `UNKNOWN`. A large broker with few
-    changes gets its last requests again, and one more about the replicas that were added. The last requests may still
-    name replicas that are gone, until it is the broker's turn to get new ones.
-    """
-
-    def __init__(self, layout: Layout, before: "tuple[Rows, Longs] | None" = None) -> None:
+    def __init__(self, layout: Layout) -> None:
         leading = np.zeros(len(layout.partition), dtype=bool)
         leading[layout.leader_row[layout.leader_row >= 0]] = True
         self.leading = leading
@@ -130,28 +116,6 @@ class Rows:
             self.followed[broker] = index_rows(layout, rows[~leading[rows]])
             self.led[broker] = index_rows(layout, rows[leading[rows]])
         self._remote: tuple[frozenset[str], dict[int, RowIndex]] = frozenset(), {}
-        self.turn: int = 0
-        """Of the brokers whose id has this remainder."""
-        if before is not None:
-            self.turn = before[0].turn
-            self._reuse(layout, *before)
-        self.renew()
-
-    def renew(self) -> None:
-        """Let some brokers have new requests, if theirs name other replicas. Once per poll: each has its turn."""
-        self.turn = (self.turn + 1) % TURNS
-        for broker in self.hosted:
-            if broker % TURNS == self.turn:
-                self.followed[broker].renew()
-                self.led[broker].renew()
-
-    def _reuse(self, layout: Layout, before: "Rows", rows: Longs) -> None:
-        for now, then, wanted in (self.followed, before.followed, ~self.leading), (self.led, before.led, self.leading):
-            moved = np.append(np.where(np.append(wanted, False)[rows], rows, UNKNOWN), UNKNOWN)
-            asked = np.zeros(len(wanted), bool)
-            for broker, index in now.items():
-                if broker in then and len(index.keys) >= LARGE:
-                    _reuse_requests(layout, index, then[broker], moved, asked)
 
     def remote(self, layout: Layout, topics: frozenset[str]) -> dict[int, RowIndex]:
         """Return what each broker leads of some topics, those with remote storage. Made again only when they change.
@@ -167,23 +131,6 @@ class Rows:
                 {broker: index_rows(layout, rows[hosts == broker]) for broker in np.unique(hosts).tolist()},
             )
         return self._remote[1]
-
-
-def _reuse_requests(layout: Layout, index: RowIndex, then: RowIndex, moved: Longs, asked: Bools) -> None:
-    """Let an index take the requests of the last layout, unless much has changed.
-
-    `moved`: as of `RowIndex.reuse`. `asked` (R,): the replicas that the requests name are marked in it.
-    """
-    last = then.parts[0] if then.parts else then
-    kept = moved[last.rows]
-    kept = kept[kept != UNKNOWN]
-    asked[kept] = True
-    added, gone = index.rows[~asked[index.rows]], last.gone + len(last.rows) - len(kept)
-    if gone + len(added) > MOST_CHANGED * len(index.rows):
-        return
-    if len(added):
-        index.parts = index_rows(layout, np.sort(kept)), index_rows(layout, added)
-    (index.parts[0] if len(added) else index).reuse(last, moved, gone)
 
 
 def mark_moves(layout: Layout, reassignments: Reassignments) -> tuple[Bools, Bools, Bools]:

@@ -5,7 +5,7 @@ A reply is grouped by topic, in an order of the broker's own: `RowIndex` finds t
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
@@ -37,10 +37,6 @@ class RowIndex:
     """Encoded ListOffsets requests for these replicas, by timestamp and version of the protocol."""
     shape: Shape | None = field(default=None, repr=False, compare=False)
     """That of the last reply to one of them."""
-    gone: int = 0
-    """Other replicas that the requests still name: they were among these in an earlier layout."""
-    parts: tuple["RowIndex", ...] = field(default=(), repr=False, compare=False)
-    """These replicas in two parts, which are asked about in place of all: those with last requests, and added ones."""
 
     def __bool__(self) -> bool:
         return len(self.keys) > 0
@@ -61,20 +57,6 @@ class RowIndex:
         topics = self.keys >> TOPIC_BITS
         firsts = np.flatnonzero(np.diff(topics, prepend=UNKNOWN))
         return topics[firsts].tolist(), np.diff(firsts, append=len(topics)).tolist()
-
-    def reuse(self, last: "RowIndex", moved: Longs, gone: int) -> None:
-        """Take the requests of an index of the last layout, which name these replicas and others that are `gone`.
-
-        `moved` (R + 1,): for each row of that layout the row now, `UNKNOWN` for replicas that are not among these, and
-        for `UNKNOWN` itself.
-        """
-        self.requests, self.gone = last.requests, gone
-        self.shape = None if last.shape is None else replace(last.shape, rows=moved[last.shape.rows])
-
-    def renew(self) -> None:
-        """Drop requests that name other replicas, or not all of these."""
-        if self.parts or self.gone:
-            self.requests, self.shape, self.gone, self.parts = {}, None, 0, ()
 
     def find(self, topics: Longs, counts: Longs, numbers: Longs) -> Longs:
         """Rows of partitions, `UNKNOWN` for those that are not among these.
@@ -194,8 +176,7 @@ async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, targe
     Raises:
         SourceError: it did not answer. Partitions that it does not know stay unknown.
     """
-    for reply, part in await _ask(link, wanted, LATEST, timeout_at):
-        parse_offsets(reply, part, target)
+    parse_offsets(await link.ask(_request(wanted, LATEST), timeout_at), wanted, target)
 
 
 async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
@@ -205,8 +186,8 @@ async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
         SourceError: it did not answer.
     """
     local = await link.supports(ListOffsetsRequest, EARLIEST_LOCAL_VERSION, timeout_at)
-    for reply, part in await _ask(link, wanted, EARLIEST_LOCAL if local else EARLIEST, timeout_at):
-        parse_offsets(reply, part, target)
+    request = _request(wanted, EARLIEST_LOCAL if local else EARLIEST)
+    parse_offsets(await link.ask(request, timeout_at), wanted, target)
 
 
 async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
@@ -219,8 +200,7 @@ async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
         SourceError: it did not answer. Brokers before Kafka 3.9 are not asked, and their rows stay unknown.
     """
     if await link.supports(ListOffsetsRequest, LATEST_TIERED_VERSION, timeout_at):
-        for reply, part in await _ask(link, wanted, LATEST_TIERED, timeout_at):
-            parse_tiered(reply, part, target)
+        parse_tiered(await link.ask(_request(wanted, LATEST_TIERED), timeout_at), wanted, target)
 
 
 async def read_copy_due(
@@ -243,14 +223,6 @@ async def read_copy_due(
                 partition.timestamp = times[topic.name]
         rows, offsets = _answered(await link.ask(request, timeout_at), wanted)
         target[rows] = np.where(offsets == NO_OFFSET, ends[rows], offsets)
-
-
-async def _ask(
-    link: BrokerLink, wanted: RowIndex, timestamp: int, timeout_at: float
-) -> Sequence[tuple[Undecoded, RowIndex]]:
-    """Return the replies to the parts of a question once all of them are there."""
-    parts = wanted.parts or (wanted,)
-    return [(await link.ask(_request(part, timestamp), timeout_at), part) for part in parts]
 
 
 def _request(wanted: RowIndex, timestamp: int) -> Repeated:
