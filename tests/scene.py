@@ -94,7 +94,11 @@ POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
 PARAMETERS = Parameters(
-    max_broker_partitions=4000, max_partitions=200_000, network_bytes_per_second=125_000_000, series_budget=76
+    cluster_name="orders-prod",
+    max_broker_partitions=4000,
+    max_partitions=200_000,
+    network_bytes_per_second=125_000_000,
+    series_budget=76,
 )
 
 BROKERS = {
@@ -112,7 +116,7 @@ def view() -> View:
     """Everything that the golden page is read from, but the page's own families."""
     derived = judge(*(poll(float(clock)) for clock in POLLS), parameters=PARAMETERS)
     hidden = np.array([name == "hidden" for name in derived.indexed.snapshot.topics])
-    return View(derived, sidecar(), ~hidden, PARAMETERS, uncounted=hidden, cluster_name="orders-prod")
+    return View(derived, sidecar(), ~hidden, PARAMETERS, uncounted=hidden)
 
 
 def sidecar() -> Sidecar:

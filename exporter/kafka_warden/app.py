@@ -112,7 +112,6 @@ class Sidecar:
             state,
             self._history,
             uncounted=topics.is_uncounted,
-            cluster_name=config.cluster.name,
         )
         self._timer = Timer(self._cycle.once, self._cycle.expire, config.poll.interval)
         self._reloader = Reloader(config, load, self._put_in_force, self._timer.before_next)
@@ -210,7 +209,7 @@ class Sidecar:
         self._timer.reschedule(config.poll.interval)
         configure(config.log.level, config.log.format)
         self._poller.configure(settings, config.kafka.settings if config.kafka is not old.kafka else None, jmx)
-        self._cycle.configure(parameters, config.topics.matches, config.topics.is_uncounted, config.cluster.name)
+        self._cycle.configure(parameters, config.topics.matches, config.topics.is_uncounted)
         if self._history is not None:
             self._history.configure(parameters, config.history.interval)
         for name in config.not_in_effect():

@@ -63,7 +63,6 @@ class Cycle:
         clock: Clock | None = None,
         *,
         uncounted: Callable[[str], bool] = lambda _: False,
-        cluster_name: str | None = None,
     ) -> None:
         self.holder = PageHolder()
         self.figures: Callable[[], Figures] = dict
@@ -72,7 +71,6 @@ class Cycle:
         self._parameters = parameters
         self._shows_topic = shows_topic
         self._uncounted = uncounted
-        self._cluster_name = cluster_name
         self._build = build
         self._exposition = Exposition(parameters.series_budget)
         self._kept: tuple[Memory, Snapshot] | None = None
@@ -133,13 +131,11 @@ class Cycle:
         parameters: Parameters,
         shows_topic: Callable[[str], bool],
         uncounted: Callable[[str], bool],
-        cluster_name: str | None = None,
     ) -> None:
         """Use these from the next poll on; nothing that was measured is lost. Call it between two polls."""
         if parameters.series_budget != self._parameters.series_budget:
             self._exposition = Exposition(parameters.series_budget)
         self._parameters, self._shows_topic, self._uncounted = parameters, shows_topic, uncounted
-        self._cluster_name = cluster_name
         self._pace.configured = parameters.poll_interval
         self._topics = _NO_TOPICS
 
@@ -199,7 +195,6 @@ class Cycle:
                 topics=shown,
                 parameters=parameters,
                 uncounted=uncounted,
-                cluster_name=self._cluster_name or "",
             )
             self._recent.add(view)
             with self._rendering:

@@ -377,7 +377,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Options of the user that derived values depend on, in base units. Defaults are those of the configuration."""
+    """Options of the user that a poll is evaluated and shown with, in base units. Defaults are those of the configuration."""
 
     poll_interval: Annotated[float, "`poll.interval`", "s"] = 10.0
     series_budget: Annotated[int, "`limits.series`"] = 20_000
@@ -386,3 +386,4 @@ class Parameters:
     network_bytes_per_second: Annotated[float | None, "`network.bytes_per_second`", "bytes/s"] = None
     moves_deadline: Annotated[float, "`moves.deadline`", "s"] = 4 * 3600.0
     moves_grace: Annotated[float, "`moves.grace`", "s"] = 60.0
+    cluster_name: Annotated[str | None, "`cluster.name`"] = None

@@ -114,6 +114,7 @@ log: {level: DEBUG, format: json}
         network_bytes_per_second=125e6,
         moves_deadline=3600.0,
         moves_grace=10.0,
+        cluster_name="orders-prod",
     )
 
 

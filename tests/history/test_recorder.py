@@ -22,7 +22,7 @@ from kafka_warden.replies import FutureReplica
 from sandbox import wait_for
 from tests.building import Partition, snapshot
 
-SECONDS = 10.0
+SECONDS = 60.0
 """Longer than any step takes."""
 
 

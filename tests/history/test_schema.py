@@ -94,6 +94,7 @@ FINGERPRINTS = {
     2: "687b9884b41a9291",
     3: "5454af53ce401569",
     4: "1c7f6acbfcb0e183",
+    5: "bbca392acd32dfad",
 }
 """Version of the tables to their fingerprint."""
 

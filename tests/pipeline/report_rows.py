@@ -66,7 +66,7 @@ def _rollup() -> Rows:
     for name, hour in itertools.product(CLUSTERS, range(HOURS)):
         faulty, window = 20 <= hour < 26, {"cluster_id": name, "start": at(hour * 3600)}
         sizes = {"brokers_max": 6, "partitions_max": 1200, "under_replicated_max": hour if faulty else 0}
-        cluster.append({**window, **sizes, "polls": 360})
+        cluster.append({**window, **sizes, "polls": 360, "name_last": "shop-eu" if name == CLUSTERS[1] else None})
         for place in range(8):
             states = {"in_sync": 300, "slow": 10} | ({"offline": 200, "recovering": 60} if faulty else {})
             states |= {"moving": 250, "bootstrapping": 40, "throttled": 30} if 40 <= hour < 50 and place < 4 else {}

@@ -202,8 +202,11 @@ def test_pages_are_made_beside_the_marts(spark: SparkSession, made: Marts, tmp_p
     JOB.run(request(spark, folder, Options(made="2026-03-05")))
     page = (folder / file_of(CLUSTERS[1])).read_text()
     assert "2026-03-05</dd>" in page
+    assert ": shop-eu</h1>" in page
+    assert f"<dd>{CLUSTERS[1]}</dd>" in page
     assert page.count("<section") == len(SECTIONS)
     assert {place.name for place in folder.glob("*.html")} == {INDEX, *map(file_of, CLUSTERS)}
+    assert ">shop-eu</a>" in (folder / INDEX).read_text()
 
 
 @pytest.mark.parametrize("cluster", ["x" * 300, "ж" * 50, "%" * 86, "../../a b", "q3Vb5hX2Tz6nYw0fKpLmRg"])

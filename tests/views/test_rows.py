@@ -72,9 +72,8 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
 
 def test_the_cluster_has_its_name() -> None:
     view = scene.view()
-    page, without = (
-        status_rows.rendered(view.sidecar, each, recent.Recent()) for each in (view, replace(view, cluster_name=""))
-    )
+    unnamed = replace(view, parameters=replace(view.parameters, cluster_name=None))
+    page, without = (status_rows.rendered(view.sidecar, each, recent.Recent()) for each in (view, unnamed))
     cluster = known(views_of(page).cluster)
     assert (cluster.cluster_name, cluster.cluster_id) == ("orders-prod", "cluster")
     assert not known(views_of(without).cluster).cluster_name

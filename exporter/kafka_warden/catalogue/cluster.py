@@ -40,7 +40,7 @@ def _caught_up(view: View) -> Iterator[Sample]:
 
 def _cluster(view: View) -> Iterator[Sample]:
     if view.snapshot.cluster_id is not None:
-        yield (view.snapshot.cluster_id, view.cluster_name, view.snapshot.kafka_version or ""), 1
+        yield (view.snapshot.cluster_id, view.parameters.cluster_name or "", view.snapshot.kafka_version or ""), 1
 
 
 def _directory(name: str, about: str, value: Callable[[LogDir], float], *, source: str) -> Metric:

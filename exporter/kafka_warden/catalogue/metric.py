@@ -129,8 +129,6 @@ class View:
     parameters: Parameters = field(default_factory=Parameters)
     uncounted: Bools | None = None
     """(T,) topics that `count` leaves out: `topics.uncounted`. `None` for none."""
-    cluster_name: str = ""
-    """The option `cluster.name`."""
 
     @property
     def snapshot(self) -> Snapshot:

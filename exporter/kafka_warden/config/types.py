@@ -271,7 +271,7 @@ class Config(Section):
     """Keys that the file, the environment or a flag sets, such as `poll.interval`."""
 
     def to_parameters(self) -> Parameters:
-        """Return the part that `derive` needs."""
+        """Return the part that a poll is evaluated and shown with."""
         return Parameters(
             poll_interval=self.poll.interval,
             series_budget=self.limits.series,
@@ -280,6 +280,7 @@ class Config(Section):
             network_bytes_per_second=self.network.bytes_per_second,
             moves_deadline=self.moves.deadline,
             moves_grace=self.moves.grace,
+            cluster_name=self.cluster.name,
         )
 
     def not_in_effect(self) -> tuple[str, ...]:

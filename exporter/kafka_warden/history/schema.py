@@ -17,7 +17,7 @@ from kafka_warden.history.tables.polls import POLLS, RESTORED
 from kafka_warden.history.tables.quotas import QUOTAS
 from kafka_warden.history.tables.replicas import PARTITIONS, REPLICAS
 
-VERSION: Final = 4
+VERSION: Final = 5
 """Grows with any change of the tables; a test has the fingerprint of each. A reader accepts its own and older ones."""
 
 _OTHERS: Final = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORED)

@@ -147,6 +147,7 @@ CLUSTERS: Final = _windows(
     "cluster",
     (),
     Field("polls", "bigint", "", "polls with it"),
+    Field("name_last", "string", "", "`cluster.name`; null without one"),
     Field("brokers_max", "bigint", "", "brokers, maximum"),
     Field("partitions_max", "bigint", "", "partitions, maximum"),
     Field("replicas_max", "bigint", "", "replicas, adding ones included, maximum"),

@@ -117,7 +117,7 @@ class Reader:
         long = "hour" in clusters and clusters["hour"]["ends"] - clusters["hour"]["begins"] >= _LONG
         self._grain = "minute" if "minute" in clusters and not long else "hour"
         self.cluster = clusters.get(self._grain)
-        """Begin and end (Unix s), polls, brokers and partitions; None if no mart has a poll."""
+        """Name, begin and end (Unix s), polls, brokers and partitions; None if no mart has a poll."""
         grain, begins, ends = _GRAINS[self._grain], 0.0, 0.0
         if self.cluster:
             begins, ends = self.cluster["begins"], self.cluster["ends"]
@@ -177,7 +177,8 @@ class Reader:
             return None
         most = (F.max(f"{name}_max").alias(name) for name in ("brokers", "partitions"))
         span = (F.min("start").alias("begins"), F.max("start").alias("ends"), F.sum("polls").alias("polls"))
-        [cluster] = _collect(self._of_cluster(f"cluster_{grain}").agg(*span, *most))
+        name = F.max_by("name_last", "start").alias("name")
+        [cluster] = _collect(self._of_cluster(f"cluster_{grain}").agg(name, *span, *most))
         return None if cluster["begins"] is None else cluster | {"ends": cluster["ends"] + _GRAINS[grain]}
 
 

@@ -190,6 +190,7 @@ def cluster_polls(samples: Samples, partitions: DataFrame) -> DataFrame:
         F.col("partitions").alias("counted"),
         F.col("rows")["partitions"].alias("partitions"),
         F.col("rows")["replicas"].alias("replicas"),
+        F.col("parameters.cluster_name").alias("name"),
         F.col("parameters.max_partitions").alias("partitions_limit"),
         F.col("parameters.max_broker_partitions").alias("broker_limit"),
         F.col("parameters.network_bytes_per_second").alias("network"),
@@ -213,7 +214,7 @@ def clusters(polls: DataFrame, grain: str) -> DataFrame:
         *_maxima("brokers", "partitions", "replicas", "counted", "under_replicated"),
         *_mean_and_max("bytes_in"),
         F.min("mutation_tokens").alias("mutation_tokens_min"),
-        *map(_last, ("partitions_limit", "broker_limit", "network")),
+        *map(_last, ("name", "partitions_limit", "broker_limit", "network")),
     )
 
 
