@@ -377,7 +377,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Options of the user that a poll is evaluated and shown with, in base units. Defaults are those of the configuration."""
+    """Options that a poll is evaluated and shown with, in base units. Defaults are those of the configuration."""
 
     poll_interval: Annotated[float, "`poll.interval`", "s"] = 10.0
     series_budget: Annotated[int, "`limits.series`"] = 20_000
