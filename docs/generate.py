@@ -42,7 +42,7 @@ Every metric of `/metrics`.
   is absent while a part is unknown.
 - Counters end in `_total`, infos (always 1) in `_info`. All others are gauges, except the summary
   `kafka_warden_controller_event_queue_seconds`.
-- A problem has a series only while it lasts. A broker or replica has one for its present state, with the value 1.
+- A problem, a stuck move and a state have a series only while they last. Other ages are 0 without a problem.
 - [Three poll intervals](spec/README.md#old-values) after the last poll, only metrics of the exporter itself are served.
 - A label value longer than {label} characters ends with `~` and a hash.
 - `topics.allow` and `topics.deny` choose topics with series. `topics.uncounted` excludes topics from critical alerts.

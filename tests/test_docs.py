@@ -1,5 +1,6 @@
 """The documents keep up with the code: what is linked exists, what is named is served. `make lint` finds stale ones."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -133,3 +134,27 @@ def test_commands_that_are_named_exist(document: Path) -> None:
 def test_shell_blocks_parse(document: Path) -> None:
     for block in re.findall(r"^ *```sh\n(.*?)^ *```$", document.read_text(), re.DOTALL | re.MULTILINE):
         assert run("bash", "-n", given=block).stderr == ""
+
+
+def test_the_page_of_the_api_names_its_paths() -> None:
+    """Those of the description, and nothing else."""
+    text = (
+        (ROOT / "docs/reference/status-page.md")
+        .read_text()
+        .split("| Path below `/api/v1/` | Rows |")[1]
+        .split("\n\n")[0]
+    )
+    named = {name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)}
+    paths = json.loads((ROOT / "docs/openapi.json").read_text())["paths"]
+    assert named == {path.strip("/") for path in paths} | {"openapi.json"}
+
+
+def test_the_page_of_the_dashboards_names_them() -> None:
+    text = (
+        (ROOT / "docs/how-to/dashboards.md")
+        .read_text()
+        .split("| Dashboard | Question |\n|---|---|\n")[1]
+        .split("\n\n")[0]
+    )
+    titles = {json.loads(file.read_text())["title"] for file in (ROOT / "grafana/dashboards").glob("*.json")}
+    assert {f"kafka-warden / {row.split('|')[1].strip()}" for row in text.splitlines()} == titles

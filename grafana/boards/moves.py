@@ -25,6 +25,9 @@ STALLED: Final = least("reassignment_stalled_seconds", REPLICA)
 LOG_DIR_LEFT: Final = most("log_dir_move_bytes_remaining", REPLICA)
 
 
+MOVES_END: Final = f"{most('reassignment_total_eta_seconds')} {FINITE}"
+
+
 def _changed(change: str) -> str:
     return total(most("reassignment_replicas", "broker", f'change="{change}"'))
 
@@ -169,9 +172,10 @@ REPLICAS: Final = (
                     runbooks=("KafkaReassignmentWillMissItsTime",),
                 ),
                 [
-                    Query(f"{most('reassignment_total_eta_seconds')} {FINITE}", "all moves"),
+                    Query(MOVES_END, "all moves"),
                     Query(f"{most('reassignment_predicted_bottleneck_seconds')} {FINITE}", "bottleneck"),
-                    Query(f"{most('reassignment_predicted_seconds')} {FINITE}", "MoveTime"),
+                    # Beside an ETA that is never, it would look like one.
+                    Query(f"{most('reassignment_predicted_seconds')} {FINITE} and {MOVES_END}", "MoveTime"),
                     Query(most("reassignment_deadline_seconds"), "deadline", limit=True),
                 ],
                 looks.DURATION,

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,16 @@ def test_links_lead_to_the_release() -> None:
     assert absolute(text, "R", "1.0.0") == (
         "![P](R/raw/v1.0.0/docs/p.png) [a](R/blob/v1.0.0/docs/a.md#b) [c](https://other.example/) [d](#here)"
     )
+
+
+def test_the_wheel_has_every_file_that_is_no_code() -> None:
+    """A file that is only in the checkout fails for those who install."""
+    package = ROOT / "exporter" / "kafka_warden"
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    given = {pattern: set(package.glob(pattern)) for pattern in settings["package-data"]["kafka_warden"]}
+    assert all(given.values()), given
+    found = {file for file in package.rglob("*") if file.is_file() and file.suffix not in {".py", ".pyc"}}
+    assert found - set.union(*given.values()) == set()
 
 
 def test_a_copy_of_the_sources_gets_the_address(tmp_path: Path) -> None:
