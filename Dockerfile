@@ -1,4 +1,4 @@
-# Images of kafka-warden. `docker build --target sidecar .` is the one to run; it is also the default. `sidecar-slim` is
+# Images of kafka-warden. `docker build --target exporter .` is the one to run; it is also the default. `exporter-slim` is
 # smaller: it has no files of history, no login to Amazon MSK with IAM, and not the screen of `top`. `pipeline` has the jobs on the history.
 # All run as a user without rights, write only to /var/lib/kafka-warden, and hold no compiler and no pip.
 ARG PYTHON=python:3.11-slim-bookworm
@@ -82,8 +82,8 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
 ENTRYPOINT ["/opt/kafka-warden/bin/kafka-warden"]
 CMD ["run", "--config", "/etc/kafka-warden/warden.yml"]
 
-FROM runtime AS sidecar-slim
+FROM runtime AS exporter-slim
 COPY --from=build-slim /opt/kafka-warden /opt/kafka-warden
 
-FROM runtime AS sidecar
+FROM runtime AS exporter
 COPY --from=build /opt/kafka-warden /opt/kafka-warden

@@ -21,8 +21,8 @@ ROOT: Final = Path(__file__).parents[1]
 TOOLS: Final = ROOT / ".venv-release" / "bin"
 IMAGE: Final = f"kafka-warden:{tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']['version']}"
 IMAGES: Final[Mapping[str, str]] = {
-    "sidecar": IMAGE,
-    "sidecar-slim": f"{IMAGE}-slim",
+    "exporter": IMAGE,
+    "exporter-slim": f"{IMAGE}-slim",
     "pipeline": f"{IMAGE}-pipeline",
 }
 """Targets of the Dockerfile, and the names of their images."""

@@ -97,7 +97,7 @@ def test_sidecar_is_configured() -> None:
     (controller,) = config.jmx.controllers
     assert controller.id == NODES["controller"]["environment"]["KAFKA_NODE_ID"]
     assert str(controller.address) == "controller:9999"
-    stage = whole("sidecar")
+    stage = whole("exporter")
     assert mounts("kafka-warden")[stage.words("CMD")[-1]] == "./deploy/compose/warden.yml"
     assert mounts("kafka-warden")[stage.one("WORKDIR")] == "state"
     assert SERVICES["kafka-warden"]["build"] == {"context": ".", "target": stage.name}

@@ -34,8 +34,8 @@ pytestmark = [pytest.mark.test_images, pytest.mark.timeout(5400)]
 PROGRAMS: Final = ("buildah", "mmdebstrap", "podman", "runc")
 NAME: Final = "warden"
 HOME: Final = "/var/lib/kafka-warden"
-SIDECARS: Final = ("sidecar", "sidecar-slim")
-MOST_MEGABYTES: Final = {"sidecar": 400, "sidecar-slim": 180}
+SIDECARS: Final = ("exporter", "exporter-slim")
+MOST_MEGABYTES: Final = {"exporter": 400, "exporter-slim": 180}
 """Of all files beyond those of the base image."""
 SETTINGS: Final = """
 [containers]
@@ -116,7 +116,7 @@ def documented(target: str, config: Path | None = None) -> list[str]:
 
     A port cannot be published, since the container has the network of this machine. Docker adds no tmpfs.
     """
-    like = "sidecar" if target in SIDECARS else target
+    like = "exporter" if target in SIDECARS else target
     text = (ROOT / "docs" / "how-to" / "install.md").read_text().replace("\\\n", " ")
     (given,) = [
         words
@@ -146,7 +146,7 @@ def test_sidecar_watches_a_cluster(target: str, make_cluster: Callable[..., Clus
     cluster = make_cluster(brokers=1, profile="default")
     cluster.admin.create_topic("orders", assignment={0: [1]})
     history = {"parquet": {"path": f"{HOME}/history", "roll": "2s"}}
-    parquet: dict[str, Any] = {"history": history} if target == "sidecar" else {}
+    parquet: dict[str, Any] = {"history": history} if target == "exporter" else {}
     config = configuration(cluster, web={"listen": "127.0.0.1:10073"}, **parquet)
     state = volume("kafka-warden") / "kafka-warden.state"
     for _ in range(2):
@@ -199,7 +199,7 @@ def has_no_rights(process: int) -> None:
 def test_slim_image_has_no_history(tmp_path: Path) -> None:
     config = tmp_path / "warden.yml"
     config.write_text(f"kafka: {{bootstrap.servers: 'localhost:1'}}\nhistory: {{parquet: {{path: {HOME}/history}}}}\n")
-    done = run(*documented("sidecar-slim", config))
+    done = run(*documented("exporter-slim", config))
     assert done.returncode == 2
     assert "history.parquet.path: needs pyarrow, which is not installed" in done.stderr
 

@@ -27,7 +27,7 @@ OTHER_USER = 'config.kafka={"bootstrap.servers":"a:9092","sasl.username":"x"}'
 OPERATOR = "monitoring.coreos.com"
 EVERYTHING = ROOT / "tests" / "deploy" / "everything.yaml"
 CHART_FILE = yaml.safe_load((CHART / "Chart.yaml").read_text())
-COVERED = {"sidecar", "strimzi", "replicas", "resources"}
+COVERED = {"exporter", "strimzi", "replicas", "resources"}
 """Values of the other tests."""
 versions = pytest.mark.parametrize("version", [OLDEST, NEWEST])
 
@@ -258,7 +258,7 @@ def test_two_sidecars_are_not_lost_together() -> None:
     mine = [{"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]
     spread_by_user = release("replicas=2", f"topologySpreadConstraints={json.dumps(mine)}")
     assert spread_by_user.pod["topologySpreadConstraints"] == mine
-    assert "PodDisruptionBudget" not in release("replicas=2", "sidecar.enabled=false").manifests
+    assert "PodDisruptionBudget" not in release("replicas=2", "exporter.enabled=false").manifests
 
 
 def test_openshift_gives_the_ids() -> None:

@@ -18,7 +18,7 @@ from tests.support.serving import answering
 
 pytestmark = [pytest.mark.full_deploy, pytest.mark.timeout(900)]
 
-ONLY_RULES = ("--namespace=kafka", "--set=sidecar.enabled=false,rules.enabled=true")
+ONLY_RULES = ("--namespace=kafka", "--set=exporter.enabled=false,rules.enabled=true")
 SET = "--set-json=rules.{}"
 GROUP = "monitoring.coreos.com/v1"
 LIST = f"/apis/{GROUP}/prometheusrules"

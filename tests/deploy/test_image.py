@@ -19,7 +19,7 @@ from sandbox.program import Program
 from tests.deploy.dockerfile import ROOT, Stage, stages, whole
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-FINAL = ("pipeline", "sidecar-slim", "sidecar")
+FINAL = ("pipeline", "exporter-slim", "exporter")
 OF_BASES = "/opt/java/openjdk /usr/share/maven"
 """The base images have them, so no step makes them."""
 KAFKA = {"--bootstrap-servers": "127.0.0.1:9092"}
@@ -38,7 +38,7 @@ def ignored(path: Path) -> bool:
 
 def test_the_default_is_the_sidecar() -> None:
     assert [name for name in stages() if name in FINAL] == list(FINAL)
-    assert list(stages())[-1] == "sidecar"
+    assert list(stages())[-1] == "exporter"
 
 
 @pytest.mark.parametrize("stage", stages().values(), ids=lambda stage: stage.name)
@@ -88,7 +88,7 @@ def test_image_has_no_rights(name: str) -> None:
     assert not stage.all("ADD")
 
 
-@pytest.mark.parametrize("name", ["sidecar", "sidecar-slim"])
+@pytest.mark.parametrize("name", ["exporter", "exporter-slim"])
 def test_any_user_of_group_0_can_write_the_state(name: str) -> None:
     """As on OpenShift; tests/deploy/test_containers.py runs it so."""
     (home,) = [made for made in whole(name).all("RUN") if "chown " in made]
@@ -119,20 +119,20 @@ def test_user_of_the_pipeline_has_a_name_and_a_home() -> None:
 
 
 def test_sidecar_gets_options_of_the_command() -> None:
-    parsed = cli._parser().parse_args(whole("sidecar").words("CMD"))
+    parsed = cli._parser().parse_args(whole("exporter").words("CMD"))
     assert parsed.command == "run"
     assert parsed.config == Path("/etc/kafka-warden/warden.yml")
 
 
 def test_port_is_the_default_one() -> None:
-    stage = whole("sidecar")
+    stage = whole("exporter")
     port = str(load(KAFKA, {}).web.listen.port)
     assert stage.one("EXPOSE") == port
     assert f"http://127.0.0.1:{port}/-/healthy" in stage.one("HEALTHCHECK")
 
 
 def test_versions_are_new_enough() -> None:
-    python = re.search(r"python:(\d+)\.(\d+)", whole("sidecar").base)
+    python = re.search(r"python:(\d+)\.(\d+)", whole("exporter").base)
     java = re.search(r"temurin:(\d+)", stages()["java"].base)
     assert python
     assert java
@@ -143,8 +143,8 @@ def test_versions_are_new_enough() -> None:
 def test_java_home_is_what_jlink_makes() -> None:
     made = re.search(r"jlink --output (\S+)", stages()["java"].one("RUN"))
     assert made
-    assert ("java", [made[1]], made[1]) in whole("sidecar").copies()
-    assert f"JAVA_HOME={made[1]} " in whole("sidecar").one("ENV")
+    assert ("java", [made[1]], made[1]) in whole("exporter").copies()
+    assert f"JAVA_HOME={made[1]} " in whole("exporter").one("ENV")
 
 
 class Lonely(Program):
@@ -160,7 +160,7 @@ class Lonely(Program):
 
 
 def test_health_check_works(tmp_path: Path) -> None:
-    check = re.search(r'"-c", "(.*)"\]', whole("sidecar").one("HEALTHCHECK"))
+    check = re.search(r'"-c", "(.*)"\]', whole("exporter").one("HEALTHCHECK"))
     assert check
     with Lonely("kafka-warden", tmp_path) as sidecar:
         asked = [sys.executable, "-c", check[1].replace(":10073", f":{sidecar.port}")]

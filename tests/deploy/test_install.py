@@ -16,7 +16,7 @@ TEXT = (ROOT / "docs" / "how-to" / "install.md").read_text()
 def test_commands_exist() -> None:
     for given in re.findall(r"kafka-warden run ([^\n`]*)", TEXT):
         cli._parser().parse_args(["run", *given.split()])
-    assert set(re.findall(r"--target ([\w-]+)", TEXT)) == {"sidecar", "sidecar-slim", "pipeline"} <= stages().keys()
+    assert set(re.findall(r"--target ([\w-]+)", TEXT)) == {"exporter", "exporter-slim", "pipeline"} <= stages().keys()
 
 
 def test_nothing_is_installed_by_its_name() -> None:
@@ -45,5 +45,5 @@ def test_runbooks_speak_of_what_is_installed(page: Path) -> None:
     assert set(re.findall(r"(?:systemctl \w+|journalctl -u) ([\w-]+)", text)) <= {"kafka-warden", "prometheus"}
     assert set(re.findall(r"deployment/([\w-]+)", text)) <= {name}
     assert {tuple(found.split("=")) for found in re.findall(r"-l (\S+=[\w-]+)", text)} <= set(labels.items())
-    assert set(re.findall(r"--config (/\S+)", text)) <= {whole("sidecar").words("CMD")[-1]}
+    assert set(re.findall(r"--config (/\S+)", text)) <= {whole("exporter").words("CMD")[-1]}
     assert all(f'"{path}"' in served for path in re.findall(r"\$W(/[\w/-]+)", text))

@@ -91,12 +91,12 @@ def test_volumes_are_mounted(release: Release) -> None:
     mounts = release.container["volumeMounts"]
     assert {mount["name"] for mount in mounts} == {volume["name"] for volume in release.pod["volumes"]}
     assert {mount["name"] for mount in mounts if not mount.get("readOnly")} == {"state"}
-    assert release.mounts["state"] == whole("sidecar").one("WORKDIR")
+    assert release.mounts["state"] == whole("exporter").one("WORKDIR")
 
 
 def test_pod_has_no_rights(release: Release) -> None:
     pod, account = release.pod, release.manifests["ServiceAccount"]
-    user = whole("sidecar").one("USER")
+    user = whole("exporter").one("USER")
     security = pod["securityContext"]
     assert f"{security['runAsUser']}:{security['runAsGroup']}" == user
     assert security["fsGroup"] == security["runAsGroup"]
