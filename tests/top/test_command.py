@@ -49,7 +49,7 @@ def test_the_tables_are_printed_once(top: Top) -> None:
     lines = text.splitlines()
 
     counts = f"■ {_count('critical')} critical · ▲ {_count('warning')} warnings · ○ {_count('info')} info"
-    assert lines[0] == f"kafka-warden · cluster cluster · {counts}"
+    assert lines[0] == f"kafka-warden · cluster orders-prod · {counts}"
     assert "Moves: 2" in lines
     assert re.sub(" +", " ", lines[lines.index("Moves: 2") + 2]) == (
         "▲ orders-1 stuck never 3 0% 271 MB 0 B/s 2 1 min 30 s Producers write more than the throttle lets through."
