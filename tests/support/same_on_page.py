@@ -71,7 +71,7 @@ def _tiles(answers: Answers) -> Mapping[str, list[Any]]:
     return {
         "Brokers": [active, sum(brokers.values()), *(count for state, count in brokers.items() if state != "active")],
         "Controller": tokens(one["controller"]),
-        "Partitions": [one["partitions"], one["replicas"], one["topics"]],
+        "Partitions": [one["partitions"], one["topics"], one["replicas"]],
         "Offline": [one["offline_partitions"]],
         "Under min ISR": [
             one["under_min_isr_partitions"],
