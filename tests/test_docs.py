@@ -136,25 +136,20 @@ def test_shell_blocks_parse(document: Path) -> None:
         assert run("bash", "-n", given=block).stderr == ""
 
 
+def first_column(page: str, title: str) -> list[str]:
+    """The cells below a title of a page."""
+    table = (ROOT / page).read_text().split(f"| {title} |")[1].split("\n\n")[0]
+    return re.findall(r"^\| (.*?) \|", table.partition("|---|---|\n")[2], re.MULTILINE)
+
+
 def test_the_page_of_the_api_names_its_paths() -> None:
     """Those of the description, and nothing else."""
-    text = (
-        (ROOT / "docs/reference/status-page.md")
-        .read_text()
-        .split("| Path below `/api/v1/` | Rows |")[1]
-        .split("\n\n")[0]
-    )
-    named = {name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)}
+    cells = first_column("docs/reference/status-page.md", "Path below `/api/v1/`")
+    named = {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
     paths = json.loads((ROOT / "docs/openapi.json").read_text())["paths"]
     assert named == {path.strip("/") for path in paths} | {"openapi.json"}
 
 
 def test_the_page_of_the_dashboards_names_them() -> None:
-    text = (
-        (ROOT / "docs/how-to/dashboards.md")
-        .read_text()
-        .split("| Dashboard | Question |\n|---|---|\n")[1]
-        .split("\n\n")[0]
-    )
     titles = {json.loads(file.read_text())["title"] for file in (ROOT / "grafana/dashboards").glob("*.json")}
-    assert {f"kafka-warden / {row.split('|')[1].strip()}" for row in text.splitlines()} == titles
+    assert {f"kafka-warden / {name}" for name in first_column("docs/how-to/dashboards.md", "Dashboard")} == titles

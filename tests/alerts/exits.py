@@ -1,7 +1,6 @@
 """The exit code of each command of each runbook on secured clusters, as `alerts/runbook-exits.md` shows them."""
 
 import re
-from pathlib import Path
 from typing import Final
 
 from sandbox.monitoring import ALERTS
@@ -27,21 +26,21 @@ def known_commands() -> dict[Key, Command]:
     }
 
 
-def read(file: Path = TABLE) -> Exits:
+def read() -> Exits:
     """Read the table."""
-    rows = re.findall(r"^\| (\w+) \| `(.+)` \| (.+) \|$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (\w+) \| `(.+)` \| (.+) \|$", TABLE.read_text(encoding="utf-8"), re.MULTILINE)
     return {
         (page, text.replace("\\|", "|")): dict(zip(VERSIONS, codes.split(" | "), strict=True))
         for page, text, codes in rows
     }
 
 
-def write(exits: Exits, file: Path = TABLE) -> None:
+def write(exits: Exits) -> None:
     """Write the rows of all commands that the runbooks have now."""
-    above = file.read_text(encoding="utf-8").partition("\n|---")[0]
+    above = TABLE.read_text(encoding="utf-8").partition("\n|---")[0]
     rows = [f"{above}\n|{'---|' * (2 + len(VERSIONS))}"]
     for page, text in known_commands():
         codes = " | ".join(exits.get((page, text), {}).get(version, "?") for version in VERSIONS)
         shown = text.replace("|", "\\|")
         rows.append(f"| {page} | `{shown}` | {codes} |")
-    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    TABLE.write_text("\n".join(rows) + "\n", encoding="utf-8")

@@ -170,6 +170,14 @@ LOG_DIR_HOURS: Final = _windows(
 WINDOWS: Final = (*CLUSTERS.values(), *BROKERS.values(), *TOPICS.values(), *REPLICAS.values(), LOG_DIR_HOURS)
 MINUTES: Final = tuple(marts["minute"] for marts in (CLUSTERS, BROKERS, TOPICS, REPLICAS))
 
+_SPAN: Final = (
+    Field("began", "timestamp", "", "first poll with it"),
+    Field("ended", "timestamp", "", "first complete poll without it; null while it runs"),
+)
+_LASTED: Final = (
+    Field("last_seen", "timestamp", "", "last poll with it"),
+    Field("seconds", "double", "s", "from `began` to `ended` or the last poll"),
+)
 _SERIES: Final = (
     _CLUSTER,
     Field("subject", "string", "", "`cluster`, a broker id, or broker and directory: `1:/data`"),
@@ -210,10 +218,8 @@ MOVES: Final = Mart(
         _CLUSTER,
         *_MOVE,
         Field("leader", "int", "", "last leader; not of `log_dir`"),
-        Field("began", "timestamp", "", "first poll with it"),
-        Field("ended", "timestamp", "", "first complete poll without it; null while it runs"),
-        Field("last_seen", "timestamp", "", "last poll with it"),
-        Field("seconds", "double", "s", "from `began` to `ended` or the last poll"),
+        *_SPAN,
+        *_LASTED,
         Field("uncertain_seconds", "double", "s", "uncertainty of `seconds`; null if it began before the history"),
         Field("unseen_seconds", "double", "s", "part of `seconds` without a poll"),
         Field("outcome", "string", "", "`completed`, `cancelled`, `running`, or `unknown` (topic deleted)"),
@@ -244,10 +250,8 @@ REASSIGNMENTS: Final = Mart(
     "One row per reassignment: moves between brokers that overlap in time.",
     (
         _CLUSTER,
-        Field("began", "timestamp", "", "first poll with it"),
-        Field("ended", "timestamp", "", "first complete poll without it; null while it runs"),
-        Field("last_seen", "timestamp", "", "last poll with it"),
-        Field("seconds", "double", "s", "from `began` to `ended` or the last poll"),
+        *_SPAN,
+        *_LASTED,
         Field("planned_seconds", "double", "s", "time of the first wave, by the throttle law"),
         Field("replicas", "bigint", "", "replicas that it adds"),
         Field("completed", "bigint", "", "replicas completed"),
@@ -268,8 +272,7 @@ MOVE_SAMPLES: Final = Mart(
         _CLUSTER,
         Field("time", "timestamp", "", "the poll"),
         *_MOVE,
-        Field("began", "timestamp", "", "first poll with it"),
-        Field("ended", "timestamp", "", "first complete poll without it; null while it runs"),
+        *_SPAN,
         Field("remaining_bytes", "double", "bytes", "bytes to copy"),
         Field("progress", "double", "ratio", "copied share; of `reassignment` only"),
         Field("rate", "double", "bytes/s", "copy rate"),
