@@ -1,6 +1,5 @@
 """The page: the golden text, what the official parsers and promtool make of it, and what it promises for any input."""
 
-import gzip
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -94,11 +93,6 @@ def test_both_formats_say_the_same(page: Page) -> None:
     ]
 
 
-def test_compressed_pages_are_the_same_pages(page: Page) -> None:
-    assert gzip.decompress(page.text_gzip) == page.text
-    assert gzip.decompress(page.openmetrics_gzip) == page.openmetrics
-
-
 def test_page_without_a_snapshot_is_about_the_sidecar_only() -> None:
     page = Exposition(100).render(scene.sidecar(), None)
     names = {name for name, _ in series(parse_text(page.text.decode()))}
@@ -128,7 +122,6 @@ def test_families_of_the_process_are_on_each_page(*, fresh: bool) -> None:
         assert found["process_open_fds", frozenset()] > 0
     assert page.openmetrics.count(b"# EOF") == 1
     assert b"# EOF" not in page.text
-    assert gzip.decompress(page.openmetrics_gzip) == page.openmetrics
 
 
 @given(st.sets(ANY_TEXT.filter(bool), max_size=5))

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bench import procfs
-from kafka_warden.exposition import Page, PageHolder
+from kafka_warden.exposition import Page, PageHolder, pack
 from kafka_warden.lifecycle import Health
 from kafka_warden.settings.strict import Address
 from kafka_warden.web import server
@@ -25,10 +25,8 @@ from sandbox.certificates import HERE, Authority
 from tests.support import status_rows
 
 PAGE = Page(
-    text=b"text 1\n" * 1000,
-    text_gzip=b"text gzip",
-    openmetrics=b"openmetrics\n# EOF\n",
-    openmetrics_gzip=b"om gzip",
+    text_gzip=pack(b"text 1\n" * 1000),
+    openmetrics_gzip=pack(b"openmetrics\n# EOF\n"),
     views=status_rows.blind().views,
 )
 TIMEOUT = 60.0

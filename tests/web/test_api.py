@@ -149,7 +149,7 @@ def test_rows_are_made_once_and_only_when_somebody_asks(served: Served) -> None:
             made.append(name)
             return views_of(status_rows.blind())
 
-        return Page(PAGE.text, b"", b"", b"", views=OnDemand(make))
+        return Page(PAGE.text_gzip, b"", views=OnDemand(make))
 
     served.holder.page = page("first")
     served.get("/metrics")
@@ -168,7 +168,7 @@ def test_a_request_during_the_next_evaluation_waits_for_its_page(served: Served)
     given_up = OnDemand(lambda: views_of(status_rows.blind()))
     given_up.release()
     holder: PageHolder = served.holder
-    holder.page = Page(PAGE.text, b"", b"", b"", views=given_up)
+    holder.page = Page(PAGE.text_gzip, b"", views=given_up)
     loop = known(served.server._loop)
     loop.call_soon_threadsafe(loop.call_later, 0.3, lambda: setattr(holder, "page", PAGE))
 
@@ -185,7 +185,7 @@ def test_a_response_of_a_second_ago_is_served_while_the_next_is_made(served: Ser
     def page(make: Callable[[], Views], age: float = 0.0) -> Page:
         views = OnDemand(make)
         views.since -= age
-        return Page(PAGE.text, b"", b"", b"", views=views)
+        return Page(PAGE.text_gzip, b"", views=views)
 
     def kind() -> bool:
         return bool(json.loads(served.get("/api/v1/exporter").body)["fresh"])
@@ -211,7 +211,7 @@ def test_very_many_different_requests_are_refused(served: Served) -> None:
         assert go_on.wait(60)
         return views_of(status_rows.blind())
 
-    served.holder.page = Page(PAGE.text, b"", b"", b"", views=OnDemand(slow))
+    served.holder.page = Page(PAGE.text_gzip, b"", views=OnDemand(slow))
     for number in range(MOST_MAKING + 10):
         connection = served.connect()
         connection.sendall(f"GET /api/v1/sources?offset={number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

@@ -13,7 +13,7 @@ import structlog.testing
 
 from bench import procfs
 from kafka_warden.errors import ConfigError
-from kafka_warden.exposition import Page, PageHolder
+from kafka_warden.exposition import Page, PageHolder, pack
 from kafka_warden.lifecycle import Health
 from kafka_warden.settings.strict import Address
 from kafka_warden.web import server
@@ -145,10 +145,7 @@ def test_a_loop_that_hangs_is_late(served: Served, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_response_is_of_one_page(served: Served) -> None:
-    pages = [
-        Page(text=str(digit).encode() * 200_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
-        for digit in range(10)
-    ]
+    pages = [Page(pack(str(digit).encode() * 200_000), b"") for digit in range(10)]
     served.holder.page = pages[0]
     with repeating(lambda: setattr(served.holder, "page", random.choice(pages)), 0.0005):
         answers = [served.get() for _ in range(100)]
@@ -255,7 +252,7 @@ def test_http_2_is_never_spoken(served: Served, sent: bytes, status: int) -> Non
 def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[..., Served]) -> None:
     before = procfs.descriptors(os.getpid()), threading.active_count()
     served = serve()
-    served.holder.page = Page(text=b"x" * 50_000_000, text_gzip=b"", openmetrics=b"", openmetrics_gzip=b"")
+    served.holder.page = Page(pack(b"x" * 50_000_000), b"")
     idle, half, unread = served.connect(), served.connect(), served.connect()
     half.sendall(b"GET /metrics HTTP/1.1\r\nHo")
     unread.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
