@@ -20,7 +20,7 @@ PAUSED, BETWEEN = 4.5, 3.5
 """Seconds of a pause and until the next one. `disks.TWO_DIRECTORIES` allows 1.5 s to a replica and 9 s to a broker: the
 replica is out of the ISR for two polls."""
 LEADER: Final = 1
-"""The broker of `SMALL` that no fault stops. A broker that runs a tenth of the time sometimes answers over JMX."""
+"""The broker of `SMALL` that no fault stops. A broker that runs a part of the time sometimes answers over JMX."""
 
 
 @fault("broker-hangs", "A broker hangs and is not fenced")
@@ -32,11 +32,11 @@ def hangs(stage: Stage) -> Iterator[set[Fired]]:
         stage.cluster.resume(2)
 
 
-@fault("follower-slow", "A broker runs a tenth of the time")
+@fault("follower-slow", "A follower copies half of what is written")
 def slow(stage: Stage) -> Iterator[set[Fired]]:
-    """A broker that runs a tenth of the time. Replicas of a broker that came back lately are expected to be behind."""
+    """A broker that runs a part of the time. Replicas of a broker that came back lately are expected to be behind."""
     wait_for(lambda: stage.value("broker:kafka_warden_broker_returned:max") is None, 120, "no broker came back lately")
-    with _outrun(stage, "slow"), duty_cycle(stage.cluster, 2, "slow"):
+    with _outrun(stage, "slow"), duty_cycle(stage.cluster, LEADER, 2, "slow"):
         yield {fired("KafkaReplicasOutOfSync", broker=2), fired("KafkaPartitionAtMinIsr")}
 
 

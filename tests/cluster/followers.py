@@ -31,8 +31,8 @@ SMALL: Final = ClusterSettings(
 )
 """No broker is fenced, and a fetch returns one batch of each partition, so a follower can be slow."""
 
-RUNS, STOPS = 0.05, 0.45
-"""Seconds of a duty cycle: so much of a follower leaves it some ten fetches a round."""
+RUNS = 0.05
+"""Seconds that a follower runs on once it has copied something."""
 
 
 @dataclass
@@ -154,16 +154,20 @@ def left_at(cluster: Cluster, topic: str, broker: int) -> float:
     return time.time()
 
 
-def duty_cycle(cluster: Cluster, broker: int, topic: str) -> AbstractContextManager[None]:
-    """Let a broker run a small part of the time only: each time until its follower has got on, and a little longer."""
-    (log,) = wait_for(lambda: log_files(cluster, broker, topic, "log"), what="the follower has a log")
+def duty_cycle(cluster: Cluster, leader: int, broker: int, topic: str) -> AbstractContextManager[None]:
+    """Let a broker run until its follower has got on, and stop until its leader has written twice as much."""
+    (source,) = wait_for(lambda: log_files(cluster, leader, topic, "log"), what="the leader has a log")
+    (copy,) = wait_for(lambda: log_files(cluster, broker, topic, "log"), what="the follower has a log")
+    written, copied = source.stat().st_size, copy.stat().st_size
 
     def stop() -> None:
+        nonlocal written, copied
         cluster.pause(broker)
-        time.sleep(STOPS)
-        size = log.stat().st_size
+        enough = written + 2 * (copy.stat().st_size - copied)
+        wait_for(lambda: source.stat().st_size >= enough, what="the leader writes twice as much", interval=RUNS)
+        written, copied = source.stat().st_size, copy.stat().st_size
         cluster.resume(broker)
-        wait_for(lambda: log.stat().st_size > size, what="the follower gets on", interval=RUNS / 10)
+        wait_for(lambda: copy.stat().st_size > copied, what="the follower gets on", interval=RUNS / 10)
 
     return repeating(stop, RUNS)
 

@@ -60,13 +60,16 @@ def hung(witness: Witness) -> Iterator[set[Fired]]:
 
 
 def all_down(witness: Witness) -> Iterator[set[Fired]]:
-    """F5: no broker runs when the sidecar starts: it is not ready, shows no number of a broker, and waits for them."""
+    """F5: no broker runs when the sidecar starts: it is not ready, shows no number of a broker, and waits for them.
+
+    They are shut down in order: after SIGKILL of all, Kafka elects the last known leaders and counts that as unclean.
+    """
     cluster = witness.cluster
     nodes = (*cluster.broker_ids, *cluster.controller_ids)
     with witness.unwatched():
         witness.stage.sidecar.end(signal.SIGTERM)
         for node in nodes:
-            cluster.kill(node)
+            cluster.stop(node)
         witness.stage.sidecar.restart(ready=False)
     page = witness.until_shown(lambda page: page.errors("metadata"), "metadata fails")
     assert page.up().keys() == page.down()
@@ -75,7 +78,7 @@ def all_down(witness: Witness) -> Iterator[set[Fired]]:
     assert witness.status("/-/ready") == 503
     assert witness.status("/-/healthy") == 200
     jmx = {fired("KafkaWardenBlind", broker=node) for node in nodes}
-    yield {fired("KafkaClusterUnreachable"), *jmx}
+    yield {fired("KafkaClusterUnreachable"), *blind(), *jmx}
     for node in nodes:
         cluster.start(node)
     for node in cluster.broker_ids:
@@ -85,7 +88,7 @@ def all_down(witness: Witness) -> Iterator[set[Fired]]:
 
 
 def blind() -> set[Fired]:
-    """The alert of a sidecar that has no snapshot, of a cluster that answers."""
+    """The alert of data that are missing, not of one broker."""
     return {fired("KafkaWardenBlind")}
 
 
