@@ -16,7 +16,7 @@ from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.stuck import EXPLAINED, Cause
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
-from kafka_warden.model import Broker, Parameters, QuotaEntity, Snapshot, TopicConfig
+from kafka_warden.model import Broker, Limit, Origin, Parameters, QuotaEntity, Side, Snapshot, TopicConfig
 from kafka_warden.views import alerts, recent, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
@@ -230,6 +230,24 @@ def test_clients_with_the_fewest_tokens_come_first() -> None:
 
     views = views_of(status_rows.page(poll, scene.PARAMETERS))
     assert [row.user for row in views.clients.rows] == ["ada", "half", "rich", "free"]
+
+
+def test_a_copy_between_log_directories_that_never_ends_has_the_alert_of_a_stuck_move() -> None:
+    def poll(clock: float) -> Snapshot:
+        seen = scene.poll(clock)
+        config = seen.broker_configs[2]
+        configs = {2: replace(config, limits={**config.limits, Side.LOG_DIRS: Limit(0.0, Origin.BROKER)})}
+        still = (replace(seen.future_replicas[0], size=0),)
+        return replace(seen, broker_configs={**seen.broker_configs, **configs}, future_replicas=still)
+
+    healthy, stuck = (views_of(status_rows.page(each, scene.PARAMETERS)) for each in (scene.poll, poll))
+    kind = "log_dir_moves_never_end"
+    assert kind not in {row.kind for row in healthy.problems.rows}
+    assert [row.severity for row in healthy.log_dir_moves.rows] == [None]
+    assert [row.severity for row in stuck.log_dir_moves.rows] == ["warning"]
+    (problem,) = (row for row in stuck.problems.rows if row.kind == kind)
+    assert problem.sentence == "1 move between log directories of broker 2 never ending."
+    assert (problem.severity, problem.runbook) == ("warning", "alerts/runbooks/KafkaReassignmentStuck.md")
 
 
 def test_hostile_names_are_kept_as_they_are() -> None:

@@ -3,6 +3,7 @@
 A row is as severe as its alert, and so is a problem that counts rows. Something wrong that has no alert is `info`.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any, Final, NamedTuple
@@ -250,6 +251,7 @@ _ALERTS: Final[Mapping[type, Callable[[Any], Iterable[Alert | None]]]] = {
     rows.Topic: _topic,
     rows.SourceRow: _source,
     rows.LogDir: _log_dir,
+    rows.LogDirMove: lambda row: [STUCK] if row.eta == math.inf else [],
     rows.Client: lambda row: [MUTATIONS] if row.tokens is not None and row.tokens < 0 else [],
     rows.ThrottleProblem: lambda row: _noted(THROTTLES[row.problem][1]),
     rows.TieredProblem: lambda row: _noted(TIERED[row.problem][1]),

@@ -198,6 +198,11 @@ def _moves(views: Views, cluster: Cluster) -> Iterator[Problem]:
     elif not causes and cluster.eta == math.inf:
         text = "Moves never end: producers write more than is copied."
         yield _problem("never_ends", text, None, "moves", NEVER_ENDS)
+    within = [move for move in views.log_dir_moves.rows if alerts(move)]
+    if within:
+        names = _listed(map(str, sorted({move.broker for move in within})))
+        text = f"{_count(len(within), 'move')} between log directories of broker {names} never ending."
+        yield _problem("log_dir_moves_never_end", text, None, "moves", *alerts(within[0]))
 
 
 def _throttles(views: Views) -> Iterator[Problem]:

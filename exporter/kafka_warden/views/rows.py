@@ -143,6 +143,7 @@ class LogDirMove:
     broker: Broker
     remaining_bytes: Annotated[float | None, Of("log_dir_move_bytes_remaining")]
     eta: Annotated[float | None, Of("log_dir_move_eta_seconds")]
+    severity: Severity = None
 
 
 @dataclass(frozen=True, slots=True)
