@@ -22,7 +22,7 @@ from kafka_warden.pipeline import store as stores
 from kafka_warden.pipeline.ingest import Options
 from kafka_warden.pipeline.marts import MARTS
 from kafka_warden.pipeline.store import Store, StoredTable, raw
-from tests.history.places import NOON, rewrite, write
+from tests.history.places import NOON, rewrite, the_file, write
 from tests.pipeline.arrivals import arrive, history_polls
 from tests.pipeline.stored import landed, marts, of_cluster, roll_up, rolled, rows, stored, take
 
@@ -137,6 +137,25 @@ def test_files_that_are_deleted_while_their_batch_is_interrupted_are_missed(
     write(landing / "later", judged[2:3])
     take(spark, store, landing)
     assert "MISSING: polls 1 to 1 of run run, cluster cluster" in capsys.readouterr().err
+
+
+def test_file_with_damaged_rows_and_a_good_footer_stops_no_other_file(
+    spark: SparkSession, judged: list[Poll], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:1])
+    write(landing / "other", of_cluster(judged[:1], "other"))
+    expected, damaged = landed(landing), the_file(landing, "brokers")
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:4] + bytes(400) + whole[404:])
+    take(spark, store, landing)
+    assert f"NOT TAKEN: file://{damaged}: it is cut off or damaged" in capsys.readouterr().err
+    assert {name: len(found) for name, found in rows(store).items()} == {
+        name: len(found) // (2 if name == "brokers" else 1) for name, found in expected.items()
+    }
+    damaged.write_bytes(whole)
+    take(spark, store, landing)
+    assert rows(store) == expected
 
 
 @full

@@ -18,6 +18,7 @@ from kafka_warden.pipeline.batch import Batch, take
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.landing import Part, literal, new_parts
 from kafka_warden.pipeline.maintain import RAW, add_keep, compact, delete_old, keep_days, read_keep, vacuum
+from kafka_warden.pipeline.progress import SPARK_FAILURES
 from kafka_warden.pipeline.store import RUNS, TAKEN, Store, day_of, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY, HOUR
 from kafka_warden.pipeline.topic import SCHEME, Topic, is_topic
@@ -93,17 +94,27 @@ def _batches(request: Request[Options], oldest: date) -> Iterator[Batch]:
         yield from topic_batches.batches(request.store, topic, oldest, request.progress)
         return
     parts, problems = _new_files(request, oldest)
-    gaps = take(request.store, parts, partial(_read, request.spark), request.progress) if parts else []
+    put = partial(take, request.store, read=partial(_read, request.spark), progress=request.progress)
+    try:
+        gaps = put(parts) if parts else []
+    except SPARK_FAILURES:
+        # One damaged file would stop the files of all clusters.
+        found = {part.place for part in parts}
+        parts, problems = _new_files(request, oldest, to_end=True)
+        if found <= {part.place for part in parts}:
+            raise
+        gaps = put(parts) if parts else []
     yield Batch(parts, f"{len({part.place for part in parts})} new files", problems, gaps)
 
 
-def _new_files(request: Request[Options], oldest: date) -> tuple[list[Part], list[str]]:
-    """Return the rows of new files, and what is wrong with others, or is too old."""
+def _new_files(request: Request[Options], oldest: date, *, to_end: bool = False) -> tuple[list[Part], list[str]]:
+    """Return the rows of new files, and what is wrong with others, or is too old. `to_end`: as of `new_parts`."""
     landing, first = inventory(request.input), unix_time(oldest)
     files = request.store.read(TAKEN).where("`table` IS NOT NULL").select("place", "size").distinct()
     known: list[Any] = files.collect()
-    with request.progress.step(f"{len(landing.files)} files, {len(known)} of them known: footers of the others"):
-        parts, problems = new_parts(landing, {(place, size) for place, size in known}, first)
+    what = "all rows" if to_end else "footers"
+    with request.progress.step(f"{len(landing.files)} files, {len(known)} of them known: {what} of the others"):
+        parts, problems = new_parts(landing, {(place, size) for place, size in known}, first, to_end=to_end)
     if old := sum(1 for file in landing.files if file.hour * HOUR < first):
         problems.append(f"{old} files are from before {oldest}, the first day of the store (--keep-raw)")
     return parts, problems

@@ -1,4 +1,4 @@
-"""Lists the files of a landing zone, and reads from their footers which rows each has. No row is read."""
+"""Lists the files of a landing zone, and reads from their footers which rows each has."""
 
 import re
 import time
@@ -66,18 +66,20 @@ def literal(place: str) -> str:
     return re.sub(r"([][{}*?\\])", r"\\\1", place)
 
 
-def new_parts(landing: Inventory, taken: Collection[tuple[str, int]], oldest: float) -> tuple[list[Part], list[str]]:
+def new_parts(
+    landing: Inventory, taken: Collection[tuple[str, int]], oldest: float, *, to_end: bool = False
+) -> tuple[list[Part], list[str]]:
     """Return the rows of all new files, and what is wrong with files that are not taken.
 
     `taken`: place and size of the files that the store has. A file of another size is a new one. `oldest`: files of
-    earlier hours (Unix s) are not opened.
+    earlier hours (Unix s) are not opened. `to_end`: read all rows, since a footer does not show damage before it.
     """
     new = [file for file in landing.files if file.hour * HOUR >= oldest and (file.place, file.size) not in taken]
     found: list[Part] = []
     problems: list[str] = []
     ahead: Counter[str] = Counter()
     latest = time.time() + AHEAD
-    for file, ranges in read_ranges(landing, new):
+    for file, ranges in read_ranges(landing, new, to_end=to_end):
         if isinstance(ranges, HistoryFileError):
             problems.append(str(ranges))
         elif early := {each.cluster_id for each in ranges if each.since > latest}:
@@ -113,16 +115,20 @@ def overlapping(parts: Iterable[Part]) -> set[str]:
     return found
 
 
-def read_ranges(landing: Inventory, files: Sequence[Found]) -> Iterator[tuple[Found, list[Range] | HistoryFileError]]:
-    """Read the footers of some files: the rows of each by run, or what is wrong with the file."""
+def read_ranges(
+    landing: Inventory, files: Sequence[Found], *, to_end: bool = False
+) -> Iterator[tuple[Found, list[Range] | HistoryFileError]]:
+    """Read the footers of some files: the rows of each by run, or what is wrong with it. `to_end`: of `new_parts`."""
     with ThreadPoolExecutor(THREADS) as threads:
-        yield from zip(files, threads.map(partial(_ranges, landing.system), files), strict=True)
+        yield from zip(files, threads.map(partial(_ranges, landing.system, to_end=to_end), files), strict=True)
 
 
-def _ranges(system: Any, file: Found) -> list[Range] | HistoryFileError:
+def _ranges(system: Any, file: Found, *, to_end: bool) -> list[Range] | HistoryFileError:
     try:
         with opened(system, file) as parquet:
             found = _ranges_of(file.place, parquet)
+            for number in range(parquet.num_row_groups if to_end else 0):
+                parquet.read_row_group(number)
     except HistoryFileError as problem:
         return problem
     if all(part.since >= 0 and part.until < LATEST for part in found):
