@@ -22,20 +22,19 @@ pytestmark = pytest.mark.timeout(1800)
 
 
 def test_metrics_of_a_run(tmp_path: Path) -> None:
-    """A job that took nothing has no newest row."""
+    """Without any row in the store there is no newest one."""
     file = tmp_path / "pipeline.prom"
-    write_metrics([Run("ingest", 2, 30, 4, 1.7e9, seconds=1.5), Run("rollup", seconds=0.5)], file)
+    write_metrics([Run("ingest", 2, 30, 4, 1, 1.7e9, seconds=1.5), Run("rollup", seconds=0.5)], file)
     found = {
         (family.name, sample.labels["job"]): sample.value
         for family in text_string_to_metric_families(file.read_text())
         for sample in family.samples
     }
+    names = ("hours", "rows", "files", "duration_seconds", "problems", "newest_row_timestamp_seconds")
     assert found == {
         (f"kafka_warden_pipeline_{name}", job): value
-        for job, values in (("ingest", (2, 30, 4, 1.5, 1.7e9)), ("rollup", (0, 0, 0, 0.5)))
-        for name, value in zip(
-            ("hours", "rows", "files", "duration_seconds", "newest_row_timestamp_seconds"), values, strict=False
-        )
+        for job, values in (("ingest", (2, 30, 4, 1.5, 1, 1.7e9)), ("rollup", (0, 0, 0, 0.5, 0)))
+        for name, value in zip(names, values, strict=False)
     }
     with pytest.raises(ConfigError, match=r"--metrics: .*No such file or directory"):
         write_metrics([], tmp_path / "none" / "pipeline.prom")

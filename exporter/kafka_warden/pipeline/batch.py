@@ -30,6 +30,8 @@ MOST_LARGE: Final = 64
 
 NEAR: Final = 3600
 """Seconds between two spans of new rows that are compared as one: conditions of hundreds of spans are slow."""
+MOST_SPANS: Final = 24
+"""Spans of a cluster above which those are compared as one that have at most a day between them."""
 
 EVERY_POLL: Final = "polls"
 """The table with one row in each poll, in which a gap of sequences is a loss."""
@@ -170,5 +172,10 @@ def _near(parts: Iterable[Part]) -> str:
         f"({in_list('t.cluster_id', [cluster])} AND t.date >= '{day_of(since)}' AND t.date <= '{day_of(until)}'"
         f" AND t.time >= {since!r}D AND t.time <= {until!r}D)"
         for cluster, mine in sorted(spans.items())
-        for since, until in joined(mine, NEAR)
+        for since, until in _few(mine)
     )
+
+
+def _few(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    near = joined(spans, NEAR)
+    return near if len(near) <= MOST_SPANS else joined(near, DAY)

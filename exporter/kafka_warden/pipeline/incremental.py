@@ -103,7 +103,6 @@ def working(request: Request[Any], job: str, start: float = 0.0, end: float = ma
     work, run.version, is_due = _pending(request, job, start, end)
     yield work
     run.hours, run.rows = work.count(), work.rows
-    run.newest = max((after for spans in work.hours.values() for _, after in spans), default=0) * HOUR or None
     request.runs.append(run)
     with runs.ending(store, run, is_due=is_due):
         if is_due:

@@ -57,6 +57,7 @@ def run(request: Request[Options]) -> None:
         for line in lines(batch):
             progress.say(line)
         took += batch.parts
+        done.problems += len(batch.gaps) + len(batch.wrong)
     _count(done, took)
     with runs.ending(store, done, is_due=is_due):
         if took:
@@ -130,7 +131,6 @@ def _count(done: runs.Run, parts: Sequence[Part]) -> None:
     ranges = [part.range for part in parts]
     done.rows = sum(each.rows for each in ranges)
     done.files = len({part.place for part in parts})
-    done.newest = max((each.until for each in ranges), default=None)
     spans = [(each.cluster_id, int(each.since // HOUR), int(each.until // HOUR)) for each in ranges]
     done.hours = len({(cluster, hour) for cluster, first, last in spans for hour in range(first, last + 1)})
 

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from typing import Final
 
-from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
-
 from kafka_warden.config import values
 from kafka_warden.config.options import read_values
 from kafka_warden.history.schema import TABLES
@@ -73,7 +71,7 @@ def delete_old(store: Store, keep: Mapping[str, int], progress: Progress, *, raw
     """Delete what is older than the days of `keep`. Raw rows only if no job can be reading them: `raw_rows`."""
     before, today = store.taken_since(), store.today()
     since = today - timedelta(days=keep["raw"])
-    ((newest,),) = store.read(TAKEN).agg(F.max("until")).collect()
+    newest = store.newest_row()
     if newest is not None and newest < unix_time(since):
         progress.say(f"all rows are from before {since}, so none is deleted; is this machine's clock right?")
         return

@@ -11,7 +11,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.errors import ConfigError
+from kafka_warden.errors import ConfigError, StoreInUseError
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.progress import SPARK_FAILURES
 from kafka_warden.pipeline.store import RUNS, Store, in_list
@@ -24,7 +24,8 @@ _ABOUT: Final = {
     "rows": "Rows that the last run took, or of replicas that it computed from.",
     "files": "Files, or partitions of the topic, of which the last run took rows.",
     "seconds": "Duration of the last run.",
-    "newest": "Time of the newest row that the last run had.",
+    "problems": "What the last run did not take, or found missing: it names each.",
+    "newest": "Time of the newest row in the store after the last run.",
 }
 """Number of a run to the help of its metric."""
 _UNITS: Final = {"seconds": "duration_seconds", "newest": "newest_row_timestamp_seconds"}
@@ -40,6 +41,7 @@ class Run:
     hours: int = 0
     rows: int = 0
     files: int = 0
+    problems: int = 0
     newest: float | None = None
     """Unix s."""
     version: int | None = None
@@ -53,13 +55,14 @@ class Run:
 def ending(store: Store, run: Run, *, is_due: bool) -> Iterator[None]:
     """Store what a run did, after the upkeep of its tables, the block, which `is_due` or not.
 
-    A failure of Spark in the block is raised after that: what the run has computed stays.
+    A failure in the block is raised after that: what the run has computed stays.
     """
     failure = None
     try:
         yield
-    except SPARK_FAILURES as problem:
+    except (*SPARK_FAILURES, StoreInUseError) as problem:
         failure = problem
+    run.newest = store.newest_row()
     run.seconds = time.time() - run.began
     # A loop without new rows leaves nothing.
     if run.hours or run.rows or is_due:
@@ -76,11 +79,13 @@ def last(store: Store, job: str) -> tuple[int | None, bool]:
     """Return the version of `taken` that a job has read, and whether the upkeep of its tables is due.
 
     That is in its first run of each UTC day but the first day. A day later than tomorrow comes from a host whose clock
-    was ahead.
+    was ahead. The version is of the run that ended last, and not the highest: of two runs at once it may have
+    replaced the rows of the other one.
     """
     today = store.today()
-    days = F.max(F.when(F.col("date") <= F.lit(today + timedelta(days=1)), F.col("date")))
-    rows: list[Any] = store.read(RUNS).where(in_list("job", [job])).agg(F.max("version"), days).collect()
+    mine = store.read(RUNS).where(f"{in_list('job', [job])} AND date <= '{today + timedelta(days=1)}'")
+    ended = F.expr("CASE WHEN version IS NOT NULL THEN unix_micros(began) + seconds * 1e6 END")
+    rows: list[Any] = mine.agg(F.max_by("version", ended), F.max("date")).collect()
     version, day = rows[0]
     return version, day is not None and day < today
 

@@ -110,7 +110,7 @@ RUNS: Final = StoredTable(
     " newest timestamp, date date",
     ("date",),
 )
-"""What each run did. `version`: of `taken`, up to which a job has read it. `newest`: the newest row that it had."""
+"""What each run did. `version`: of `taken`, up to which a job has read it. `newest`: the newest row of the store."""
 
 NO_DAY: Final = date(1970, 1, 1)
 """Before any row of history."""
@@ -182,15 +182,18 @@ class Store:
         if self.version() is not None:
             self.open()
             return
+        # What jobs have read is versions of another `taken`, which was lost.
+        self.expire(RUNS, date.max)
         self.make(TAKEN, {PROPERTY: str(VERSION)})
 
     def make(self, table: StoredTable, more: Mapping[str, str] | None = None) -> None:
         """Make a table unless it is there. `more`: properties of Delta besides the table's own."""
         properties = {**self._of_tables(), **dict(table.properties), **(more or {})}
-        self.spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._sql_name(table)} ({table.ddl}) USING delta"
-            f" PARTITIONED BY ({', '.join(table.partition_by)}) TBLPROPERTIES ({_listed(properties)})"
-        )
+        with self._commit(table):
+            self.spark.sql(
+                f"CREATE TABLE IF NOT EXISTS {self._sql_name(table)} ({table.ddl}) USING delta"
+                f" PARTITIONED BY ({', '.join(table.partition_by)}) TBLPROPERTIES ({_listed(properties)})"
+            )
 
     def _check_settings(self) -> None:
         if not _S3.match(self.place):
@@ -239,7 +242,8 @@ class Store:
         return {}
 
     def _set(self, properties: Mapping[str, str]) -> None:
-        self.spark.sql(f"ALTER TABLE {self._sql_name(TAKEN)} SET TBLPROPERTIES ({_listed(properties)})")
+        with self._commit(TAKEN):
+            self.spark.sql(f"ALTER TABLE {self._sql_name(TAKEN)} SET TBLPROPERTIES ({_listed(properties)})")
 
     def read(self, table: StoredTable) -> DataFrame:
         """Read a table: no rows if it was never written, null in columns that were added later."""
@@ -289,6 +293,12 @@ class Store:
                 f"MERGE WITH SCHEMA EVOLUTION INTO {self._sql_name(table)} t USING {view} s ON ({where}) AND {same}"
                 " WHEN NOT MATCHED THEN INSERT *"
             ).collect()
+
+    def newest_row(self) -> float | None:
+        """Return the Unix time of the newest row that was taken; `None` without any."""
+        rows: list[Any] = self.read(TAKEN).agg(F.max("until")).collect()
+        newest: float | None = rows[0][0]
+        return newest
 
     def newest_version(self, table: StoredTable) -> int:
         """Return the number of the last commit of a table that exists."""
