@@ -44,8 +44,6 @@ def build(folder: Path) -> None:
                 # Without the time, the same source makes the same jar.
                 jar.writestr(zipfile.ZipInfo(name, _EPOCH), (Path(scratch) / name).read_bytes())
         (Path(scratch) / JAR).replace(folder / JAR)
-    # The jar of older programs has one of the classes, and Java would look into it first.
-    (folder / "kafka-warden-put-if-absent.jar").unlink(missing_ok=True)
 
 
 def _class_file(source: Path) -> str:

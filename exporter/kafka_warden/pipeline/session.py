@@ -141,7 +141,7 @@ def make(
     settings["spark.ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
     if jars is not None:
         settings["spark.jars"] = jar_list(jars)
-        # Folders that an older program filled do not have the class, and Delta refuses two settings of log stores.
+        # Without the jars of S3 there is no such class, and Delta refuses two settings of log stores.
         chosen = any(key.startswith("spark.delta.logStore.") for key in more or {})
         if (Path(jars) / put_if_absent.JAR).is_file() and not chosen:
             settings |= put_if_absent.LOG_STORE
