@@ -143,6 +143,30 @@ def test_files_that_are_deleted_while_their_batch_is_interrupted_are_missed(
     assert "MISSING: polls 1 to 1 of run run, cluster cluster" in capsys.readouterr().err
 
 
+def test_rows_of_any_table_are_missed(
+    capsys: pytest.CaptureFixture[str], spark: SparkSession, judged: list[Poll], tmp_path: Path
+) -> None:
+    """Not those that an interrupted batch has stored, and not for longer than until they come. A copy replaces none."""
+    store, landing, more = tmp_path / "store", tmp_path / "landing", tmp_path / "landing" / "more"
+    write(landing, judged[:1])
+    write(more, judged[1:2])
+    expected = landed(landing)
+    with killed_at(1):
+        take(spark, store, landing)
+    moves = the_file(more, "moves").rename(tmp_path / "moves.parquet")
+    the_file(more, "brokers").unlink()
+    arrive(the_file(landing, "moves"), landing, landing, "copy-")
+    take(spark, store, landing)
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "MISSING" in line)
+    lost = len(expected["moves"]) // 2
+    hour = "2023-11-14T22"
+    assert f"MISSING: {lost} of {2 * lost} rows of moves in the hour {hour} of run run, cluster cluster: " in line
+    moves.rename(more / "moves" / "date=2023-11-14" / "hour=22" / "kafka-warden-late.parquet")
+    take(spark, store, landing)
+    assert "MISSING" not in capsys.readouterr().err
+    assert rows(store) == expected
+
+
 def test_file_with_damaged_rows_and_a_good_footer_stops_no_other_file(
     spark: SparkSession, judged: list[Poll], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

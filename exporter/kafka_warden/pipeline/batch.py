@@ -8,6 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
 from functools import reduce
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.landing import Part, joined, overlapping
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LARGEST_FILE, TAKEN, Store, day_of, gathered, in_list, raw
-from kafka_warden.pipeline.timeline import DAY
+from kafka_warden.pipeline.timeline import DAY, HOUR
 
 LARGE: Final = 32 << 20
 """Bytes of files of one cluster and day from which they are written without a shuffle. They are one task for each file
@@ -41,21 +42,6 @@ Read = Callable[[str, Sequence[Part]], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """Polls between two ranges of a run that no file has."""
-
-    cluster_id: str
-    run: str
-    first: int
-    last: int
-    """Sequences, inclusive."""
-
-    def __str__(self) -> str:
-        polls = f"polls {self.first} to {self.last} of run {self.run}, cluster {self.cluster_id}"
-        return f"MISSING: {polls}: they expired before they were taken, or come later"
-
-
-@dataclass(frozen=True, slots=True)
 class Batch:
     """What one batch took."""
 
@@ -64,7 +50,6 @@ class Batch:
     """In what these rows were."""
     wrong: Sequence[str] = ()
     """What was lost or not taken."""
-    gaps: Sequence[Gap] = ()
 
 
 def take(
@@ -75,8 +60,8 @@ def take(
     *,
     may_repeat: bool = False,
     more: Iterable[Sequence[Any]] = (),
-) -> list[Gap]:
-    """Insert the rows of new parts that the raw tables do not have; return the polls that are missing before them.
+) -> list[str]:
+    """Insert the rows of new parts that the raw tables do not have; return what is missing before or in them.
 
     `may_repeat`: a part may have a row twice. `more`: rows of `taken`, besides those of `parts`.
 
@@ -93,10 +78,12 @@ def take(
         with progress.step(f"{name}: {sum(part.range.rows for part in mine)} rows"):
             twice = {part.place for part in mine} if may_repeat else overlapping(mine)
             store.insert_missing(raw(name), _rows(name, mine, twice, read), row_key(name), _near(mine))
-    found = gaps(store, by_table[EVERY_POLL])
-    rows = [*map(taken_row, parts), *more]
-    store.append(TAKEN, gathered(TAKEN, of_rows(store.spark, rows, TAKEN.ddl)))
-    return found
+    new = of_rows(store.spark, [*map(taken_row, parts), *more], TAKEN.ddl)
+    polls = by_table[EVERY_POLL]
+    # A batch of messages may end within a poll, and those that were deleted are known by their offsets.
+    missing = [*gaps(store, polls), *(() if may_repeat else missing_rows(store, polls, new))]
+    store.append(TAKEN, gathered(TAKEN, new))
+    return missing
 
 
 def taken_row(part: Part) -> tuple[Any, ...]:
@@ -104,7 +91,7 @@ def taken_row(part: Part) -> tuple[Any, ...]:
     return (part.place, part.size, part.table, *astuple(part.range), day_of(part.range.since))
 
 
-def gaps(store: Store, new: Sequence[Part]) -> list[Gap]:
+def gaps(store: Store, new: Sequence[Part]) -> list[str]:
     """Return the polls that are missing before new ranges of polls, which `taken` does not have yet.
 
     A run begins with poll 0. The first runs of a cluster in the store may be older than its history.
@@ -124,7 +111,58 @@ def gaps(store: Store, new: Sequence[Part]) -> list[Gap]:
     missing = both.join(of_known, "cluster_id", "left").withColumn("before", before)
     missing = missing.where("is_new AND first > before + 1")
     rows: list[Any] = missing.select("cluster_id", "run", F.expr("before + 1"), F.expr("first - 1")).collect()
-    return sorted((Gap(*row) for row in rows), key=lambda gap: (gap.cluster_id, gap.run, gap.first))
+    return [_missing(f"polls {first} to {last}", run, cluster) for cluster, run, first, last in sorted(rows)]
+
+
+def missing_rows(store: Store, polls: Sequence[Part], new: DataFrame) -> list[str]:
+    """Return the rows of other tables that polls count and the store does not have, in hours with new polls.
+
+    `new`: rows that `taken` does not have yet. A raw table is read only if both have too few rows of it: after a kill
+    it may have rows of files that were then deleted.
+    """
+    if not polls:
+        return []
+    key = ["cluster_id", "run", "hour"]
+    hours = {
+        (part.range.cluster_id, part.range.run, hour)
+        for part in polls
+        for hour in range(int(part.range.since // HOUR), int(part.range.until // HOUR) + 1)
+    }
+    wanted = F.broadcast(of_rows(store.spark, hours, "cluster_id string, run string, hour bigint"))
+    clusters = in_list("cluster_id", {cluster for cluster, *_ in hours})
+    days = F.col("date").isin({day_of(hour * HOUR) for *_, hour in hours})
+
+    def of_hours(rows: DataFrame, time: str = "time") -> DataFrame:
+        hour = F.floor(F.col(time) / HOUR)
+        return rows.where(clusters).where(days).withColumn("hour", hour).join(wanted, key)
+
+    def total(rows: DataFrame, name: str) -> DataFrame:
+        return rows.groupBy(*key, "table").agg(F.sum("rows").alias(name))
+
+    counted = of_hours(store.read(raw(EVERY_POLL))).select(*key, F.explode("rows").alias("table", "rows"))
+    taken = of_hours(store.read(TAKEN).unionByName(new), "since")
+    # Copies of a file count once.
+    taken = taken.dropDuplicates([*key, "table", "first", "last"])
+    both = total(counted, "counted").join(total(taken, "taken"), [*key, "table"], "left")
+    fewer: list[Any] = both.where("counted > coalesce(taken, 0)").select("table", *key, "counted").collect()
+    stored: dict[Any, int] = {}
+    for name in {row["table"] for row in fewer}:
+        of_table: list[Any] = of_hours(store.read(raw(name))).groupBy(*key).count().collect()
+        stored |= {(name, *of_hour): count for *of_hour, count in of_table}
+    return [
+        _missing(
+            f"{lost} of {count} rows of {name} in the hour {datetime.fromtimestamp(hour * HOUR, UTC):%Y-%m-%dT%H}",
+            run,
+            cluster,
+        )
+        for name, cluster, run, hour, count in sorted(fewer)
+        if (lost := count - stored.get((name, cluster, run, hour), 0)) > 0
+    ]
+
+
+def _missing(what: str, run: str, cluster: str) -> str:
+    where = f"of run {run}, cluster {cluster}"
+    return f"MISSING: {what} {where}: they were deleted before they were taken, were never written, or come later"
 
 
 def _rows(name: str, parts: Sequence[Part], twice: Collection[str], read: Read) -> DataFrame:

@@ -97,15 +97,15 @@ def _batches(request: Request[Options], oldest: date) -> Iterator[Batch]:
     parts, problems = _new_files(request, oldest)
     put = partial(take, request.store, read=partial(_read, request.spark), progress=request.progress)
     try:
-        gaps = put(parts) if parts else []
+        missing = put(parts) if parts else []
     except SPARK_FAILURES:
         # One damaged file would stop the files of all clusters.
         found = {part.place for part in parts}
         parts, problems = _new_files(request, oldest, to_end=True)
         if found <= {part.place for part in parts}:
             raise
-        gaps = put(parts) if parts else []
-    yield Batch(parts, f"{len({part.place for part in parts})} new files", problems, gaps)
+        missing = put(parts) if parts else []
+    yield Batch(parts, f"{len({part.place for part in parts})} new files", [*missing, *problems])
 
 
 def _new_files(request: Request[Options], oldest: date, *, to_end: bool = False) -> tuple[list[Part], list[str]]:
@@ -150,10 +150,9 @@ def _compact(request: Request[Options], parts: Sequence[Part]) -> None:
 def lines(done: Batch) -> Iterator[str]:
     """Yield a report: what was taken, then what is wrong."""
     yield f"ingest: {sum(part.range.rows for part in done.parts)} rows of {done.said}"
-    wrong = [*map(str, done.gaps), *done.wrong]
-    yield from wrong[:MOST_NAMED]
-    if len(wrong) > MOST_NAMED:
-        yield f"and {len(wrong) - MOST_NAMED} more"
+    yield from done.wrong[:MOST_NAMED]
+    if len(done.wrong) > MOST_NAMED:
+        yield f"and {len(done.wrong) - MOST_NAMED} more"
 
 
 def _add_flags(parser: ArgumentParser) -> None:

@@ -83,9 +83,9 @@ def _take(
         kept = [group for group in in_time if group["hour"] * HOUR >= first]
         parts = [_part(now, group) for group in kept]
         ends = _offsets(store, now, wanted)
-        gaps = take(store, parts, _reader(messages), progress, may_repeat=True, more=ends)
+        missing = take(store, parts, _reader(messages), progress, may_repeat=True, more=ends)
     said = _said(groups, _total(in_time, "rows") - _total(kept, "rows"), oldest)
-    return Batch(parts, said, list(_skipped(ahead)), gaps)
+    return Batch(parts, said, [*missing, *_skipped(ahead)])
 
 
 def _run(group: Any) -> tuple[str, str]:
