@@ -57,7 +57,7 @@ def run(request: Request[Options]) -> None:
         for line in lines(batch):
             progress.say(line)
         took += batch.parts
-        done.problems += len(batch.gaps) + len(batch.wrong)
+        done.problems += len(batch.wrong)
     _count(done, took)
     with runs.ending(store, done, is_due=is_due):
         if took:
