@@ -1,8 +1,9 @@
-"""A store on S3, with real processes on moto: kills at the puts that commit, and one that is stopped at a put."""
+"""Real processes that are killed: on S3 (moto) at puts that commit, on a disk at random. One is stopped at a put."""
 
 import os
 import random
 import signal
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +19,9 @@ from kafka_warden.pipeline.jars import S3, fetch, listed
 from kafka_warden.pipeline.store import raw
 from sandbox.jars import cache_directory
 from tests.history.places import write
-from tests.pipeline.arrivals import history_polls
+from tests.pipeline.arrivals import arrive, history_polls
 from tests.pipeline.on_s3 import At, download, make, nightly, running, upload
-from tests.pipeline.stored import landed, marts, rolled, rows, stored
+from tests.pipeline.stored import landed, marts, of_cluster, rolled, rows, stored
 from tests.support.s3 import Bucket, nothing, serving
 
 pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline, pytest.mark.timeout(7200)]
@@ -31,6 +32,12 @@ ENTRIES = 1001
 """Of a log. The next one has no checkpoint, after which Delta looks for old entries."""
 LEAST_COMMITS, MOST_COMMITS = 4, 80
 """Of one run of ingest: the tables, the file, the list and what the run did."""
+CLUSTERS = ("one", "two")
+LANDED = ("brokers", "partitions", "polls", "replicas")
+"""Without these tables some marts would be empty."""
+KILLS = 10
+FILES = 140
+"""That a run of ingest and rollup makes in a store on a disk, at least: data, entries of logs and checksums."""
 
 
 @pytest.fixture(scope="module")
@@ -166,3 +173,37 @@ def killed_at(number: int, command: list[str], bucket: Bucket) -> bool:
         bucket.down = False
     assert process.returncode in (0, -signal.SIGKILL), said
     return process.returncode != 0
+
+
+def test_kill_at_random_on_a_disk_loses_and_repeats_nothing(spark: SparkSession, jars: Path, tmp_path: Path) -> None:
+    """Each run finds new files of all these tables, and is killed in another tenth of its way."""
+    source, landing, store = (tmp_path / name for name in ("source", "landing", "store"))
+    polls = history_polls(KILLS + 1, beginning=two_days_ago())
+    for cluster in CLUSTERS:
+        write(source / cluster, of_cluster(polls, cluster), file_rows=1)
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    points = [FILES * (kill + chance.random()) / KILLS for kill in chance.sample(range(KILLS), KILLS)]
+    print(f"seed {seed}: killed when the store has got so many files: {points}")
+    tables = [sorted(source.glob(f"{cluster}/{name}/**/*.parquet")) for cluster in CLUSTERS for name in LANDED]
+    for files in tables:
+        chance.shuffle(files)
+    command = [*nightly(jars, landing=str(landing), store=str(store)), "--conf", f"spark.local.dir={tmp_path}"]
+    for number, point in enumerate([*points, None]):
+        for files in tables:
+            for file in files[number :: KILLS + 1]:
+                arrive(file, source, landing)
+        before = count(store)
+        with running(command) as process:
+            while point is not None and process.poll() is None:
+                if count(store) >= before + point:
+                    os.killpg(process.pid, signal.SIGKILL)
+                time.sleep(0.01)
+            _, said = process.communicate(timeout=3000)
+        assert process.returncode == (0 if point is None else -signal.SIGKILL), said
+    check(spark, store, landing, tmp_path / "expected")
+
+
+def count(folder: Path) -> int:
+    """Count the files in a folder and all below it."""
+    return sum(len(files) for *_, files in os.walk(folder))
