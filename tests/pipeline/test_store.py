@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,10 +17,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import StoreError, StoreInUseError
+from kafka_warden.history.parquet.reader import inventory
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline import store as stores
+from kafka_warden.pipeline.batch import gaps
 from kafka_warden.pipeline.ingest import Options
+from kafka_warden.pipeline.landing import new_parts
 from kafka_warden.pipeline.marts import MARTS
 from kafka_warden.pipeline.store import Store, StoredTable, raw
 from tests.history.places import NOON, rewrite, the_file, write
@@ -141,6 +145,18 @@ def test_files_that_are_deleted_while_their_batch_is_interrupted_are_missed(
     write(landing / "later", judged[2:3])
     take(spark, store, landing)
     assert "MISSING: polls 1 to 1 of run run, cluster cluster" in capsys.readouterr().err
+
+
+def test_polls_that_history_leaves_out_are_not_missed(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
+    """It keeps each sixth poll, and has a file of them for each hour."""
+    store = Store(spark, tmp_path / "store")
+    write(tmp_path / "landing", [replace(poll, sequence=6 * number) for number, poll in enumerate(judged)])
+    parts, _ = new_parts(inventory(tmp_path / "landing"), (), 0.0)
+    files = [part for part in parts if part.table == "polls"]
+    assert gaps(store, files) == []
+    last = files[0].range.last
+    (line,) = gaps(store, [files[0], files[2]])
+    assert line.startswith(f"MISSING: polls {last + 1} to {files[2].range.first - 1} of run run, cluster cluster: ")
 
 
 def test_rows_of_any_table_are_missed(

@@ -94,22 +94,27 @@ def taken_row(part: Part) -> tuple[Any, ...]:
 def gaps(store: Store, new: Sequence[Part]) -> list[str]:
     """Return the polls that are missing before new ranges of polls, which `taken` does not have yet.
 
-    A run begins with poll 0. The first runs of a cluster in the store may be older than its history.
+    A run begins with poll 0. The first runs of a cluster in the store may be older than its history. `history.interval`
+    leaves a similar number of polls out between all others.
     """
     if not new:
         return []
-    ranges = [(part.range.cluster_id, part.range.run, part.range.first, part.range.last, True) for part in new]
-    ddl = "cluster_id string, run string, first bigint, last bigint, is_new boolean"
+    found = [part.range for part in new]
+    ranges = [(each.cluster_id, each.run, each.first, each.last, each.rows, True) for each in found]
+    ddl = "cluster_id string, run string, first bigint, last bigint, `rows` bigint, is_new boolean"
     clusters = in_list("cluster_id", {part.range.cluster_id for part in new})
     known = store.read(TAKEN).where(f"`table` = '{EVERY_POLL}' AND {clusters}")
-    known = known.select("cluster_id", "run", "first", "last", F.lit(False).alias("is_new"))
+    known = known.select("cluster_id", "run", "first", "last", "rows", F.lit(False).alias("is_new"))
     runs = in_list("run", {part.range.run for part in new})
     both = known.unionByName(of_rows(store.spark, ranges, ddl)).where(runs)
     earlier = "PARTITION BY cluster_id, run ORDER BY first, last ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
     of_known = F.broadcast(known.select("cluster_id", F.lit(-1).alias("none")).distinct())
     before = F.expr(f"coalesce(max(last) OVER ({earlier}), none)")
-    missing = both.join(of_known, "cluster_id", "left").withColumn("before", before)
-    missing = missing.where("is_new AND first > before + 1")
+    # Sequences from one poll to the next, unknown of a range of one poll.
+    step = F.expr("(last - first) / nullif(`rows` - 1, 0)")
+    usual = F.expr(f"greatest(coalesce(step, last(step, true) OVER ({earlier}), 1), 1)")
+    missing = both.join(of_known, "cluster_id", "left").withColumn("step", step)
+    missing = missing.withColumns({"before": before, "usual": usual}).where("is_new AND first > before + 1.5 * usual")
     rows: list[Any] = missing.select("cluster_id", "run", F.expr("before + 1"), F.expr("first - 1")).collect()
     return [_missing(f"polls {first} to {last}", run, cluster) for cluster, run, first, last in sorted(rows)]
 
