@@ -208,19 +208,34 @@ def test_two_calls_at_once_damage_nothing(spark: SparkSession, judged: list[Poll
     store, landing = tmp_path / "store", tmp_path / "landing"
     write(landing, judged[:2])
 
-    def call(_: int) -> str:
+    twice_at_once(lambda: take(spark.newSession(), store, landing))
+    take(spark, store, landing)
+    assert rows(store) == landed(landing)
+
+
+@full
+def test_two_roll_ups_at_once_damage_nothing(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:2])
+    stored(spark, store, landing)
+    twice_at_once(lambda: roll_up(spark.newSession(), store))
+    assert marts(store) == rolled(spark, tmp_path / "expected", landing)
+
+
+def twice_at_once(call: Callable[[], None]) -> None:
+    """Both end well, or one of them with a sentence."""
+
+    def outcome(_: int) -> str:
         try:
-            take(spark.newSession(), store, landing)
+            call()
         except StoreInUseError as problem:
             return str(problem)
         return ""
 
     with ThreadPoolExecutor(2) as threads:
-        said = list(threads.map(call, range(2)))
+        said = list(threads.map(outcome, range(2)))
     assert "" in said
     assert all("run one at a time. Nothing is lost" in line for line in said if line)
-    take(spark, store, landing)
-    assert rows(store) == landed(landing)
 
 
 @full
