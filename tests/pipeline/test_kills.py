@@ -1,4 +1,4 @@
-"""Real processes that are killed: on S3 (moto) at puts that commit, on a disk at random. One is stopped at a put."""
+"""Real processes: killed on S3 (moto) at puts that commit, killed on a disk at random, and stopped while another runs."""
 
 import os
 import random
@@ -21,7 +21,7 @@ from sandbox.jars import cache_directory
 from tests.history.places import write
 from tests.pipeline.arrivals import arrive, history_polls
 from tests.pipeline.on_s3 import At, download, make, nightly, running, upload
-from tests.pipeline.stored import landed, marts, of_cluster, rolled, rows, stored
+from tests.pipeline.stored import landed, marts, of_cluster, roll_up, rolled, rows, stored, take
 from tests.support.s3 import Bucket, nothing, serving
 
 pytestmark = [pytest.mark.spark, pytest.mark.full_pipeline, pytest.mark.timeout(7200)]
@@ -201,6 +201,30 @@ def test_kill_at_random_on_a_disk_loses_and_repeats_nothing(spark: SparkSession,
                 time.sleep(0.01)
             _, said = process.communicate(timeout=3000)
         assert process.returncode == (0 if point is None else -signal.SIGKILL), said
+    check(spark, store, landing, tmp_path / "expected")
+
+
+@pytest.mark.realtime
+def test_hours_that_an_overtaken_roll_up_replaced_late_are_repaired(
+    spark: SparkSession, jars: Path, tmp_path: Path
+) -> None:
+    """It is stopped when it has read all, and written a part. Until it goes on, another run has done more."""
+    landing, polls = tmp_path / "landing", history_polls(4, beginning=two_days_ago())
+    write(landing / "earlier", polls[:2])
+    store = stored(spark, tmp_path / "store", landing)
+    with running(nightly(jars, "rollup", store=str(store))) as process:
+        while process.poll() is None and not list(store.glob("topic_minute/_delta_log/*.json")):
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGSTOP)
+        write(landing / "later", polls[2:])
+        take(spark, store, landing)
+        roll_up(spark, store)
+        expected = marts(store)
+        os.killpg(process.pid, signal.SIGCONT)
+        _, said = process.communicate(timeout=3000)
+    assert process.returncode == 0, said
+    assert marts(store) != expected
+    roll_up(spark, store)
     check(spark, store, landing, tmp_path / "expected")
 
 
