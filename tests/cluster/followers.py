@@ -172,6 +172,22 @@ def duty_cycle(cluster: Cluster, leader: int, broker: int, topic: str) -> Abstra
     return repeating(stop, RUNS)
 
 
+def at_most(cluster: Cluster, broker: int, topic: str, size: int) -> AbstractContextManager[None]:
+    """Stop a broker for half a second each time that its follower has copied so many bytes."""
+    (log,) = log_files(cluster, broker, topic, "log")
+    before = log.stat().st_size
+
+    def stop() -> None:
+        nonlocal before
+        if log.stat().st_size >= before + size:
+            cluster.pause(broker)
+            before = log.stat().st_size
+            time.sleep(0.5)
+            cluster.resume(broker)
+
+    return repeating(stop, RUNS / 10)
+
+
 def out_of_sync(cluster: Cluster) -> dict[int, int]:
     """How many replicas on each broker are missing from the ISR, as the brokers themselves say."""
     counts = dict.fromkeys(cluster.broker_ids, 0)

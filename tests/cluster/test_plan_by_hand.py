@@ -196,7 +196,7 @@ def test_an_output_of_generate_is_no_file_for_the_tool(own: Cluster, shell: Shel
     shell(f"sed -n {keep}p whole.json > move.json && {tool} --execute --reassignment-json-file move.json")
     own.admin.wait_for_moves()
 
-    assert replicas(own, "generated") == {0: (4,)}
+    wait_for(lambda: replicas(own, "generated") == {0: (4,)}, what="all brokers know that it has ended")
 
 
 def warnings(cluster: Cluster, folder: Path, moves: Files) -> list[str]:

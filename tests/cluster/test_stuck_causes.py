@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import AdminError, Cluster, ClusterSettings, wait_for
+from sandbox.admin_topics import EARLIEST_LOCAL, LATEST_TIERED
 from sandbox.damage import log_files, rotten
 from tests.cluster.page import Page
 from tests.cluster.watching import LONG_ENOUGH, Watch, causes, watching
@@ -221,7 +222,10 @@ def _fill_tiered(cluster: Cluster, topic: str, leader: int) -> None:
     config = {"remote.storage.enable": True, "segment.bytes": 1 << 20, "local.retention.bytes": 1 << 20}
     cluster.admin.create_topic(topic, assignment={0: [leader]}, config=config)
     cluster.load.produce(topic, bytes=6 * MEGABYTE, record_size=10_000)
-    wait_for(lambda: cluster.admin.offsets(topic, -4)[0] > 0, LONG_ENOUGH, "segments are in remote storage only")
+    # What is copied later would not be hidden.
+    active = max(int(file.stem) for file in log_files(cluster, leader, topic, "log"))
+    wait_for(lambda: cluster.admin.offsets(topic, LATEST_TIERED)[0] == active - 1, LONG_ENOUGH, "all is copied")
+    wait_for(lambda: cluster.admin.offsets(topic, EARLIEST_LOCAL)[0] > 0, LONG_ENOUGH, "and some is there only")
 
 
 @contextmanager
