@@ -67,7 +67,7 @@ def test_a_trial_has_a_deadline_of_its_own() -> None:
     samples = {deadline: Vector([{}], np.array([[14_400.0, np.nan]]))}
     plans = [
         (trial, found[deadline].values.tolist())
-        for indices, _, found in plans_of(asked, samples)
+        for indices, _, found in plans_of(dict(enumerate(asked)), samples)
         for trial in (asked[index] for index in indices)
         if trial.what_if
     ]

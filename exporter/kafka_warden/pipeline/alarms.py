@@ -14,11 +14,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from kafka_warden.pipeline import samples
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.marts import parsed as columns_of
 from kafka_warden.pipeline.promql import Grid, Vector
 from kafka_warden.pipeline.rule_runs import Alarm, Rule, Run, metrics
-from kafka_warden.pipeline.samples import BEHIND, BUCKET, FOLLOWERS, LAG, POLLS, series
+from kafka_warden.pipeline.samples import BEHIND, BUCKET, FOLLOWERS, LAG, POLLS
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, Trial, parsed, rules_of
 
 CHUNK: Final = 6
@@ -27,8 +28,10 @@ LONGEST_STEP: Final = 60.0
 """Seconds between two evaluations, at most; polls may be closer."""
 SIDECARS: Final = "kafka-warden"
 """The label `job`."""
-_AT_A_TIME: Final = 200
-"""Followers whose series are in memory together."""
+OF_CLUSTER: Final = -1
+"""The part of all series except those of followers."""
+PARTS: Final = 256
+"""Of the followers of a cluster, at most: those of a part are in memory together."""
 FOUND: Final = (
     "cluster_id string, chunk bigint, trial int, subject map<string,string>, about string, began double, fired double,"
     " ended double, last_until double, polls bigint, value_max double, continues boolean"
@@ -40,26 +43,38 @@ Row = Mapping[str, Any]
 """Of `samples.SERIES`."""
 
 
-def alarms(history: History, polls: DataFrame, asked: Sequence[Trial]) -> DataFrame:
+def followers(history: History, polls: DataFrame, asked: Sequence[Trial]) -> DataFrame:
+    """Return the series of followers that trials need, by chunks and parts."""
+    part = F.pmod(F.xxhash64("labels"), F.lit(PARTS))
+    return _in_chunks(samples.followers(history, polls, _least(asked))).withColumn("part", part)
+
+
+def _in_chunks(series: DataFrame) -> DataFrame:
+    both = (F.floor((F.col("bucket") + more) / CHUNK) for more in (0, 1))
+    return series.withColumn("chunk", F.explode(F.array_distinct(F.array(*both))))
+
+
+def alarms(history: History, polls: DataFrame, late: DataFrame, asked: Sequence[Trial]) -> DataFrame:
     """Return the alarms of trials, those that did not fire included.
 
-    `polls`: rows of `timeline`, with the columns of `samples.polls`. Returns `cluster_id`, `trial` (its index),
-    `subject`; `began`, `fired`, `ended` and `last_until` (Unix s; no `ended` while the alarm goes on); `seconds`,
-    `polls` (evaluations), `value_max`, `would_fire`.
+    `polls`: rows of `timeline`, with the columns of `samples.polls`. `late`: `followers`. Returns `cluster_id`,
+    `trial` (its index), `subject`; `began`, `fired`, `ended` and `last_until` (Unix s; no `ended` while the alarm goes
+    on); `seconds`, `polls` (evaluations), `value_max`, `would_fire`.
     """
     names = {name for trial in asked for rule in rules_of(trial) for name in metrics([rule])}
-    found = series(history, polls, names, _least(asked))
-    mine = F.floor(F.col("bucket") / CHUNK)
-    also = F.floor((F.col("bucket") + 1) / CHUNK)
-    chunks = found.withColumn("chunk", F.explode(F.array_distinct(F.array(mine, also))))
+    times = _in_chunks(samples.times(polls))
+    of_cluster = times.unionByName(_in_chunks(samples.series(history, polls, names)))
+    of_parts = times.join(late.select("cluster_id", "chunk", "part").distinct(), ["cluster_id", "chunk"])
+    found = of_cluster.withColumn("part", F.lit(OF_CLUSTER)).unionByName(of_parts).unionByName(late)
     schema = to_arrow_schema(columns_of(FOUND))
 
     def evaluate(key: tuple[pa.Scalar, ...], rows: pa.Table) -> pa.Table:
-        cluster, chunk = (each.as_py() for each in key)
-        listed = [{"cluster_id": cluster, "chunk": chunk, **each} for each in _alarms(rows.to_pylist(), chunk, asked)]
-        return pa.Table.from_pylist(listed, schema)
+        cluster, chunk, part = (each.as_py() for each in key)
+        mine = [index for index, trial in enumerate(asked) if trial.rule.is_of_followers == (part != OF_CLUSTER)]
+        listed = _alarms(list(_rows(rows)), chunk, {index: asked[index] for index in mine})
+        return pa.Table.from_pylist([{"cluster_id": cluster, "chunk": chunk, **each} for each in listed], schema)
 
-    parts = chunks.groupBy("cluster_id", "chunk").applyInArrow(evaluate, FOUND)
+    parts = found.groupBy("cluster_id", "chunk", "part").applyInArrow(evaluate, FOUND)
     last = polls.groupBy("cluster_id").agg(F.floor(F.max("at") / BUCKET / CHUNK).alias("last_chunk"))
     return joined(parts.join(F.broadcast(last), "cluster_id"))
 
@@ -103,15 +118,24 @@ def _least(asked: Sequence[Trial]) -> Mapping[str, float]:
     return least
 
 
-def _alarms(rows: Sequence[Row], chunk: int, asked: Sequence[Trial]) -> Iterator[dict[str, Any]]:
-    """Yield the alarms of all trials in one chunk of a cluster."""
+def _rows(table: pa.Table) -> Iterator[Row]:
+    """Yield rows, with arrays of numpy."""
+    arrays = ("at", "value")
+    for batch in table.to_batches():
+        columns = [batch.column(name) for name in arrays]
+        for place, row in enumerate(batch.drop_columns(list(arrays)).to_pylist()):
+            yield row | {name: column[place].values.to_numpy() for name, column in zip(arrays, columns, strict=True)}
+
+
+def _alarms(rows: Sequence[Row], chunk: int, asked: Mapping[int, Trial]) -> Iterator[dict[str, Any]]:
+    """Yield the alarms of trials, by their indices, in one chunk of a cluster, or of a part of its followers."""
     start, end = (each * CHUNK * BUCKET for each in (chunk, chunk + 1))
     grid = grid_of(rows, end)
     if grid is None:
         return
     found = vectors(rows, grid)
-    for trials, rules, samples in plans_of(asked, found):
-        run = Run(rules, samples, grid)
+    for trials, rules, scraped in plans_of(asked, found):
+        run = Run(rules, scraped, grid)
         names = [rule.name for rule in rules if rule.is_alert]
         for place, alarms_ in run.alarms.items():
             rule = rules[place]
@@ -125,42 +149,21 @@ def _alarms(rows: Sequence[Row], chunk: int, asked: Sequence[Trial]) -> Iterator
 
 
 def plans_of(
-    asked: Sequence[Trial], found: Mapping[str, Vector]
+    asked: Mapping[int, Trial], found: Mapping[str, Vector]
 ) -> Iterator[tuple[Sequence[int], Sequence[Rule], Mapping[str, Vector]]]:
     """Yield the trials, rules and samples of each run: one for all alerts as they are, and one for each other trial."""
-    usual = [index for index, trial in enumerate(asked) if not trial.rule.is_of_followers and trial.is_usual]
-    of_rules = {name: vector for name, vector in found.items() if name not in FOLLOWERS}
+    usual = [index for index, trial in asked.items() if not trial.rule.is_of_followers and trial.is_usual]
     if usual:
-        yield usual, parsed(frozenset()), of_rules
-    for index, trial in enumerate(asked):
-        if trial.rule.is_of_followers:
-            for part in _parts({name: found[name] for name in FOLLOWERS if name in found}):
-                yield [index], rules_of(trial), part
-        elif index not in usual:
+        yield usual, parsed(frozenset()), found
+    for index, trial in asked.items():
+        if index not in usual:
             option = trial.rule.option
-            changed = {option: _replaced(of_rules[option], trial.threshold)} if option in of_rules else {}
-            yield [index], rules_of(trial), {**of_rules, **changed}
+            changed = {option: _replaced(found[option], trial.threshold)} if option in found else {}
+            yield [index], rules_of(trial), {**found, **changed}
 
 
 def _replaced(vector: Vector, value: float | None) -> Vector:
     return vector if value is None else Vector(vector.labels, np.where(np.isnan(vector.values), np.nan, value))
-
-
-def _parts(found: Mapping[str, Vector]) -> Iterator[Mapping[str, Vector]]:
-    """Cut the series of followers, which may be many, into parts with all series of a follower."""
-    places: dict[tuple[str, ...], list[tuple[str, int]]] = defaultdict(list)
-    for name, vector in found.items():
-        for row, labels in enumerate(vector.labels):
-            places[labels["topic"], labels["partition"], labels["broker"]].append((name, row))
-    listed = list(places.values())
-    for first in range(0, len(listed), _AT_A_TIME):
-        rows: dict[str, list[int]] = defaultdict(list)
-        for name, row in (each for part in listed[first : first + _AT_A_TIME] for each in part):
-            rows[name].append(row)
-        yield {
-            name: Vector([found[name].labels[row] for row in kept], found[name].values[kept])
-            for name, kept in rows.items()
-        }
 
 
 def _row(alarm: Alarm, grid: Grid, start: float, end: float) -> dict[str, Any] | None:
@@ -189,7 +192,7 @@ def grid_of(rows: Iterable[Row], end: float) -> Grid | None:
     times: dict[str, list[float]] = defaultdict(list)
     for row in rows:
         if row["metric"] == POLLS:
-            times[row["run"]] += row["at"]
+            times[row["run"]].extend(row["at"])
     between = np.concatenate([np.diff(np.sort(each)) for each in times.values()]) if times else np.empty(0)
     if not times:
         return None
@@ -229,7 +232,7 @@ def vectors(rows: Iterable[Row], grid: Grid) -> dict[str, Vector]:
     return {name: Vector([dict(each) for each in of], np.array(list(of.values()))) for name, of in found.items()}
 
 
-def _polls(rows: Iterable[Row]) -> tuple[Sequence[float], Sequence[float]]:
+def _polls(rows: Iterable[Row]) -> tuple[np.ndarray, np.ndarray]:
     (row,) = (row for row in rows if row["metric"] == POLLS)
     return row["at"], row["value"]
 
@@ -241,7 +244,7 @@ def _scraped(
 
     `until`: the first later poll of the run; `began`: its first one (Unix s).
     """
-    polled, silent_after = map(np.array, _polls(rows))
+    polled, silent_after = _polls(rows)
     times = grid.times
     place = np.searchsorted(polled, times, side="right") - 1
     holds = (place >= 0) & (times < until) & (times - polled[place] <= silent_after[place])
@@ -251,7 +254,10 @@ def _scraped(
     for row in rows:
         if row["metric"] != POLLS:
             changed = np.searchsorted(row["at"], at, side="right") - 1
-            values = np.where(changed < 0, np.nan, np.array(row["value"])[changed])
+            lacks = changed < 0
+            if row["metric"] in FOLLOWERS:
+                lacks |= row["at"][changed] != at
+            values = np.where(lacks, np.nan, row["value"][changed])
             pairs = zip(row["labels"][::2], row["labels"][1::2], strict=True)
             yield row["metric"], tuple((name, text) for name, text in pairs if text), shown, values
             if row["metric"] == "kafka_warden_poll_interval_seconds":

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline import incremental, samples
-from kafka_warden.pipeline.alarms import alarms
+from kafka_warden.pipeline.alarms import alarms, followers
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
@@ -76,9 +76,12 @@ def _backtest(
     store, trial_frame = request.store, trial_rows(request.spark, asked)
     again = incremental.unended(store, ALARMS, work)
     history = History(store, only=again.raw)
-    with persisted(timeline(samples.polls(history))) as polls:
+    with (
+        persisted(timeline(samples.polls(history))) as polls,
+        persisted(followers(history, polls, asked)) as late,
+    ):
         with request.progress.step("backtest: alarms"):
-            found = labelled(with_place(alarms(history, polls, asked)), trial_frame, happened)
+            found = labelled(with_place(alarms(history, polls, late, asked)), trial_frame, happened)
             again.replace(work, ALARMS, _shown(found, trial_frame), "what_if")
         with request.progress.step("backtest: rules"):
             mine = in_list("cluster_id", work.hours)

@@ -47,7 +47,8 @@ SERIES: Final = (
     "cluster_id string, run string, bucket bigint, metric string, labels array<string>, at array<double>,"
     " value array<double>"
 )
-"""`labels`: names and values by turns. `at`: Unix s of the polls in which the value is a new one, NaN for none."""
+"""`labels`: names and values by turns. `at`: Unix s of the polls in which the value is a new one, NaN for none; of
+`FOLLOWERS`, of all polls with a value."""
 
 _OF_POLL: Final = (
     *("controller", "kafka_version", "parameters", "controllers", "outcomes", "partitions", "eta", "remaining_bytes"),
@@ -82,17 +83,42 @@ def polls(history: History) -> DataFrame:
     return history.table("polls").select(*dict.fromkeys((*CLOCKS, *_OF_POLL)))
 
 
-def series(history: History, polls: DataFrame, names: Iterable[str], least: Mapping[str, float]) -> DataFrame:
-    """Return the series of some metrics, by run and time: `SERIES`.
+def times(polls: DataFrame) -> DataFrame:
+    """Return the times of polls, and how long each holds, as `SERIES`. `polls`: rows of `timeline`."""
+    named = F.lit(POLLS).alias("metric"), F.array().cast("array<string>").alias("labels")
+    return _collected(polls.select(*POLL, "at", *named, F.col("silent_after").alias("value")))
 
-    `polls`: rows of `timeline`, with the columns of `polls`. `least`: of metrics of `FOLLOWERS`, the lowest value
-    that a rule asks for.
+
+def followers(history: History, polls: DataFrame, least: Mapping[str, float]) -> DataFrame:
+    """Return the series of `FOLLOWERS` as `SERIES`, with a value for each poll in which a rule may need it.
+
+    `polls`: as of `times`. `least`: of the metrics, the lowest value that a rule asks for.
+    """
+    asked = " OR ".join(f"{FOLLOWERS[name]} >= {value}D" for name, value in least.items() if name != LATE) or "false"
+    rows = history.table("replicas").where(f"following AND NOT adding AND (late OR {asked})")
+    labels = "array('topic', topic, 'partition', string(partition), 'broker', string(broker)) AS labels"
+    named = ", ".join(f"'{name}', double({column})" for name, column in FOLLOWERS.items())
+    values = f"stack({len(FOLLOWERS)}, {named}) AS (metric, value)"
+    found = rows.join(polls.select(*POLL, "at"), [*POLL]).selectExpr(*POLL, "at", labels, values)
+    return _collected(found.where("value IS NOT NULL"))
+
+
+def _collected(samples: DataFrame) -> DataFrame:
+    """Return samples, each with its time and value, as `SERIES`."""
+    by = ("cluster_id", "run", F.floor(F.col("at") / BUCKET).alias("bucket"), "metric", "labels")
+    listed = samples.groupBy(*by).agg(F.sort_array(F.collect_list(F.struct("at", "value"))).alias("of"))
+    return listed.select("cluster_id", "run", "bucket", "metric", "labels", F.col("of.at"), F.col("of.value"))
+
+
+def series(history: History, polls: DataFrame, names: Iterable[str]) -> DataFrame:
+    """Return the series of some families of the exporter, by run and time, where they change: `SERIES`.
+
+    `polls`: rows of `timeline`, with the columns of `polls`.
     """
     families = [name for name in _families().keys() & set(names) if name not in MADE and has(name)]
-    bucket = F.floor(F.col("at") / BUCKET)
     sorted_polls = (
-        _gathered(history, polls, least)
-        .withColumn("bucket", bucket)
+        _gathered(history, polls)
+        .withColumn("bucket", F.floor(F.col("at") / BUCKET))
         .repartition("cluster_id", "run", "bucket")
         .sortWithinPartitions("cluster_id", "run", "bucket", "at")
     )
@@ -108,17 +134,14 @@ def series(history: History, polls: DataFrame, names: Iterable[str], least: Mapp
     return sorted_polls.mapInArrow(follow, SERIES)
 
 
-def _gathered(history: History, polls: DataFrame, least: Mapping[str, float]) -> DataFrame:
+def _gathered(history: History, polls: DataFrame) -> DataFrame:
     """Return one row per poll with the rows of the other tables."""
     counts = history.table("partitions").where(" OR ".join(_COUNTED)).groupBy(*POLL)
     parts = [counts.agg(F.struct(*(F.count_if(name).alias(name) for name in _COUNTED)).alias("counts"))]
-    asked = " OR ".join(f"{FOLLOWERS[name]} >= {value}D" for name, value in least.items() if name != LATE) or "false"
-    followers = f"following AND NOT adding AND (late OR {asked})"
-    followed = {"replicas": (followers, ("topic", "partition", "broker", *FOLLOWERS.values()))}
-    for table, (condition, columns) in {**_TABLES, **(followed if least else {})}.items():
+    for table, (condition, columns) in _TABLES.items():
         rows = history.table(table).where(condition).groupBy(*POLL)
         parts.append(rows.agg(F.collect_list(F.struct(*columns)).alias(f"of_{table}")))
-    mine = polls.select(*POLL, "at", "silent_after", *_OF_POLL)
+    mine = polls.select(*POLL, "at", *_OF_POLL)
     return reduce(lambda one, other: one.join(other, [*POLL], "left"), parts, mine)
 
 
@@ -132,7 +155,7 @@ def _followed(
     rows: Iterable[Mapping[str, Any]], families: Sequence[str]
 ) -> Mapping[Key, tuple[list[float], list[float]]]:
     """Return the times and values of each series where it changes."""
-    found: dict[Key, tuple[list[float], list[float]]] = {(POLLS, ()): ([], [])}
+    found: dict[Key, tuple[list[float], list[float]]] = {}
     before: dict[Key, float] = {}
     for row in rows:
         at, now = row["at"], dict(_samples(row, families))
@@ -141,8 +164,6 @@ def _followed(
             times, values = found.setdefault(key, ([], []))
             times.append(at)
             values.append(value)
-        found[POLLS, ()][0].append(at)
-        found[POLLS, ()][1].append(row["silent_after"])
         before = now
     return found
 
@@ -150,11 +171,6 @@ def _followed(
 def _samples(row: Mapping[str, Any], families: Iterable[str]) -> Iterator[tuple[Key, float]]:
     view, sidecar = restored(row)
     yield ("kafka_warden_poll_interval_seconds", ()), row["parameters"]["poll_interval"]
-    for each in row.get("of_replicas") or ():
-        labels = tuple(chain.from_iterable((name, str(each[name])) for name in ("topic", "partition", "broker")))
-        for name, column in FOLLOWERS.items():
-            if each[column] is not None:
-                yield (name, labels), float(each[column])
     for name in families:
         metric = _families()[name]
         data = sidecar if isinstance(metric, SidecarMetric) else view

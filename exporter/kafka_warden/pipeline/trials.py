@@ -180,6 +180,7 @@ def unanswered() -> Mapping[str, Sequence[str]]:
     return {name: sorted(each for each in metrics if not samples.has(each)) for name, metrics in read.items()}
 
 
+@cache
 def rules_of(trial: Trial) -> Sequence[rule_runs.Rule]:
     """Return the rules that a trial runs."""
     if not trial.rule.is_of_followers:
