@@ -17,7 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.history import row_key
-from kafka_warden.pipeline.landing import Part, joined, overlapping
+from kafka_warden.pipeline.landing import Part, few, overlapping
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LARGEST_FILE, TAKEN, Store, day_of, gathered, in_list, raw
 from kafka_warden.pipeline.timeline import DAY, HOUR
@@ -30,9 +30,7 @@ MOST_LARGE: Final = 64
 """Folders of a table that are written so: each is a query of its own."""
 
 NEAR: Final = 3600
-"""Seconds between two spans of new rows that are compared as one: conditions of hundreds of spans are slow."""
-MOST_SPANS: Final = 24
-"""Spans of a cluster above which those are compared as one that have at most a day between them."""
+"""Seconds between two spans of new rows that are compared as one, or a day: `few`."""
 
 EVERY_POLL: Final = "polls"
 """The table with one row in each poll, in which a gap of sequences is a loss."""
@@ -215,10 +213,5 @@ def _near(parts: Iterable[Part]) -> str:
         f"({in_list('t.cluster_id', [cluster])} AND t.date >= '{day_of(since)}' AND t.date <= '{day_of(until)}'"
         f" AND t.time >= {since!r}D AND t.time <= {until!r}D)"
         for cluster, mine in sorted(spans.items())
-        for since, until in _few(mine)
+        for since, until in few(mine, NEAR, DAY)
     )
-
-
-def _few(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    near = joined(spans, NEAR)
-    return near if len(near) <= MOST_SPANS else joined(near, DAY)

@@ -17,7 +17,7 @@ from kafka_warden.formatting import in_count
 from kafka_warden.pipeline import runs
 from kafka_warden.pipeline.batch import EVERY_POLL
 from kafka_warden.pipeline.job import Request
-from kafka_warden.pipeline.landing import joined
+from kafka_warden.pipeline.landing import few
 from kafka_warden.pipeline.maintain import compact, vacuum
 from kafka_warden.pipeline.marts import MARTS, Mart, shaped
 from kafka_warden.pipeline.progress import SPARK_FAILURES, error_text
@@ -31,9 +31,8 @@ MARGIN: Final = 24 + 6
 """Hours before new raw rows. Rows that ended earlier do not change: clocks are compared by days, and alarms are joined,
 conditions look back, and runs are preferred, over at most six hours. An alarm of unknown condition has not ended."""
 
-MOST_SPANS: Final = 24
-"""Spans of hours of a cluster above which those are joined that have at most `NEAR` hours between them."""
 NEAR: Final = 24
+"""Hours between two spans of a cluster that are joined where there are many."""
 
 RECENT: Final = timedelta(days=2)
 """Age of the days that a job compacts: what earlier runs of that day have written, and the day before, which has ended
@@ -183,13 +182,7 @@ def _work(store: Store, found: Iterable[Any], start: float, end: float) -> Work:
         if span[0] < span[1]:
             hours[cluster].append((int(span[0]), int(span[1])))
             rows += part or 0
-    return Work(store, {cluster: _spans(spans) for cluster, spans in sorted(hours.items())}, rows)
-
-
-def _spans(hours: Sequence[Span]) -> list[Span]:
-    """Join the hours of a cluster. Conditions of hundreds of spans are slow, so many are joined over their gaps."""
-    exact = joined(hours)
-    return exact if len(exact) <= MOST_SPANS else joined(hours, NEAR)
+    return Work(store, {cluster: few(spans, 0, NEAR) for cluster, spans in sorted(hours.items())}, rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from kafka_warden.pipeline.timeline import DAY, HOUR
 
 N = TypeVar("N", int, float)
 
+MOST_SPANS: Final = 24
+"""Spans above which `few` joins those that are farther apart."""
 THREADS: Final = 16
 """Footers read in parallel: an object store takes tens of milliseconds for each."""
 
@@ -99,6 +101,12 @@ def joined(spans: Iterable[tuple[N, N]], gap: int = 0) -> list[tuple[N, N]]:
         else:
             found.append((first, after))
     return found
+
+
+def few(spans: Iterable[tuple[N, N]], near: int, far: int) -> list[tuple[N, N]]:
+    """Join spans with at most `near` between them, or `far` if many are left: conditions of hundreds are slow."""
+    found = joined(spans, near)
+    return found if len(found) <= MOST_SPANS else joined(found, far)
 
 
 def overlapping(parts: Iterable[Part]) -> set[str]:

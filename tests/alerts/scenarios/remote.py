@@ -194,3 +194,13 @@ def without_polls() -> Story:
     exporter = behind(60, 2 * HOUR, step=60)
     exporter.set("snapshot_timestamp_seconds", lambda t: min(t, 60))
     return Story([exporter], [silent(REMOTE, until=60)], evaluation=60)
+
+
+@scenario("R15")
+def one_of_two_sees_quotas() -> Story:
+    """One of two exporters sees that quotas limit: one that does not see a problem has no say, so an alert each."""
+    exporters = [Exporter(40, brokers=(1, 2), instance=instance) for instance in ("a:10073", "b:10073")]
+    for exporter in exporters:
+        tiered(exporter)
+    held_back(exporters[0], age(0))
+    return Story(exporters, [*steady(COPY, 17, 40, cause="quota"), *steady(FETCH, 17, 40, cause="quota")])
