@@ -7,7 +7,9 @@ import pytest
 
 from kafka_warden.errors import AnswerTimeoutError, RefusedError
 from kafka_warden.model import NO_BROKER, Snapshot, Source
+from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.asking import PollContext
+from kafka_warden.replies import ControllerWindow
 from kafka_warden.sources.cluster import read_quotas
 from tests.poller.polling import Polling, polling
 from tests.support.linking import wait_until
@@ -112,6 +114,17 @@ def test_a_new_controller_is_asked_at_once(polled: Polling) -> None:
         polled.brokers.do("controllers", controllers=[{"id": active}])
         assert window_of(polled.poll()) == 11
         assert polled.poller._state.answers.windows.keys() == {active}
+
+
+@pytest.mark.parametrize("configured", [None, ControllerWindow(1, 5.0)])
+def test_a_new_controller_has_a_quota_window_of_its_own(polled: Polling, configured: ControllerWindow | None) -> None:
+    """The window of the old one is not shown for it. A configured one is, for one that was not read."""
+    polled.poller.configure(PollerSettings(controller_window=configured), None, None)
+    polled.brokers.do("controllers", controllers=[{"id": 101}, {"id": 100}])
+    assert window_of(polled.poll()) == 11
+    polled.brokers.do("controllers", controllers=[{"id": 101}])
+    polled.brokers.rule(101, hang=True)
+    assert polled.poll().controller_window == configured
 
 
 def test_one_outcome_for_all_questions_of_a_poll(polled: Polling) -> None:

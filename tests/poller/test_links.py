@@ -3,8 +3,8 @@
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.model import Broker
-from kafka_warden.poller.answers import Cadence, LastAnswers
-from kafka_warden.poller.asking import PollerState
+from kafka_warden.poller.answers import LastAnswers
+from kafka_warden.poller.asking import PollerSettings, PollerState
 from kafka_warden.poller.links import Images, Links
 from kafka_warden.poller.status import StatusBook
 
@@ -61,7 +61,7 @@ def test_a_broker_with_an_old_image_is_asked_last() -> None:
 def test_brokers_that_are_fenced_or_gone_are_not_asked() -> None:
     brokers = {1: Broker(1, "a", 1, fenced=True), 2: Broker(2, "b", 1, gone=True), 3: Broker(3, "c", 1)}
     links = made()
-    state = PollerState(links.network, links, LastAnswers(brokers=brokers), StatusBook(), Cadence(1.0), Cadence(1.0))
+    state = PollerState(links.network, links, LastAnswers(brokers=brokers), StatusBook(), PollerSettings())
     assert list(links.metadata_candidates(state.active, 1, state.images).values()) == [3, None]
 
 

@@ -10,7 +10,7 @@ from kafka_warden.model import UNKNOWN, TopicConfig
 from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.poller import in_order, partition_table
 from kafka_warden.poller.tables import Columns, Rows, log_gaps, partition_rows, recently_finished
-from kafka_warden.replies import ControllerWindow, FutureReplica, LogDir, LogGaps, MissingLog, StrayLog
+from kafka_warden.replies import FutureReplica, LogDir, LogGaps, MissingLog, StrayLog
 from kafka_warden.sources.cluster import Reassignment
 from kafka_warden.sources.log_dirs import LogDirs
 from tests.building import Partition, Topics, layout
@@ -158,11 +158,3 @@ def test_log_directories_keep_what_was_not_asked_about() -> None:
     answers.keep_log_dirs(1, LogDirs([disk], [mine, other]), None)
     answers.keep_log_dirs(1, LogDirs([replace(disk, bytes=2), added]), {("t", 0)})
     assert (answers.log_dirs, answers.future) == ({1: (disk, added)}, {1: (other,)})
-
-
-def test_a_new_controller_has_a_quota_window_of_its_own() -> None:
-    """The window of the old one is not shown for it. The configured one is, for one that cannot be read."""
-    read, configured = ControllerWindow(5, 2.0), ControllerWindow(11, 1.0)
-    answers, with_option = LastAnswers(windows={101: read}), LastAnswers(window=configured, windows={101: read})
-    assert [answers.window_of(node) for node in (101, 102, None)] == [read, None, None]
-    assert [with_option.window_of(node) for node in (101, 102, None)] == [read, configured, configured]

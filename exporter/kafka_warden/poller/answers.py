@@ -31,28 +31,11 @@ was removed meanwhile."""
 MOST_LOST: Final = 100
 """Brokers without replicas that are shown although the cluster no longer lists them."""
 
+ALL_LOGS: Final = "all logs"
+"""With the id of a broker, the question about all of its logs."""
+
 EARLY: Final = 0.9
 """Part of the interval after which a question is due: polls start a little early or late."""
-
-
-class Cadence:
-    """When a question that is asked less often than every poll is due again. Seconds of the monotonic clock."""
-
-    def __init__(self, interval: float) -> None:
-        self.interval = interval
-        self._asked: dict[object, float] = {}
-
-    def due(self, key: object, clock: float) -> bool:
-        """Return whether the interval has passed since the last answer; true for a key that never had one."""
-        return clock - self._asked.get(key, -math.inf) >= EARLY * self.interval
-
-    def done(self, key: object, clock: float) -> None:
-        """Note an answer."""
-        self._asked[key] = clock
-
-    def forget(self, key: object) -> None:
-        """Make it due at once, in case it comes back."""
-        self._asked.pop(key, None)
 
 
 @dataclass(slots=True)
@@ -70,9 +53,7 @@ class LastAnswers:
     reassignments: Reassignments = field(default_factory=dict)
     quorum: Quorum | None = None
     quotas: tuple[QuotaEntity, ...] | None = None
-    window: ControllerWindow | None = None
-    """As configured, for controllers that cannot be read."""
-    windows: dict[int, ControllerWindow] = field(default_factory=dict)
+    windows: dict[int | None, ControllerWindow] = field(default_factory=dict)
     """By node id, as the last active controller that was read answered."""
     broker_configs: dict[int, BrokerConfig] = field(default_factory=dict)
     topic_configs: dict[str, TopicConfig] = field(default_factory=dict)
@@ -109,6 +90,14 @@ class LastAnswers:
         """Return whether a question was answered since a monotonic time."""
         return self._answered.get(question, -math.inf) >= oldest
 
+    def due(self, question: object, interval: float, clock: float) -> bool:
+        """Return whether so many seconds have passed since the last answer; true for a question that never had one."""
+        return clock - self._answered.get(question, -math.inf) >= EARLY * interval
+
+    def forget(self, question: object) -> None:
+        """Make a question due at once."""
+        self._answered.pop(question, None)
+
     def keep_beans(self, keys: Collection[str]) -> None:
         """Drop the beans of all processes except these: `broker ID` or `controller NAME`."""
         self.broker_beans = {key: beans for key, beans in self.broker_beans.items() if f"broker {key}" in keys}
@@ -122,10 +111,6 @@ class LastAnswers:
             self.reassignments = {}
         if OptionalQuestion.QUORUM in disabled:
             self.quorum = None
-
-    def window_of(self, controller: int | None) -> ControllerWindow | None:
-        """Return the quota window of the active controller. The window of another controller is not used for it."""
-        return self.window if controller is None else self.windows.get(controller, self.window)
 
     def copied_topics(self) -> frozenset[str]:
         """Names of the topics that are known to be copied to remote storage."""
@@ -203,8 +188,8 @@ class LastAnswers:
             kept = (self.broker_configs, self.log_dirs, self.future, self.log_gaps, self.placed, self.broker_beans)
             for answers in kept:
                 answers.pop(broker, None)
-            for source in (Source.LOG_DIRS, Source.CONFIGS):
-                self._answered.pop((source, broker), None)
+            for question in ((Source.LOG_DIRS, broker), (ALL_LOGS, broker), (Source.CONFIGS, broker)):
+                self.forget(question)
         return dropped
 
     def keep_log_dirs(self, broker: int, answer: LogDirs, asked: set[tuple[str, int]] | None) -> None:

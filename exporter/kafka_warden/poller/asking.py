@@ -24,10 +24,11 @@ from kafka_warden.errors import (
     UnsupportedError,
 )
 from kafka_warden.model import NO_BROKER, UNKNOWN, Bools, Broker, Longs, OptionalQuestion, Source
-from kafka_warden.poller.answers import Cadence, LastAnswers
+from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.links import Images, Links
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.poller.tables import mark_moves, partition_rows
+from kafka_warden.replies import ControllerWindow
 from kafka_warden.sources.cluster import EligibleLeaders
 from kafka_warden.sources.metadata import Layout
 
@@ -44,6 +45,26 @@ Read = Callable[[BrokerLink, float], Coroutine[Any, Any, T]]
 """A question: asks over a link until a monotonic time, returns the parsed answer or raises a `SourceError`."""
 
 
+SLOW: Final = 60.0
+"""Seconds between questions about what changes rarely: quotas, configurations of what is at rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollerSettings:
+    """How often and how long to ask. Seconds."""
+
+    interval: float = 10.0
+    deadline: float = 5.0
+    log_dirs: float = 60.0
+    slow: float = SLOW
+    controller_window: ControllerWindow | None = None
+    """As configured, for a controller whose own listener cannot be read."""
+    controllers: tuple[tuple[str, int], ...] = ()
+    """Listeners of controllers as `(host, port)`, where DescribeQuorum does not name them (before Kafka 3.9)."""
+    disabled: frozenset[OptionalQuestion] = frozenset()
+    """Questions that are not asked."""
+
+
 @dataclass(slots=True)
 class PollerState:
     """What all polls share."""
@@ -52,10 +73,7 @@ class PollerState:
     links: Links
     answers: LastAnswers
     book: StatusBook
-    log_dirs_due: Cadence
-    slow_due: Cadence
-    controllers: tuple[tuple[str, int], ...] = ()
-    """Listeners of controllers as configured, for clusters whose DescribeQuorum does not name them."""
+    settings: PollerSettings
     images: Images = field(default_factory=Images)
     lead: int | None = None
     """The broker that answered the last question for the metadata."""
@@ -73,8 +91,6 @@ class PollerState:
         """Drop what belongs to a broker that the cluster no longer knows."""
         self.links.forget(broker)
         self.book.forget([str(broker)])
-        self.log_dirs_due.forget(broker)
-        self.slow_due.forget(("broker", broker))
 
 
 @dataclass(slots=True)
@@ -277,6 +293,10 @@ class PollContext:
     def wants(self, optional: OptionalQuestion, broker: object = NO_BROKER) -> bool:
         """Return whether to ask a question that the sidecar can do without: not while it is not available."""
         return self.state.book.due(optional, str(broker), self.clock)
+
+    def due(self, question: object) -> bool:
+        """Return whether a question about what changes rarely is due."""
+        return self.state.answers.due(question, self.state.settings.slow, self.clock)
 
     def soon(self) -> float:
         """Return when to give up a question that others wait for."""

@@ -16,6 +16,7 @@ import numpy as np
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.errors import AnswerTimeoutError, FencedError, MisdirectedError, SourceError
 from kafka_warden.model import UNKNOWN, UNLIMITED, Broker, BrokerConfig, Floats, Longs, OptionalQuestion, Source
+from kafka_warden.poller.answers import ALL_LOGS
 from kafka_warden.poller.asking import PollContext, wait_for
 from kafka_warden.poller.tables import Rows, log_gaps
 from kafka_warden.sources.configs import read_broker_config
@@ -97,13 +98,21 @@ class BrokerQuestions:
         await self._ask_config_and_disks(broker, link, until)
 
     async def _ask_offsets(self, broker: int, link: BrokerLink, until: float) -> bool:
-        answered = await self._followed(broker, link, until)
+        context, ask = self.context, partial(self._offsets, broker, link, until)
+        if answered := await ask(read_ends, self.rows.followed[broker], context.ends):
+            context.followers_at[broker] = context.now()
         self._followers_due.discard(broker)
         self._check_followers()
         if not answered:
             return False
-        await wait_for(self._followers_done, min(until, self.context.soon()))
-        return await self._led(broker, link, until) and await self._tiered(broker, link, until)
+        await wait_for(self._followers_done, min(until, context.soon()))
+        context.leaders_asked_at[broker] = context.now()
+        if not await ask(read_ends, self.rows.led[broker], context.ends):
+            return False
+        context.offsets_at[broker] = context.now()
+        # Right after the local ends that the ends of the remote logs are compared with.
+        remote = self._remote.get(broker)
+        return remote is None or await ask(read_tiered, remote, context.tiered)
 
     def _check_followers(self) -> None:
         if not self._followers_due:
@@ -124,30 +133,8 @@ class BrokerQuestions:
             if self.context.wants(optional, broker):
                 self.context.note(optional.source, str(broker), self.context.now(), fault)
 
-    async def _followed(self, broker: int, link: BrokerLink, until: float) -> bool:
-        wanted = self.rows.followed[broker]
-        if not await self._ends(broker, link, wanted, until):
-            return False
-        self.context.followers_at[broker] = self.context.now()
-        return True
-
-    async def _led(self, broker: int, link: BrokerLink, until: float) -> bool:
-        self.context.leaders_asked_at[broker] = self.context.now()
-        if not await self._ends(broker, link, self.rows.led[broker], until):
-            return False
-        self.context.offsets_at[broker] = self.context.now()
-        return True
-
-    async def _tiered(self, broker: int, link: BrokerLink, until: float) -> bool:
-        """Ask for the ends of the remote logs, right after the local ends that they are compared with."""
-        wanted = self._remote.get(broker)
-        return wanted is None or await self._offsets(broker, link, wanted, until, read_tiered, self.context.tiered)
-
-    async def _ends(self, broker: int, link: BrokerLink, wanted: RowIndex, until: float) -> bool:
-        return await self._offsets(broker, link, wanted, until, read_ends, self.context.ends)
-
     async def _offsets(
-        self, broker: int, link: BrokerLink, wanted: RowIndex, until: float, ask: ReadOffsets, target: Longs
+        self, broker: int, link: BrokerLink, until: float, ask: ReadOffsets, wanted: RowIndex, target: Longs
     ) -> bool:
         async def read(link: BrokerLink, until: float) -> bool:
             await ask(link, wanted, until, target)
@@ -200,25 +187,25 @@ class BrokerQuestions:
         times = {self.layout.topics[place]: round(1000 * self._due[place]) for place in np.unique(topic[rows]).tolist()}
         found, wanted = np.full(len(topic), UNKNOWN, np.int64), index_rows(self.layout, rows)
         read = partial(read_copy_due, times=times, ends=self.context.ends)
-        await self._offsets(broker, link, wanted, until, read, found)
+        await self._offsets(broker, link, until, read, wanted, found)
         columns.searched(rows, self._due[topic[rows]], found[rows])
 
     async def _log_dirs_due(self, broker: int, link: BrokerLink, until: float) -> None:
         state = self.context.state
-        failing = state.book.failing(Source.LOG_DIRS, str(broker))
-        everything = failing or state.log_dirs_due.due(broker, self.context.clock)
+        failing, due = state.book.failing(Source.LOG_DIRS, str(broker)), state.answers.due
+        everything = failing or due((ALL_LOGS, broker), state.settings.log_dirs, self.context.clock)
         every_poll = None if everything else self._rows_asked_every_poll(broker)
-        if (every_poll is None or every_poll) and await self._log_dirs(broker, link, every_poll, until) and everything:
-            state.log_dirs_due.done(broker, self.context.clock)
+        if every_poll is None or every_poll:
+            await self._log_dirs(broker, link, every_poll, until)
 
     async def _config_due(self, broker: int, link: BrokerLink, until: float) -> None:
         state = self.context.state
         failing = state.book.failing(Source.CONFIGS, str(broker))
         watched = self.context.watched(self.layout).any() or is_limited(state.answers.broker_configs.get(broker))
-        if failing or watched or broker in self._shared or state.slow_due.due(("broker", broker), self.context.clock):
+        if failing or watched or broker in self._shared or self.context.due((Source.CONFIGS, broker)):
             await self._broker_config(broker, link, until)
 
-    async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> bool:
+    async def _log_dirs(self, broker: int, link: BrokerLink, wanted: RowIndex | None, until: float) -> None:
         answers = self.context.state.answers
         known = self.rows.hosted[broker]
         sizes, before, after = self.context.sizes, self.context.starts, self.context.starts_after
@@ -235,7 +222,7 @@ class BrokerQuestions:
 
         answered = await self.context.ask(Source.LOG_DIRS, str(broker), link, read, until)
         if answered is None:
-            return False
+            return
         answer, sized_at = answered
         asked = None if wanted is None else {(topic, number) for topic, numbers in wanted for number in numbers}
         answers.keep_log_dirs(broker, answer, asked)
@@ -243,7 +230,7 @@ class BrokerQuestions:
         answers.columns.measure(known.rows, sizes, before, after, sized_at)
         if wanted is None:
             answers.log_gaps[broker] = log_gaps(self.layout, broker, sizes, answer, self.context.clock)
-        return True
+            answers.mark_answered((ALL_LOGS, broker), self.context.clock)
 
     async def _broker_config(self, broker: int, link: BrokerLink, until: float) -> None:
         config = await self.context.ask(
@@ -252,7 +239,6 @@ class BrokerQuestions:
         if config is not None:
             self.context.state.answers.broker_configs[broker] = config
             self.context.state.answers.mark_answered((Source.CONFIGS, broker), self.context.clock)
-            self.context.state.slow_due.done(("broker", broker), self.context.clock)
 
     def _start_rows(self, broker: int) -> RowIndex:
         watched = self.context.watched(self.layout)

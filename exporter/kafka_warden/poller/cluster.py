@@ -185,13 +185,12 @@ class ClusterQuestions:
 
     async def slow_questions(self, layout: Layout) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""
-        state, clock = self.context.state, self.context.clock
-        if self.context.wants(OptionalQuestion.QUOTAS) and state.slow_due.due(Source.QUOTAS, clock):
+        answers = self.context.state.answers
+        if self.context.wants(OptionalQuestion.QUOTAS) and self.context.due(Source.QUOTAS):
             quotas = await self.context.ask_any(Source.QUOTAS, self._candidates, read_quotas)
             if quotas is not None:
-                state.answers.quotas = quotas
-                state.answers.mark_answered(Source.QUOTAS, clock)
-                state.slow_due.done(Source.QUOTAS, clock)
+                answers.quotas = quotas
+                answers.mark_answered(Source.QUOTAS, self.context.clock)
         if self.context.wants(OptionalQuestion.TOPIC_CONFIGS):
             await self._topic_configs(layout)
         await self._controller_window()
@@ -201,8 +200,7 @@ class ClusterQuestions:
 
         A topic that may not be described is left out; only when no topic may be described is that a failure.
         """
-        state, answers = self.context.state, self.context.state.answers
-        everything = state.slow_due.due("topics", self.context.clock)
+        answers, everything = self.context.state.answers, self.context.due("topics")
         wanted = list(layout.topics) if everything else self._watched_topics(layout)
         refused: SourceError | None = None
         for first in range(0, len(wanted), TOPICS_A_REQUEST):
@@ -219,7 +217,7 @@ class ClusterQuestions:
         if refused is not None and answers.refused_topics.issuperset(layout.topics):
             self.context.note(Source.CONFIGS, NO_BROKER, self.context.now(), refused)
         if everything:
-            state.slow_due.done("topics", self.context.clock)
+            answers.mark_answered("topics", self.context.clock)
 
     def _watched_topics(self, layout: Layout) -> list[str]:
         """Topics to ask about in every poll: in a move, with a throttle list, or new."""
@@ -246,19 +244,17 @@ class ClusterQuestions:
         node = self.context.controller if quorum is None else quorum.leader
         if node is None:
             return
-        if state.answers.window is not None:
+        if state.settings.controller_window is not None:
             self._forget_controller(node)
             return
         if node != state.window_of:
             state.window_of = node
-            state.slow_due.forget("window")
-        if not state.slow_due.due("window", self.context.clock):
-            return
-        if not self.context.wants(OptionalQuestion.CONTROLLER_CONFIGS, node):
+            state.answers.forget("window")
+        if not self.context.due("window") or not self.context.wants(OptionalQuestion.CONTROLLER_CONFIGS, node):
             return
         started = self.context.now()
         # Also when there is no answer: a listener behind a firewall must not make every poll wait.
-        state.slow_due.done("window", self.context.clock)
+        state.answers.mark_answered("window", self.context.clock)
 
         faults = []
         for link in [self._broker(node)] if quorum is None else self._controller_links(quorum):
@@ -276,7 +272,7 @@ class ClusterQuestions:
             self.context.note(Source.CONFIGS, str(node), started, fault)
 
     def _controller_links(self, quorum: Quorum) -> Sequence[BrokerLink]:
-        state, addresses = self.context.state, self.context.state.controllers
+        state, addresses = self.context.state, self.context.state.settings.controllers
         if quorum.leader in quorum.controllers:
             host, _, port = quorum.controllers[quorum.leader].rpartition(":")
             addresses = tuple(dict.fromkeys(((host, int(port)), *addresses)))

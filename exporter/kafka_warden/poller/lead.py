@@ -137,17 +137,17 @@ class Lead:
 
         Call it at the end of the poll: no other question waits for it.
         """
-        state, clock, lead = self.context.state, self.context.clock, self.context.lead
+        state, lead = self.context.state, self.context.lead
         cut_off = self.context.cut_off and self.context.forwarded
         if lead is None or state.lead is None or self.context.layout is None:
             return
         if cut_off:
             state.links.mark_failed(lead, self.context.now())
-        elif not state.images.suspected and not state.slow_due.due("compared", clock):
+        elif not state.images.suspected and not self.context.due("compared"):
             return
         others = [id_ for id_ in state.active if id_ != state.lead and id_ in self.context.offsets_at]
         if others:
-            state.slow_due.done("compared", clock)
+            state.answers.mark_answered("compared", self.context.clock)
             await self._compare(lead, state.lead, state.images.next(others))
 
     async def _compare(self, lead: BrokerLink, lead_id: int, other_id: int) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -26,8 +26,8 @@ from kafka_warden.model import (
     Snapshot,
     Source,
 )
-from kafka_warden.poller.answers import Cadence, LastAnswers
-from kafka_warden.poller.asking import Outcome, PollContext, PollerState, Reach
+from kafka_warden.poller.answers import LastAnswers
+from kafka_warden.poller.asking import Outcome, PollContext, PollerSettings, PollerState, Reach
 from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
@@ -35,7 +35,6 @@ from kafka_warden.poller.lead import Lead
 from kafka_warden.poller.links import Images, Links
 from kafka_warden.poller.status import StatusBook
 from kafka_warden.poller.tables import Columns, Rows, mark_moves, partition_rows
-from kafka_warden.replies import ControllerWindow
 from kafka_warden.sources.cluster import EligibleLeaders
 from kafka_warden.sources.metadata import Layout
 
@@ -43,31 +42,11 @@ log = structlog.get_logger(__name__)
 
 T = TypeVar("T")
 
-SLOW: Final = 60.0
-"""Seconds between questions about what changes rarely: quotas, configurations of what is at rest."""
-
-
 REQUESTS: Final = 15
 """Requests to one broker in a poll that asks everything, without those for topic configurations."""
 
 LONGEST_PAUSE: Final = 1.0
 """Seconds: the longest pause for an exceeded request quota with Kafka's default `quota.window.size.seconds`."""
-
-
-@dataclass(frozen=True, slots=True)
-class PollerSettings:
-    """How often and how long to ask. Seconds."""
-
-    interval: float = 10.0
-    deadline: float = 5.0
-    log_dirs: float = 60.0
-    slow: float = SLOW
-    controller_window: ControllerWindow | None = None
-    """As configured, for a controller whose own listener cannot be read."""
-    controllers: tuple[tuple[str, int], ...] = ()
-    """Listeners of controllers as `(host, port)`, where DescribeQuorum does not name them (before Kafka 3.9)."""
-    disabled: frozenset[OptionalQuestion] = frozenset()
-    """Questions that are not asked."""
 
 
 class Poller:
@@ -85,21 +64,18 @@ class Poller:
         lost: Callable[[], None] = lambda: None,
         turn: int = 0,
     ) -> None:
-        self._settings = settings
         self.jmx = jmx
         self._network = Network(clock)
         self._clock = self._network.clock
-        answers = LastAnswers(window=settings.controller_window)
+        answers = LastAnswers()
         self.links = Links(self._network, kafka, lost, lambda: answers.metadata.cluster_id)
         self._state = PollerState(
             self._network,
             self.links,
             answers,
             StatusBook(settings.disabled),
-            log_dirs_due=Cadence(settings.log_dirs),
-            slow_due=Cadence(settings.slow),
+            settings,
             images=Images(turn),
-            controllers=settings.controllers,
         )
         self._last: Snapshot | None = None
         self.throttle_times: Mapping[int, float] = {}
@@ -143,17 +119,14 @@ class Poller:
         if self.jmx is not None:
             for question in beans:
                 self.jmx.keep(question, self._state.answers, self._state.book)
-        self._last = self._snapshot(now, asked, max(interval, self._settings.interval))
+        self._last = self._snapshot(now, asked, max(interval, self._state.settings.interval))
         return self._last
 
     def configure(self, settings: PollerSettings, kafka: KafkaClientSettings | None, jmx: JmxQuestions | None) -> None:
         """Use these from the next poll on; without `kafka` the connections stay. Call it between two polls."""
-        self._settings, state = settings, self._state
-        state.controllers = settings.controllers
-        state.book.disabled = settings.disabled
+        state = self._state
+        state.settings, state.book.disabled = settings, settings.disabled
         state.answers.drop(settings.disabled)
-        state.answers.window = settings.controller_window
-        state.log_dirs_due.interval = settings.log_dirs
         if kafka is not None:
             state.links.replace(kafka)
             state.book.ask_again()
@@ -207,7 +180,7 @@ class Poller:
 
     def _ask(self, pauses: float, beans: Sequence[Question] = ()) -> tuple[PollContext, Sequence[Question]]:
         clock = self._clock.monotonic()
-        asked = PollContext(self._state, clock, clock + self._settings.deadline + pauses)
+        asked = PollContext(self._state, clock, clock + self._state.settings.deadline + pauses)
         asked.reach.controller = self.reach.controller
         return asked, self._network.run(lambda: self._ask_all(asked, beans))
 
@@ -236,12 +209,12 @@ class Poller:
         return () if started is None else (started,)
 
     def _snapshot(self, now: float, asked: PollContext, interval: float) -> Snapshot | None:
-        answers, status = self._state.answers, self._state.book.publish()
+        settings, answers, status = self._state.settings, self._state.answers, self._state.book.publish()
         layout, rows, clock = asked.layout, answers.rows, asked.clock
         if layout is None or rows is None:
             return None if self._last is None else replace(self._last, status=status)
         oldest = clock - SHOWN_FOR * interval
-        slow = clock - SHOWN_FOR * max(interval, self._settings.slow, self._settings.log_dirs)
+        slow = clock - SHOWN_FOR * max(interval, settings.slow, settings.log_dirs)
         # Old reassignments mark replicas, too: an adding replica did not fall out of the ISR.
         reassigning, adding, removing = mark_moves(layout, answers.reassignments)
         ends = in_order(layout, rows, asked.ends, asked.followers_at, asked.leaders_asked_at)
@@ -271,7 +244,7 @@ class Poller:
             quotas=answers.quotas if answers.answered_since(Source.QUOTAS, slow) else None,
             quorum=quorum,
             metadata_ages=self._state.images.ages(clock),
-            controller_window=answers.window_of(controller),
+            controller_window=answers.windows.get(controller, settings.controller_window),
             broker_beans=fresh(answers.broker_beans, clock, interval),
             controller_beans=fresh(answers.controller_beans, clock, interval),
             status=status,
