@@ -33,8 +33,7 @@ from bench.nights_keys import sort_keys
 from bench.nights_saved import FILE, Saved, by_field, restore, save
 from bench.rollup_engines import events_of
 from kafka_warden import cli
-from kafka_warden.pipeline import put_if_absent
-from kafka_warden.pipeline.jars import S3, fetch, listed
+from kafka_warden.pipeline.jars import COMPILED, S3, build, fetch, listed
 from kafka_warden.pipeline.store import KEEP
 from sandbox.jars import cache_directory
 from tests.pipeline.commands import PLAIN
@@ -177,8 +176,8 @@ def s3_jars() -> Path:
     """Return the folder of the jars of S3, fetched on first use."""
     folder = cache_directory() / "spark-jars-s3"
     fetch([jar for jar in listed() if jar.of in {"delta", S3}], folder)
-    if not (folder / put_if_absent.JAR).exists():
-        put_if_absent.build(folder)
+    if not (folder / COMPILED).exists():
+        build(folder)
     return folder
 
 

@@ -278,7 +278,7 @@ def test_module_imports_only_what_stands_before_it(module: str, file: Path) -> N
         ("kafka_warden.history.tables.moves", "import time"),
         ("kafka_warden.pipeline.timeline", "from kafka_warden.exposition import Page"),
         ("kafka_warden.pipeline.timeline", "from kafka_warden.planning.command import run"),
-        ("kafka_warden.pipeline.history", "from kafka_warden.history.recorder import Recorder"),
+        ("kafka_warden.pipeline.timeline", "from kafka_warden.history.recorder import Recorder"),
         ("kafka_warden.cycle", "from kafka_warden.pipeline import session"),
         ("kafka_warden.top.command", "from kafka_warden.cli import main"),
         ("kafka_warden.poller.poller", "def late():\n    import sandbox"),

@@ -91,4 +91,4 @@ def visible(text: str) -> str:
 
 def in_count(number: int, thing: str) -> str:
     """Format a number with its noun."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"

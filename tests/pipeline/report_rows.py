@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_warden.pipeline.frames import of_rows
-from kafka_warden.pipeline.report_sections import MART_OF
+from kafka_warden.pipeline.marts import of_rows
+from kafka_warden.pipeline.report import MART_OF
 
 EVIL = "<script>window.harmed=1</script>"
 TOPIC = 'orders"><img src=x onerror="window.harmed=2">$x$'

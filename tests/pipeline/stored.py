@@ -14,11 +14,11 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline import ingest as job
 from kafka_warden.pipeline import rollup
-from kafka_warden.pipeline.history import History, row_key
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.marts import MARTS, Mart
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
+from kafka_warden.pipeline.timeline import History, row_key
 from tests.history.replay import polls
 from tests.pipeline.arrivals import by_key, keyed
 from tests.pipeline.written import read_table, write_store

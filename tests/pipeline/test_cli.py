@@ -1,11 +1,11 @@
 """`kafka-warden pipeline`: flags, exit codes, and the progress of a job."""
 
 import argparse
-import io
 import os
 import shutil
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden import cli
-from kafka_warden.errors import HistoryFileError, KafkaWardenError, StoreError, TruthError
-from kafka_warden.pipeline.cli import JOBS, load, parser
+from kafka_warden.errors import (
+    ClockError,
+    EmptyHistoryError,
+    HistoryFileError,
+    KafkaWardenError,
+    StoreError,
+    TruthError,
+)
+from kafka_warden.pipeline.cli import JOBS, load, parser, repeat
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.session import ROWS, adapt, java_options, set_shuffle_partitions
@@ -189,20 +196,78 @@ def test_command_runs_jobs(jars: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "store" / "replica_hour").rglob("*.parquet"))
 
 
-def test_steps_are_reported() -> None:
-    stream = io.StringIO()
-    progress = Progress(stream)
+def test_steps_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress()
     with progress.step("counting"):
         pass
     with pytest.raises(ZeroDivisionError), progress.step("dividing"):
         _ = 1 / 0
-    lines = [line.rstrip("0123456789. s") for line in stream.getvalue().splitlines()]
+    lines = [line.rstrip("0123456789. s") for line in capsys.readouterr().err.splitlines()]
     assert lines == [
         "kafka-warden: counting",
         "kafka-warden: counting: done in",
         "kafka-warden: dividing",
         "kafka-warden: dividing: failed after",
     ]
+
+
+class Clock:
+    """In place of the module `time`: a pause takes no time."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr("kafka_warden.pipeline.cli.time", clock)
+    return clock
+
+
+def rounds(
+    clock: Clock, *outcomes: int | Exception | None, takes: float = 0.0
+) -> tuple[Callable[[], int], list[float]]:
+    """A run with these outcomes, in which None is a SIGTERM to this process; and the times of its calls."""
+    left, began = iter(outcomes), list[float]()
+
+    def run() -> int:
+        began.append(clock.now)
+        clock.now += takes
+        outcome = next(left)
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome is None:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return outcome or 0
+
+    return run, began
+
+
+@pytest.mark.parametrize(("takes", "period"), [(0.0, 60.0), (45.0, 60.0), (90.0, 90.0)])
+def test_rounds_go_on_until_one_fails(
+    clock: Clock, takes: float, period: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, began = rounds(clock, 0, EmptyHistoryError("nothing here"), ClockError("all ahead"), 3, takes=takes)
+    assert repeat(run, 60.0) == 3
+    assert began == [0.0, period, 2 * period, 3 * period]
+    printed = [f"kafka-warden: {what}; the next round looks again" for what in ("nothing here", "all ahead")]
+    assert capsys.readouterr().err.splitlines() == printed
+
+
+@pytest.mark.parametrize("every", [0.0, 3600.0])
+def test_sigterm_ends_it_after_the_round(clock: Clock, every: float) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    run, began = rounds(clock, None)
+    assert repeat(run, every) == 0
+    assert (len(began), clock.now) == (1, 0.0)
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.spark

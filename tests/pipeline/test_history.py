@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from kafka_warden.history.parquet.arrow import schema_of
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import BY_NAME, TABLES
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.store import TAKEN, Store, StoredTable, raw
+from kafka_warden.pipeline.timeline import History
 from tests.history.places import NOON, rewrite, the_file, write
 from tests.pipeline.arrivals import EVERY
 from tests.pipeline.stored import landed, of_cluster, raw_rows, rows, stored, take

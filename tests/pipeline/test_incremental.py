@@ -14,12 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.pipeline import maintain, runs
 from kafka_warden.pipeline.batch import taken_row
-from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.incremental import MARGIN, Unended, unended, working
 from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.landing import Part, Range
 from kafka_warden.pipeline.maintain import delete_old
-from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES
+from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES, of_rows
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import TAKEN, Store, StoredTable, of_mart, raw
 from tests.pipeline.stored import request

@@ -9,7 +9,7 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.errors import ConfigError
-from kafka_warden.pipeline import jars, put_if_absent, session
+from kafka_warden.pipeline import jars, session
 from kafka_warden.pipeline.jars import Jar, fetch, listed, notices
 
 # As Maven, it takes a relative path from the folder of the pom.
@@ -90,7 +90,7 @@ def test_compiler_that_does_not_end_is_reported(
     (calls.parent / "bin" / "java").chmod(0o755)
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr(jars, "listed", list)
-    monkeypatch.setattr(put_if_absent, "TIMEOUT", 0.1)
+    monkeypatch.setattr(jars, "TIMEOUT", 0.1)
     (tmp_path / "jars").mkdir()
     assert cli.main(["pipeline", "jars", "--s3", "--to", str(tmp_path / "jars")]) == cli.BAD_CONFIGURATION
     assert "java took more than 0.1 s" in capsys.readouterr().err

@@ -14,8 +14,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from bench.nights_bucket import CountingBucket
-from kafka_warden.pipeline import put_if_absent
-from kafka_warden.pipeline.jars import S3, fetch, listed
+from kafka_warden.pipeline.jars import S3, build, fetch, listed
 from kafka_warden.pipeline.store import raw
 from sandbox.jars import cache_directory
 from tests.history.places import write
@@ -44,7 +43,7 @@ FILES = 140
 def s3_jars() -> Path:
     folder = cache_directory() / "spark-jars-s3"
     fetch([jar for jar in listed() if jar.of in {"delta", S3}], folder)
-    put_if_absent.build(folder)
+    build(folder)
     return folder
 
 

@@ -14,10 +14,10 @@ from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline import plan
 from kafka_warden.pipeline.cli import parser
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.marts import PLANS
 from kafka_warden.pipeline.plan import JOB, Options, latest, percentiles
 from kafka_warden.pipeline.store import Store
+from kafka_warden.pipeline.timeline import History
 from kafka_warden.planning.command import IMPOSSIBLE
 from kafka_warden.planning.files import read_inbound
 from tests.building import BYTES_PER_OFFSET, Partition

@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.pipeline import backtest, moves
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.marts import MOVES, RULES
 from kafka_warden.pipeline.replay import CONFIDENCE, gathered
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import Store
+from kafka_warden.pipeline.timeline import History
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.truth import Truth
 from tests.fleet.test_recorded import HISTORY, truth, younger

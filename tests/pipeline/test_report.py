@@ -14,9 +14,24 @@ from pyspark.sql import DataFrame, SparkSession
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.errors import StoreError
 from kafka_warden.formatting import in_words
-from kafka_warden.pipeline.report import INDEX, JOB, MOST_DRAWN, Answer, Find, Options, Reader, build, file_of, save
+from kafka_warden.pipeline.report import (
+    INDEX,
+    JOB,
+    MART_OF,
+    MOST_DRAWN,
+    SECTIONS,
+    SERIES,
+    Answer,
+    Find,
+    Options,
+    Reader,
+    build,
+    file_of,
+    in_instant,
+    marts_of,
+    save,
+)
 from kafka_warden.pipeline.report_plots import Plot, draw
-from kafka_warden.pipeline.report_sections import MART_OF, SECTIONS, SERIES, in_instant, marts_of
 from kafka_warden.pipeline.store import Store, of_mart
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME
 from tests.pipeline.on_s3 import STORE, make

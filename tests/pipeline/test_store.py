@@ -19,10 +19,10 @@ from pyspark.sql import SparkSession
 from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.parquet.reader import inventory
 from kafka_warden.history.poll import Poll
-from kafka_warden.pipeline import put_if_absent
 from kafka_warden.pipeline import store as stores
 from kafka_warden.pipeline.batch import gaps
 from kafka_warden.pipeline.ingest import Options
+from kafka_warden.pipeline.jars import INTERCEPTORS, PUT_IF_ABSENT
 from kafka_warden.pipeline.landing import new_parts
 from kafka_warden.pipeline.marts import MARTS
 from kafka_warden.pipeline.store import Store, StoredTable, raw
@@ -315,7 +315,7 @@ def test_days_that_are_too_old_are_deleted(
     [
         ({}, "two processes could commit at the same time on S3; .* pipeline jars --s3"),
         (
-            {put_if_absent.SETTING: put_if_absent.CLASS, "spark.hadoop.delta.enableFastS3AListFrom": "True"},
+            {INTERCEPTORS: PUT_IF_ABSENT, "spark.hadoop.delta.enableFastS3AListFrom": "True"},
             "VACUUM deletes the logs of tables; start Spark without it",
         ),
     ],

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from kafka_warden.pipeline import backtest, forecast, moves, session
 from kafka_warden.pipeline.forecast import Options
 from kafka_warden.pipeline.marts import ALARMS, FORECASTS, MOVES
-from kafka_warden.pipeline.report_sections import MART_OF
+from kafka_warden.pipeline.report import MART_OF
 from kafka_warden.pipeline.store import of_mart
 from sandbox.ports import LOOPBACK
 from sandbox.spark import ConnectServer, Room, standalone

@@ -15,11 +15,11 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from kafka_warden.pipeline import samples
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.marts import parsed as columns_of
 from kafka_warden.pipeline.promql import Grid, Vector
 from kafka_warden.pipeline.rule_runs import Alarm, Rule, Run, metrics
 from kafka_warden.pipeline.samples import BEHIND, BUCKET, FOLLOWERS, LAG, POLLS
+from kafka_warden.pipeline.timeline import History
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, Trial, parsed, rules_of
 
 CHUNK: Final = 6

@@ -18,13 +18,11 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline import incremental, samples
 from kafka_warden.pipeline.alarms import alarms, followers
-from kafka_warden.pipeline.frames import of_rows
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.marts import ALARMS, RULES
+from kafka_warden.pipeline.marts import ALARMS, RULES, of_rows
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import in_list, of_mart
-from kafka_warden.pipeline.timeline import SILENT_AFTER, moment, timeline
+from kafka_warden.pipeline.timeline import SILENT_AFTER, History, moment, timeline
 from kafka_warden.pipeline.trials import KINDS, Trial, read_what_if, trials, unanswered
 from kafka_warden.pipeline.truth import EXPORT, FILE, Truth, faults, labelled, scores
 

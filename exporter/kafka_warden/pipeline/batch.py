@@ -15,12 +15,11 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
-from kafka_warden.pipeline.frames import of_rows
-from kafka_warden.pipeline.history import row_key
 from kafka_warden.pipeline.landing import Part, few, overlapping
+from kafka_warden.pipeline.marts import of_rows
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import LARGEST_FILE, TAKEN, Store, day_of, gathered, in_list, raw
-from kafka_warden.pipeline.timeline import DAY, HOUR
+from kafka_warden.pipeline.timeline import DAY, HOUR, row_key
 
 LARGE: Final = 32 << 20
 """Bytes of files of one cluster and day from which they are written without a shuffle. They are one task for each file

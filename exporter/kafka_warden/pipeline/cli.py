@@ -1,21 +1,28 @@
-"""`kafka-warden pipeline JOB`: reads the flags, starts Spark and runs one job or several in turn."""
+"""`kafka-warden pipeline JOB`: reads the flags, starts Spark and runs one job or several in turn.
+
+Ctrl-C ends it at once, SIGTERM ends a loop (`--every`) after the round that runs.
+"""
 
 import argparse
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from types import FrameType
+from typing import Any, Final, NoReturn
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from kafka_warden.config import values
 from kafka_warden.config.options import read_values
-from kafka_warden.errors import ConfigError, JobError
-from kafka_warden.pipeline import jars, session, signals
+from kafka_warden.errors import ClockError, ConfigError, EmptyHistoryError, JobError
+from kafka_warden.pipeline import jars, session
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import SPARK_FAILURES, Progress, error_text
 from kafka_warden.pipeline.runs import Run, write_metrics
@@ -29,6 +36,8 @@ JARS: Final = "KAFKA_WARDEN_JARS"
 """Variable of the environment: the folder of the jars."""
 
 _SEPARATOR: Final = ","
+_SLICE: Final = 0.5
+"""Seconds in which the end of a pause between rounds is noticed."""
 
 _Chosen = Sequence[tuple[Job[Any], Any]]
 """Jobs with their options."""
@@ -44,17 +53,53 @@ def main(arguments: Sequence[str]) -> int:
     if parsed.job == jars.COMMAND:
         return jars.run(parsed)
     chosen, every = _chosen(parsed), _every(parsed)
-    with signals.installed():
+    before = signal.signal(signal.SIGINT, _interrupted)
+    try:
         spark = _session(parsed)
-        signals.install()
+        # Each new session replaces the handler.
+        signal.signal(signal.SIGINT, _interrupted)
         try:
             if every is None:
                 return _run(chosen, spark, parsed)
-            return signals.repeat(lambda: _run(chosen, spark, parsed), every, Progress().say)
+            return repeat(lambda: _run(chosen, spark, parsed), every)
         finally:
             # If the JVM is gone there is nothing to stop, and the job has reported it.
             with suppress(Py4JError):
                 spark.stop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
+    # An exception would interrupt a call to the JVM; Py4J prints its stack and takes it for a failure.
+    # The JVM ends with this process, which holds its standard input.
+    line = "\n" if sys.stderr.isatty() else ""
+    os.write(sys.stderr.fileno(), f"{line}kafka-warden: interrupted\n".encode())
+    # As in shells.
+    os._exit(128 + signal.SIGINT)
+
+
+def repeat(run: Callable[[], int], every: float) -> int:
+    """Call `run` every so many seconds until SIGTERM, without a pause if it takes longer.
+
+    Return its first exit code other than 0. A landing zone that has no file yet, or only messages that are ahead of the
+    clock, is a round without work.
+    """
+    stopped: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: stopped.append(number))
+    try:
+        while not stopped:
+            due = time.monotonic() + every
+            try:
+                if code := run():
+                    return code
+            except (EmptyHistoryError, ClockError) as nothing:
+                Progress().say(f"{nothing}; the next round looks again")
+            while not stopped and (left := due - time.monotonic()) > 0:
+                time.sleep(min(_SLICE, left))
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return 0
 
 
 def _every(parsed: argparse.Namespace) -> float | None:

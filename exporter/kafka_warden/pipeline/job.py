@@ -9,10 +9,10 @@ from typing import Any, Generic, TypeVar
 from pyspark.sql import SparkSession
 
 from kafka_warden.config.options import flag_name, read_values
-from kafka_warden.pipeline.history import ALL_TIME, History
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.runs import Run
 from kafka_warden.pipeline.store import Store
+from kafka_warden.pipeline.timeline import ALL_TIME, History
 
 O = TypeVar("O")  # noqa: E741  # options
 

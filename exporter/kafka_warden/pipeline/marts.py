@@ -1,12 +1,14 @@
 """Marts, the output of jobs: tables of the store. docs/pipeline-marts.md is written from them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, cast
+from typing import Any, Final, cast
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from kafka_warden.errors import StoreError
@@ -48,6 +50,16 @@ class Mart:
 def parsed(ddl: str) -> StructType:
     """Return the columns of Spark's DDL, which it parses once: a commit needs them several times."""
     return cast("StructType", StructType.fromDDL(ddl))
+
+
+def of_rows(spark: SparkSession, rows: Iterable[Sequence[Any]], ddl: str) -> DataFrame:
+    """Return rows, in the order of the columns of Spark's DDL, as a frame.
+
+    Spark takes a table of Arrow into its plan. To read a list of rows it would start a worker in Python.
+    """
+    columns = to_arrow_schema(parsed(ddl))
+    found = [dict(zip(columns.names, row, strict=True)) for row in rows]
+    return spark.createDataFrame(pa.Table.from_pylist(found, columns), parsed(ddl))
 
 
 def shaped(mart: Mart, frame: DataFrame) -> DataFrame:

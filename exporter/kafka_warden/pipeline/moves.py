@@ -9,12 +9,11 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.history.tables.moves import LOG_DIR, REASSIGNMENT
 from kafka_warden.pipeline import incremental
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES, REASSIGNMENTS
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import in_list, of_mart
-from kafka_warden.pipeline.timeline import CLOCKS, DAY, POLL, divide, informative_polls, moment, timeline
+from kafka_warden.pipeline.timeline import CLOCKS, DAY, POLL, History, divide, informative_polls, moment, timeline
 
 MOVE: Final = ("cluster_id", "kind", "topic", "topic_id", "partition", "broker")
 _PARTITION: Final = (*POLL, "topic", "topic_id", "partition")

@@ -22,12 +22,10 @@ from kafka_warden.history.schema import TABLES
 from kafka_warden.log import write
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline import incremental
-from kafka_warden.pipeline.frames import of_rows
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.job import Flags, Job, Request, add_flags, read_flags
-from kafka_warden.pipeline.marts import PLANS
+from kafka_warden.pipeline.marts import PLANS, of_rows
 from kafka_warden.pipeline.store import in_list
-from kafka_warden.pipeline.timeline import POLL, timeline
+from kafka_warden.pipeline.timeline import POLL, History, timeline
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.files import read_targets, write_inbound
 from kafka_warden.planning.findings import Verdict, problems, verdict

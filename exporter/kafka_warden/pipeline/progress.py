@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, TextIO
+from typing import Final
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -20,9 +20,6 @@ SPARK_FAILURES: Final = (PySparkException, Py4JError)
 
 class Progress:
     """Reports a job's steps."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream
 
     @contextmanager
     def step(self, text: str) -> Iterator[None]:
@@ -38,7 +35,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Write one line."""
-        send(f"kafka-warden: {text}\n", sys.stderr if self._stream is None else self._stream)
+        send(f"kafka-warden: {text}\n", sys.stderr)
 
 
 def error_text(failure: Exception) -> str:

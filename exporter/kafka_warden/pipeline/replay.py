@@ -19,9 +19,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from kafka_warden.history.parquet.arrow import schema_of, to_arrow
 from kafka_warden.history.replay import Tables, replay
 from kafka_warden.history.schema import BY_NAME, TABLES, build, columns_of, ddl
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.marts import parsed
-from kafka_warden.pipeline.timeline import POLL
+from kafka_warden.pipeline.timeline import POLL, History
 
 CONFIDENCE: Final = "confidence"
 """The column with a row's confidence, a value of `kafka_warden.history.replay.Confidence`."""

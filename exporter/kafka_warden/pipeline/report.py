@@ -1,16 +1,22 @@
-"""The job `report`: an index and a page per cluster, from the marts of the other jobs. It reads no history."""
+"""The job `report`: an index and a page per cluster, from the marts of the other jobs. It reads no history.
+
+Its sections are in report.toml. Titles, units and descriptions of columns follow from the marts.
+"""
 
 import argparse
 import base64
 import hashlib
 import shlex
+import tomllib
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
+from operator import itemgetter
 from pathlib import Path
+from string import Formatter
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -22,23 +28,26 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import StoreError
-from kafka_warden.formatting import in_percent, in_size, in_time, in_whole, in_words, visible
+from kafka_warden.formatting import (
+    YEAR_10000,
+    in_count,
+    in_few,
+    in_percent,
+    in_size,
+    in_time,
+    in_utc,
+    in_whole,
+    in_words,
+    visible,
+)
 from kafka_warden.history.parquet.reader import file_system
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.report_plots import Drawn, Plot, draw
-from kafka_warden.pipeline.report_sections import (
-    JOB_OF,
-    MART_OF,
-    SECTIONS,
-    SERIES,
-    VIEWS,
-    Section,
-    in_instant,
-    marts_of,
-)
+from kafka_warden.pipeline.marts import MARTS, Field
+from kafka_warden.pipeline.report_plots import WRITERS, Drawn, Plot, draw
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import of_mart
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME
+from kafka_warden.views.table_spec import NAMES, UNKNOWN, Column, TableSpec
 
 INDEX: Final = "report.html"
 MOST_DRAWN: Final = 60
@@ -55,6 +64,17 @@ _NAMING: Final = ("cluster_hour", "cluster_minute", "moves", "rules", "forecasts
 _LONGEST_NAME: Final = 150
 """Bytes of a cluster id in the name of its page."""
 
+JOB_OF: Final = {mart.name: job for job, marts in MARTS.items() for mart in marts}
+"""Name of a mart to the job that makes it."""
+MART_OF: Final = {mart.name: mart for marts in MARTS.values() for mart in marts}
+"""Name to mart."""
+
+_OWN: Final = "of "
+"""Begin of the unit of a column whose rows have units of their own, in the column `unit`."""
+_NUMBERS: Final = ("double", "bigint", "int", "timestamp")
+_PLAIN: Final = NAMES | {"move", "subject", "bottleneck", "why"}
+
+
 Find = Callable[[str], DataFrame | None]
 """Name to mart; None if it does not exist."""
 
@@ -68,6 +88,109 @@ class Options:
     """Moves with a plot of their own, per cluster."""
     made: str = ""
     """Time of creation to print; empty by default, so that the same marts give the same page."""
+
+
+def marts_of(query: str) -> list[str]:
+    """Return the marts and views of a query."""
+    return [name for _, name, _, _ in Formatter().parse(query) if name]
+
+
+def in_instant(seconds: float) -> str:
+    """Format a Unix time, in UTC; only the day if it is midnight."""
+    if seconds >= YEAR_10000:
+        # A nearly flat line reaches its limit after all dates.
+        return "after the year 9999"
+    return (in_utc(seconds) or UNKNOWN).removesuffix(" UTC").removesuffix(" 00:00:00")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnUnit(Column):
+    """A column of numbers whose unit is in the row."""
+
+    def text(self, row: Any) -> str:
+        """Return the text of the cell."""
+        value = self.value(row)
+        return UNKNOWN if value is None else _of_unit(row["unit"] or "")(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section(TableSpec):
+    """A section of a page: the table of a query's rows, and plots.
+
+    Attributes:
+        query: Spark SQL.
+        sentence: The answer, a Jinja template.
+        facts: A query with one row, for the sentence.
+        computed: Columns of the query that no mart has.
+        plots: Drawn above the table.
+        most: Rows that are listed and drawn.
+        brief: Whether the index repeats the sentence.
+    """
+
+    row: type = dict
+    key: tuple[str, ...] = ()
+    query: str
+    sentence: str
+    facts: str = ""
+    computed: tuple[Field, ...]
+    plots: tuple[Plot, ...]
+    most: int = 200
+    brief: bool = False
+
+    def described(self, name: str) -> Field:
+        """Return the description of a column."""
+        marts = (MART_OF[mart] for mart in marts_of(self.query) if mart in MART_OF)
+        fields = (*self.computed, *(field for mart in marts for field in mart.columns))
+        return next(field for field in fields if field.name == name)
+
+    @staticmethod
+    def look(column: Column) -> str:
+        """Return the CSS class of a column: a `name` may be long."""
+        return "number" if column.number else "" if column.write is in_words else "name"
+
+    def _column(self, title: str, name: str) -> Column:
+        described = self.described(name)
+        if described.unit.startswith(_OWN):
+            return OwnUnit(title, name, itemgetter(name), in_few, number=True)
+        is_id, number = described.type == "int", described.type in _NUMBERS
+        return Column(title, name, itemgetter(name), _writer(described), number, is_id=is_id)
+
+
+def _writer(described: Field) -> Callable[[Any], str]:
+    if described.type == "string":
+        return visible if described.name in _PLAIN else in_words
+    if described.type == "timestamp":
+        return in_instant
+    if described.type == "int":
+        return str
+    write = _of_unit(described.unit)
+    if described.type in _NUMBERS:
+        return write
+
+    def of_map(values: Mapping[str, Any]) -> str:
+        parts = ((key, value if isinstance(value, str) else write(value)) for key, value in values.items())
+        return ", ".join(f"{in_words(key)} {visible(value)}" for key, value in sorted(parts)) or UNKNOWN
+
+    return of_map
+
+
+def _of_unit(unit: str) -> Callable[[float], str]:
+    return WRITERS[unit] if unit in WRITERS else lambda value: f"{in_few(value)} {unit}"
+
+
+def _section(*, columns: str, plot: Sequence[Any] = (), computed: Mapping[str, Any] = {}, **more: Any) -> Section:
+    """Return a section of report.toml."""
+    fields = tuple(Field(name, *field) for name, field in computed.items())
+    return Section(titles=columns, computed=fields, plots=tuple(Plot(**each) for each in plot), **more)
+
+
+_FILE: Final = tomllib.loads(Path(__file__).with_name("report.toml").read_text(encoding="utf-8"))
+SERIES: Final[Mapping[str, str]] = _FILE["series"]
+"""Series of plots to its colour and form, in drawing order."""
+VIEWS: Final[Mapping[str, str]] = _FILE["views"]
+"""Name to a query that others read like a mart. It is computed once for all of them."""
+SECTIONS: Final = tuple(_section(**each) for each in _FILE["section"])
+"""All sections, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +315,6 @@ def _collect(frame: DataFrame) -> list[dict[str, Any]]:
     return [row.asDict() for row in frame.select(*columns).collect()]
 
 
-def _things(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
-
-
 _FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "amount": in_size,
     "count": in_whole,
@@ -203,7 +322,7 @@ _FILTERS: Final[Mapping[str, Callable[..., str]]] = {
     "instant": in_instant,
     "percent": in_percent,
     "shell": shlex.quote,
-    "things": _things,
+    "things": in_count,
     "visible": visible,
     "words": in_words,
 }

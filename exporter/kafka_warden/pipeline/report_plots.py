@@ -89,8 +89,8 @@ class Plot:
     kind: str
     marks: Sequence[Mapping[str, str]]
     about: str = ""
-    x: tuple[str, str] = ("", TIME)
-    y: tuple[str, str] = ("", "")
+    x: Sequence[str] = ("", TIME)
+    y: Sequence[str] = ("", "")
     query: str = ""
     panel: str = ""
     equal: bool = False

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError, StoreInUseError
-from kafka_warden.pipeline.frames import of_rows
+from kafka_warden.pipeline.marts import of_rows
 from kafka_warden.pipeline.progress import SPARK_FAILURES
 from kafka_warden.pipeline.store import RUNS, Store, in_list
 

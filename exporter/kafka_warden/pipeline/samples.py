@@ -22,9 +22,8 @@ from kafka_warden.derive.replica_state import STATES
 from kafka_warden.history.tables.brokers import status_of
 from kafka_warden.history.tables.moves import LOG_DIR
 from kafka_warden.model import UNKNOWN, BrokerState, Parameters
-from kafka_warden.pipeline.history import History
 from kafka_warden.pipeline.marts import parsed as columns_of
-from kafka_warden.pipeline.timeline import CLOCKS, POLL
+from kafka_warden.pipeline.timeline import CLOCKS, POLL, History
 
 BUCKET: Final = 43_200.0
 """Seconds of the series that are in one row."""

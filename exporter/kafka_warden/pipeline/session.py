@@ -13,7 +13,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.pipeline import put_if_absent
+from kafka_warden.pipeline.jars import COMPILED, INTERCEPTORS, LOG_STORE, PUT_IF_ABSENT
 from kafka_warden.pipeline.store import LARGEST_FILE
 
 LOCAL: Final = "local[*]"
@@ -62,7 +62,7 @@ AT_START: Final[Mapping[str, str]] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Without it two drivers could commit the same version of a table on S3; `Store` refuses that.
-    put_if_absent.SETTING: put_if_absent.CLASS,
+    INTERCEPTORS: PUT_IF_ABSENT,
     "spark.log.level": "ERROR",
     # --conf spark.ui.enabled=true serves Spark's web interface.
     "spark.ui.enabled": "false",
@@ -143,8 +143,8 @@ def make(
         settings["spark.jars"] = jar_list(jars)
         # Without the jars of S3 there is no such class, and Delta refuses two settings of log stores.
         chosen = any(key.startswith("spark.delta.logStore.") for key in more or {})
-        if (Path(jars) / put_if_absent.JAR).is_file() and not chosen:
-            settings |= put_if_absent.LOG_STORE
+        if (Path(jars) / COMPILED).is_file() and not chosen:
+            settings |= LOG_STORE
     if not submitted:
         settings |= {"spark.master": master or LOCAL, "spark.driver.memory": memory}
         settings["spark.driver.extraJavaOptions"] = " ".join(java_options(os.environ, more or {}))

@@ -18,9 +18,8 @@ from pyspark.sql.types import StructType
 
 from kafka_warden.errors import StoreError, StoreInUseError
 from kafka_warden.history.schema import TABLES, ddl
-from kafka_warden.pipeline import put_if_absent
-from kafka_warden.pipeline.frames import of_rows
-from kafka_warden.pipeline.marts import Mart, parsed
+from kafka_warden.pipeline.jars import INTERCEPTORS, PUT_IF_ABSENT
+from kafka_warden.pipeline.marts import Mart, of_rows, parsed
 from kafka_warden.pipeline.progress import SPARK_FAILURES
 
 VERSION: Final = 1
@@ -198,11 +197,11 @@ class Store:
     def _check_settings(self) -> None:
         if not _S3.match(self.place):
             return
-        classes = self.spark.conf.get(put_if_absent.SETTING, "") or ""
-        if put_if_absent.CLASS not in classes:
+        classes = self.spark.conf.get(INTERCEPTORS, "") or ""
+        if PUT_IF_ABSENT not in classes:
             raise StoreError(
                 f"{self.place}: two processes could commit at the same time on S3; fetch the jars by kafka-warden"
-                f" pipeline jars --s3, and start Spark with {put_if_absent.SETTING}={put_if_absent.CLASS}"
+                f" pipeline jars --s3, and start Spark with {INTERCEPTORS}={PUT_IF_ABSENT}"
             )
         if (self.spark.conf.get(_FAST_LIST, "") or "").strip().lower() == "true":
             raise StoreError(

@@ -15,8 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.errors import ConfigError
 from kafka_warden.history import messages
 from kafka_warden.history.schema import BY_NAME, COMMON
-from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.landing import LATEST
+from kafka_warden.pipeline.marts import of_rows
 from kafka_warden.pipeline.timeline import POLL
 from kafka_warden.settings.java_properties import read_properties
 

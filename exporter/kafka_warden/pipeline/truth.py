@@ -19,8 +19,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import TruthError
-from kafka_warden.pipeline.frames import of_rows
 from kafka_warden.pipeline.landing import joined
+from kafka_warden.pipeline.marts import of_rows
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.timeline import divide
 

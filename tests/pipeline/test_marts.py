@@ -1,4 +1,4 @@
-"""Frames of rows that the driver has."""
+"""Marts: frames of rows that the driver has."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.pipeline.frames import of_rows
+from kafka_warden.pipeline.marts import of_rows
 
 DDL = "name string, day date, at timestamp, number double, count bigint, names array<string>"
 ROWS = [
