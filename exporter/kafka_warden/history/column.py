@@ -103,42 +103,47 @@ def described_at(path: str) -> Described:
     return found
 
 
-def array_column(
-    name: str,
-    path: str,
-    *,
-    read: Callable[[Poll, Any], Values] | None = None,
-    type_: ColumnType | None = None,
-    text: str = "",
-) -> Column:
-    """Make a column that is read at once for all rows; by default, the array at the path."""
-    found, array_of = described_at(path), attrgetter(path)
-    read = read or (lambda poll, _: array_of(poll))
-    return Column(name, text or found.text, found.unit, type_ or column_type_of(found), (path,), read)
-
-
 def column(
     name: str,
-    type_: ColumnType,
-    text: str,
-    read: Callable[[Poll, Any], Any],
-    sources: tuple[str, ...] = (),
+    path: str = "",
+    each: Callable[[Poll, Any], Any] | None = None,
+    *,
+    read: Callable[[Poll, Any], Values] | None = None,
+    type_: Any = None,
+    text: str = "{}",
     unit: str = "",
+    sources: tuple[str, ...] = (),
 ) -> Column:
-    """Make a column that is read row by row; `read` returns a value of the model."""
+    """Make a column, by default of the array at a path.
 
-    def values(poll: Poll, rows: Sequence[Any]) -> list[PythonValue]:
-        return [type_.write(read(poll, row)) for row in rows]
+    Args:
+        name: of the column.
+        path: to the field that has its type, description and unit; empty: they are given.
+        each: returns a value of the model for one row of a poll.
+        read: returns all values of a poll at once.
+        type_: another type: of the model, or a column type.
+        text: another description; `{}` is that of the field.
+        unit: another unit.
+        sources: what it holds, if that is not just the path.
+    """
+    found, at_path = described_at(path) if path else Described(type_), attrgetter(path)
+    kind = type_ if isinstance(type_, ColumnType) else column_type_of(type_ or found)
+    if each is not None:
+        read = partial(_by_row, kind, each)
+    held = sources or ((path,) if path else ())
+    return Column(
+        name, text.format(found.text), unit or found.unit, kind, held, read or (lambda poll, _: at_path(poll))
+    )
 
-    return Column(name, text, unit, type_, sources, values)
+
+def _by_row(kind: ColumnType, each: Callable[[Poll, Any], Any], poll: Poll, rows: Sequence[Any]) -> list[PythonValue]:
+    return [kind.write(each(poll, row)) for row in rows]
 
 
-def path_column(
-    name: str, path: str, read: Callable[[Poll, Any], Any], *, type_: ColumnType | None = None, text: str = "{}"
-) -> Column:
-    """Make a column of the field at a path, read row by row. `text` may extend the description of the field, `{}`."""
-    found = described_at(path)
-    return column(name, type_ or column_type_of(found), text.format(found.text), read, (path,), found.unit)
+def part_column(part: str, name: str, path: str, *, type_: Any = None, text: str = "{}") -> Column:
+    """Make a column of a value that a part of each row has under the name at the end of the path; null without it."""
+    attribute = path.rpartition(".")[2]
+    return column(name, path, lambda _, row: getattr(getattr(row, part), attribute, None), type_=type_, text=text)
 
 
 def columns(make: Callable[[str, str], Column], path: str, *names: str) -> list[Column]:
@@ -155,17 +160,15 @@ def row_columns(row: Any, path: str = "", **types: ColumnType) -> list[Column]:
         types: types of columns by name, where not those of the fields.
     """
     of_model = fields_of(described_at(path).type) if path else {}
-    made = []
-    for name, field in fields_of(row).items():
-        if field.text:
-            type_ = types.get(name, column_type_of(field))
-            sources = (f"{path}.{name}",) if name in of_model else ()
-            made.append(column(name, type_, field.text, partial(_attribute, name), sources, field.unit))
-    return made
 
+    def made(name: str, field: Described) -> Column:
+        held = (f"{path}.{name}",) if name in of_model else ()
+        kind = types.get(name, column_type_of(field))
+        return column(
+            name, each=lambda _, row: getattr(row, name), type_=kind, text=field.text, unit=field.unit, sources=held
+        )
 
-def _attribute(name: str, _: Poll, row: Any) -> Any:
-    return getattr(row, name)
+    return [made(name, field) for name, field in fields_of(row).items() if field.text]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ class Entry:
     """Its index in arrays; `None` if they do not have it."""
 
 
-def entry_column(name: str, path: str) -> Column:
+def entry_column(name: str, path: str, *, text: str = "{}", unit: str = "") -> Column:
     """Make a column of the value that each `Entry` has in the mapping or the array at a path."""
     container, _, attribute = path.partition("[]")
     values_of, value_of = attrgetter(container), attrgetter(attribute[1:]) if attribute else None
@@ -191,7 +194,7 @@ def entry_column(name: str, path: str) -> Column:
             found = None if values is None or row.place is None else values[row.place]
         return found if found is None or value_of is None else value_of(found)
 
-    return path_column(name, path, read)
+    return column(name, path, read, text=text, unit=unit)
 
 
 def records(stored: Sequence[Column], prefix: str, rows: Columns) -> list[dict[str, Any]]:

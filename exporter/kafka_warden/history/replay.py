@@ -128,7 +128,7 @@ def snapshot_of(tables: Tables) -> Snapshot:
     of_topics, of_brokers = configs.restore(tables["configs"]), brokers.restore(tables["brokers"])
     places = {topic: place for place, topic in enumerate(of_topics["topics"])}
     partitions, copies = replicas.restore(tables["partitions"], tables["replicas"], places)
-    clients = quotas.restore(tables["quotas"])
+    configured, clients = quotas.restore(tables["quotas"])
     beans, controllers = of_brokers.pop("broker_beans").items(), polls.controllers_of(tables["polls"]).items()
     outcomes = (*tables["polls"]["outcomes"], *tables["brokers"]["outcomes"])
     return Snapshot(
@@ -138,9 +138,11 @@ def snapshot_of(tables: Tables) -> Snapshot:
         partitions=partitions,
         replicas=copies,
         future_replicas=moves.restore(tables["moves"]),
-        quotas=clients.quotas if tables["polls"]["quotas_known"][0] else None,
-        broker_beans={id_: clients.of(each, quotas.BROKER, str(id_)) for id_, each in beans},
-        controller_beans={node: clients.of(each, quotas.CONTROLLER, node) for node, each in controllers},
+        quotas=configured if tables["polls"]["quotas_known"][0] else None,
+        broker_beans={id_: quotas.with_clients(each, clients, quotas.BROKER, str(id_)) for id_, each in beans},
+        controller_beans={
+            node: quotas.with_clients(each, clients, quotas.CONTROLLER, node) for node, each in controllers
+        },
         status=brokers.status_of(outcomes),
     )
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.history.column import Column, DictionaryColumn, Table, Values, array_column, column
-from kafka_warden.history.column_types import BIGINT, INT, MapOf, PythonValue
+from kafka_warden.history.column import Column, DictionaryColumn, Table, Values, column
+from kafka_warden.history.column_types import INT, PythonValue
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.tables.brokers import BROKERS
 from kafka_warden.history.tables.configs import CONFIGS
@@ -24,9 +24,9 @@ _OTHERS: Final = (PARTITIONS, REPLICAS, BROKERS, MOVES, QUOTAS, CONFIGS, RESTORE
 
 _COUNTS: Final = column(
     "rows",
-    MapOf(BIGINT),
-    "rows by table; fewer: some were lost",
-    lambda poll, _: {table.name: table.count(poll) for table in _OTHERS},
+    each=lambda poll, _: {table.name: table.count(poll) for table in _OTHERS},
+    type_=Mapping[str, int],
+    text="rows by table; fewer: some were lost",
 )
 
 TABLES: Final = (*_OTHERS, replace(POLLS, columns=(*POLLS.columns, _COUNTS)))
@@ -38,11 +38,11 @@ def _repeated(read: Callable[[Poll], PythonValue]) -> Callable[[Poll, Sequence[A
 
 
 def _common(name: str, path: str) -> Column:
-    return array_column(name, path, read=_repeated(attrgetter(path)))
+    return column(name, path, read=_repeated(attrgetter(path)))
 
 
 COMMON: Final = (
-    Column("schema_version", "version of these tables", "", INT, (), _repeated(lambda _: VERSION)),
+    column("schema_version", read=_repeated(lambda _: VERSION), type_=INT, text="version of these tables"),
     _common("cluster_id", "snapshot.cluster_id"),
     _common("run", "run"),
     _common("sequence", "sequence"),

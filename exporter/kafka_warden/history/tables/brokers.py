@@ -17,10 +17,9 @@ from kafka_warden.history.column import (
     described_at,
     entries,
     entry_column,
-    path_column,
     records,
 )
-from kafka_warden.history.column_types import BIGINT, DOUBLE, INT, MapOf, PythonValue, column_type_of
+from kafka_warden.history.column_types import INT, PythonValue, column_type_of
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import SIDES, Broker, Floats, Side, Source, SourceStatus
 from kafka_warden.replies import LogDir
@@ -69,8 +68,6 @@ class DerivedFlow:
 
 
 OUTCOMES: Final = column_type_of(tuple[Outcome, ...])
-PROBLEMS: Final = column_type_of(tuple[Problem, ...])
-FLOWS: Final = column_type_of(tuple[DerivedFlow, ...])
 
 
 def _rows(poll: Poll) -> list[Entry]:
@@ -109,11 +106,16 @@ def outcomes_of(poll: Poll, *, wanted: Callable[[str], bool]) -> list[Outcome]:
     ]
 
 
+def outcomes_column(each: Callable[[Poll, Any], list[Outcome]], asked: str) -> Column:
+    """Make a column of the outcomes of some requests."""
+    held = tuple(f"snapshot.status[].{name}" for name in SourceStatus.__slots__)
+    return column("outcomes", each=each, type_=OUTCOMES, text=f"result of each request to {asked}", sources=held)
+
+
 def _sums(name: str, path: str) -> tuple[Column, ...]:
     found = described_at(path)
-    total = entry_column(name, f"{path}.values")
     return (
-        replace(total, help=f"{found.text}; null while a part is unknown", unit=found.unit),
+        entry_column(name, f"{path}.values", text=f"{found.text}; null while a part is unknown", unit=found.unit),
         entry_column(f"{name}_unknown", f"{path}.unknown"),
     )
 
@@ -124,7 +126,7 @@ def _by_side(name: str, path: str, read: Callable[[Any, Entry, Side], Any]) -> t
 
     def of(side: Side) -> Column:
         text = f"{side} side: {{}}"
-        return path_column(f"{side}_{name}", f"{path}[]", lambda poll, row: read(values_of(poll), row, side), text=text)
+        return column(f"{side}_{name}", f"{path}[]", lambda poll, row: read(values_of(poll), row, side), text=text)
 
     return tuple(map(of, SIDES))
 
@@ -170,9 +172,6 @@ def _flows(poll: Poll, row: Entry) -> list[DerivedFlow]:
     ]
 
 
-STATUS: Final = tuple(f"snapshot.status[].{name}" for name in SourceStatus.__slots__)
-"""Paths that a column of outcomes holds."""
-
 BROKERS: Final = Table(
     "brokers",
     "One row per known broker.",
@@ -180,40 +179,34 @@ BROKERS: Final = Table(
     (
         column(
             "broker",
-            INT,
-            "broker id",
+            "snapshot.brokers[].id",
             lambda _, row: row.key,
-            ("snapshot.brokers[].id", "snapshot.log_dirs[].broker"),
+            type_=INT,
+            sources=("snapshot.brokers[].id", "snapshot.log_dirs[].broker"),
         ),
         *columns(entry_column, "snapshot.brokers[]", "host", "port", "rack", "fenced", "gone"),
         entry_column("offsets_at", "snapshot.offsets_at[]"),
         entry_column("metadata_stale", "snapshot.metadata_ages[]"),
-        path_column("log_dirs", "snapshot.log_dirs", _log_dirs),
-        path_column("placed", "snapshot.placed[]", _placed, type_=column_type_of(tuple[PlacedLog, ...])),
+        column("log_dirs", "snapshot.log_dirs", _log_dirs),
+        column("placed", "snapshot.placed[]", _placed, type_=tuple[PlacedLog, ...]),
         entry_column("log_gaps", "snapshot.log_gaps[]"),
         entry_column("beans", "snapshot.broker_beans[]"),
-        column(
-            "outcomes",
-            OUTCOMES,
-            "result of each request to it",
-            lambda poll, row: outcomes_of(poll, wanted=str(row.key).__eq__),
-            STATUS,
-        ),
+        outcomes_column(lambda poll, row: outcomes_of(poll, wanted=str(row.key).__eq__), "it"),
         entry_column("state", "derived.cluster.states[]"),
         *columns(entry_column, "derived.cluster", "replicas", "leaders", "counted", "adding", "removing"),
         *_sums("lag_messages", "derived.lag.sum_messages"),
         *_sums("lag_bytes", "derived.lag.sum_bytes"),
         *_sums("led_lag_bytes", "derived.lag.led_bytes"),
-        path_column("out_of_sync", "derived.replicas.out_of_sync", _out_of_sync, type_=MapOf(BIGINT)),
+        column("out_of_sync", "derived.replicas.out_of_sync", _out_of_sync, type_=Mapping[str, int]),
         *_by_side("throttled", "derived.throttles.throttled", _in_array),
         *_by_side("floor", "derived.throttles.floor", _in_array),
         *_by_side("headroom", "derived.throttles.headroom", _in_array),
         *columns(entry_column, "derived.throttles", "lower_bound", "upper_bound"),
         *_by_side("load", "derived.throttling.sides", _in_mapping),
         *_by_side("catch_up", "derived.totals.catch_up", _in_mapping),
-        path_column("throttle_problems", "derived.throttling.problems", _problems, type_=PROBLEMS),
-        path_column("tiered_problems", "derived.tiered.problems", _tiered, type_=MapOf(DOUBLE)),
-        path_column("flows", "derived.throttling.remaining", _flows, type_=FLOWS),
+        column("throttle_problems", "derived.throttling.problems", _problems, type_=tuple[Problem, ...]),
+        column("tiered_problems", "derived.tiered.problems", _tiered, type_=Mapping[str, float]),
+        column("flows", "derived.throttling.remaining", _flows, type_=tuple[DerivedFlow, ...]),
         *columns(entry_column, "derived.log_counts[]", "without_log", "stray"),
     ),
     _rows,

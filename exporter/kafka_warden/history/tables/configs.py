@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from kafka_warden.history.column import Columns, Entry, Table, column, columns, entries, entry_column
-from kafka_warden.history.column_types import INT, STRING
+from kafka_warden.history.column import Column, Columns, Entry, Table, column, columns, entries, entry_column
+from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll, topic_id_bytes, topic_id_text
 
 
@@ -25,6 +25,10 @@ def _topic_id(poll: Poll, row: Entry) -> str | None:
     return None if row.place is None else topic_id_text(poll.snapshot.topic_ids[row.place])
 
 
+def _key(name: str, of: type, type_: Any, text: str) -> Column:
+    return column(name, each=lambda _, row: row.key if isinstance(row.key, of) else None, type_=type_, text=text)
+
+
 CONFIGS: Final = Table(
     "configs",
     "One row per topic, and per broker with known configuration.",
@@ -32,13 +36,13 @@ CONFIGS: Final = Table(
     (
         column(
             "kind",
-            STRING,
-            "`broker` or `topic`",
-            lambda _, row: "topic" if isinstance(row.key, str) else "broker",
+            each=lambda _, row: "topic" if isinstance(row.key, str) else "broker",
+            type_=str,
+            text="`broker` or `topic`",
         ),
-        column("broker", INT, "broker id", lambda _, row: row.key if isinstance(row.key, int) else None),
-        column("topic", STRING, "topic name", lambda _, row: row.key if isinstance(row.key, str) else None),
-        column("topic_id", STRING, "topic id; null if not in the metadata", _topic_id),
+        _key("broker", int, INT, "broker id"),
+        _key("topic", str, str, "topic name"),
+        column("topic_id", each=_topic_id, type_=str, text="topic id; null if not in the metadata"),
         entry_column("broker_config", "snapshot.broker_configs[]"),
         entry_column("topic_config", "snapshot.topic_configs[]"),
         entry_column("overdue_bytes", "derived.tiered.overdue"),

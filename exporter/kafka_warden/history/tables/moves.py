@@ -1,11 +1,12 @@
 """`moves`: one row per replica that a reassignment waits for, and per replica that moves to another log directory."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Final
 
 from kafka_warden.derive.log_dir_moves import LogDirMove
 from kafka_warden.derive.moves import Move
-from kafka_warden.history.column import Column, Columns, Table, columns, path_column, records, row_columns
+from kafka_warden.history.column import Column, Columns, Table, columns, part_column, records, row_columns
 from kafka_warden.history.column_types import INT, ColumnType
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.replies import FutureReplica
@@ -56,14 +57,10 @@ def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
 
-def _raw(name: str, path: str) -> Column:
-    return path_column(name, path, lambda _, row: getattr(row.raw, name, None), text="{}; `log_dir` only")
-
-
 def _derived(name: str, path: str, type_: ColumnType | None = None) -> Column:
     """Make a column of a derived value. Moves between log directories have only some."""
     text = "{}" if name in LogDirMove.__slots__ else "{}; not of `log_dir`"
-    return path_column(name, path, lambda _, row: getattr(row.derived, name, None), type_=type_, text=text)
+    return part_column("derived", name, path, type_=type_, text=text)
 
 
 MOVES: Final = Table(
@@ -73,7 +70,13 @@ MOVES: Final = Table(
     ("kind", "topic", "topic_id", "partition", "broker"),
     (
         *row_columns(Moving, "snapshot.future_replicas[]", partition=INT, broker=INT),
-        *columns(_raw, "snapshot.future_replicas[]", "log_dir", "size", "offset_lag"),
+        *columns(
+            partial(part_column, "raw", text="{}; `log_dir` only"),
+            "snapshot.future_replicas[]",
+            "log_dir",
+            "size",
+            "offset_lag",
+        ),
         _derived("leader", "derived.moves[].leader", INT),
         *columns(_derived, "derived.moves[]", "remaining_bytes", "remaining_messages", "progress", "bytes_per_second"),
         *columns(_derived, "derived.moves[]", "eta", "never_ends", "stalled", "stuck"),

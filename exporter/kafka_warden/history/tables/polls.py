@@ -7,10 +7,10 @@ from operator import attrgetter
 from typing import Annotated, Any, Final
 
 from kafka_warden.errors import HistoryRowsError
-from kafka_warden.history.column import Column, Columns, Table, column, columns, path_column, row_columns
-from kafka_warden.history.column_types import BOOLEAN, INT, column_type_of
+from kafka_warden.history.column import Column, Columns, Table, column, columns, row_columns
+from kafka_warden.history.column_types import INT, column_type_of
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.tables.brokers import OUTCOMES, STATUS, Outcome, broker_ids, outcomes_of
+from kafka_warden.history.tables.brokers import Outcome, broker_ids, outcomes_column, outcomes_of
 from kafka_warden.model import ProcessBeans, Side
 
 PART: Final = 256 << 10
@@ -54,7 +54,7 @@ def _outcomes(poll: Poll, _: object) -> list[Outcome]:
 def _value(name: str, path: str) -> Column:
     """Make a column of one value of the poll."""
     read = attrgetter(path)
-    return path_column(name, path, lambda poll, _: read(poll))
+    return column(name, path, lambda poll, _: read(poll))
 
 
 POLLS: Final = Table(
@@ -66,17 +66,14 @@ POLLS: Final = Table(
         _value("parameters", "parameters"),
         *columns(_value, "snapshot", "controller", "kafka_version", "reassignments_known"),
         column(
-            "quotas_known", BOOLEAN, "the client quotas are known", lambda poll, _: poll.snapshot.quotas is not None
+            "quotas_known",
+            each=lambda poll, _: poll.snapshot.quotas is not None,
+            type_=bool,
+            text="the client quotas are known",
         ),
         *columns(_value, "snapshot", "quorum", "controller_window"),
-        path_column("controllers", "snapshot.controller_beans[]", _controllers, type_=CONTROLLERS),
-        column(
-            "outcomes",
-            OUTCOMES,
-            "result of each request to any broker",
-            _outcomes,
-            STATUS,
-        ),
+        column("controllers", "snapshot.controller_beans[]", _controllers, type_=CONTROLLERS),
+        outcomes_column(_outcomes, "any broker"),
         *columns(_value, "derived.cluster", "partitions", "under_replicated_known", "min_isr_known"),
         _value("lists_known", "derived.throttles.lists_known"),
         _value("clamped", "derived.clamped"),
@@ -84,7 +81,7 @@ POLLS: Final = Table(
         _value("reassigning_partitions", "derived.totals.reassigning_partitions"),
         _value("move_ratio", "derived.totals.ratio"),
         *columns(_value, "derived.totals", "remaining_bytes", "eta", "predicted", "predicted_bottleneck"),
-        path_column("bottleneck", "derived.totals.bottleneck", _bottleneck, type_=column_type_of(Bottleneck)),
+        column("bottleneck", "derived.totals.bottleneck", _bottleneck, type_=Bottleneck),
         _value("recommended_throttle", "derived.throttling.recommended"),
     ),
     lambda _: [None],

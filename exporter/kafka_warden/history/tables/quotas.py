@@ -1,13 +1,14 @@
 """`quotas`: one row per configured client quota, and per bean of a client."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import itemgetter
 from typing import Annotated, Final
 
 from kafka_warden.derive.mutation import ClientMutations, active_controller
-from kafka_warden.history.column import Column, Columns, Table, columns, path_column, records, row_columns
+from kafka_warden.history.column import Columns, Table, columns, part_column, records, row_columns
 from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import ClientBean, ProcessBeans, QuotaEntity
@@ -67,10 +68,7 @@ def _of_process(
     return mutations + [of(REQUEST, position, bean, None) for position, bean in enumerate(beans.requests)]
 
 
-def _bucket(name: str, path: str) -> Column:
-    attribute = path.rpartition(".")[2]
-    return path_column(name, path, lambda _, row: getattr(row.derived, attribute, None))
-
+_bucket: Final = partial(part_column, "derived")
 
 QUOTAS: Final = Table(
     "quotas",
@@ -96,21 +94,17 @@ QUOTAS: Final = Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Clients:
-    """The configured quotas and the beans of clients of one poll."""
-
-    quotas: tuple[QuotaEntity, ...]
-    beans: Mapping[tuple[str, str, str], tuple[ClientBean, ...]]
-    """By kind, process and node."""
-
-    def of(self, beans: ProcessBeans, process: str, node: str) -> ProcessBeans:
-        """Add the beans of clients to those of a process."""
-        mutations, requests = (self.beans.get((kind, process, node), ()) for kind in (MUTATION, REQUEST))
-        return replace(beans, mutations=mutations, requests=requests)
+Beans = Mapping[tuple[str, str, str], Sequence[ClientBean]]
+"""Beans of clients by kind, process and node."""
 
 
-def restore(rows: Columns) -> Clients:
+def with_clients(beans: ProcessBeans, of: Beans, process: str, node: str) -> ProcessBeans:
+    """Add the beans of its clients to those of a process."""
+    mutations, requests = (tuple(of.get((kind, process, node), ())) for kind in (MUTATION, REQUEST))
+    return replace(beans, mutations=mutations, requests=requests)
+
+
+def restore(rows: Columns) -> tuple[tuple[QuotaEntity, ...], Beans]:
     """Restore the configured quotas and the beans of clients."""
     stored = records(QUOTAS.columns, "snapshot.quotas[].", rows)
     placed = zip(rows["position"], rows["kind"], rows["process"], rows["node"], stored, strict=True)
@@ -121,4 +115,4 @@ def restore(rows: Columns) -> Clients:
             quotas.append(QuotaEntity(**found))
         else:
             beans[kind, process, node].append(ClientBean(**found))
-    return Clients(tuple(quotas), {key: tuple(listed) for key, listed in beans.items()})
+    return tuple(quotas), beans

@@ -7,8 +7,8 @@ import numpy as np
 
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.errors import HistoryRowsError
-from kafka_warden.history.column import Column, DictionaryColumn, Table, array_column, columns
-from kafka_warden.history.column_types import INT, STRING
+from kafka_warden.history.column import Column, DictionaryColumn, Table, column, columns
+from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.model import SIDES, UNKNOWN, Ints, PartitionTable, ReplicaTable, Side
 
@@ -25,19 +25,19 @@ def _topic_ids(poll: Poll) -> list[str]:
 
 
 PARTITION_KEY: Final = (
-    array_column(
+    column(
         "topic",
         "snapshot.topics",
         read=lambda poll, rows: DictionaryColumn(_topics(poll, rows), poll.snapshot.topics),
-        type_=STRING,
+        type_=str,
     ),
-    array_column(
+    column(
         "topic_id",
         "snapshot.topic_ids",
         read=lambda poll, rows: DictionaryColumn(_topics(poll, rows), _topic_ids(poll)),
-        type_=STRING,
+        type_=str,
     ),
-    array_column(
+    column(
         "partition",
         "snapshot.partitions.number",
         read=lambda poll, rows: poll.snapshot.partitions.number[rows],
@@ -50,11 +50,11 @@ PARTITIONS: Final = Table(
     ("topic", "topic_id", "partition"),
     (
         *PARTITION_KEY,
-        *columns(array_column, "snapshot.partitions", "leader", "leader_epoch", "start", "tiered"),
-        *columns(array_column, "snapshot.partitions", "copy_due", "reassigning"),
-        array_column("bytes_in", "derived.bytes_in"),
-        *columns(array_column, "derived.cluster", "under_replicated", "under_min_isr", "at_min_isr", "offline"),
-        *columns(array_column, "derived.ages", "under_since", "under_seconds"),
+        *columns(column, "snapshot.partitions", "leader", "leader_epoch", "start", "tiered"),
+        *columns(column, "snapshot.partitions", "copy_due", "reassigning"),
+        column("bytes_in", "derived.bytes_in"),
+        *columns(column, "derived.cluster", "under_replicated", "under_min_isr", "at_min_isr", "offline"),
+        *columns(column, "derived.ages", "under_since", "under_seconds"),
     ),
     lambda poll: np.arange(len(poll.snapshot.partitions), dtype=np.int32),
 )
@@ -67,7 +67,7 @@ def _position(_: Poll, rows: Partitions) -> Ints:
 
 
 def _listed(side: Side) -> Column:
-    return array_column(
+    return column(
         f"{side}_listed",
         "derived.throttles.listed[]",
         read=lambda poll, _: poll.derived.throttles.listed[side],
@@ -81,31 +81,31 @@ REPLICAS: Final = Table(
     ("topic", "topic_id", "partition", "broker"),
     (
         *PARTITION_KEY,
-        array_column("broker", "snapshot.replicas.broker"),
-        Column("position", "position in the assignment; 0: preferred leader", "", INT, (), _position),
-        *columns(array_column, "snapshot.replicas", "in_isr", "offline", "adding", "removing", "end", "size"),
-        array_column(
+        column("broker", "snapshot.replicas.broker"),
+        column("position", read=_position, type_=INT, text="position in the assignment; 0: preferred leader"),
+        *columns(column, "snapshot.replicas", "in_isr", "offline", "adding", "removing", "end", "size"),
+        column(
             "sized_at",
             "snapshot.replicas.sized_at",
             read=lambda poll, _: np.where((at := poll.snapshot.replicas.sized_at) == 0, np.nan, at),
         ),
-        *columns(array_column, "snapshot.replicas", "start", "eligible"),
-        array_column("lag_messages", "derived.lag.messages"),
-        array_column("lag_bytes", "derived.lag.bytes"),
-        array_column("known_end", "derived.lag.end"),
-        array_column("following", "derived.lag.following"),
-        array_column("lagging", "derived.lag.shown"),
-        array_column("shown", "derived.replicas.times.shown"),
-        array_column("estimate_reset", "derived.lag.estimate_reset"),
-        *columns(array_column, "derived.replicas.times", "lag_seconds", "behind_seconds"),
-        *columns(array_column, "derived.replicas.times", "caught_up", "late", "caught_up_at", "passed_at"),
-        array_column(
+        *columns(column, "snapshot.replicas", "start", "eligible"),
+        column("lag_messages", "derived.lag.messages"),
+        column("lag_bytes", "derived.lag.bytes"),
+        column("known_end", "derived.lag.end"),
+        column("following", "derived.lag.following"),
+        column("lagging", "derived.lag.shown"),
+        column("shown", "derived.replicas.times.shown"),
+        column("estimate_reset", "derived.lag.estimate_reset"),
+        *columns(column, "derived.replicas.times", "lag_seconds", "behind_seconds"),
+        *columns(column, "derived.replicas.times", "caught_up", "late", "caught_up_at", "passed_at"),
+        column(
             "state",
             "derived.replicas.state",
             read=lambda poll, _: DictionaryColumn(poll.derived.replicas.state, list(map(str, STATES))),
-            type_=STRING,
+            type_=str,
         ),
-        *columns(array_column, "derived.ages", "out_since", "out_seconds"),
+        *columns(column, "derived.ages", "out_since", "out_seconds"),
         *map(_listed, SIDES),
     ),
     lambda poll: poll.snapshot.replicas.partition,
