@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,16 @@ class Column:
 def as_known(value: float) -> float | None:
     """One element of an array: None where it is NaN."""
     return None if math.isnan(value) else float(value)
+
+
+def listed(column: NDArray[Any]) -> list[Any]:
+    """Turn a column into Python values: `None` for `UNKNOWN` in integers and for NaN."""
+    values: list[Any] = column.tolist()
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        return [None if math.isnan(value) else value for value in values]
+    if column.dtype.kind == "i" and (column == UNKNOWN).any():
+        return [None if value == UNKNOWN else value for value in values]
+    return values
 
 
 def as_finite(value: float) -> float | None:

@@ -167,7 +167,7 @@ def test_the_worst_come_first() -> None:
 
 
 def test_only_the_worst_of_very_many_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_warden.views.followers.MOST", 7)
+    monkeypatch.setattr("kafka_warden.views.build.MOST", 7)
     views = views_of(status_rows.moving(40, polls=10))
 
     assert (len(views.moves.rows), views.moves.total) == (7, 40)

@@ -14,11 +14,12 @@ MOVE = ("topic", "partition", "broker")
 
 def _each(name: str, about: str, value: Callable[[Move], float | None], *, source: str) -> Metric:
     return Metric(
-        name, about, MOVE, lambda view: known((_labels(move), value(move)) for move in _shown(view)), source=source
+        name, about, MOVE, lambda view: known((_labels(move), value(move)) for move in shown_moves(view)), source=source
     )
 
 
-def _shown(view: View) -> Iterator[Move]:
+def shown_moves(view: View) -> Iterator[Move]:
+    """Return the moves of topics that may have series."""
     allowed = _allowed(view)
     return (move for move in view.derived.moves if move.topic in allowed)
 

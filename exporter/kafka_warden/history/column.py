@@ -4,7 +4,6 @@ A path such as `snapshot.replicas.end` leads from a `Poll` to a value; `[]` is t
 tuple. The type of a column, its description and its unit are those of the field at the end of its path.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,9 +12,9 @@ from typing import Any, get_args
 
 import numpy as np
 
+from kafka_warden.arrays import listed
 from kafka_warden.history.column_types import ColumnType, Described, PythonValue, column_type_of, described, fields_of
 from kafka_warden.history.poll import Poll
-from kafka_warden.model import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +38,7 @@ def python_values(values: Values) -> list[PythonValue]:
         return values
     if isinstance(values, DictionaryColumn):
         return [values.values[code] if code >= 0 else None for code in values.codes.tolist()]
-    listed: list[PythonValue] = values.tolist()
-    if values.dtype.kind == "f":
-        return [None if math.isnan(value) else value for value in listed] if np.isnan(values).any() else listed
-    if values.dtype.kind == "i":
-        return [None if value == UNKNOWN else value for value in listed] if (values == UNKNOWN).any() else listed
-    return listed
+    return listed(values)
 
 
 Columns = Mapping[str, Sequence[PythonValue]]

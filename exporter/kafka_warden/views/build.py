@@ -6,12 +6,27 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+import numpy as np
+
+from kafka_warden.arrays import listed
 from kafka_warden.catalogue import Sidecar, View
-from kafka_warden.derive.replica_state import ReplicaState
-from kafka_warden.model import Source
-from kafka_warden.views.alerts import THROTTLES, TIERED, of_row, runbook
+from kafka_warden.catalogue.moves import shown_moves
+from kafka_warden.catalogue.replicas import ROUTINE
+from kafka_warden.derive.moves import Move as DerivedMove
+from kafka_warden.derive.replica_state import STATES, ReplicaState
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Source
+from kafka_warden.views.alerts import (
+    THROTTLES,
+    TIERED,
+    WAITS,
+    cause_of,
+    of_move,
+    of_replica,
+    of_row,
+    runbook,
+    why_no_eta,
+)
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
-from kafka_warden.views.followers import moves, replicas
 from kafka_warden.views.problems import problems
 from kafka_warden.views.recent import Samples
 from kafka_warden.views.rows import (
@@ -19,6 +34,8 @@ from kafka_warden.views.rows import (
     BrokerRow,
     Cluster,
     ExporterRow,
+    Move,
+    Replica,
     SourceRow,
     Table,
     Throttle,
@@ -31,6 +48,8 @@ from kafka_warden.views.specs import BY_NAME, TABLES
 
 Row = TypeVar("Row")
 Key = tuple[str, ...]
+_SAME: Final = fields_of(Move).keys() - {"cause", "sentence", "runbook", "severity"}
+"""Fields that a row has of the derived move."""
 
 
 def series(data: View | Sidecar, metric: str) -> dict[Key, float]:
@@ -112,8 +131,63 @@ def make_views(view: View | None, sidecar: Sidecar, history: Samples) -> Views:
             for spec in TABLES
             if not spec.of_sidecar and spec.name not in ("moves", "replicas")
         }
-        made = replace(made, cluster=_cluster(view), moves=moves(view), replicas=replicas(view), **tables)
+        made = replace(made, cluster=_cluster(view), moves=_moves(view), replicas=_replicas(view), **tables)
     return replace(made, problems=table(problems(made)))
+
+
+def _moves(view: View) -> Table[Move]:
+    """Return the moves: stuck ones first, then those that never end, then the latest ETA."""
+    shown = sorted(shown_moves(view), key=_worst_move)
+    return Table(tuple(map(_move, shown[:MOST])), len(shown))
+
+
+def _worst_move(move: DerivedMove) -> tuple[bool, bool, float]:
+    latest = -math.inf if move.eta is None else -move.eta
+    return move.stuck is None, not move.never_ends, latest
+
+
+def _move(move: DerivedMove) -> Move:
+    stuck = move.stuck
+    alert = of_move(stuck, never_ends=bool(move.never_ends))
+    if stuck is not None:
+        sentence: str | None = cause_of(stuck, move.broker, move.leader, adding=move.adding)
+    elif not move.adding and not move.never_ends:
+        sentence = WAITS.format(broker=move.broker)
+    else:
+        sentence = why_no_eta(known=move.eta is not None, never=move.never_ends)
+    return Move(
+        **{name: getattr(move, name) for name in _SAME},
+        cause=None if stuck is None else str(stuck),
+        sentence=sentence,
+        runbook=None if alert is None else runbook(alert.name),
+        severity=None if alert is None else alert.severity,
+    )
+
+
+def _replicas(view: View) -> Table[Replica]:
+    """Return followers out of sync or with a problem, the longest out of sync first. Made of columns: many are left."""
+    derived, table, partitions = view.derived, view.snapshot.replicas, view.snapshot.partitions
+    ages, times, states = derived.ages.out_seconds, derived.replicas.times, derived.replicas.state
+    chosen = (times.shown & ~np.isin(states, ROUTINE)) | ~np.isnan(ages)
+    found = np.flatnonzero(chosen & view.topics[partitions.topic[table.partition]])
+    order = np.lexsort((-np.nan_to_num(times.behind_seconds[found]), -np.nan_to_num(ages[found], nan=-1.0)))
+    rows = found[order][:MOST]
+    partition, shown, leader = table.partition[rows], times.shown[rows], partitions.leader[table.partition[rows]]
+    columns = {
+        "topic": [view.snapshot.topics[topic] for topic in partitions.topic[partition].tolist()],
+        "partition": listed(partitions.number[partition]),
+        "broker": listed(table.broker[rows]),
+        "leader": listed(np.where(leader == NO_LISTENER, UNKNOWN, leader)),
+        "state": [str(STATES[code]) if shows else None for code, shows in zip(states[rows], shown, strict=True)],
+        "out_of_sync_seconds": listed(ages[rows]),
+        "behind_seconds": listed(np.where(shown, times.behind_seconds[rows], np.nan)),
+        "lag_messages": listed(np.where(shown, derived.lag.messages[rows], UNKNOWN)),
+        "lag_bytes": listed(np.where(shown, derived.lag.bytes[rows], np.nan)),
+        "lag_seconds": listed(np.where(shown, times.lag_seconds[rows], np.nan)),
+    }
+    columns["severity"] = list(map(of_replica, columns["state"], columns["out_of_sync_seconds"]))
+    made = (Replica(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
+    return Table(tuple(made), len(found))
 
 
 def _cluster(view: View) -> Cluster:

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
+from kafka_warden.arrays import listed
 from kafka_warden.catalogue import View
 from kafka_warden.derive.replica_state import OUT_OF_SYNC
 from kafka_warden.derive.throttle import SideKey
@@ -125,11 +126,11 @@ class Samples:
     def side(self, broker: int, side: Side) -> SideHistory:
         """Return the samples of one broker and side."""
         at = len(TOTALS) + WIDTH * self.brokers.index(broker) + 2 * SIDES.index(side)
-        return SideHistory(broker, str(side), _known(self.values[:, at]), _known(self.values[:, at + 1]))
+        return SideHistory(broker, str(side), *(tuple(listed(self.values[:, column])) for column in (at, at + 1)))
 
     def history(self, keys: Iterable[SideKey]) -> History:
         """Return the totals, and the samples of some brokers and sides."""
-        totals = {name: _known(column) for name, column in zip(TOTALS, self.values.T, strict=False)}
+        totals = {name: tuple(listed(column)) for name, column in zip(TOTALS, self.values.T, strict=False)}
         return History(times=tuple(self.times.tolist()), **totals, sides=tuple(self.side(*key) for key in keys))
 
 
@@ -149,10 +150,6 @@ def _numbers(view: View, brokers: tuple[int, ...]) -> list[float]:
             limit = limits.get((broker, side))
             values += (rates.get((broker, side), unknown), unknown if limit is None else limit.value)
     return values
-
-
-def _known(column: np.ndarray) -> tuple[float | None, ...]:
-    return tuple(None if math.isnan(value) else value for value in column.tolist())
 
 
 @dataclass(frozen=True, slots=True)

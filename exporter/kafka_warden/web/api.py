@@ -161,7 +161,7 @@ def _row(row: type) -> Schema:
     }
 
 
-def _described(about: str, extra: Schema) -> Schema:
+def _path(name: str, about: str, extra: Schema, *parameters: Schema) -> Schema:
     fields = {
         "time": {
             "anyOf": [{"type": "number"}, {"type": "null"}],
@@ -172,12 +172,16 @@ def _described(about: str, extra: Schema) -> Schema:
     }
     content = {"type": "object", "required": list(fields), "properties": fields}
     return {
-        "summary": about,
-        "responses": {
-            "200": {"description": about, "content": {"application/json": {"schema": content}}},
-            "400": {"$ref": "#/components/responses/Error"},
-            "503": {"$ref": "#/components/responses/Error"},
-        },
+        "get": {
+            "summary": about,
+            "responses": {
+                "200": {"description": about, "content": {"application/json": {"schema": content}}},
+                "400": {"$ref": "#/components/responses/Error"},
+                "503": {"$ref": "#/components/responses/Error"},
+            },
+            "operationId": name,
+            "parameters": list(parameters),
+        }
     }
 
 
@@ -201,22 +205,18 @@ def _path_of(spec: TableSpec) -> Schema:
     for name in spec.filters:
         about = "Part of the value" if name in CONTAINED else "The whole value"
         parameters.append(_parameter(name, schema(int if int in (kinds[name], *get_args(kinds[name])) else str), about))
-    return {"get": {**_described(spec.about, extra), "operationId": spec.name, "parameters": parameters}}
-
-
-def _path(name: str, row: type, about: str, *parameters: Schema) -> Schema:
-    return {"get": {**_described(about, {"data": schema(row)}), "operationId": name, "parameters": list(parameters)}}
+    return _path(spec.name, spec.about, extra, *parameters)
 
 
 def make() -> Schema:
     """Make the document."""
     paths = {
-        "/cluster": _path("cluster", rows.Cluster, "The cluster in numbers"),
-        "/exporter": _path("exporter", rows.ExporterRow, "The exporter itself"),
+        "/cluster": _path("cluster", "The cluster in numbers", {"data": schema(rows.Cluster)}),
+        "/exporter": _path("exporter", "The exporter itself", {"data": schema(rows.ExporterRow)}),
         "/history": _path(
             "history",
-            recent.History,
             f"The last hour, of at most {MOST_SIDES} brokers and sides",
+            {"data": schema(recent.History)},
             _parameter("broker", {"type": "integer"}, "Id of a broker"),
             _parameter("side", {"enum": ["leader", "follower"]}, "A side"),
             _parameter(
