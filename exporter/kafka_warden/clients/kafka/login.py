@@ -29,8 +29,6 @@ LEAST_RENEWAL: Final = 1.1
 _KEPT_ALIVE: Final = b"\1"
 """What a client says to a server that refuses its token, to get the error (RFC 7628, section 3.2.3)."""
 
-_PASSWORD: Final = "user name or password"  # noqa: S105  # words of a message
-
 HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 LEAST_ITERATIONS: Final = 4096
 """Kafka's own minimum. A broker that asks for fewer makes the password easy to guess from the exchange."""
@@ -68,33 +66,26 @@ async def log_in(connection: Connection, network: Network, mechanism: str, login
 async def _exchange_all(connection: Connection, network: Network, mechanism: str, login: Login) -> int:
     """Exchange all messages of a mechanism; return the lifetime of the session in milliseconds."""
     if isinstance(login, Token):
-        answer, lifetime = await _exchange(connection, login.message(), "the token")
+        exchange = partial(_exchange, connection, "the token")
+        answer, lifetime = await exchange(login.message())
         if answer:
-            await _exchange(connection, _KEPT_ALIVE, "the token")
+            await exchange(_KEPT_ALIVE)
             raise AuthenticationError(f"{connection.address} refused the token")
         return lifetime
     if isinstance(login, KerberosLogin):
-        return await _exchange_tickets(connection, network, login)
-    username, password = login.username, login.password.reveal()
+        exchange = partial(_exchange, connection, f"the ticket of {login.principal}")
+        message = login.first
+        while not login.done:
+            answer, _ = await exchange(message)
+            message = await network.kerberos.run(partial(login.answer, answer))
+        return (await exchange(message))[1]
+    exchange = partial(_exchange, connection, "the delegation token" if login.delegated else "user name or password")
     if mechanism == "PLAIN":
-        return (await _exchange(connection, f"\0{username}\0{password}".encode()))[1]
-    client = ScramClient(mechanism, username, password, network.hashers.run, delegated=login.delegated)
-    refusable = "the delegation token" if login.delegated else _PASSWORD
-    server_first, _ = await _exchange(connection, client.first_message(), refusable)
-    server_final, lifetime = await _exchange(connection, await client.final_message(server_first), refusable)
-    client.check(server_final)
-    return lifetime
+        return (await exchange(f"\0{login.username}\0{login.password.reveal()}".encode()))[1]
+    return await scram(exchange, network.hashers.run, mechanism, login)
 
 
-async def _exchange_tickets(connection: Connection, network: Network, login: KerberosLogin) -> int:
-    message, refusable = login.first, f"the ticket of {login.principal}"
-    while not login.done:
-        answer, _ = await _exchange(connection, message, refusable)
-        message = await network.kerberos.run(partial(login.answer, answer))
-    return (await _exchange(connection, message, refusable))[1]
-
-
-async def _exchange(connection: Connection, message: bytes, login: str = _PASSWORD) -> tuple[bytes, int]:
+async def _exchange(connection: Connection, login: str, message: bytes) -> tuple[bytes, int]:
     """Send one SASL message; return the answer and the lifetime of the session in milliseconds."""
     reply = await connection.send(SaslAuthenticateRequest(auth_bytes=message))
     if fault := error_code_fault(reply.error_code, reply.error_message, connection.address, login):
@@ -102,81 +93,57 @@ async def _exchange(connection: Connection, message: bytes, login: str = _PASSWO
     return bytes(reply.auth_bytes), int(reply.session_lifetime_ms)
 
 
-class ScramClient:
-    """The client's side of one login with SCRAM (RFC 5802), without channel binding and authorization identity.
+async def scram(
+    exchange: Callable[[bytes], Awaitable[tuple[bytes, int]]],
+    hashed: Callable[[Callable[[], bytes]], Awaitable[bytes]],
+    mechanism: str,
+    login: UserLogin,
+) -> int:
+    """Log in with SCRAM (RFC 5802), without channel binding and authorization identity.
 
-    `hashed` runs the expensive hash without holding up the event loop; `nonce` is for tests.
+    `exchange` sends one message and returns the answer with the lifetime of the session in milliseconds, which is
+    returned here, too. `hashed` runs the expensive hash without holding up the event loop.
 
-    A `delegated` login has the id of a delegation token as user name and its HMAC as password.
+    Raises:
+        AuthenticationError: the server's messages would weaken the login, or it does not know the password.
+        ProtocolError: they cannot be decoded.
     """
+    kind, password, ours = HASHES[mechanism], login.password.reveal().encode(), secrets.token_urlsafe(24)
+    name = login.username.replace("=", "=3D").replace(",", "=2C")
+    first = f"n={name},r={ours}{_DELEGATED if login.delegated else ''}"
+    server_first, _ = await exchange(f"n,,{first}".encode())
+    nonce, salt, iterations = _challenge(server_first, ours)
+    salted = await hashed(lambda: hashlib.pbkdf2_hmac(kind, password, salt, iterations))
+    without_proof = f"c={_NO_BINDING},r={nonce}"
+    exchanged = b",".join([first.encode(), server_first, without_proof.encode()])
+    client_key, server_key = (hmac.digest(salted, key, kind) for key in (b"Client Key", b"Server Key"))
+    signature = hmac.digest(hashlib.new(kind, client_key).digest(), exchanged, kind)
+    proof = bytes(left ^ right for left, right in zip(client_key, signature, strict=True))
+    server_final, lifetime = await exchange(f"{without_proof},p={base64.b64encode(proof).decode()}".encode())
+    server_signature = _base64(_values(server_final).get("v", ""))
+    if not hmac.compare_digest(server_signature, hmac.digest(server_key, exchanged, kind)):
+        raise AuthenticationError("the broker's SCRAM signature is wrong: it does not know the password")
+    return lifetime
 
-    def __init__(
-        self,
-        mechanism: str,
-        username: str,
-        password: str,
-        hashed: Callable[[Callable[[], bytes]], Awaitable[bytes]],
-        nonce: str | None = None,
-        *,
-        delegated: bool = False,
-    ) -> None:
-        self._hash = HASHES[mechanism]
-        self._password = password.encode()
-        self._hashed = hashed
-        self._nonce = nonce or secrets.token_urlsafe(24)
-        name = username.replace("=", "=3D").replace(",", "=2C")
-        self._first = f"n={name},r={self._nonce}{_DELEGATED if delegated else ''}"
-        self._server_signature = b""
 
-    def first_message(self) -> bytes:
-        """Return the client's first message."""
-        return f"n,,{self._first}".encode()
-
-    async def final_message(self, server_first: bytes) -> bytes:
-        """Return the client's proof for the server's first message.
-
-        Raises:
-            AuthenticationError: the server's message would weaken the login.
-            ProtocolError: it cannot be decoded.
-        """
-        values = _values(server_first)
-        if "m" in values:
-            raise ProtocolError("the broker's SCRAM message needs an extension that is not supported")
-        nonce, salt, iterations = values.get("r", ""), _base64(values.get("s", "")), values.get("i", "")
-        if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise AuthenticationError("the broker's SCRAM nonce does not continue ours; is something in between?")
-        if not (iterations.isascii() and iterations.isdigit() and len(iterations) <= len(str(MOST_ITERATIONS))):
-            raise ProtocolError("the broker's SCRAM iteration count is not a number")
-        if not salt:
-            raise AuthenticationError("the broker's SCRAM salt is empty, which makes the password easy to guess")
-        if not LEAST_ITERATIONS <= int(iterations) <= MOST_ITERATIONS:
-            raise AuthenticationError(
-                f"the broker asks for {iterations} SCRAM iterations; from {LEAST_ITERATIONS} to {MOST_ITERATIONS} are"
-                " accepted. Set the user's password again with kafka-configs and more iterations",
-            )
-        salted = await self._hashed(
-            lambda: hashlib.pbkdf2_hmac(self._hash, self._password, salt, int(iterations)),
+def _challenge(server_first: bytes, ours: str) -> tuple[str, bytes, int]:
+    """Return nonce, salt and iterations of the server's first message, which continues our nonce."""
+    values = _values(server_first)
+    if "m" in values:
+        raise ProtocolError("the broker's SCRAM message needs an extension that is not supported")
+    nonce, salt, iterations = values.get("r", ""), _base64(values.get("s", "")), values.get("i", "")
+    if not nonce.startswith(ours) or nonce == ours:
+        raise AuthenticationError("the broker's SCRAM nonce does not continue ours; is something in between?")
+    if not (iterations.isascii() and iterations.isdigit() and len(iterations) <= len(str(MOST_ITERATIONS))):
+        raise ProtocolError("the broker's SCRAM iteration count is not a number")
+    if not salt:
+        raise AuthenticationError("the broker's SCRAM salt is empty, which makes the password easy to guess")
+    if not LEAST_ITERATIONS <= int(iterations) <= MOST_ITERATIONS:
+        raise AuthenticationError(
+            f"the broker asks for {iterations} SCRAM iterations; from {LEAST_ITERATIONS} to {MOST_ITERATIONS} are"
+            " accepted. Set the user's password again with kafka-configs and more iterations",
         )
-        without_proof = f"c={_NO_BINDING},r={nonce}"
-        exchanged = b",".join([self._first.encode(), server_first, without_proof.encode()])
-        client_key = self._hmac(salted, b"Client Key")
-        signature = self._hmac(hashlib.new(self._hash, client_key).digest(), exchanged)
-        self._server_signature = self._hmac(self._hmac(salted, b"Server Key"), exchanged)
-        proof = bytes(left ^ right for left, right in zip(client_key, signature, strict=True))
-        return f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
-
-    def check(self, server_final: bytes) -> None:
-        """Check that the server knows the password, too.
-
-        Raises:
-            AuthenticationError: it does not.
-        """
-        signature = _base64(_values(server_final).get("v", ""))
-        if not hmac.compare_digest(signature, self._server_signature):
-            raise AuthenticationError("the broker's SCRAM signature is wrong: it does not know the password")
-
-    def _hmac(self, key: bytes, message: bytes) -> bytes:
-        return hmac.digest(key, message, self._hash)
+    return nonce, salt, int(iterations)
 
 
 def _values(message: bytes) -> dict[str, str]:
