@@ -1,8 +1,10 @@
 """The line protocol between the sidecar and its JMX child: JSON, one message a line, over the child's stdin and stdout.
 
 The parent writes one :class:`Hello`, then any number of :class:`Request`. The child writes `{"ready": ...}` or
-`{"failed": message}`, then one :class:`Reply` for each request, in any order, matched by `id`. The parent starts the
-child, so both have the same version, and an unknown key is a bug that raises.
+`{"failed": message}`, then one reply for each request, in any order, matched by `id`. It has a reason of
+:mod:`kafka_warden.errors` and a message, or beans: `{"id": 1, "beans": [[name, {attribute: value}]], "rows": {pattern:
+[[name, {attribute: value}]]}, "left_out": 0}`. The parent starts the child, so both have the same version, and a
+missing key is a bug that raises.
 
 Both sides import this, so it imports neither numpy nor JPype.
 """
@@ -82,18 +84,6 @@ class BeanRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The answer to the request of that id, or a reason of :mod:`kafka_warden.errors` and a message."""
-
-    id: int
-    beans: tuple[BeanRow, ...] = ()
-    rows: Mapping[str, tuple[BeanRow, ...]] = field(default_factory=dict)
-    left_out: int = 0
-    reason: str | None = None
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class RawBeans:
     """The answer of one process, uninterpreted. Beans and attributes that it does not have are absent."""
 
@@ -113,7 +103,7 @@ class RawBeans:
     """Patterns of which there are beans whose names cannot be read: an agent's rules made them ambiguous."""
 
 
-def encode(message: Hello | Request | Reply | Mapping[str, Any]) -> bytes:
+def encode(message: Hello | Request | Mapping[str, Any]) -> bytes:
     """One line of the protocol, its newline included."""
     body = dict(message) if isinstance(message, Mapping) else asdict(message)
     return json.dumps(body, separators=(",", ":")).encode() + b"\n"
@@ -135,23 +125,14 @@ def decode_request(line: bytes) -> Request:
     return Request(**json.loads(line))
 
 
-def decode_reply(body: dict[str, Any]) -> Reply:
-    """The inverse of :func:`encode`, from parsed JSON: the parent reads its keys to know the kind of message."""
-    rows = {pattern: _rows(found) for pattern, found in body.pop("rows").items()}
-    return Reply(beans=_rows(body.pop("beans")), rows=rows, **body)
-
-
-def result(reply: Reply, at: float) -> RawBeans | errors.SourceError:
-    """The answer or error of a reply, with the monotonic time at which it arrived."""
-    if reply.reason is not None:
-        return errors.REASONS.get(reply.reason, errors.ProtocolError)(reply.message)
-    values = {(bean.name, name): value for bean in reply.beans for name, value in bean.values.items()}
-    return RawBeans(at=at, values=values, rows=reply.rows, left_out=reply.left_out)
+def decode_answer(reply: Mapping[str, Any], at: float) -> RawBeans | errors.SourceError:
+    """The answer or error of a reply, parsed JSON, with the monotonic time at which it arrived."""
+    if "reason" in reply:
+        return errors.REASONS.get(reply["reason"], errors.ProtocolError)(reply["message"])
+    values = {(bean, name): value for bean, found in reply["beans"] for name, value in found.items()}
+    rows = {pattern: tuple(BeanRow(*row) for row in found) for pattern, found in reply["rows"].items()}
+    return RawBeans(at, values, rows, reply["left_out"])
 
 
 def _queries(items: Sequence[Mapping[str, Any]]) -> tuple[BeanQuery, ...]:
     return tuple(BeanQuery(item["name"], tuple(item["attributes"])) for item in items)
-
-
-def _rows(items: Sequence[Mapping[str, Any]]) -> tuple[BeanRow, ...]:
-    return tuple(BeanRow(**item) for item in items)

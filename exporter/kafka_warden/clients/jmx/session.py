@@ -17,12 +17,10 @@ from kafka_warden.clients.jmx.protocol import (
     Kind,
     Question,
     RawBeans,
-    Reply,
     Request,
     TlsFiles,
-    decode_reply,
+    decode_answer,
     encode,
-    result,
 )
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
@@ -121,15 +119,15 @@ class Slot:
     refused_until: float = 0.0
     left_out_logged: bool = False
 
-    def take(self, reply: Reply, now: float) -> None:
-        """Its reply has arrived."""
-        self.outstanding, self.answered, self.answer = None, reply.id, result(reply, now)
-        if isinstance(self.answer, AuthenticationError):
+    def take(self, number: int, answer: Answer, now: float) -> None:
+        """The answer to the request of this id has arrived."""
+        self.outstanding, self.answered, self.answer = None, number, answer
+        if isinstance(answer, AuthenticationError):
             self.refused_until = now + AUTH_HOLD
-        elif reply.left_out and not self.left_out_logged:
+        elif isinstance(answer, RawBeans) and answer.left_out and not self.left_out_logged:
             self.left_out_logged = True
             message = "JMX of %s at %s:%d has too many beans of clients: %d are not read, see dropped_series"
-            log.warning(message, *self.place, reply.left_out)
+            log.warning(message, *self.place, answer.left_out)
 
     def overdue(self, now: float, after: float) -> bool:
         """Whether its call hangs."""
@@ -312,10 +310,10 @@ class JmxSession:
 
     def _reply(self, child: ChildProcess, body: dict[str, Any]) -> None:
         """Called by the child's thread, under the lock. Answers of a replaced child are dropped."""
-        reply = decode_reply(body)
-        slot = self._asked.pop(reply.id, None)
+        number, now = body["id"], monotonic()
+        answer, slot = decode_answer(body, now), self._asked.pop(number, None)
         if child is self._child and slot is not None:
-            slot.take(reply, monotonic())
+            slot.take(number, answer, now)
 
 
 def _nothing(target: JmxTarget, child: ChildProcess) -> SourceError:

@@ -16,13 +16,13 @@ other kind of URL.
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from jpype import JArray, JClass, JString
 
 from kafka_warden.clients.jmx.failures import Chain, classify
-from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, BeanRow, Hello, Question, Reply, Request, Scalar
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, Hello, Request, Scalar
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -51,13 +51,15 @@ class Worker:
         self._reader: Any = None
         """The session, while it works."""
 
-    def answer(self, request: Request) -> Reply:
+    def answer(self, request: Request) -> Mapping[str, Any]:
         """The reply; it never raises. A connection that broke is replaced within the request."""
         JClass("warden.Dialer").enter(request.host)
         found = self._attempt(request) if self._reader is not None else None
         if found is None or (isinstance(found, SourceError) and not isinstance(found, _FINAL)):
             found = self._attempt(request)
-        return found if isinstance(found, Reply) else Reply(request.id, reason=found.reason, message=str(found))
+        if isinstance(found, SourceError):
+            found = {"reason": found.reason, "message": str(found)}
+        return {"id": request.id, **found}
 
     def end(self) -> None:
         """Close the session in the process too, and detach the thread from the JVM."""
@@ -66,7 +68,7 @@ class Worker:
         JClass("warden.Dialer").leave()
         JClass("java.lang.Thread").detach()
 
-    def _attempt(self, request: Request) -> Reply | SourceError:
+    def _attempt(self, request: Request) -> dict[str, Any] | SourceError:
         where, hello = f"{request.host}:{request.port}", self._hello
         reader, self._reader = self._reader, None
         try:
@@ -80,7 +82,9 @@ class Worker:
                 failure = reading.failure
             if failure is not None:
                 return classify(_chain(failure), where, request.user, hello.tls)
-            reply = _reply(request, question, reading)
+            names = [pattern.name for pattern in question.patterns]
+            rows = {name: _rows(rows) for name, rows in zip(names, reading.rows, strict=True)}
+            reply = {"beans": _rows(reading.beans), "rows": rows, "left_out": int(reading.leftOut)}
         except Exception as bug:  # noqa: BLE001  a worker that ends would never answer for its target
             return ProtocolError(f"the JMX child failed at {where}: {bug!r}: please report this")
         self._reader = reader
@@ -90,7 +94,7 @@ class Worker:
 class Workers:
     """The workers by target and address: a call that hangs at an old address does not delay the new one."""
 
-    def __init__(self, hello: Hello, send: Callable[[Reply], None]) -> None:
+    def __init__(self, hello: Hello, send: Callable[[Mapping[str, Any]], None]) -> None:
         self._hello = hello
         self._send = send
         _install_sockets(hello)
@@ -161,24 +165,11 @@ def _columns(queries: tuple[BeanQuery, ...]) -> tuple[Any, Any]:
     return _asked[queries]
 
 
-def _reply(request: Request, question: Question, reading: Any) -> Reply:
-    names = (pattern.name for pattern in question.patterns)
-    return Reply(
-        id=request.id,
-        beans=_rows(reading.beans),
-        rows={name: _rows(rows) for name, rows in zip(names, reading.rows, strict=True)},
-        left_out=int(reading.leftOut),
-    )
-
-
-def _rows(rows: Iterable[Sequence[Any]]) -> tuple[BeanRow, ...]:
-    return tuple(
-        BeanRow(
-            str(row[0]),
-            {str(name): _scalar(value) for name, value in zip(row[1::2], row[2::2], strict=True)},
-        )
+def _rows(rows: Iterable[Sequence[Any]]) -> Sequence[tuple[str, Mapping[str, Scalar]]]:
+    return [
+        (str(row[0]), {str(name): _scalar(value) for name, value in zip(row[1::2], row[2::2], strict=True)})
         for row in rows
-    )
+    ]
 
 
 def _scalar(value: Any) -> Scalar:
