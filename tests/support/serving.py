@@ -13,10 +13,12 @@ from sandbox.ports import LOOPBACK
 
 Seen = list[tuple[str, Mapping[str, str]]]
 """Paths and headers of requests."""
+Reply = tuple[int, Mapping[str, str], bytes]
+"""Status, headers and body."""
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Answers every GET and POST with 200 while its block lasts.
+    """Answers every request with 200 while its block lasts.
 
     Args:
         answer: Takes the body of a request and returns that of the answer; called on threads.
@@ -25,8 +27,13 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self, answer: Callable[[bytes], bytes]) -> None:
         super().__init__((LOOPBACK, 0), _Handler)
         self.answer = answer
+        self.reply: Callable[[http.server.BaseHTTPRequestHandler, bytes], Reply] = lambda _, body: (
+            200,
+            {"Content-Type": "text/plain; version=0.0.4"},
+            self.answer(body),
+        )
         self.address = f"{LOOPBACK}:{self.server_port}"
-        self._thread = threading.Thread(target=self.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
 
     def use(self, certificate: Path, key: Path) -> None:
         """Speak HTTPS from now on, with PEM files."""
@@ -89,16 +96,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        answer = self.server.answer(self.rfile.read(int(self.headers.get("Content-Length", 0))))
-        self.send_response(http.HTTPStatus.OK)
-        self.send_header("Content-Type", "text/plain; version=0.0.4")
-        self.send_header("Content-Length", str(len(answer)))
+        given = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        status, headers, body = self.server.reply(self, given)
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(answer)
+        self.wfile.write(body)
 
-    do_POST = do_GET  # noqa: N815  the name is the standard library's
+    do_POST = do_PUT = do_GET  # noqa: N815  the names are the standard library's
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the standard library's
+    def log_message(self, *_: Any) -> None:
         """Log nothing."""
 
 
@@ -107,29 +115,11 @@ def answering(answers: Mapping[str, bytes], status: int = 200, **headers: str) -
     """A server with an answer for each path, and 404 for others; yields its URL, and what was requested."""
     seen: Seen = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"] or 0))
-            path = self.path.partition("?")[0]
-            seen.append((path, dict(self.headers)))
-            body = answers.get(path, b"")
-            self.send_response(status if path in answers else 404)
-            for name, value in {**headers, "Content-Length": str(len(body))}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
+    def reply(request: http.server.BaseHTTPRequestHandler, _: bytes) -> Reply:
+        path = request.path.partition("?")[0]
+        seen.append((path, dict(request.headers)))
+        return status if path in answers else 404, headers, answers.get(path, b"")
 
-        do_POST = do_PUT = do_GET  # noqa: N815  # the base class names them
-
-        def log_message(self, *_: Any) -> None:
-            """Log nothing."""
-
-    server = http.server.ThreadingHTTPServer((LOOPBACK, 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://{LOOPBACK}:{server.server_port}", seen
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with Server(bytes) as server:
+        server.reply = reply
+        yield f"http://{server.address}", seen
