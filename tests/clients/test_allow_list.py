@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kafka.protocol.api_message import ApiMessage
 
-from kafka_warden.clients.kafka.connection import Connection, Frames
+from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.requests import READ_ONLY, Repeated
 from kafka_warden.errors import ForbiddenRequestError
 
@@ -56,4 +56,4 @@ def test_every_other_request_is_refused_before_it_is_sent(request_class: Any, *,
     """There is no connection to send it over, and it is the kind of request that is the reason."""
     request = Repeated(request_class, request_class) if repeated else request_class()
     with pytest.raises(ForbiddenRequestError, match=f"{request_class.__name__} is not a read-only request"):
-        asyncio.run(Connection(Frames(), "test", "broker.example:9092").send(request, 0))
+        asyncio.run(Connection("test", "broker.example:9092").send(request, 0))

@@ -42,30 +42,24 @@ def metadata(version: int, **fields: Any) -> bytes:
     return bytes(MetadataResponse(version=version, brokers=[node], topics=[topic], **known).encode(version=version))
 
 
-class Exchanged:
-    """Keeps the frames that a connection sends, and answers each with a body of the test."""
+class Exchanged(Connection):
+    """Keeps the frames that it sends, and answers each with a body of the test."""
 
     def __init__(self, *bodies: bytes) -> None:
+        super().__init__(CLIENT, "broker.example:9092")
         self.sent: list[bytes] = []
-        self.limit = 0
-        self.connected = True
         self._bodies = list(bodies)
 
-    async def exchange(self, frame: bytes) -> bytes:
+    async def _exchange(self, frame: bytes) -> bytes:
         """Answer with the correlation id of the request, which stands after length, key and version."""
         self.sent.append(frame)
         return frame[8:12] + self._bodies.pop(0)
 
 
-def connected(*bodies: bytes) -> tuple[Connection, Exchanged]:
-    frames = Exchanged(*bodies)
-    return Connection(frames, CLIENT, "broker.example:9092"), frames  # type: ignore[arg-type]  # has what is used
-
-
 @pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
 def test_a_repeated_request_is_the_frame_that_kafka_python_makes(version: int) -> None:
     body = offsets(version)
-    connection, frames = connected(body, body, body)
+    connection = Exchanged(body, body, body)
     repeated = Repeated(ListOffsetsRequest, request_offsets)
 
     async def send() -> None:
@@ -73,7 +67,7 @@ def test_a_repeated_request_is_the_frame_that_kafka_python_makes(version: int) -
             await connection.send(request, version)
 
     asyncio.run(send())
-    for correlation, frame in enumerate(frames.sent, start=1):
+    for correlation, frame in enumerate(connection.sent, start=1):
         expected = request_offsets()
         expected.API_VERSION = version
         expected.with_header(correlation_id=correlation, client_id=CLIENT)
@@ -98,7 +92,7 @@ def test_a_repeated_request_is_built_once_a_version() -> None:
 def test_an_undecoded_reply_comes_through_the_connection_and_decodes_to_the_same(version: int) -> None:
     """The connection matches it by its correlation id, and what is left of it is all of its fields."""
     tags = b"\0" if MetadataResponse.flexible_version_q(version) else b""
-    connection, _ = connected(tags + metadata(version))
+    connection = Exchanged(tags + metadata(version))
     reply = asyncio.run(connection.send(Repeated(MetadataRequest, request_metadata, undecoded=True), version))
     assert reply.version == version
     assert [topic.name for topic in reply.decode().topics] == ["orders"]

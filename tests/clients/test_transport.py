@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.clients.kafka.connection import Connection, Frames
+from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import MOST_DECODED, DescribeClusterRequest, DescribeLogDirsRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
@@ -87,13 +87,13 @@ def test_a_reply_without_a_long_list_stays_small(client: Client) -> None:
 
 
 def test_requests_carry_the_name_of_the_client(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent, exchange = list[bytes](), Frames.exchange
+    sent, exchange = list[bytes](), Connection._exchange
 
-    async def record(frames: Frames, frame: bytes) -> bytes:
+    async def record(connection: Connection, frame: bytes) -> bytes:
         sent.append(frame)
-        return await exchange(frames, frame)
+        return await exchange(connection, frame)
 
-    monkeypatch.setattr(Frames, "exchange", record)
+    monkeypatch.setattr(Connection, "_exchange", record)
     client.ask(client.link(client_id="me"))
     assert ([b"\0\2me" in frame for frame in sent], b"\x0dkafka-warden\x08unknown" in sent[0]) == ([True, True], True)
 
@@ -111,12 +111,12 @@ def test_a_reply_that_arrives_together_with_the_end_of_the_stream_is_returned() 
 
     async def exchange() -> bytes:
         transport: Any = SimpleNamespace(is_closing=lambda: False, write=lambda _: None)
-        frames = Frames()
-        frames.connection_made(transport)
-        reply = asyncio.create_task(frames.exchange(b"request"))
+        connection = Connection("test", "one:1")
+        connection.connection_made(transport)
+        reply = asyncio.create_task(connection._exchange(b"request"))
         await asyncio.sleep(0)
-        frames.data_received(length(2) + b"no")
-        frames.connection_lost(None)
+        connection.data_received(length(2) + b"no")
+        connection.connection_lost(None)
         return await reply
 
     assert asyncio.run(exchange()) == b"no"
@@ -125,9 +125,9 @@ def test_a_reply_that_arrives_together_with_the_end_of_the_stream_is_returned() 
 def test_bytes_without_a_request_end_the_connection() -> None:
     aborted: list[bool] = []
     transport: Any = SimpleNamespace(abort=lambda: aborted.append(True))
-    frames = Frames()
-    frames.connection_made(transport)
-    frames.data_received(length(2) + b"no")
+    connection = Connection("test", "one:1")
+    connection.connection_made(transport)
+    connection.data_received(length(2) + b"no")
     assert aborted == [True]
 
 
@@ -206,9 +206,9 @@ def test_a_closed_connection_is_freed_at_once(
     alive: list[weakref.ref[Any]] = []
     make = Connection.__init__
 
-    def init(self: Connection, frames: Frames, *arguments: Any) -> None:
-        make(self, frames, *arguments)
-        alive.extend([weakref.ref(self), weakref.ref(frames)])
+    def init(self: Connection, *arguments: Any) -> None:
+        make(self, *arguments)
+        alive.append(weakref.ref(self))
 
     monkeypatch.setattr(Connection, "__init__", init)
     if tls:
@@ -220,7 +220,7 @@ def test_a_closed_connection_is_freed_at_once(
             client.ask(link)
         client.close()
     wait_until(lambda: all(each() is None for each in alive))
-    assert len(alive) == 80
+    assert len(alive) == 40
 
 
 @pytest.mark.usefixtures("no_collector")

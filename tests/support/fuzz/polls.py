@@ -2,7 +2,8 @@
 
 import random
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -64,7 +65,7 @@ class Polls:
         file.unlink(missing_ok=True)
 
         class Link(_Link):
-            frames = _Frames(chance, encoder)
+            connect = partial(_Answering, chance, encoder)
 
         with mock.patch("kafka_warden.poller.links.BrokerLink", Link), capture_logs([format_exc_info]) as logs:
             poller = Poller(SETTINGS, translate({"bootstrap.servers": "1:1,2:2,3:3"}, {}), None, clock)
@@ -105,13 +106,13 @@ class _Rows:
 class _Link(BrokerLink):
     """A link to a broker whose id is its port; other ports are refused."""
 
-    frames: "_Frames"
+    connect: Callable[[int, str], Connection]
 
     async def _connected(self, timeout_at: float) -> Connection:
         if self.port not in BROKERS:
             return await super()._connected(timeout_at)
         if self._connection is None:
-            connection = Connection(self.frames.of(self.port), "fuzz", self.address)  # type: ignore[arg-type]  # the same
+            connection = self.connect(self.port, self.address)
             connection._versions = BrokerVersionData(
                 api_versions={key: (0, kind[2].max_version) for key, kind in KINDS.items()}
             )
@@ -122,20 +123,18 @@ class _Link(BrokerLink):
         raise ConnectionResetError
 
 
-class _Frames:
+class _Answering(Connection):
     """Answers as a scripted broker does, some replies with absurd values."""
 
-    connected = True
+    connected = True  # there is nothing to lose
 
-    def __init__(self, chance: random.Random, encoder: Encoder, broker: int = 0) -> None:
+    def __init__(self, chance: random.Random, encoder: Encoder, broker: int, address: str) -> None:
+        super().__init__("fuzz", address)
         self._chance = chance
         self._encoder = encoder
         self._broker = broker
 
-    def of(self, broker: int) -> "_Frames":
-        return _Frames(self._chance, self._encoder, broker)
-
-    async def exchange(self, frame: bytes) -> bytes:
+    async def _exchange(self, frame: bytes) -> bytes:
         key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big")
         name, request_class, response_class = KINDS[key]
         flexible = request_class.flexible_version_q(version)
@@ -145,9 +144,6 @@ class _Frames:
         if self._chance.random() < CHANGED:
             body = absurd(body, response_class, version, self._chance)
         return frame[8:12] + b"\0" * response_class.flexible_version_q(version) + body
-
-    def abort(self) -> None:
-        """Nothing to close."""
 
 
 def _numbers(chance: random.Random, keys: Sequence[str]) -> dict[str, str]:

@@ -93,7 +93,7 @@ class Replies:
         network: Any = SimpleNamespace(clock=_Clock(), hashers=SimpleNamespace(run=hashed))
         state: Any = SimpleNamespace(network=network, links=Links(network, self._settings))
         link = BrokerLink(network, self._settings, "fuzzed.example", 9092)
-        connection = link._connection = Connection(_Frames(key, reply), "fuzz", link.address)  # type: ignore[arg-type]  # has what is used
+        connection = link._connection = _Answering(key, reply, link.address)
         known = {each: (0, kind[2].max_version) for each, kind in KINDS.items()} | {key: (0, version)}
         connection._versions = BrokerVersionData(api_versions=known)
         context = PollContext(state, 0.0, LATER)
@@ -105,28 +105,26 @@ class _Clock(Clock):
         return asyncio.get_running_loop().time()
 
 
-class _Frames:
+class _Answering(Connection):
     """Answers requests of one kind with the reply, and handshakes with what a broker answers."""
 
-    connected = True
+    connected = True  # there is nothing to lose
 
-    def __init__(self, key: int, reply: bytes) -> None:
+    def __init__(self, key: int, reply: bytes, address: str) -> None:
+        super().__init__("fuzz", address)
         self._key = key
-        self._reply = reply
+        self._body = reply
         self._nonce = b"NONCE"
 
-    async def exchange(self, frame: bytes) -> bytes:
+    async def _exchange(self, frame: bytes) -> bytes:
         """Answer with the correlation id of the request, and the nonce of the client where the reply has `NONCE`."""
         if found := _NONCE.search(frame):
             self._nonce = found[1]
         key = int.from_bytes(frame[4:6], "big")
-        reply = self._reply.replace(b"NONCE", self._nonce)
+        reply = self._body.replace(b"NONCE", self._nonce)
         if key == HANDSHAKE != self._key:
             reply = SaslHandshakeResponse(error_code=0, mechanisms=[]).encode(version=1)
         return frame[8:12] + reply
-
-    def abort(self) -> None:
-        """Nothing to close."""
 
 
 def _recorded(file: Path) -> tuple[int, int, bytes]:

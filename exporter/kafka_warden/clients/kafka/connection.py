@@ -40,108 +40,40 @@ LONGEST_PAUSE: Final = 60.0
 _CORRELATIONS: Final = 1 << 31
 
 
-class Frames(asyncio.Protocol):
-    """Sends one frame at a time over TCP or TLS, and returns the one that comes back.
+class Connection(asyncio.Protocol):
+    """Sends requests and decodes their replies, one at a time, over TCP or TLS.
 
-    A frame is a length of four bytes and as many bytes of message.
+    A frame is a length of four bytes and as many bytes of message. The buffer grows with the bytes that arrive, never
+    with the length that a frame claims to have. A reply that arrives together with the end of the stream is returned: a
+    broker that refuses a password sends the reason and closes.
 
-    The buffer grows with the bytes that arrive, never with the length that a frame claims to have. A reply that arrives
-    together with the end of the stream is returned: a broker that refuses a password sends the reason and closes.
-    """
-
-    def __init__(self, lost: Callable[[], None] = lambda: None) -> None:
-        self.limit = BEFORE_LOGIN
-        """Bytes that a frame may have."""
-        self._buffer = bytearray()
-        self._reply: asyncio.Future[bytes] | None = None
-        self._transport: asyncio.Transport | None = None
-        self._lost = lost
-        self._aborted = False
-
-    @property
-    def connected(self) -> bool:
-        """Whether the connection is still there."""
-        return self._transport is not None and not self._transport.is_closing()
-
-    async def exchange(self, frame: bytes) -> bytes:
-        """Send a message, with its length before it, and return the message that comes back.
-
-        Raises:
-            OSError: the connection failed, or the other side closed it.
-            SourceError: what came is no frame, or one that is too large.
-        """
-        if self._transport is None or self._transport.is_closing():
-            raise ConnectionResetError
-        self._reply = asyncio.get_running_loop().create_future()
-        self._transport.write(frame)
-        try:
-            return await self._reply
-        finally:
-            self._reply = None
-
-    def abort(self) -> None:
-        """Close the connection at once, or as soon as it is made."""
-        self._aborted = True
-        if self._transport is not None:
-            self._transport.abort()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the connection over; asyncio calls it."""
-        self._transport = cast("asyncio.Transport", transport)
-        if self._aborted:
-            self._transport.abort()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Fail the exchange that is under way, and call `lost`; asyncio calls it."""
-        self._transport = None
-        self._buffer = bytearray()
-        self._fail(exc or ConnectionResetError())
-        self._lost()
-
-    def data_received(self, data: bytes) -> None:
-        """Collect bytes until the frame is complete; asyncio calls it."""
-        self._buffer += data
-        if len(self._buffer) < LENGTH:
-            return
-        length = int.from_bytes(self._buffer[:LENGTH], "big", signed=True)
-        surplus = len(self._buffer) - LENGTH - length
-        if surplus > 0 or self._reply is None or self._reply.done():
-            self._reject(ProtocolError("the reply is not a Kafka reply; is this the port of a broker?"))
-        elif length > self.limit:
-            self._reject(TooLargeError(f"a reply has {length} bytes, more than the {self.limit} that are accepted"))
-        elif surplus == 0:
-            frame = bytes(memoryview(self._buffer)[LENGTH:])
-            self._buffer = bytearray()
-            self._reply.set_result(frame)
-
-    def _reject(self, fault: SourceError) -> None:
-        self._buffer = bytearray()
-        self._fail(fault)
-        self.abort()
-
-    def _fail(self, failure: Any) -> None:
-        if self._reply is not None and not self._reply.done():
-            self._reply.set_exception(failure)
-
-
-class Connection:
-    """Sends requests and decodes their replies, one at a time, over an open connection.
-
-    `address` is for messages; `timeout` is seconds for each request; `most` is the bytes of a reply that lists.
+    `address` is for messages; `timeout` is seconds for each request; `most` is the bytes of a reply that lists; `lost`
+    is called at the end of the connection.
     """
 
     def __init__(
-        self, frames: Frames, client_id: str, address: str, timeout: float | None = None, most: int = SMALL
+        self,
+        client_id: str,
+        address: str,
+        timeout: float | None = None,
+        most: int = SMALL,
+        lost: Callable[[], None] = lambda: None,
     ) -> None:
         self.address = address
         self.throttle_time = 0.0
         """Seconds that the last reply asks the client to wait before the next request."""
-        self._frames = frames
         self._client_id = client_id
         self._timeout = timeout
         self._most = most
+        self._lost = lost
         self._correlation = 0
         self._versions: BrokerVersionData | None = None
+        self._limit = BEFORE_LOGIN
+        """Bytes that the next frame may have."""
+        self._buffer = bytearray()
+        self._reply: asyncio.Future[bytes] | None = None
+        self._transport: asyncio.Transport | None = None
+        self._closed = False
 
     @property
     def kafka_version(self) -> tuple[int, ...]:
@@ -151,11 +83,13 @@ class Connection:
     @property
     def connected(self) -> bool:
         """Whether the connection is still there."""
-        return self._frames.connected
+        return self._transport is not None and not self._transport.is_closing()
 
     def close(self) -> None:
-        """Close the connection at once."""
-        self._frames.abort()
+        """Close the connection at once, or as soon as it is made."""
+        self._closed = True
+        if self._transport is not None:
+            self._transport.abort()
 
     def newest(self, request_class: Any) -> int:
         """Return the newest version of a request that the broker knows, -1 where it does not know the request."""
@@ -191,9 +125,9 @@ class Connection:
         undecoded = repeated is not None and repeated.undecoded
         most = self._most if undecoded else min(self._most, MOST_DECODED)
         small = BEFORE_LOGIN if request_class.API_KEY in LOGIN else SMALL
-        self._frames.limit = most if request_class.API_KEY in LISTING else small
+        self._limit = most if request_class.API_KEY in LISTING else small
         async with asyncio.timeout(self._timeout):
-            frame = await self._frames.exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
+            frame = await self._exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
         reply = decode_reply(frame, header, undecoded=undecoded)
         self._note_throttle(reply)
         return reply
@@ -218,6 +152,60 @@ class Connection:
             newest = ranges.get(ApiVersionsRequest.API_KEY, (0, 0))[1]
             self._versions = BrokerVersionData((4, 4) if newest >= SINCE_4_4 else None, ranges)
         self._note_throttle(reply)  # now that the release is known
+
+    async def _exchange(self, frame: bytes) -> bytes:
+        """Send a message, with its length before it, and return the message that comes back.
+
+        Raises:
+            OSError: the connection failed, or the other side closed it.
+            SourceError: what came is no frame, or one that is too large.
+        """
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionResetError
+        self._reply = asyncio.get_running_loop().create_future()
+        self._transport.write(frame)
+        try:
+            return await self._reply
+        finally:
+            self._reply = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the connection over; asyncio calls it."""
+        self._transport = cast("asyncio.Transport", transport)
+        if self._closed:
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Fail the exchange that is under way, and call `lost`; asyncio calls it."""
+        self._transport = None
+        self._buffer = bytearray()
+        self._fail(exc or ConnectionResetError())
+        self._lost()
+
+    def data_received(self, data: bytes) -> None:
+        """Collect bytes until the frame is complete; asyncio calls it."""
+        self._buffer += data
+        if len(self._buffer) < LENGTH:
+            return
+        length = int.from_bytes(self._buffer[:LENGTH], "big", signed=True)
+        surplus = len(self._buffer) - LENGTH - length
+        if surplus > 0 or self._reply is None or self._reply.done():
+            self._reject(ProtocolError("the reply is not a Kafka reply; is this the port of a broker?"))
+        elif length > self._limit:
+            self._reject(TooLargeError(f"a reply has {length} bytes, more than the {self._limit} that are accepted"))
+        elif surplus == 0:
+            frame = bytes(memoryview(self._buffer)[LENGTH:])
+            self._buffer = bytearray()
+            self._reply.set_result(frame)
+
+    def _reject(self, fault: SourceError) -> None:
+        self._buffer = bytearray()
+        self._fail(fault)
+        self.close()
+
+    def _fail(self, failure: Any) -> None:
+        if self._reply is not None and not self._reply.done():
+            self._reply.set_exception(failure)
 
     def _agreed(self, request_class: Any) -> int:
         if self._versions is None:

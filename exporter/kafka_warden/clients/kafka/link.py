@@ -10,7 +10,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.connection import Connection, Frames
+from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault, resolve_fault
 from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.login import Login, log_in
@@ -251,22 +251,16 @@ class BrokerLink:
     ) -> Connection:
         """Make a connection of a socket: TLS, API versions, login where it is wanted."""
         self.step = Step.TLS if context is not None else Step.VERSIONS
-        frames = Frames(self._note_loss)
+        settings = self._settings
+        limits = settings.request_timeout, settings.receive_message_max_bytes
+        connection = Connection(settings.client_id, self.address, *limits, self._note_loss)
         try:
             await asyncio.get_running_loop().create_connection(
-                lambda: frames,
+                lambda: connection,
                 sock=plain,
                 ssl=context,
                 server_hostname=self.host if context is not None else None,
             )
-        except BaseException:
-            # asyncio closes the socket, except where it is cancelled before the handshake has begun. Closed here, its
-            # number would go to the next socket while asyncio still waits for this one.
-            frames.abort()
-            raise
-        most = self._settings.receive_message_max_bytes
-        connection = Connection(frames, self._settings.client_id, self.address, self._settings.request_timeout, most)
-        try:
             self.step = Step.VERSIONS
             await connection.negotiate()
             self._note_reply(connection)
@@ -275,6 +269,8 @@ class BrokerLink:
                 await log_in(connection)
             self.step = Step.REQUEST
         except BaseException:
+            # asyncio closes the socket, except where it is cancelled before the handshake has begun. Closed here, its
+            # number would go to the next socket while asyncio still waits for this one.
             connection.close()
             raise
         return connection
