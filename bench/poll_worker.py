@@ -32,7 +32,7 @@ def make_cycle(argument: dict[str, Any]) -> Iterator[Cycle]:
     settings = PollerSettings(deadline=deadline, log_dirs=cadence, slow=cadence)
     poller = Poller(settings, translate({"bootstrap.servers": argument["bootstrap"]}, {}), None)
     try:
-        yield Cycle(poller, Parameters(), lambda _: True, build())
+        yield Cycle(poller, Parameters(), build())
     finally:
         poller.close()
 

@@ -9,6 +9,8 @@ leader, of which broker 1 shows no log; `hidden` may not have series, and does n
 import numpy as np
 
 from kafka_warden.catalogue import Build, Figures, Sidecar, View
+from kafka_warden.clients.jmx.protocol import Kind
+from kafka_warden.derive import Derived
 from kafka_warden.model import (
     IN_ELR,
     LAST_KNOWN_ELR,
@@ -39,57 +41,10 @@ from kafka_warden.replies import (
     QuorumReplica,
     StrayLog,
 )
+from kafka_warden.sources.bean_list import BEANS
 from tests.building import EPOCH, Partition, Topics, answered, judge, snapshot
 
-BROKER_BEANS = {
-    "leader_replication_byte_rate": 0,
-    "follower_replication_byte_rate": 1,
-    "bytes_in_total": 3,
-    "bytes_out_total": 4,
-    "replication_bytes_in_total": 5,
-    "replication_bytes_out_total": 6,
-    "reassignment_bytes_in_total": 7,
-    "reassignment_bytes_out_total": 8,
-    "remote_copy_byte_rate": 9,
-    "remote_fetch_byte_rate": 10,
-    "remote_copy_throttle_time_avg": 11,
-    "remote_copy_throttle_time_max": 12,
-    "remote_fetch_throttle_time_avg": 13,
-    "remote_fetch_throttle_time_max": 14,
-    "remote_copy_bytes_total": 15,
-    "remote_fetch_bytes_total": 16,
-    "remote_copy_errors_total": 17,
-    "remote_fetch_errors_total": 18,
-    "remote_delete_errors_total": 19,
-    "build_remote_log_aux_state_errors_total": 20,
-    "remote_copy_lag_bytes": 21,
-    "remote_copy_lag_segments": 22,
-    "remote_delete_lag_bytes": 23,
-    "remote_delete_lag_segments": 24,
-    "isr_shrinks_total": 25,
-    "isr_expands_total": 26,
-    "under_min_isr_partition_count": 31,
-    "fetcher_failed_partitions_count": 37,
-    "fetcher_dead_thread_count": 38,
-    "broker_state": 39,
-    "process_start_time": 40,
-}
-"""What is added to 1,000 for the value on every broker."""
-CONTROLLER_BEANS = {
-    "active_controller_count": 0,
-    "active_broker_count": 1,
-    "fenced_broker_count": 2,
-    "offline_partitions_count": 5,
-    "unclean_leader_elections_total": 6,
-    "event_queue_time_p50": 7,
-    "event_queue_time_p75": 8,
-    "event_queue_time_p95": 9,
-    "event_queue_time_p98": 10,
-    "event_queue_time_p99": 11,
-    "event_queue_time_p999": 12,
-    "process_start_time": 13,
-}
-"""Eighths that are added to 1 for the value on the controller."""
+BUILD = Build("0.1.0", "4eccdd2", "3.11.2")
 POLLS = range(0, 91, 10)
 """Seconds of the polls."""
 
@@ -117,6 +72,11 @@ def view() -> View:
     derived = judge(*(poll(float(clock)) for clock in POLLS), parameters=PARAMETERS)
     hidden = np.array([name == "hidden" for name in derived.indexed.snapshot.topics])
     return View(derived, sidecar(), ~hidden, PARAMETERS, uncounted=hidden)
+
+
+def view_of(derived: Derived) -> View:
+    """Derived values with the figures of the scene; all topics are shown."""
+    return View(derived, sidecar(), np.ones(len(derived.indexed.snapshot.topics), bool))
 
 
 def sidecar() -> Sidecar:
@@ -151,8 +111,7 @@ def sidecar() -> Sidecar:
         "controller_reachable": {(): True},
         "poll_interval_seconds": {(): 10.0},
     }
-    build = Build("0.1.0", "4eccdd2", "3.11.2")
-    return Sidecar(status, build, EPOCH + last, not_available=not_available, sinks=sinks, figures=figures)
+    return Sidecar(status, BUILD, EPOCH + last, not_available=not_available, sinks=sinks, figures=figures)
 
 
 def poll(clock: float) -> Snapshot:
@@ -247,12 +206,17 @@ def config(broker: int) -> BrokerConfig:
 
 def beans(clock: float) -> ProcessBeans:
     """The beans of broker 1: every bean of the list, numbered so that no two are alike."""
-    values = {name: 1000.0 + number for name, number in BROKER_BEANS.items()}
-    return ProcessBeans(clock, values, requests=(ClientBean("ada", "batch", {"throttle_time": 0.25}),))
+    return ProcessBeans(
+        clock, numbered("broker", 1000.0, 1.0), requests=(ClientBean("ada", "batch", {"throttle_time": 0.25}),)
+    )
+
+
+def numbered(kind: Kind, first: float, step: float) -> dict[str, float]:
+    names = [bean.name for bean in BEANS if bean.where == kind]
+    return {name: first + step * number for number, name in enumerate(names)}
 
 
 def controller_beans(clock: float) -> ProcessBeans:
     """The beans of the active controller."""
-    values = {name: 1.0 + number / 8 for name, number in CONTROLLER_BEANS.items()}
     ada = {"tokens": -45.0, "mutation_rate": 9.5, "throttle_time": 0.5}
-    return ProcessBeans(clock, values, mutations=(ClientBean("ada", None, ada),))
+    return ProcessBeans(clock, numbered("controller", 1.0, 0.125), mutations=(ClientBean("ada", None, ada),))

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import pytest
 import yaml
 
@@ -50,7 +49,7 @@ def view() -> View:
 
 def seen(topics: Mapping[str, list[Partition]], **fields: Any) -> View:
     derived = judge(*(snapshot(topics, clock=clock, **fields) for clock in (0.0, 10.0, 20.0)))
-    return View(derived, scene.sidecar(), np.ones(len(topics), bool))
+    return scene.view_of(derived)
 
 
 def test_clients_and_unknown_brokers_are_bounded() -> None:
@@ -105,7 +104,7 @@ def dead_broker(*, moving: bool, brokers: int = 3) -> View:
         snapshot({"t": up}, brokers=alive),
         *(snapshot({"t": down}, brokers=dead, clock=clock) for clock in (60.0, 300.0, 600.0)),
     )
-    return View(derived, scene.sidecar(), np.ones(1, bool))
+    return scene.view_of(derived)
 
 
 def offline(lines: Iterable[str]) -> int:

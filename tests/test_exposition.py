@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar, View
+from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar
 from kafka_warden.exposition import LONGEST_LABEL, Exposition, Page
 from kafka_warden.model import ProcessBeans, QuotaEntity, Source, SourceStatus
 from sandbox.monitoring_tools import tools
@@ -39,7 +38,7 @@ def page() -> Page:
 
 def render(*, sidecar: Sidecar | None = None, budget: int = 20_000, **fields: Any) -> Page:
     seen = snapshot({"quiet": [Partition()]}, **fields)
-    view = View(judge(seen), scene.sidecar(), np.ones(len(seen.topics), bool))
+    view = scene.view_of(judge(seen))
     return Exposition(budget).render(sidecar or view.sidecar, view)
 
 
@@ -190,7 +189,7 @@ def test_budget_cuts_from_the_end_and_counts() -> None:
     derived = judge(snapshot({"t": partitions}), snapshot({"t": grown}, clock=10.0))
     # Seven families of five come first: the state, seconds out of sync and under-replicated, lag and time behind; and
     # six of one topic.
-    page = Exposition(43).render(scene.sidecar(), View(derived, scene.sidecar(), np.ones(1, bool)))
+    page = Exposition(43).render(scene.sidecar(), scene.view_of(derived))
     found = series(parse_text(page.text.decode()))
     rates = {dict(labels)["partition"] for name, labels in found if name.endswith("_partition_bytes_in_per_second")}
     assert rates == {"3", "4"}
@@ -208,7 +207,7 @@ def test_clients_past_the_limit_of_jmx_are_counted() -> None:
             broker_beans={1: ProcessBeans(0.0, {}, left_out=2), 2: ProcessBeans(0.0, {}, left_out=3)},
         )
     )
-    page = Exposition(1000).render(scene.sidecar(), View(derived, scene.sidecar(), np.ones(1, bool)))
+    page = Exposition(1000).render(scene.sidecar(), scene.view_of(derived))
     counts = {"kafka_warden_controller_mutation_tokens": 7, "kafka_warden_client_request_throttle_seconds": 5}
     assert dropped(series(parse_text(page.text.decode()))) == counts
 

@@ -15,11 +15,8 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from kafka_warden.cycle import Cycle
 from kafka_warden.derive.law import Verdict
 from kafka_warden.derive.stuck import Cause
-from kafka_warden.model import Parameters
-from tests import scene
 from tests.poller.polling import INTERVAL, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -88,8 +85,7 @@ def trace(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Callable[[C
         moves = {0: {"adding": [3], "removing": [2]}}
         brokers.topic("a", [[1, 2, 3]], isr=[[1, 2]], end=END, lag={3: LAG}, moves=moves)
         with polling(brokers, clock) as polled:
-            build, parameters = scene.sidecar().build, Parameters(poll_interval=INTERVAL)
-            cycle = Cycle(polled.poller, parameters, lambda _: True, build, clock=clock)
+            cycle = polled.cycle()
             for poll in range(POLLS):
                 clock.advance(INTERVAL)
                 tracer.on = poll == POLLS - 1

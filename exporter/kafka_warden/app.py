@@ -107,10 +107,10 @@ class Sidecar:
         self._cycle = Cycle(
             self._poller,
             parameters,
-            topics.matches,
             build(),
             state,
             self._history,
+            shows_topic=topics.matches,
             uncounted=topics.is_uncounted,
         )
         self._timer = Timer(self._cycle.once, self._cycle.expire, config.poll.interval)

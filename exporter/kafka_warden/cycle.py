@@ -56,12 +56,12 @@ class Cycle:
         self,
         poller: Poller,
         parameters: Parameters,
-        shows_topic: Callable[[str], bool],
         build: Build,
         state: StateFile | None = None,
         history: Recorder | None = None,
         clock: Clock | None = None,
         *,
+        shows_topic: Callable[[str], bool] = lambda _: True,
         uncounted: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.holder = PageHolder()

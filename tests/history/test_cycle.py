@@ -71,7 +71,7 @@ def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle,
         reach=Reach(),
     )
     file = StateFile(state) if state is not None else None
-    cycle = Cycle(poller, Parameters(), lambda _: True, scene.sidecar().build, file, history)
+    cycle = Cycle(poller, Parameters(), scene.BUILD, file, history)
     history.start()
     for _ in numbers:
         cycle.once()

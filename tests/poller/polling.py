@@ -3,14 +3,18 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.cycle import Cycle
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.model import Snapshot, Source, SourceStatus
+from kafka_warden.model import Parameters, Snapshot, Source, SourceStatus
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.settings.secrets import Secret
+from kafka_warden.state import StateFile
+from tests import scene
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 INTERVAL, DEADLINE = 10.0, 5.0
@@ -41,11 +45,19 @@ class Polling:
         self.took = self.clock.monotonic() - started
         return snapshot
 
+    def configure(self, **settings: Any) -> None:
+        """Use other settings from the next poll on: the default ones, except these."""
+        self.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE, **settings), None, None)
+
+    def cycle(self, state: Path | None = None, **parameters: Any) -> Cycle:
+        """Make the page of the polls, with a state file if there is a path."""
+        given = Parameters(**{"poll_interval": INTERVAL, **parameters})
+        return Cycle(self.poller, given, scene.BUILD, StateFile(state) if state else None, clock=self.clock)
+
     def limit(self, versions: Mapping[str, tuple[int, int]]) -> None:
         """Let all brokers know these versions only, and close their connections."""
-        for broker in (1, 2, 3):
-            self.brokers.do("versions", broker=broker, versions=versions)
-            self.brokers.do("disconnect", broker=broker)
+        self.brokers.each("versions", versions=versions)
+        self.brokers.each("disconnect")
 
     def down(self) -> dict[str, str]:
         """Return the sources that did not answer in the last poll, with their broker, and all their reasons so far."""

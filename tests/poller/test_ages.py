@@ -45,8 +45,7 @@ def test_quotas_are_unknown_after_three_minutes(polled: Polling) -> None:
 
 def test_the_last_snapshot_is_returned_when_no_broker_answers(polled: Polling) -> None:
     before = polled.poll()
-    for broker in (1, 2, 3):
-        polled.brokers.do("refuse", broker=broker)
+    polled.brokers.each("refuse")
     snapshot = polled.poll()
     assert (snapshot.clock, snapshot.time) == (before.clock, before.time)
     assert {status.up for status in snapshot.status.values()} == {False}

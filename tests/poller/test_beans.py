@@ -54,12 +54,10 @@ class Watched:
         self.stop()
 
     def start(self, *brokers: int) -> None:
-        for broker in brokers:
-            self.polled.brokers.do("accept", broker=broker)
+        self.polled.brokers.each("accept", *brokers)
 
     def stop(self) -> None:
-        for broker in (1, 2, 3):
-            self.polled.brokers.do("refuse", broker=broker)
+        self.polled.brokers.each("refuse")
 
     def poll(self) -> list[list[str]]:
         """Poll once; return which processes were asked, question by question."""

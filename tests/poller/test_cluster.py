@@ -7,7 +7,6 @@ import pytest
 
 from kafka_warden.errors import AnswerTimeoutError, RefusedError
 from kafka_warden.model import NO_BROKER, Snapshot, Source
-from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.replies import ControllerWindow
 from kafka_warden.sources.cluster import read_quotas
@@ -69,8 +68,7 @@ def configured(request: pytest.FixtureRequest, brokers: ScriptedCluster, clock: 
     ids.insert(request.param, 100)
     host = "127.0.0.2"
     ports = brokers.do("controllers", controllers=[{"id": each, "host": host} for each in (101, 102, 100)])
-    for broker in (1, 2, 3):
-        brokers.do("versions", broker=broker, versions={"DescribeQuorum": (0, 1)})
+    brokers.each("versions", versions={"DescribeQuorum": (0, 1)})
     brokers.topic("a", [[1, 2]])
     brokers.rule(101, "DescribeConfigs", error=NOT_CONTROLLER)
     brokers.do("refuse", broker=102)
@@ -119,7 +117,7 @@ def test_a_new_controller_is_asked_at_once(polled: Polling) -> None:
 @pytest.mark.parametrize("configured", [None, ControllerWindow(1, 5.0)])
 def test_a_new_controller_has_a_quota_window_of_its_own(polled: Polling, configured: ControllerWindow | None) -> None:
     """The window of the old one is not shown for it. A configured one is, for one that was not read."""
-    polled.poller.configure(PollerSettings(controller_window=configured), None, None)
+    polled.configure(controller_window=configured)
     polled.brokers.do("controllers", controllers=[{"id": 101}, {"id": 100}])
     assert window_of(polled.poll()) == 11
     polled.brokers.do("controllers", controllers=[{"id": 101}])

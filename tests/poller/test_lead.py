@@ -147,8 +147,7 @@ def test_the_lead_is_compared_in_the_second_poll(brokers: ScriptedCluster, clock
 def test_an_old_image_leads_where_no_other_broker_answers(led_by_1: Polling) -> None:
     isolate(led_by_1)
     led_by_1.poll()
-    for broker in (2, 3):
-        led_by_1.brokers.do("refuse", broker=broker)
+    led_by_1.brokers.each("refuse", 2, 3)
     snapshot = led_by_1.poll()
     assert in_sync(snapshot) == 9
     assert {"offsets2", "offsets3"} <= led_by_1.down().keys()

@@ -22,8 +22,7 @@ def login(request: pytest.FixtureRequest, brokers: ScriptedCluster, clock: Virtu
 def set_password(login: Polling, password: str, **given: int) -> None:
     mechanism = login.poller._state.links.settings.sasl_mechanism
     login.brokers.do("accounts", mechanism=mechanism, users={"warden": password}, **given)
-    for broker in (1, 2, 3):
-        login.brokers.do("disconnect", broker=broker)
+    login.brokers.each("disconnect")
 
 
 def test_the_right_password_is_accepted(login: Polling) -> None:

@@ -40,8 +40,7 @@ def test_a_fenced_broker_is_not_asked(polled: Polling) -> None:
 
 
 def share_address(polled: Polling) -> None:
-    for broker in (2, 3):
-        polled.brokers.do("advertise", broker=broker, host="127.0.0.1", port=polled.brokers.ports[1])
+    polled.brokers.each("advertise", 2, 3, host="127.0.0.1", port=polled.brokers.ports[1])
 
 
 def test_brokers_that_advertise_one_address(polled: Polling) -> None:

@@ -6,13 +6,10 @@ from typing import Any, Final
 import pytest
 from structlog.testing import capture_logs
 
-from kafka_warden.cycle import Cycle
-from kafka_warden.model import IN_ELR, OptionalQuestion, Parameters, Snapshot, Source
+from kafka_warden.model import IN_ELR, OptionalQuestion, Snapshot, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.status import ASK_AGAIN
 from kafka_warden.replies import ControllerWindow
-from kafka_warden.state import StateFile
-from tests import scene
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -129,14 +126,7 @@ def test_a_restart_does_not_forget_what_was_answered(
     ):
         brokers.do("deny", rights=[right])
         with polling(brokers, clock) as process:
-            cycle = Cycle(
-                process.poller,
-                Parameters(poll_interval=INTERVAL),
-                lambda _: True,
-                scene.sidecar().build,
-                StateFile(tmp_path / "state"),
-                clock=clock,
-            )
+            cycle = process.cycle(tmp_path / "state")
             clock.advance(INTERVAL)
             cycle.once()
             cycle.save()
@@ -193,8 +183,8 @@ def test_what_is_disabled_is_not_asked(
         OptionalQuestion.FENCED_BROKERS: "DescribeCluster",
         OptionalQuestion.ELIGIBLE_LEADERS: "DescribeTopicPartitions",
     }
-    settings = PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=frozenset({optional}))
-    with polling(brokers, clock, disabled=settings.disabled) as polled:
+    disabled = frozenset({optional})
+    with polling(brokers, clock, disabled=disabled) as polled:
         snapshot = polled.poll()
         gone = DISABLED[optional]
         # The window is asked of the controller that the quorum names.
@@ -202,11 +192,11 @@ def test_what_is_disabled_is_not_asked(
         assert polled.down() == {}
         assert not asked(polled, [names[optional]] if optional in names else [])
         assert lacks(snapshot, optional)
-        polled.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE), None, None)
+        polled.configure()
         snapshot = polled.poll(60.0)
         assert polled.poller.not_available == {}
         assert not lacks(snapshot, optional)
-        polled.poller.configure(settings, None, None)
+        polled.configure(disabled=disabled)
         snapshot = polled.poll(240.0)
         assert absent(polled, "disabled") == gone
         assert lacks(snapshot, optional)
@@ -252,8 +242,7 @@ def test_what_a_version_does_not_know_is_not_available(started: Polling, request
 
 def test_a_cluster_of_two_versions_is_asked_through_the_new_brokers(started: Polling) -> None:
     old = dict.fromkeys(("ListPartitionReassignments", "DescribeClientQuotas"), (0, -1))
-    for broker in (1, 2):
-        started.brokers.do("versions", broker=broker, versions=old | {"DescribeLogDirs": (0, -1)})
+    started.brokers.each("versions", 1, 2, versions=old | {"DescribeLogDirs": (0, -1)})
     for _ in range(3):
         started.poll()
         assert started.down() == {}
@@ -276,13 +265,12 @@ def test_what_is_not_available_stays_so_in_an_outage(started: Polling) -> None:
     """What is disabled is not asked, and what a version does not know no broker can answer."""
     started.poll()
     disabled = frozenset({OptionalQuestion.QUOTAS, OptionalQuestion.LOG_DIRS})
-    started.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=disabled), None, None)
+    started.configure(disabled=disabled)
     started.limit({"DescribeQuorum": (0, -1)})
     started.poll()
     gone = DISABLED[OptionalQuestion.QUOTAS] | DISABLED[OptionalQuestion.LOG_DIRS]
     assert (absent(started, "disabled"), absent(started, "unsupported")) == (gone, {"quorum"})
-    for broker in (1, 2, 3):
-        started.brokers.do("refuse", broker=broker)
+    started.brokers.each("refuse")
     started.poll_any()
     assert (absent(started, "disabled"), absent(started, "unsupported")) == (gone, {"quorum"})
     assert not started.down().keys() & {*gone, "quorum"}
@@ -294,7 +282,7 @@ def test_nothing_is_said_of_a_controller_that_is_not_asked(started: Polling) -> 
         started.brokers.rule(None, request_name, hang=True)
     started.poll()
     assert started.poller.reach.controller is False
-    started.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE, disabled=disabled), None, None)
+    started.configure(disabled=disabled)
     started.poll()
     assert started.poller.reach.controller is None
 
@@ -317,11 +305,10 @@ def test_a_window_that_is_configured_later_ends_the_failure(started: Polling) ->
     started.poll()
     assert started.down() == {"configs100": "timeout"}
     window = ControllerWindow(samples=1, seconds=11.0)
-    settings = PollerSettings(interval=INTERVAL, deadline=DEADLINE, controller_window=window)
-    started.poller.configure(settings, None, None)
+    started.configure(controller_window=window)
     assert started.poll().controller_window == window
     assert started.down() == {}
-    started.poller.configure(PollerSettings(interval=INTERVAL, deadline=DEADLINE), None, None)
+    started.configure()
     started.poll(60.0)
     assert started.down() == {"configs100": "timeout"}
 

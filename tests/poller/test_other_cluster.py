@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from kafka_warden.cycle import Cycle
-from kafka_warden.model import Parameters
-from kafka_warden.state import BOOTSTRAP, StateFile
-from tests import scene
+from kafka_warden.state import BOOTSTRAP
 from tests.poller.polling import CONNECTED, INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -24,8 +21,7 @@ def move(brokers: ScriptedCluster, broker: int | None) -> None:
 
 
 def test_an_outage_stays_one_when_an_address_reaches_another_cluster(polled: Polling) -> None:
-    for broker in (2, 3):
-        polled.brokers.do("refuse", broker=broker)
+    polled.brokers.each("refuse", 2, 3)
     move(polled.brokers, 1)
     before = polled.poller.poll()
     assert before is not None
@@ -35,8 +31,7 @@ def test_an_outage_stays_one_when_an_address_reaches_another_cluster(polled: Pol
         assert (stale.clock, stale.cluster_id, stale.topics) == (before.clock, OWN, ("a",))
         assert polled.poller.reach.cluster is False
     assert polled.down()["metadata"] == "other_cluster"
-    for broker in (2, 3):
-        polled.brokers.do("accept", broker=broker)
+    polled.brokers.each("accept", 2, 3)
     assert polled.poll(61.0).clock > before.clock
     assert polled.poller.reach.cluster
     assert polled.down() == {}
@@ -108,8 +103,7 @@ def test_a_poll_costs_no_more_while_connections_stay(polled: Polling) -> None:
 def test_a_broker_that_does_not_know_the_id_of_its_cluster_is_not_refused(polled: Polling, how: str) -> None:
     if how == "no id":
         polled.brokers.rule(None, "Metadata", changes={"cluster_id": None})
-        for broker in (1, 2, 3):
-            polled.brokers.do("disconnect", broker=broker)
+        polled.brokers.each("disconnect")
     else:
         polled.limit({"Metadata": (0, 1)})
     assert set(polled.poll().offsets_at) == {1, 2, 3}
@@ -131,23 +125,18 @@ def state(brokers: ScriptedCluster, clock: VirtualClock, tmp_path: Path) -> Path
     brokers.topic("a", [[1, 2]])
     path = tmp_path / "state"
     with polling(brokers, clock) as polled:
-        made = cycle(polled, path)
+        made = polled.cycle(path)
         made.once()
         made.save()
     move(brokers, None)
     return path
 
 
-def cycle(polled: Polling, path: Path) -> Cycle:
-    parameters = Parameters(poll_interval=INTERVAL)
-    return Cycle(polled.poller, parameters, lambda _: True, scene.sidecar().build, StateFile(path), clock=polled.clock)
-
-
 def test_a_restart_watches_the_same_cluster(brokers: ScriptedCluster, clock: VirtualClock, state: Path) -> None:
     """The state file has its id. It stays as it is, and without it the other cluster is the one to watch."""
     before = state.read_bytes()
     with polling(brokers, clock) as polled:
-        made = cycle(polled, state)
+        made = polled.cycle(state)
         made.once()
         made.save()
         assert not made.holder.ready
@@ -155,7 +144,7 @@ def test_a_restart_watches_the_same_cluster(brokers: ScriptedCluster, clock: Vir
     assert state.read_bytes() == before
     state.unlink()
     with polling(brokers, clock) as polled:
-        made = cycle(polled, state)
+        made = polled.cycle(state)
         made.once()
         assert made.holder.ready
 
@@ -169,7 +158,7 @@ def test_other_addresses_may_lead_to_another_cluster(
     """A user who configures them wants to watch it; the state of the cluster before is not used."""
     state.write_text(json.dumps({**json.loads(state.read_text()), **change}))
     with polling(brokers, clock) as polled, capture_logs() as logs:
-        made = cycle(polled, state)
+        made = polled.cycle(state)
         made.once()
         assert made.holder.ready
     assert [entry["event"] for entry in logs if entry["log_level"] == "warning"] == [

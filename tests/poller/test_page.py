@@ -7,7 +7,6 @@ from structlog.testing import capture_logs
 
 from kafka_warden.cycle import Cycle
 from kafka_warden.model import Parameters
-from tests import scene
 from tests.poller.polling import INTERVAL, Polling
 
 LAG = "broker_sum_replica_lag_messages"
@@ -17,11 +16,15 @@ LAG = "broker_sum_replica_lag_messages"
 def cycle(polled: Polling) -> Cycle:
     """A cycle after its first poll. Broker 2 is five messages behind in both partitions that it follows."""
     polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], end=100, lag={2: 5})
-    parameters = Parameters(poll_interval=INTERVAL)
-    made = Cycle(polled.poller, parameters, lambda _: True, scene.sidecar().build, clock=polled.clock)
-    polled.clock.advance(INTERVAL)
-    made.once()
+    made = polled.cycle()
+    show(polled, made)
     return made
+
+
+def show(polled: Polling, cycle: Cycle) -> None:
+    """Show the next poll."""
+    polled.clock.advance(INTERVAL)
+    cycle.once()
 
 
 def shown(cycle: Cycle, name: str) -> dict[str, float]:
@@ -38,9 +41,8 @@ def down(cycle: Cycle) -> set[str]:
 def test_a_source_that_fails_leaves_the_rest_of_the_page(polled: Polling, cycle: Cycle) -> None:
     assert down(cycle) == set()
     polled.brokers.rule(None, "ListPartitionReassignments", error=-1)
-    polled.clock.advance(INTERVAL)
     with capture_logs() as logs:
-        cycle.once()
+        show(polled, cycle)
     assert [{**entry, "error": "..."} for entry in logs] == [
         {
             "event": "source failed",
@@ -67,11 +69,9 @@ def test_rows_are_given_up_before_the_next_evaluation(polled: Polling, cycle: Cy
     assert asked is not None
     assert asked.views is not None
     rows = asked.views.get()
-    polled.clock.advance(INTERVAL)
-    cycle.once()
+    show(polled, cycle)
     unasked = cycle.holder.page
-    polled.clock.advance(INTERVAL)
-    cycle.once()
+    show(polled, cycle)
 
     assert rows is not None
     assert asked.views.get() is rows
@@ -82,8 +82,7 @@ def test_rows_are_given_up_before_the_next_evaluation(polled: Polling, cycle: Cy
 
 def test_rows_that_a_client_waits_for_are_made_with_the_next_page(polled: Polling, cycle: Cycle) -> None:
     cycle.holder.wanted = True
-    polled.clock.advance(INTERVAL)
-    cycle.once()
+    show(polled, cycle)
     page = cycle.holder.page
     assert page is not None
     assert page.views is not None
@@ -96,9 +95,8 @@ def test_rows_that_a_client_waits_for_are_made_with_the_next_page(polled: Pollin
 def test_a_broker_that_hangs_leaves_the_numbers_of_the_others(polled: Polling, cycle: Cycle) -> None:
     """Lag behind a leader on it is unknown, and so is each sum with such a part. Its own lag is the last known."""
     polled.brokers.rule(2, hang=True)
-    polled.clock.advance(INTERVAL)
     with capture_logs():
-        cycle.once()
+        show(polled, cycle)
     assert {labels.partition(",")[2] for labels in down(cycle)} == {'broker="2"'}
     assert shown(cycle, "broker_replica_lag_unknown_replicas") == {
         'broker="1"': 1.0,
@@ -115,8 +113,7 @@ def test_numbers_are_shown_for_three_intervals_after_the_last_answer(polled: Pol
     pages = []
     with capture_logs():
         for _ in range(4):
-            polled.clock.advance(INTERVAL)
-            cycle.once()
+            show(polled, cycle)
             pages.append(len(shown(cycle, LAG)))
             assert shown(cycle, "snapshot_timestamp_seconds") == {"": answered}
     assert pages == [3, 3, 3, 0]
@@ -128,9 +125,8 @@ def test_a_broker_without_the_listener_is_neither_down_nor_are_its_partitions_of
 ) -> None:
     """What it leads, and lag behind it, is unknown; it is not asked, and so not reported as down."""
     polled.brokers.brokers({"id": 3, "listener": False})
-    polled.clock.advance(INTERVAL)
     with capture_logs() as logs:
-        cycle.once()
+        show(polled, cycle)
     assert logs == []
     assert down(cycle) == set()
     assert (shown(cycle, "offline_partitions"), shown(cycle, "unknown_leader_partitions")) == ({"": 0}, {"": 1})
@@ -158,8 +154,7 @@ def test_uncounted_topics_are_left_out_from_the_next_poll_on(polled: Polling, cy
     found = []
     for uncounted in ("", "old", ""):
         cycle.configure(Parameters(poll_interval=INTERVAL), lambda _: True, lambda topic: topic == uncounted)  # noqa: B023  # it is called in this round
-        polled.clock.advance(INTERVAL)
-        cycle.once()
+        show(polled, cycle)
         counts = (
             shown(cycle, f"{name}offline_partitions").get(key) for name, key in (("", ""), ("topic_", 'topic="old"'))
         )

@@ -6,12 +6,10 @@ from typing import Any
 import pytest
 
 from kafka_warden.clients.kafka.network import Network
-from kafka_warden.cycle import Cycle
 from kafka_warden.errors import AuthenticationError, RefusedError, TokenError
-from kafka_warden.model import Parameters, Source
+from kafka_warden.model import Source
 from kafka_warden.poller.asking import Reach
 from sandbox.certificates import Authority
-from tests import scene
 from tests.poller.polling import DEADLINE, INTERVAL, Polling, polling
 from tests.poller.test_page import shown
 from tests.support.scripted import ScriptedCluster, VirtualClock
@@ -19,11 +17,6 @@ from tests.support.scripted import ScriptedCluster, VirtualClock
 ALL = (1, 2, 3)
 CONTROLLER = ("ListPartitionReassignments", "DescribeQuorum")
 """Requests that brokers forward to it."""
-
-
-def refuse(brokers: ScriptedCluster, *refused: int) -> None:
-    for broker in refused:
-        brokers.do("refuse", broker=broker)
 
 
 def reachable(polled: Polling) -> list[bool | None]:
@@ -43,7 +36,7 @@ def test_a_cluster_that_answers_is_reachable(brokers: ScriptedCluster, clock: Vi
 
 
 def test_a_cluster_that_refuses_connections_is_not_reachable(polled: Polling) -> None:
-    refuse(polled.brokers, *ALL)
+    polled.brokers.each("refuse")
     assert reachable(polled) == [False, False]
     polled.brokers.do("accept", broker=2)
     assert reachable(polled) == [True, True]
@@ -60,7 +53,7 @@ def test_a_cluster_that_hangs_is_not_reachable(polled: Polling) -> None:
 def test_one_broker_that_answers_is_enough(polled: Polling, answers: int) -> None:
     hangs, refuses = {*ALL} - {answers}
     polled.brokers.rule(hangs, hang=True)
-    refuse(polled.brokers, refuses)
+    polled.brokers.each("refuse", refuses)
     assert reachable(polled) == [True, True]
 
 
@@ -68,8 +61,7 @@ def test_one_broker_that_answers_is_enough(polled: Polling, answers: int) -> Non
 def test_a_reply_of_any_kind_is_enough(polled: Polling, rule: dict[str, Any]) -> None:
     """No broker answers for the metadata: each closes the connection after the API versions, or sends no metadata."""
     polled.brokers.rule(None, "Metadata", **rule)
-    for broker in ALL:
-        polled.brokers.do("disconnect", broker=broker)
+    polled.brokers.each("disconnect")
     assert reachable(polled) == [True, True]
     assert "metadata" in polled.down()
 
@@ -87,10 +79,9 @@ def test_a_certificate_that_is_not_trusted_is_an_answer(
 ) -> None:
     pair = Authority(tmp_path, "authority").issue("broker")
     other = Authority(tmp_path, "other").certificate
-    refuse(brokers, *ALL)
+    brokers.each("refuse")
     brokers.brokers(*({"id": broker, "certificate": str(pair.certificate), "key": str(pair.key)} for broker in ALL))
-    for broker in ALL:
-        brokers.do("accept", broker=broker)
+    brokers.each("accept")
     with polling(brokers, clock, {"security.protocol": "SSL", "ssl.ca.location": str(other)}) as polled:
         assert reachable(polled) == [True, True]
         assert set(polled.down().values()) == {"tls"}
@@ -127,7 +118,7 @@ def test_a_name_server_that_fails_shows_nothing_of_the_cluster(
     polled: Polling, names: Names, fault: Exception, reason: str
 ) -> None:
     names.fault = fault
-    refuse(polled.brokers, *ALL)
+    polled.brokers.each("refuse")
     assert reachable(polled) == [None, None]
     assert reason in polled.down()["metadata"]
     names.found = {polled.brokers.ports[2]}
@@ -140,11 +131,10 @@ def test_a_cluster_whose_names_are_gone_is_not_reachable(
     with polling(brokers, clock) as polled:
         assert reachable(polled) == [True, True]
         names.fault = UNKNOWN_NAME
-        refuse(brokers, *ALL)
+        brokers.each("refuse")
         assert reachable(polled) == [False, False]
         names.fault = None
-        for broker in ALL:
-            brokers.do("accept", broker=broker)
+        brokers.each("accept")
         assert reachable(polled) == [True, True]
 
 
@@ -168,11 +158,9 @@ def test_brokers_that_ask_for_a_long_pause_are_reachable(polled: Polling) -> Non
 
 def test_it_is_shown_without_a_snapshot(brokers: ScriptedCluster, clock: VirtualClock) -> None:
     with polling(brokers, clock) as polled:
-        cycle = Cycle(
-            polled.poller, Parameters(poll_interval=INTERVAL), lambda _: True, scene.sidecar().build, clock=clock
-        )
+        cycle = polled.cycle()
         assert shown(cycle, "cluster_reachable") == {}
-        refuse(brokers, *ALL)
+        brokers.each("refuse")
         values = []
         for turn in range(7):
             clock.advance(INTERVAL)
@@ -182,7 +170,7 @@ def test_it_is_shown_without_a_snapshot(brokers: ScriptedCluster, clock: Virtual
                 brokers.do("accept", broker=1)
             if turn == 1:
                 assert shown(cycle, "broker_state") != {}
-                refuse(brokers, 1)
+                brokers.each("refuse", 1)
         assert values == [0, 1, 0, 0, 0, 0, 0]
         assert shown(cycle, "broker_state") == {}
 
@@ -252,7 +240,7 @@ def test_brokers_that_do_not_know_the_requests_show_nothing_of_the_controller(po
 
 
 def test_without_brokers_nothing_is_known_of_the_controller(polled: Polling) -> None:
-    refuse(polled.brokers, *ALL)
+    polled.brokers.each("refuse")
     assert controller(polled) == [None] * 3
 
 
@@ -291,7 +279,7 @@ def test_a_fenced_broker_that_answers_is_responding(fenced: Polling) -> None:
 def test_a_fenced_broker_that_does_not_answer_is_not_responding(fenced: Polling, rule: dict[str, Any] | None) -> None:
     """It hangs, closes the connection, answers nonsense, or is stopped. The other brokers do not wait for it."""
     if rule is None:
-        refuse(fenced.brokers, 3)
+        fenced.brokers.each("refuse", 3)
     else:
         fenced.brokers.rule(3, **rule)
     began = fenced.clock.monotonic() + INTERVAL
@@ -313,7 +301,7 @@ def test_a_broker_that_is_fenced_before_a_poll_asks_it_hangs_unless_it_closed_it
     polled: Polling, stopped: bool
 ) -> None:
     if stopped:
-        refuse(polled.brokers, 3)
+        polled.brokers.each("refuse", 3)
     else:
         polled.brokers.rule(3, hang=True)
     polled.brokers.brokers({"id": 3, "fenced": True})
@@ -326,7 +314,7 @@ def test_nothing_is_known_of_fenced_brokers_before_kafka_4(fenced: Polling) -> N
     fenced.limit({"DescribeCluster": (0, 1)})
     fenced.poll()
     assert fenced.poller.reach.fenced == {}
-    refuse(fenced.brokers, *ALL)
+    fenced.brokers.each("refuse")
     fenced.poll_any()
     assert fenced.poller.reach.fenced == {}
 

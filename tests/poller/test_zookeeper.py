@@ -21,8 +21,7 @@ def old(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
     brokers.do("zookeeper", controller=3)
     brokers.topic("a", [[1, 2, 3], [2, 3]], end=100, moves={0: {"adding": [3], "removing": []}})
     with polling(brokers, clock) as made:
-        for broker in (1, 2, 3):
-            brokers.do("versions", broker=broker, versions=OLD)
+        brokers.each("versions", versions=OLD)
         made.poll()
         yield made
 
@@ -77,8 +76,7 @@ def test_the_quota_window_is_that_of_the_controller(old: Polling) -> None:
 def test_the_beans_of_the_controller_are_those_of_its_broker(brokers: ScriptedCluster, clock: VirtualClock) -> None:
     """Its process is asked both questions; a controller that the configuration names keeps its address."""
     brokers.do("zookeeper", controller=3)
-    for broker in (1, 2, 3):
-        brokers.do("versions", broker=broker, versions=OLD)
+    brokers.each("versions", versions=OLD)
     session = Session()
     plan = JmxPlan(port=9999, controllers={"2": ("named.example", 9999)})
     with polling(brokers, clock, jmx=JmxQuestions(plan, session)) as polled:  # type: ignore[arg-type]  # has what is used

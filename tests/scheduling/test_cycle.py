@@ -65,7 +65,7 @@ def polled(clock: VirtualClock) -> Polled:
 def cycle(clock: VirtualClock, polled: Polled) -> Cycle:
     parameters = Parameters(poll_interval=INTERVAL)
     poller: Any = polled
-    return Cycle(poller, parameters, lambda _: True, scene.sidecar().build, clock=clock)
+    return Cycle(poller, parameters, scene.BUILD, clock=clock)
 
 
 def shows(cycle: Cycle) -> bool:

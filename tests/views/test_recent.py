@@ -89,7 +89,7 @@ def test_uncounted_topics_are_not_in_the_plot() -> None:
 
 
 def _view(derived: Derived) -> View:
-    return View(derived, scene.sidecar(), np.ones(len(derived.indexed.snapshot.topics), bool))
+    return scene.view_of(derived)
 
 
 def _at(derived: Any, seconds: float) -> Any:

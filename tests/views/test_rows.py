@@ -11,7 +11,6 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from kafka_warden.catalogue import CATALOGUE
-from kafka_warden.cycle import Cycle
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.stuck import EXPLAINED, Cause
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
@@ -202,8 +201,7 @@ def test_fields_name_metrics_and_labels_that_exist() -> None:
 def test_dropped_series_are_those_of_metrics(brokers: ScriptedCluster, clock: VirtualClock) -> None:
     brokers.topic("many", [[1, 2, 3] for _ in range(40)], end=100, rate=10.0)
     with polling(brokers, clock) as polled:
-        parameters = Parameters(poll_interval=INTERVAL, series_budget=10)
-        cycle = Cycle(polled.poller, parameters, lambda _: True, scene.sidecar().build, clock=clock)
+        cycle = polled.cycle(series_budget=10)
         for _ in range(3):
             clock.advance(INTERVAL)
             cycle.once()

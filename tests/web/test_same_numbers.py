@@ -10,12 +10,9 @@ import pytest
 from kafka_warden.clients.jmx.protocol import BeanRow, RawBeans
 from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.clock import monotonic
-from kafka_warden.cycle import Cycle
 from kafka_warden.exposition import Page
-from kafka_warden.model import Parameters
 from kafka_warden.poller.beans import JmxPlan, JmxQuestions
 from kafka_warden.sources.bean_list import BEANS, MUTATIONS
-from tests import scene
 from tests.building import known
 from tests.poller.polling import INTERVAL, Polling, polling
 from tests.support import row_values, same_numbers, same_on_page, status_rows
@@ -121,8 +118,7 @@ def test_every_number_agrees_in_a_run_with_faults(
     polled: Polling, brokers: ScriptedCluster, serve: Callable[..., Served]
 ) -> None:
     """Before and after a broker dies and another one hangs: walks all numbers of the document and of the HTML."""
-    parameters = Parameters(poll_interval=INTERVAL, max_broker_partitions=4, max_partitions=200)
-    cycle = Cycle(polled.poller, parameters, lambda _: True, scene.sidecar().build, clock=polled.clock)
+    cycle = polled.cycle(max_broker_partitions=4, max_partitions=200)
     before: dict[float, bytes] = {}
     compared = Counter[str]()
     for poll in range(POLLS):

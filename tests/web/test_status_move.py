@@ -6,11 +6,8 @@ from typing import Any, Final
 
 import pytest
 
-from kafka_warden.cycle import Cycle
-from kafka_warden.model import Parameters
 from sandbox import wait_for
 from sandbox.browser import Page
-from tests import scene
 from tests.poller.polling import INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 from tests.web.conftest import VIOLATIONS, Served
@@ -27,9 +24,7 @@ class Watched:
     def __init__(self, polled: Polling, served: Served, browser: Page, address: str, *, script: bool) -> None:
         self._polled, self._served, self._browser, self._address = polled, served, browser, address
         self._script = script
-        parameters = Parameters(poll_interval=REFRESH)
-        build = scene.sidecar().build
-        self._cycle = Cycle(polled.poller, parameters, lambda _: True, build, clock=polled.clock)
+        self._cycle = polled.cycle(poll_interval=REFRESH)
 
     def poll(self, times: int, lag: int, limit: str | None = None, *, moves: bool = True) -> None:
         """Let the target lack so many messages of 100,000 under a throttle, and poll."""

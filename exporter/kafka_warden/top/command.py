@@ -104,7 +104,8 @@ def own_polls(config: Config, *, once: bool) -> Iterator[Get]:
         lost=lambda: timer.hasten(),  # noqa: PLW0108  # it is made below
     )
     made, topics = build(), config.topics
-    cycle = Cycle(poller, config.to_parameters(), topics.matches, made, uncounted=topics.is_uncounted)
+    parameters = config.to_parameters()
+    cycle = Cycle(poller, parameters, made, shows_topic=topics.matches, uncounted=topics.is_uncounted)
     timer = Timer(cycle.once, cycle.expire, config.poll.interval)
     site = RowSite(cycle.holder, made.version)
 

@@ -70,8 +70,8 @@ class Polls:
         with mock.patch("kafka_warden.poller.links.BrokerLink", Link), capture_logs([format_exc_info]) as logs:
             poller = Poller(SETTINGS, translate({"bootstrap.servers": "1:1,2:2,3:3"}, {}), None, clock)
             parameters, rows = Parameters(poll_interval=INTERVAL), _Rows()
-            state, build_ = StateFile(file), scene.sidecar().build
-            cycle = Cycle(poller, parameters, lambda _: True, build_, state, rows, clock)  # type: ignore[arg-type]  # the same
+            state, build_ = StateFile(file), scene.BUILD
+            cycle = Cycle(poller, parameters, build_, state, rows, clock)  # type: ignore[arg-type]  # the same
             try:
                 for _ in range(POLLS):
                     clock.advance(INTERVAL)

@@ -79,6 +79,11 @@ class ScriptedCluster:
             raise RuntimeError(answer["problem"])
         return answer["answer"]
 
+    def each(self, command: str, *brokers: int, **given: Any) -> None:
+        """Run a command for each of some brokers, or of the first ones."""
+        for broker in brokers or self._ids:
+            self.do(command, broker=broker, **given)
+
     def brokers(self, *brokers: Mapping[str, Any]) -> None:
         """Add brokers or change them; the fields are those of `description.Broker`."""
         self.ports |= {int(broker): port for broker, port in self.do("brokers", brokers=brokers).items()}
