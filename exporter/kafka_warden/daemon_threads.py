@@ -1,26 +1,29 @@
 """Threads for calls that block an event loop."""
 
 import asyncio
-import contextlib
+import heapq
+import itertools
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 class DaemonThreads:
-    """Runs blocking calls on daemon threads, a limited number at a time.
+    """Runs blocking calls on daemon threads, a limited number at a time. Without calls there are none.
 
     The loop's default executor would do the same, but the interpreter waits for its threads at exit.
     """
 
     def __init__(self, most: int, name: str) -> None:
         self._free = most
-        self._waiting: dict[asyncio.Future[None], float] = {}
-        """What waits for a thread, and its rank."""
         self._name = name
+        self._calls: list[tuple[float, int, Callable[[], Any], Future[Any]]] = []
+        """A heap of what waits for a thread: rank, number, call and its result."""
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
 
     async def run(self, call: Callable[[], T], rank: float = 0) -> T:
         """Return what `call` returns, or raise what it raises. A caller that gives up does not stop the call.
@@ -30,46 +33,30 @@ class DaemonThreads:
         Raises:
             RuntimeError: no thread can start.
         """
-        await self._take_thread(rank)
-        loop, done = asyncio.get_running_loop(), Future[T]()
-        done.set_running_or_notify_cancel()  # from now on it cannot be cancelled
+        done = Future[T]()
+        with self._lock:
+            if self._free:
+                threading.Thread(target=self._work, name=self._name, daemon=True).start()
+                self._free -= 1
+            heapq.heappush(self._calls, (rank, next(self._numbers), call, done))
+        return await asyncio.wrap_future(done)
 
-        def work() -> None:
+    def _work(self) -> None:
+        while (taken := self._next()) is not None:
+            call, done = taken
+            if not done.set_running_or_notify_cancel():
+                continue
             try:
                 done.set_result(call())
             except Exception as raised:  # noqa: BLE001  # handed to the caller
                 done.set_exception(raised)
             except BaseException as raised:  # noqa: BLE001  # as it is, it would end the loop, or leave the caller waiting
                 done.set_exception(RuntimeError(f"the call was ended by {type(raised).__name__}"))
-            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
-                loop.call_soon_threadsafe(self._give_back)
 
-        try:
-            threading.Thread(target=work, name=self._name, daemon=True).start()
-        except BaseException:
-            self._give_back()
-            raise
-        return await asyncio.wrap_future(done)
-
-    async def _take_thread(self, rank: float) -> None:
-        if self._free:
-            self._free -= 1
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting[turn] = rank
-        try:
-            await turn
-        except BaseException:
-            self._waiting.pop(turn, None)
-            if not turn.cancelled():  # the turn came in the moment of the cancellation
-                self._give_back()
-            raise
-
-    def _give_back(self) -> None:
-        waiting = [turn for turn in self._waiting if not turn.done()]  # a cancelled one may not be awake yet
-        if not waiting:
-            self._free += 1
-            return
-        turn = min(waiting, key=lambda each: self._waiting[each])
-        del self._waiting[turn]
-        turn.set_result(None)
+    def _next(self) -> tuple[Callable[[], Any], Future[Any]] | None:
+        with self._lock:
+            if not self._calls:
+                self._free += 1
+                return None
+            _, _, call, done = heapq.heappop(self._calls)
+            return call, done

@@ -190,17 +190,6 @@ class PollContext:
         columns = (np.full(replicas, UNKNOWN, np.int64) for _ in range(5))
         self.ends, self.tiered, self.sizes, self.starts, self.starts_after = columns
 
-    def lead_by(self, link: BrokerLink) -> None:
-        """Note the link over which the metadata came."""
-        self.lead = link
-        self.forwarding = [link]
-
-    def prefer(self, link: BrokerLink) -> None:
-        """Note that a broker answered for its offsets."""
-        self.answered.append(link)
-        if link is not self.lead:
-            self.forwarding.append(link)
-
     def now(self) -> float:
         """Return the monotonic time."""
         return self.state.network.clock.monotonic()

@@ -87,7 +87,9 @@ class BrokerQuestions:
         until = self.context.soon() if suspect else self.context.deadline_at
         answered = await self._ask_offsets(broker, link, until)
         if answered and not self.context.state.images.old(broker):
-            self.context.prefer(link)
+            self.context.answered.append(link)
+            if link is not self.context.lead:
+                self.context.forwarding.append(link)
             self.one_answered.set()
         self._unfinished -= 1
         self._check_finished()

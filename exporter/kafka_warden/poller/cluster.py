@@ -89,16 +89,19 @@ class ClusterQuestions:
             self.context.reach.controller = None
 
     async def _ask_quorum(self, started: float) -> None:
-        asked, quorum = self.context.outcomes.get((Source.REASSIGNMENTS, NO_BROKER)), None
+        state, quorum = self.context.state, None
+        asked = self.context.outcomes.get((Source.REASSIGNMENTS, NO_BROKER))
         if asked is not None and isinstance(asked.fault, AnswerTimeoutError):
             self.context.note(Source.QUORUM, NO_BROKER, started, asked.fault)  # the same controller
         else:
             quorum = await self._ask_controller(Source.QUORUM, self._read_quorum, self._candidates)
             if quorum is not None:
-                self._lead_by(quorum)
+                before, state.answers.quorum, state.replaced = state.answers.quorum, quorum, 0
+                state.answers.mark_answered(Source.QUORUM, self.context.clock)
+                if before is not None and before.leader != quorum.leader:
+                    self._forget_controller(before.leader)
             elif self._replaced:
-                self.context.state.replaced += 1
-        state = self.context.state
+                state.replaced += 1
         # While a cluster migrates to KRaft, brokers in ZooKeeper mode do not read the metadata of its controllers.
         readers = [
             id_
@@ -153,13 +156,6 @@ class ClusterQuestions:
             return answer
 
         return await self.context.ask_any(source, candidates, forward, CONTROLLER_TRIES)
-
-    def _lead_by(self, quorum: Quorum) -> None:
-        state, before = self.context.state, self.context.state.answers.quorum
-        if before is not None and before.leader != quorum.leader:
-            self._forget_controller(before.leader)
-        state.answers.quorum, state.replaced = quorum, 0
-        state.answers.mark_answered(Source.QUORUM, self.context.clock)
 
     def _forget_controller(self, node: int) -> None:
         """Drop the outcome of its own listener, which is not asked any more. A broker that is one keeps its own."""

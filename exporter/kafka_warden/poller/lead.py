@@ -66,8 +66,7 @@ class Lead:
             self.context.reach.controller = None
             state.links.mark_failed(link, self.context.now())
             return
-        self.context.lead_by(link)
-        state.lead = candidates[link]
+        self.context.lead, self.context.forwarding, state.lead = link, [link], candidates[link]
         await self._adopt(layout, link, list(candidates))
 
     async def _adopt(self, layout: Layout, lead: BrokerLink, candidates: Sequence[BrokerLink]) -> None:
@@ -82,16 +81,13 @@ class Lead:
         if state.lead is not None:
             state.links.leave_bootstrap()
         answers.kafka_version = lead.kafka_version or answers.kafka_version
-        self._find_controller(layout, lead)
-        self.context.layout = answers.adopt(layout)
-        self.context.make_columns(len(layout.partition))
-
-    def _find_controller(self, layout: Layout, lead: BrokerLink) -> None:
-        """In ZooKeeper mode, whose brokers do not know DescribeQuorum, the metadata names it: one of the brokers."""
+        # In ZooKeeper mode, whose brokers do not know DescribeQuorum, the metadata names it: one of the brokers.
         self.context.zookeeper = lead.knows(DescribeQuorumRequest) is False
-        known = self.context.state.answers.brokers.get(layout.controller)
+        known = answers.brokers.get(layout.controller)
         if self.context.zookeeper and known is not None and not known.gone:
             self.context.controller = known.id
+        self.context.layout = answers.adopt(layout)
+        self.context.make_columns(len(layout.partition))
 
     def _lost(self, layout: Layout) -> dict[int, float]:
         """Return the brokers that the metadata no longer lists, and since when, unless they were shut down in order.
