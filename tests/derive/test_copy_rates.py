@@ -38,7 +38,7 @@ def test_slope(why: str, times: list[float], values: list[float], expected: tupl
     seen = copy_rates.slope(times, values)
     assert (seen is None) == (expected is None), why
     if seen is not None and expected is not None:
-        assert seen == pytest.approx(expected, rel=1e-6), why
+        assert (seen.rate, seen.seconds) == pytest.approx(expected, rel=1e-6), why
 
 
 @pytest.mark.parametrize(("oldest", "expected"), [(-1.0, 0), (0.0, 0), (9.0, 0), (10.0, 1), (99.0, 2)])
@@ -86,7 +86,7 @@ def test_a_trend_is_nearer_to_the_rate_of_bursts_than_a_slope() -> None:
     for first in np.arange(0, 11.5, 0.1).tolist():
         times = [first + 5.0 * poll for poll in range(26)]
         errors["trend"].append(known(copy_rates.trend(times, bursts(times), longest=10)).rate - 1)
-        errors["slope"].append(known(copy_rates.slope(times, bursts(times), longest=10))[0] - 1)
+        errors["slope"].append(known(copy_rates.slope(times, bursts(times), longest=10)).rate - 1)
     assert np.std(errors["trend"]) < 0.5 * np.std(errors["slope"])
 
 
@@ -97,10 +97,10 @@ def test_slopes_are_finite(samples: list[tuple[float, float]], shift: float) -> 
     seen = copy_rates.slope(times, values)
 
     if seen is not None:
-        assert math.isfinite(seen[0])
-        assert seen[1] in {12, 24, 36}
+        assert math.isfinite(seen.rate)
+        assert seen.seconds in {12, 24, 36}
         shifted = copy_rates.slope([at + shift for at in times], values)
-        assert shifted is None or shifted[1] in {12, 24, 36}
+        assert shifted is None or shifted.seconds in {12, 24, 36}
     line = copy_rates.trend(times, values)
     assert (line is None) == (seen is None)
     assert line is None or np.isfinite([line.rate, line.ahead]).all()

@@ -138,7 +138,7 @@ def test_who_gains_more_every_second_is_measured_to(series: list[tuple[float, fl
     assert (slower.recent is None) == (faster.recent is None)
     assert (slower.steady is None) == (faster.steady is None)
     if slower.recent is not None and faster.recent is not None:
-        assert faster.recent[0] - slower.recent[0] == pytest.approx(more, **slack)
+        assert faster.recent.rate - slower.recent.rate == pytest.approx(more, **slack)
     if slower.steady is not None and faster.steady is not None:
         assert faster.steady.rate - slower.steady.rate == pytest.approx(more, **slack)
 

@@ -9,9 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kafka_warden.derive import etas, law
-from kafka_warden.derive.copy_rates import Trend
 from kafka_warden.derive.etas import Load, flow_eta, last_eta, replica_eta, side_eta, side_etas, side_pace
-from kafka_warden.derive.law import Flow, FlowKey
+from kafka_warden.derive.law import Flow, FlowKey, Trend
 from kafka_warden.model import UNLIMITED, Side
 from tests.building import known
 
@@ -20,51 +19,61 @@ MB = 1e6
 
 
 @pytest.mark.parametrize(
-    ("why", "remaining", "ahead", "grain", "expected"),
+    ("why", "remaining", "seconds", "ahead", "gross", "expected"),
     [
-        ("just after a burst", 100.0, 4.0, 10.0, 104.0),
-        ("just before one", 100.0, -4.0, 10.0, 96.0),
-        ("never more than half a window", 100.0, 40.0, 10.0, 105.0),
-        ("nor less", 100.0, -40.0, 10.0, 95.0),
-        ("nor than half of what remains", 4.0, -4.0, 10.0, 2.0),
-        ("nothing remains", 0.0, 4.0, 10.0, 0.0),
+        ("just after a burst", 100.0, 24.0, 4.0, 1.0, 104.0),
+        ("just before one", 100.0, 24.0, -4.0, 1.0, 96.0),
+        ("never more than half a window", 100.0, 24.0, 40.0, 1.0, 105.75),
+        ("nor less", 100.0, 24.0, -40.0, 1.0, 94.25),
+        ("nor than half of what remains", 4.0, 24.0, -4.0, 1.0, 2.0),
+        ("nothing remains", 0.0, 24.0, 4.0, 1.0, 0.0),
+        ("12 s make no line", 100.0, 12.0, 4.0, 1.0, 100.0),
+        ("without a limit there are no bursts", 100.0, 24.0, 4.0, INF, 100.0),
+        ("the limit is unknown", 100.0, 24.0, 4.0, None, 100.0),
     ],
 )
-def test_remaining_by_line(why: str, remaining: float, ahead: float, grain: float, expected: float) -> None:
-    assert etas.remaining_by_line(remaining, ahead, grain) == expected, why
+def test_remaining_by_line(
+    why: str, remaining: float, seconds: float, ahead: float, gross: float | None, expected: float
+) -> None:
+    """A window of 11.5 s at 1 byte per second."""
+    line = Trend(0.0, seconds, ahead)
+    assert etas.remaining_by_line(remaining, line, gross, law.DEFAULT_WINDOW) == expected, why
 
 
 @pytest.mark.parametrize(
     ("law", "rate", "expected"), [(5.0, 4.9, True), (5.0, 4.4, True), (5.0, 2.5, False), (5.0, 9.0, False)]
 )
 def test_is_bound(law: float, rate: float, expected: bool) -> None:
-    assert etas.is_bound(law, (rate, 120.0), rate * 120, 10.0) is expected
+    assert etas.is_bound(law, Trend(rate, 120.0), 0.0, 10.0) is expected
 
 
 @pytest.mark.parametrize(
     ("why", "law", "measured", "copied", "expected"),
     [
         ("at first the law", 1.0, None, 0, 1.0),
-        ("12 s are too short", 1.0, (3.0, 12), 1000, 1.0),
-        ("four bursts are too few", 1.0, (3.0, 24), 39, 1.0),
-        ("24 s and five bursts", 1.0, (3.0, 24), 50, 3.0),
-        ("beyond what errors explain the slope stands alone", 1.0, (2.0, 240), 480, 2.0),
-        ("a measured loss is believed too", 1.0, (-3.0, 36), 50, -3.0),
-        ("without a throttle only what was measured", INF, (3.0, 12), 0, 3.0),
+        ("12 s are too short", 1.0, Trend(3.0, 12), 1000, 1.0),
+        ("four bursts are too few", 1.0, Trend(3.0, 24), 39, 1.0),
+        ("24 s and five bursts", 1.0, Trend(3.0, 24), 50, 3.0),
+        ("beyond what errors explain the slope stands alone", 1.0, Trend(2.0, 240), 480, 2.0),
+        ("a measured loss is believed too", 1.0, Trend(-3.0, 36), 50, -3.0),
+        ("but not within 36 s", 1.0, Trend(-3.0, 35), 50, 1.0),
+        ("where the law is a loss, any slope is", -1.0, Trend(-3.0, 12), 0, -3.0),
+        ("without a throttle only what was measured", INF, Trend(3.0, 12), 0, 3.0),
         ("without a throttle and a slope nothing", INF, None, 0, None),
-        ("no law: inbound unknown", None, (3.0, 12), 0, 3.0),
+        ("no law: inbound unknown", None, Trend(3.0, 12), 0, 3.0),
     ],
 )
 def test_believed_net(
-    why: str, law: float | None, measured: tuple[float, float] | None, copied: float, expected: float | None
+    why: str, law: float | None, measured: Trend | None, copied: float, expected: float | None
 ) -> None:
     """The law until the slope is as good as it: 24 s and five bursts of 10 bytes."""
-    assert etas.believed_net(law, measured, copied, burst=10) == expected, why
+    bytes_in = None if measured is None else copied / measured.seconds - measured.rate
+    assert etas.believed_net(law, measured, bytes_in, burst=10) == expected, why
 
 
 def test_law_and_slope_are_averaged_by_their_errors() -> None:
     spans = [24.0, 48.0, 120.0, 1200.0]
-    nets = [known(etas.believed_net(2.0, (2.2, span), 2.2 * span, burst=5)) for span in spans]
+    nets = [known(etas.believed_net(2.0, Trend(2.2, span), None, burst=5)) for span in spans]
     assert nets == sorted(nets)
     assert all(2.0 < net < 2.2 for net in nets)
     # Errors at 24 s: 5 / 24 / sqrt(6) = 0.085 of the slope, 0.06 x 2.2 = 0.132 of the law.
@@ -74,11 +83,11 @@ def test_law_and_slope_are_averaged_by_their_errors() -> None:
 
 def test_a_rate_of_almost_nothing_is_believed() -> None:
     """The square of so small an error is 0."""
-    assert etas.believed_net(1.9e-180, (2e-180, 24.0), copied=4.8e-179, burst=0.0) == 2e-180
+    assert etas.believed_net(1.9e-180, Trend(2e-180, 24.0), None, burst=0.0) == 2e-180
 
 
 def test_of_flows_that_share_a_limit_no_slope_is_sure() -> None:
-    net = etas.believed_net(2.0, (2.2, 1200.0), 2.2 * 1200, burst=5, drift=etas.DRIFT)
+    net = etas.believed_net(2.0, Trend(2.2, 1200.0), None, burst=5, drift=etas.DRIFT)
     assert net == pytest.approx(2.1, abs=1e-3)
 
 
@@ -128,7 +137,6 @@ def flow(window: law.Window, headroom: float | None, burst: float, bytes_in: flo
         bytes_in=bytes_in,
         least_in=bytes_in,
         settled=True,
-        gross=None if headroom is None else law.gross(headroom, burst, window),
         window=window,
     )
 
@@ -186,7 +194,7 @@ def test_the_eta_of_a_flow_is_none_or_not_negative(
     elif remaining >= 1:
         assert eta != 0
     if measured is None and remaining is not None:
-        assert (eta is None) == (of.net in (None, math.inf))
+        assert (eta is None) == (of.net in {None, math.inf})
 
 
 @given(loads())

@@ -8,17 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.arrays import Floats
-from kafka_warden.derive.law import (
-    Verdict,
-    Window,
-    burst,
-    ceiling,
-    fair_shares,
-    gross,
-    may_lose,
-    net,
-    verdict,
-)
+from kafka_warden.derive.law import Trend, Verdict, Window, burst, ceiling, fair_shares, gross, may_lose, net, verdict
 from tests.derive.law_runs import RUNS, Run
 
 MB = 1e6
@@ -73,8 +63,8 @@ def test_burst(partitions: int, fetch: int, response: int, expected: int) -> Non
 def test_without_a_limit_the_law_knows_no_rate() -> None:
     assert gross(math.inf, 6 * MB) == math.inf
     assert verdict(math.inf, 6 * MB, 1 * MB) is Verdict.UNKNOWN
-    assert verdict(math.inf, 6 * MB, 1 * MB, slope=-1.0, slope_seconds=36) is Verdict.NEVER
-    assert verdict(math.inf, 6 * MB, 1 * MB, slope=1.0, slope_seconds=36) is Verdict.CONVERGES
+    assert verdict(math.inf, 6 * MB, 1 * MB, Trend(-1.0, 36)) is Verdict.NEVER
+    assert verdict(math.inf, 6 * MB, 1 * MB, Trend(1.0, 36)) is Verdict.CONVERGES
     assert not may_lose(math.inf, 6 * MB, 1 * MB)
 
 
@@ -97,7 +87,8 @@ def test_verdict_rules(
 ) -> None:
     given_headroom = None if headroom is None else headroom * MB
     given_in = None if bytes_in is None else bytes_in * MB
-    assert verdict(given_headroom, 6.3 * MB, given_in, slope, seconds) is expected, why
+    measured = None if slope is None else Trend(slope, seconds)
+    assert verdict(given_headroom, 6.3 * MB, given_in, measured) is expected, why
 
 
 def test_a_flow_without_lagging_partitions_has_converged() -> None:

@@ -7,11 +7,11 @@ the rate by the end of a move. docs/spec/moves.md#eta.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final
+from typing import Final
 
 import numpy as np
 
-from kafka_warden.derive.law import DEFAULT_WINDOW, FlowKey, Window
+from kafka_warden.derive.law import DEFAULT_WINDOW, FlowKey, Trend, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles
 from kafka_warden.model import SIDES, UNLIMITED, Floats
@@ -25,8 +25,8 @@ ROUNDING: Final = 1e-6
 
 def slope(
     times: Sequence[float], values: Sequence[float], window: Window = DEFAULT_WINDOW, longest: int = LONGEST_SLOPE
-) -> tuple[float, float] | None:
-    """Change per second of a series and the seconds it spans: the longest multiple of 12 s that the series covers.
+) -> Trend | None:
+    """Change per second of a series: over the longest multiple of 12 s that the series covers.
 
     None below 12 s, which is noise: bursts come every 11.5 s. The value at the start of the span is interpolated.
     `times` ascend; the caller leaves out samples from before a change.
@@ -34,17 +34,7 @@ def slope(
     span = _span(times, window, longest)
     if not span:
         return None
-    return (values[-1] - float(np.interp(times[-1] - span, times, values))) / span, span
-
-
-@dataclass(frozen=True, slots=True)
-class Trend:
-    """A line through a series."""
-
-    rate: Annotated[float, "change per second", "bytes/s"]
-    seconds: Annotated[float, "time span", "s"]
-    ahead: Annotated[float, "last value minus that of the fitted line", "bytes"] = 0.0
-    """The last value less that of the line: positive just after a burst, negative just before one."""
+    return Trend((values[-1] - float(np.interp(times[-1] - span, times, values))) / span, span)
 
 
 def trend(
@@ -220,8 +210,8 @@ class CopyProgress:
 class Measured:
     """Net rates in bytes per second; `None` before there is one to believe."""
 
-    recent: tuple[float, float] | None = None
-    """(rate, seconds), over 36 s at most: shows soon that nothing is gained any more."""
+    recent: Trend | None = None
+    """Over 36 s at most: shows soon that nothing is gained any more."""
     steady: Trend | None = None
     """Over two minutes at most, for ETAs."""
 

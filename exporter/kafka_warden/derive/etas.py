@@ -8,19 +8,17 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, TypeVar
 
-import numpy as np
-
 from kafka_warden.arrays import as_finite, as_known, sum_known
 from kafka_warden.derive import law
-from kafka_warden.derive.copy_rates import CopyProgress, Trend, trend_over
+from kafka_warden.derive.copy_rates import CopyProgress, trend_over
 from kafka_warden.derive.law import (
     DEFAULT_WINDOW,
     FLAT_SLOPE_SECONDS,
     Flow,
     FlowKey,
-    Verdict,
+    Traffic,
+    Trend,
     Window,
-    throttle_may_lose,
 )
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles
@@ -60,8 +58,8 @@ def eta(remaining: float, net: float) -> float:
 
 def believed_net(
     law_net: float | None,
-    measured: tuple[float, float] | None,
-    copied: float,
+    measured: Trend | None,
+    bytes_in: float | None,
     burst: float,
     window: Window = DEFAULT_WINDOW,
     drift: float = 0.0,
@@ -73,46 +71,56 @@ def believed_net(
     the slope counts. Without a throttle (`law_net` is `+inf`) or a law, the measured rate is used.
     docs/spec/moves.md#eta.
 
-    `measured`: (net bytes per second, positive when remaining shrinks; seconds). `copied`: bytes copied in that span.
-    `drift`: `DRIFT` where flows share a limit.
+    `measured`: positive when remaining shrinks. `bytes_in`: 0 where it is unknown. `drift`: `DRIFT` where flows share a
+    limit.
     """
-    if law_net is None or math.isinf(law_net):
-        return None if measured is None else measured[0]
     if measured is None:
+        return None if law_net is None or math.isinf(law_net) else law_net
+    rate, seconds = measured.rate, measured.seconds
+    # A certain loss never ends and needs no rate; about any other loss the law may be wrong.
+    if law_net is None or law_net <= 0 or math.isinf(law_net):
+        return rate
+    if rate <= 0 and seconds < FLAT_SLOPE_SECONDS:
+        # One inbound burst makes a short slope fall.
         return law_net
-    rate, seconds = measured
+    copied = _copied(measured, bytes_in)
     if seconds < BELIEVED_WINDOWS * window.settling or copied < BELIEVED_BURSTS * burst:
         return law_net
-    of_slope, of_law = SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds
-    if not _agree(law_net, rate, of_slope, of_law):
+    if not is_bound(law_net, measured, bytes_in, burst):
         return rate
+    of_slope, of_law = SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds
     to_come = drift * copied / seconds
     # The square of the quotient, as the square of a small error may underflow to 0.
     weight = (of_law / math.hypot(of_law, of_slope, to_come)) ** 2 if of_law > 0 else 1.0
     return weight * rate + (1 - weight) * law_net
 
 
-def is_bound(law_net: float, measured: tuple[float, float], copied: float, burst: float) -> bool:
+def is_bound(law_net: float, measured: Trend, bytes_in: float | None, burst: float) -> bool:
     """Whether a measured net rate agrees with the law, within the errors of both: then the limit is the bottleneck.
 
     Arguments as of `believed_net`.
     """
-    rate, seconds = measured
-    return _agree(law_net, rate, SLOPE_ERROR * burst / seconds, LAW_ERROR * copied / seconds)
+    of_slope = SLOPE_ERROR * burst / measured.seconds
+    of_law = LAW_ERROR * _copied(measured, bytes_in) / measured.seconds
+    return abs(measured.rate - law_net) <= EXPLAINED * math.hypot(of_slope, of_law)
 
 
-def _agree(law_net: float, rate: float, of_slope: float, of_law: float) -> bool:
-    return abs(rate - law_net) <= EXPLAINED * math.hypot(of_slope, of_law)
+def _copied(measured: Trend, bytes_in: float | None) -> float:
+    return (measured.rate + (bytes_in or 0.0)) * measured.seconds
 
 
-def remaining_by_line(remaining: float, ahead: float, grain: float) -> float:
-    """Remaining bytes by the line through the steps of bursts, not by the step of the last poll.
+def remaining_by_line(remaining: float, measured: Trend | None, gross: float | None, window: Window) -> float:
+    """Remaining bytes by the line through the steps of bursts, once they span enough for one.
 
-    `ahead` is a `Trend`'s, `grain` the bytes of one quota window, half of which a poll can be off the line. A
-    correction never takes more than half of what remains, and adds nothing where nothing remains.
+    Not by the step of the last poll, which can be off the line by half the bytes of a quota window at the rate `gross`.
+    A correction never takes more than half of what remains, and adds nothing where nothing remains.
     """
-    off = min(max(ahead, -grain * 0.5), grain * 0.5)
-    return max(remaining + off, remaining * 0.5) if remaining > 0 else remaining
+    if measured is None or measured.seconds < BELIEVED_WINDOWS * window.settling or remaining <= 0:
+        return remaining
+    if gross is None or math.isinf(gross):
+        return remaining
+    most = gross * window.period * 0.5
+    return max(remaining + min(max(measured.ahead, -most), most), remaining * 0.5)
 
 
 def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) -> tuple[Key, float] | None:
@@ -132,7 +140,7 @@ def bottleneck(remaining: Mapping[Key, float], net: Mapping[Key, float | None]) 
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Load(Traffic):
     """Flows under the limit of one broker and side; all flows through it where its lists name none of them.
 
     Bytes and bytes per second; `None` is unknown, `+inf` unlimited.
@@ -154,31 +162,6 @@ class Load:
     def limited(self) -> bool | None:
         """Whether it is throttled at all; `None` while unknown."""
         return None if self.headroom is None else self.headroom < UNLIMITED
-
-    @property
-    def gross(self) -> float | None:
-        """Joint gross rate by the law, `+inf` without a limit."""
-        return None if self.headroom is None else law.gross(self.headroom, self.burst, self.window)
-
-    @property
-    def predicted(self) -> float | None:
-        """Joint net rate by the law, `+inf` without a limit."""
-        if self.headroom is not None and self.headroom <= 0:
-            return law.net(0.0, self.bytes_in or 0.0)
-        if self.gross is None or self.bytes_in is None:
-            return None
-        return law.net(self.gross, self.bytes_in)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether its flows converge."""
-        slope, seconds = (self.measured.rate, self.measured.seconds) if self.measured is not None else (None, 0.0)
-        return law.verdict(self.headroom, self.burst, self.least_in, slope, seconds, self.window)
-
-    @property
-    def may_lose(self) -> bool | None:
-        """Whether its throttle can be why nothing is gained; `None` while unknown."""
-        return throttle_may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
 
 
 def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dict[FlowKey, SideKey]:
@@ -271,14 +254,6 @@ def _ended(copy_progress: list[CopyProgress], seconds: float, window: Window) ->
     )
 
 
-def remaining_by_flow(flows: Mapping[FlowKey, Flow], left: Mapping[int, float]) -> dict[FlowKey, float | None]:
-    """Bytes that the replicas of each flow lack, `None` while a part is not known (NaN in `left`, by row)."""
-    return {
-        key: as_known(float(np.sum([left.get(row, math.nan) for row in flow.rows.tolist()])))
-        for key, flow in flows.items()
-    }
-
-
 def replica_eta(
     flow: Flow, remaining: float, measured: Trend | None, bytes_in: float | None, together: float | None
 ) -> float | None:
@@ -288,29 +263,24 @@ def replica_eta(
     """
     share = flow.gross / len(flow.rows) if flow.gross is not None else None
     by_law = None if share is None or bytes_in is None else law.net(share, bytes_in)
-    net = believed(by_law, measured, bytes_in, flow.burst / len(flow.rows), flow.window)
+    net = believed_net(by_law, measured, bytes_in, flow.burst / len(flow.rows), flow.window)
     alone = None if net is None else eta(remaining, net)
     if alone is None or together is None:
         return together if alone is None else as_finite(alone)
     return min(alone, together)
 
 
-def flow_eta(flow: Flow, remaining: float | None, measured: Trend | None) -> float | None:
+def flow_eta(flow: Traffic, remaining: float | None, measured: Trend | None, drift: float = 0.0) -> float | None:
     """ETA of a whole flow; None when unknown, for example before anything was gained."""
-    net = believed(flow.net, measured, flow.bytes_in, flow.burst, flow.window)
+    net = believed_net(flow.net, measured, flow.bytes_in, flow.burst, flow.window, drift)
     if net is None or remaining is None:
         return None
-    return eta(_by_line(remaining, measured, flow.gross, flow.window), net)
+    return eta(remaining_by_line(remaining, measured, flow.gross, flow.window), net)
 
 
 def side_eta(load: Load) -> float | None:
     """ETA of all flows through a broker and side; None while unknown."""
-    pace = side_pace(load)
-    drift = DRIFT if load.flows + len(load.ended) > 1 else 0.0
-    net = believed(load.predicted, pace, load.bytes_in, load.burst, load.window, drift)
-    if net is None or load.remaining is None:
-        return None
-    return eta(_by_line(load.remaining, pace, load.gross, load.window), net)
+    return flow_eta(load, load.remaining, side_pace(load), DRIFT if load.flows + len(load.ended) > 1 else 0.0)
 
 
 def side_etas(sides: Mapping[SideKey, Load], flows: Iterable[FlowKey]) -> dict[FlowKey, float]:
@@ -325,14 +295,11 @@ def side_pace(load: Load) -> Trend | None:
 
     The share of a flow that ends goes to the others. Where the limit does not bind, their rates stay the same.
     """
-    if load.measured is None or load.predicted is None or not math.isfinite(load.predicted):
+    if not load.ended or load.measured is None or load.net is None or not math.isfinite(load.net):
         return load.measured
-    now = load.measured
-    rate = now.rate + sum(trend.rate for trend in load.ended)
-    copied = (rate + (load.bytes_in or 0.0)) * now.seconds
-    if not load.ended or not is_bound(load.predicted, (rate, now.seconds), copied, load.burst):
-        return now
-    return Trend(rate, now.seconds, now.ahead + sum(trend.ahead for trend in load.ended))
+    seconds, trends = load.measured.seconds, (load.measured, *load.ended)
+    pace = Trend(sum(trend.rate for trend in trends), seconds, sum(trend.ahead for trend in trends))
+    return pace if is_bound(load.net, pace, load.bytes_in, load.burst) else load.measured
 
 
 def last_eta(
@@ -345,32 +312,3 @@ def last_eta(
     bounded = [min(eta, sides.get(flow, math.inf)) for flow, eta in flows.items() if eta is not None]
     # No replica has an ETA of +Inf here.
     return as_finite(max([*replicas, *sides.values(), *bounded]))
-
-
-def believed(
-    predicted: float | None,
-    measured: Trend | None,
-    bytes_in: float | None,
-    burst: float,
-    window: Window,
-    drift: float = 0.0,
-) -> float | None:
-    """Net rate of an ETA: the law's at first, the measured one once it spans enough."""
-    if predicted is not None and predicted <= 0 and measured is not None:
-        # A certain loss never ends and needs no rate; about any other loss the law may be wrong.
-        return measured.rate
-    if measured is not None and measured.rate <= 0 and measured.seconds < FLAT_SLOPE_SECONDS and predicted is not None:
-        # One inbound burst makes a short slope fall.
-        return measured.rate if math.isinf(predicted) else predicted
-    copied = (measured.rate + (bytes_in or 0.0)) * measured.seconds if measured is not None else 0.0
-    slope = None if measured is None else (measured.rate, measured.seconds)
-    return believed_net(predicted, slope, copied, burst, window, drift)
-
-
-def _by_line(remaining: float, measured: Trend | None, gross: float | None, window: Window) -> float:
-    """Return the remaining bytes by the line through the bursts, once they span enough for a line."""
-    if measured is None or measured.seconds < BELIEVED_WINDOWS * window.settling:
-        return remaining
-    if gross is None or math.isinf(gross):
-        return remaining
-    return remaining_by_line(remaining, measured.ahead, gross * window.period)

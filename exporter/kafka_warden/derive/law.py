@@ -83,6 +83,16 @@ class Window:
 DEFAULT_WINDOW: Final = Window()
 
 
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A line through a series."""
+
+    rate: Annotated[float, "change per second", "bytes/s"]
+    seconds: Annotated[float, "time span", "s"]
+    ahead: Annotated[float, "last value minus that of the fitted line", "bytes"] = 0.0
+    """The last value less that of the line: positive just after a burst, negative just before one."""
+
+
 def burst(lagging_partitions: float, fetch_max_bytes: float, response_max_bytes: float) -> float:
     """B: bytes of one fetch response of a flow, all of which passes before it is counted."""
     return float(min(lagging_partitions * fetch_max_bytes, response_max_bytes))
@@ -115,21 +125,30 @@ def verdict(
     headroom: float | None,
     burst: float,
     bytes_in: float | None,
-    slope: float | None = None,
-    slope_seconds: float = 0.0,
+    measured: Trend | None = None,
     window: Window = DEFAULT_WINDOW,
 ) -> Verdict:
     """Whether a flow ends, by docs/spec/throttle-law.md#never. The first rule with an answer applies.
 
     `headroom` is c and `burst` B of the flow, `bytes_in` the inbound rate of its lagging partitions; `None` is unknown.
-    `slope`: measured net rate, positive when remaining shrinks, over `slope_seconds` without a change in between;
-    `None` if not usable. `window`: of the side that binds.
+    `measured`: net rate, positive when remaining shrinks, without a change in between; `None` if not usable.
+    `window`: of the side that binds.
     """
     if headroom is not None and headroom <= 0:
         return Verdict.NEVER
-    if headroom is None or bytes_in is None:
-        return by_slope(slope, slope_seconds)
-    return _by_law(headroom, burst, bytes_in, slope, slope_seconds, window)
+    seen = by_slope(measured)
+    if headroom is None or bytes_in is None or headroom == math.inf:
+        return seen
+    if burst <= 0:
+        return Verdict.CONVERGES
+    if ceiling(headroom, burst, window) <= bytes_in:
+        return Verdict.NEVER
+    if seen is not Verdict.UNKNOWN:
+        return seen
+    copied = gross(headroom, burst, window)
+    gained = net(copied, bytes_in)
+    lost = Verdict.NEVER if gained < CERTAIN_LOSS * copied else Verdict.DOES_NOT_CONVERGE
+    return Verdict.CONVERGES if gained > 0 else lost
 
 
 def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DEFAULT_WINDOW) -> bool:
@@ -143,30 +162,11 @@ def may_lose(headroom: float, burst: float, bytes_in: float, window: Window = DE
     return net(copied, bytes_in) <= -CERTAIN_LOSS * copied
 
 
-def _by_law(
-    headroom: float, burst: float, bytes_in: float, slope: float | None, slope_seconds: float, window: Window
-) -> Verdict:
-    measured = by_slope(slope, slope_seconds)
-    if headroom == math.inf:
-        return measured
-    if burst <= 0:
-        return Verdict.CONVERGES
-    if ceiling(headroom, burst, window) <= bytes_in:
-        return Verdict.NEVER
-    if measured is not Verdict.UNKNOWN:
-        return measured
-    copied = gross(headroom, burst, window)
-    gained = net(copied, bytes_in)
-    if gained > 0:
-        return Verdict.CONVERGES
-    return Verdict.NEVER if gained < CERTAIN_LOSS * copied else Verdict.DOES_NOT_CONVERGE
-
-
-def by_slope(slope: float | None, slope_seconds: float) -> Verdict:
+def by_slope(measured: Trend | None) -> Verdict:
     """Whether a flow ends, by what was measured alone; unknown before 36 s."""
-    if slope is None or slope_seconds < FLAT_SLOPE_SECONDS:
+    if measured is None or measured.seconds < FLAT_SLOPE_SECONDS:
         return Verdict.UNKNOWN
-    return Verdict.NEVER if slope <= 0 else Verdict.CONVERGES
+    return Verdict.NEVER if measured.rate <= 0 else Verdict.CONVERGES
 
 
 def fair_shares(
@@ -265,9 +265,52 @@ class Inbound:
     """(P,) seconds that the mean spans: about 36, less for new partitions."""
 
 
+class Traffic:
+    """Flows under one headroom by the law. Bytes and bytes per second; `None` is unknown, `+inf` unlimited."""
+
+    __slots__ = ()
+    headroom: float | None
+    burst: float
+    bytes_in: float | None
+    """Mean inbound rate."""
+    least_in: float | None
+    """Least inbound rate: neither a burst nor a load that ended proves a lasting loss."""
+    window: Window
+
+    @property
+    def gross(self) -> float | None:
+        """Gross rate by the law, `+inf` without a limit."""
+        return None if self.headroom is None else gross(self.headroom, self.burst, self.window)
+
+    @property
+    def net(self) -> float | None:
+        """Net rate by the law, `+inf` without a limit."""
+        if self.headroom is not None and self.headroom <= 0:
+            return net(0.0, self.bytes_in or 0.0)
+        return None if self.gross is None or self.bytes_in is None else net(self.gross, self.bytes_in)
+
+    @property
+    def may_lose(self) -> bool | None:
+        """Whether the throttle can be why nothing is gained; `None` while unknown.
+
+        Where only the mean inbound rate is too high, the load may be over or come back.
+        """
+        if self.headroom is not None and self.headroom <= 0:
+            return True
+        if self.headroom is None or self.bytes_in is None or self.least_in is None:
+            return None
+        if not may_lose(self.headroom, self.burst, self.bytes_in, self.window):
+            return False
+        return may_lose(self.headroom, self.burst, self.least_in, self.window) or None
+
+    def verdict(self, measured: Trend | None) -> Verdict:
+        """Whether it converges, given its measured net rate."""
+        return verdict(self.headroom, self.burst, self.least_in, measured, self.window)
+
+
 @dataclass(frozen=True, slots=True)
-class Flow:
-    """Bytes and bytes per second; `None` is unknown, `+inf` unlimited."""
+class Flow(Traffic):
+    """The followers that catch up over one fetcher."""
 
     rows: Longs
     """Rows of its replicas."""
@@ -276,25 +319,10 @@ class Flow:
     response: float
     """Largest burst of all flows between its two brokers together."""
     bytes_in: float | None
-    """Mean inbound rate."""
     least_in: float | None
-    """Least inbound rate: neither a burst nor a load that ended proves a lasting loss."""
     settled: bool
     """The inbound rate spans more than one burst."""
-    gross: float | None
     window: Window
-
-    @property
-    def net(self) -> float | None:
-        """Net rate by the law, `+inf` without a limit."""
-        if self.gross is None or self.bytes_in is None:
-            return None
-        return net(self.gross, self.bytes_in)
-
-    @property
-    def may_lose(self) -> bool | None:
-        """Whether its throttle can be why nothing is gained; `None` while unknown."""
-        return throttle_may_lose(self.headroom, self.burst, (self.bytes_in, self.least_in), self.window)
 
 
 def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:
@@ -323,33 +351,13 @@ def _flow(indexed: IndexedSnapshot, target: int, rows: list[int], share: float, 
     partition = indexed.snapshot.replicas.partition[rows]
     # Each fetcher thread has responses of its own, and the law is linear in B: all of them together are one flow.
     response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
-    size = burst(len(rows), config.replica_fetch_max_bytes, response)
-    headroom = None if math.isnan(share) else share
     return Flow(
         rows=np.array(rows, dtype=np.int64),
-        headroom=headroom,
-        burst=size,
+        headroom=as_known(share),
+        burst=burst(len(rows), config.replica_fetch_max_bytes, response),
         response=response,
         bytes_in=as_known(float(inbound.mean[partition].sum())),
         least_in=as_known(float(inbound.least[partition].sum())),
         settled=bool((inbound.seconds[partition] >= window.settling).all()),
-        gross=None if headroom is None else gross(headroom, size, window),
         window=window,
     )
-
-
-def throttle_may_lose(
-    headroom: float | None, burst: float, bytes_in: tuple[float | None, float | None], window: Window
-) -> bool | None:
-    """Return whether a throttle can be why nothing is gained; `None` while unknown.
-
-    `bytes_in` is the mean and the least rate. Where only the mean is too high, the load may be over or come back.
-    """
-    mean, least = bytes_in
-    if headroom is not None and headroom <= 0:
-        return True
-    if headroom is None or mean is None or least is None:
-        return None
-    if not may_lose(headroom, burst, mean, window):
-        return False
-    return may_lose(headroom, burst, least, window) or None

@@ -116,9 +116,9 @@ def _copy(
 def _own_eta(copy: _Copy, clock: float) -> float | None:
     """ETA by its own slope; `None` while it waits for its turn, as a broker copies few replicas at a time."""
     measured = copy_rates.slope(copy.track.times, copy.track.remaining)
-    if copy.remaining is None or measured is None or measured[0] >= 0:
+    if copy.remaining is None or measured is None or measured.rate >= 0:
         return 0.0 if copy.remaining == 0 else None
-    return max(copy.remaining / -measured[0] - (clock - copy.track.times[-1]), 0.0)
+    return max(copy.remaining / -measured.rate - (clock - copy.track.times[-1]), 0.0)
 
 
 def _eta(copies: list[_Copy], clock: float) -> float | None:
@@ -146,7 +146,7 @@ def _measured(copies: list[_Copy]) -> float | None:
         return None
     total = np.sum([copy.track.remaining[-common:] for copy in copies], axis=0).tolist()
     measured = copy_rates.slope(copies[0].track.times[-common:], total)
-    return None if measured is None else -measured[0]
+    return None if measured is None else -measured.rate
 
 
 Place = tuple[int, str | None]

@@ -102,7 +102,7 @@ def _bottleneck(throttling: Throttling) -> tuple[SideKey, float] | None:
     if len(remaining) < len(limited):
         return None
     tightest = dict(sorted(remaining.items(), key=lambda entry: limited[entry[0]].headroom or 0.0))
-    return etas.bottleneck(tightest, {key: load.predicted for key, load in limited.items()})
+    return etas.bottleneck(tightest, {key: load.net for key, load in limited.items()})
 
 
 def _predicted(

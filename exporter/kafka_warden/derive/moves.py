@@ -17,7 +17,6 @@ from kafka_warden.derive.copy_rates import (
     Minimum,
     MoveKey,
     Stall,
-    Trend,
     derive_changes,
     first_kept,
     follow_copies,
@@ -29,7 +28,7 @@ from kafka_warden.derive.copy_rates import (
 )
 from kafka_warden.derive.etas import flow_eta, replica_eta
 from kafka_warden.derive.lag import Lag
-from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, group_by_flow
+from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Trend, Verdict, group_by_flow
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.stuck import BLINDING, Cause, MoveProgress, Stuck, StuckMemory, evaluate_stuck, has_lasted
 from kafka_warden.derive.throttle import ThrottledTraffic, Throttles, follow_floors
@@ -226,7 +225,7 @@ def _move(move: Move, lag: Lag, inputs: MoveProgress, track: Track, eta: float |
         remaining_bytes=remaining,
         remaining_messages=messages if messages != UNKNOWN else None,
         progress=progress(float(size), remaining) if remaining is not None and size >= 0 else None,
-        bytes_per_second=max(copied[0], 0.0) if copied is not None else None,
+        bytes_per_second=max(copied.rate, 0.0) if copied is not None else None,
         eta=eta if eta is None or math.isinf(eta) else min(eta, side_eta),
     )
 
@@ -276,6 +275,6 @@ def _eta(
         return math.inf if inputs.never(key, remaining) else None
     first = int(np.searchsorted(track.times, inputs.changes[key].at + flow.window.settling))
     measured = slope(track.times[first:], track.remaining[first:], flow.window)
-    own = None if measured is None else Trend(-measured[0], measured[1])
+    own = None if measured is None else Trend(-measured.rate, measured.seconds)
     rate = as_known(float(bytes_in[inputs.indexed.snapshot.replicas.partition[row]]))
     return replica_eta(flow, remaining, own, rate, of_flow)

@@ -226,8 +226,7 @@ class MoveProgress:
         flow = self.flows.get(key)
         if flow is None:
             return Verdict.UNKNOWN
-        rate, seconds = self.measured[key].recent or (None, 0.0)
-        return law.verdict(flow.headroom, flow.burst, flow.least_in, rate, seconds, flow.window)
+        return flow.verdict(self.measured[key].recent)
 
     def never(self, key: FlowKey, remaining: float | None) -> bool | None:
         """Return whether the throttle keeps a replica from ever catching up; `None` when unknown."""
@@ -341,7 +340,7 @@ def _stands_still(inputs: MoveProgress, key: FlowKey, row: int, together: Stall 
     limit = stall_limit(inputs.parameters.poll_interval, inputs.window(key))
     fetch = inputs.indexed.snapshot.broker_configs.get(key.target, BrokerConfig()).replica_fetch_max_bytes
     headroom = flow.headroom if flow is not None else None
-    gains = law.by_slope(*(inputs.measured[key].recent or (None, 0.0))) is Verdict.CONVERGES
+    gains = law.by_slope(inputs.measured[key].recent) is Verdict.CONVERGES
     alone = single_stall_limit(limit, moving, float(fetch), headroom, inputs.gross(key))
     return is_stuck(together, inputs.stalls[row], limit, alone, settled=inputs.settled(key), gains=gains)
 

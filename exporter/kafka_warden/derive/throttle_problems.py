@@ -168,7 +168,7 @@ def _blocked(facts: Facts, side: Side) -> Bools:
 def _below_inbound(facts: Facts) -> dict[ProblemKey, bool | None]:
     """Find brokers and sides whose inbound rate exceeds what their limit lets through."""
     return {
-        (broker, side, Problem.BELOW_INBOUND): below_inbound(limit, load.verdict, load.may_lose)
+        (broker, side, Problem.BELOW_INBOUND): below_inbound(limit, load.verdict(load.measured), load.may_lose)
         for (broker, side), load in facts.sides.items()
         if load.limited is not False and (limit := facts.throttles.limit(broker, side)) is not None
     }

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.arrays import as_known, sum_known
-from kafka_warden.derive.etas import Load, by_side, derive_sides, eta, flow_eta, remaining_by_flow, side_etas
+from kafka_warden.derive.etas import Load, by_side, derive_sides, eta, flow_eta, side_etas
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Flow, FlowKey
 from kafka_warden.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
@@ -88,9 +88,7 @@ def derive_throttling(
     parameters: Parameters,
 ) -> tuple[ThrottlingMemory, Throttling]:
     """Evaluate flows by broker and side; `moves` is the memory of the moves as of this poll."""
-    rows = np.concatenate([flow.rows for flow in flows.values()]) if flows else np.zeros(0, np.int64)
-    left = dict(zip(rows.tolist(), lag.bytes[rows].tolist(), strict=True))
-    remaining = remaining_by_flow(flows, left)
+    remaining = {key: as_known(float(lag.bytes[flow.rows].sum())) for key, flow in flows.items()}
     measured = measured_nets(indexed, flows, moves)
     sides = derive_sides(indexed, flows, throttles, remaining, measured, moves.copy_progress)
     problems_memory, problems = derive_problems(indexed, lag, throttles, sides, memory.problems, parameters)
