@@ -131,12 +131,13 @@ def trends(draw: st.DrawFn, window: law.Window) -> Trend:
 def flow(window: law.Window, headroom: float | None, burst: float, bytes_in: float | None, rows: int = 1) -> Flow:
     return Flow(
         rows=np.arange(rows),
-        headroom=headroom,
-        burst=burst,
-        response=burst,
+        remaining=None,
         bytes_in=bytes_in,
         least_in=bytes_in,
         settled=True,
+        burst=burst,
+        response=burst,
+        headroom=headroom,
         window=window,
     )
 
@@ -185,7 +186,7 @@ def test_the_eta_of_a_flow_is_none_or_not_negative(
     measured_flow: tuple[Flow, Trend | None], remaining: float | None
 ) -> None:
     of, measured = measured_flow
-    eta = flow_eta(of, remaining, measured)
+    eta = flow_eta(replace(of, remaining=remaining), measured)
     assert is_eta(eta)
     if remaining is None:
         assert eta is None
@@ -222,7 +223,7 @@ def test_the_eta_of_a_replica_is_not_after_that_of_its_flow(
 @given(measured_flows(), LESS_AND_MORE)
 def test_more_that_remains_is_never_done_sooner(measured_flow: tuple[Flow, Trend | None], amounts: list[float]) -> None:
     of, measured = measured_flow
-    sooner, later = (flow_eta(of, remaining, measured) for remaining in amounts)
+    sooner, later = (flow_eta(replace(of, remaining=remaining), measured) for remaining in amounts)
     assert (sooner is None) == (later is None)
     if sooner is not None and later is not None:
         assert sooner <= later

@@ -187,13 +187,12 @@ def derive_sides(
     indexed: IndexedSnapshot,
     flows: Mapping[FlowKey, Flow],
     throttles: Throttles,
-    remaining: Mapping[FlowKey, float | None],
     measured: Mapping[FlowKey, Trend],
     copy_progress: Mapping[FlowKey, CopyProgress],
 ) -> dict[SideKey, Load]:
     """Add flows up by their leaders and by their targets; flows past a limit do not count in the load under it.
 
-    `remaining` is in bytes; `measured` are net rates, where usable; `copy_progress` includes flows that have ended.
+    `measured` are net rates, where usable; `copy_progress` includes flows that have ended.
     """
     headroom = {side: indexed.by_broker(throttles.lasting[side]) for side in SIDES}
     ended = by_side(key for key, each in copy_progress.items() if each.ended)
@@ -205,7 +204,7 @@ def derive_sides(
         window = flows[keys[0]].window
         together = _together([measured.get(key) for key in under])
         loads[broker, side] = Load(
-            remaining=sum_known([remaining.get(key) for key in under]),
+            remaining=sum_known([flow.remaining for flow in under.values()]),
             bytes_in=sum_known([flow.bytes_in for flow in under.values()]),
             least_in=sum_known([flow.least_in for flow in under.values()]),
             burst=_burst(under),
@@ -270,17 +269,17 @@ def replica_eta(
     return min(alone, together)
 
 
-def flow_eta(flow: Traffic, remaining: float | None, measured: Trend | None, drift: float = 0.0) -> float | None:
+def flow_eta(flow: Traffic, measured: Trend | None, drift: float = 0.0) -> float | None:
     """ETA of a whole flow; None when unknown, for example before anything was gained."""
     net = believed_net(flow.net, measured, flow.bytes_in, flow.burst, flow.window, drift)
-    if net is None or remaining is None:
+    if net is None or flow.remaining is None:
         return None
-    return eta(remaining_by_line(remaining, measured, flow.gross, flow.window), net)
+    return eta(remaining_by_line(flow.remaining, measured, flow.gross, flow.window), net)
 
 
 def side_eta(load: Load) -> float | None:
     """ETA of all flows through a broker and side; None while unknown."""
-    return flow_eta(load, load.remaining, side_pace(load), DRIFT if load.flows + len(load.ended) > 1 else 0.0)
+    return flow_eta(load, side_pace(load), DRIFT if load.flows + len(load.ended) > 1 else 0.0)
 
 
 def side_etas(sides: Mapping[SideKey, Load], flows: Iterable[FlowKey]) -> dict[FlowKey, float]:

@@ -269,12 +269,14 @@ class Traffic:
     """Flows under one headroom by the law. Bytes and bytes per second; `None` is unknown, `+inf` unlimited."""
 
     __slots__ = ()
-    headroom: float | None
-    burst: float
+    remaining: float | None
+    """Bytes to copy."""
     bytes_in: float | None
     """Mean inbound rate."""
     least_in: float | None
     """Least inbound rate: neither a burst nor a load that ended proves a lasting loss."""
+    burst: float
+    headroom: float | None
     window: Window
 
     @property
@@ -314,14 +316,15 @@ class Flow(Traffic):
 
     rows: Longs
     """Rows of its replicas."""
-    headroom: float | None
-    burst: float
-    response: float
-    """Largest burst of all flows between its two brokers together."""
+    remaining: float | None
     bytes_in: float | None
     least_in: float | None
     settled: bool
     """The inbound rate spans more than one burst."""
+    burst: float
+    response: float
+    """Largest burst of all flows between its two brokers together."""
+    headroom: float | None
     window: Window
 
 
@@ -333,7 +336,7 @@ def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbou
     wanted = (replicas.adding | (held & ~replicas.in_isr)) & ~indexed.is_leader & led & (lag.messages != 0)
     groups = group_by_flow(indexed, throttles, np.flatnonzero(wanted))
     shares = _shares(indexed, throttles, groups)
-    return {key: _flow(indexed, key.target, rows, shares[key], inbound) for key, rows in groups.items()}
+    return {key: _flow(indexed, key.target, rows, lag, shares[key], inbound) for key, rows in groups.items()}
 
 
 def _shares(indexed: IndexedSnapshot, throttles: Throttles, keys: Collection[FlowKey]) -> dict[FlowKey, float]:
@@ -345,7 +348,7 @@ def _shares(indexed: IndexedSnapshot, throttles: Throttles, keys: Collection[Flo
     return dict(zip(keys, shares.tolist(), strict=True))
 
 
-def _flow(indexed: IndexedSnapshot, target: int, rows: list[int], share: float, inbound: Inbound) -> Flow:
+def _flow(indexed: IndexedSnapshot, target: int, rows: list[int], lag: Lag, share: float, inbound: Inbound) -> Flow:
     config = indexed.snapshot.broker_configs.get(target, BrokerConfig())
     window = Window(config.quota_window_num, config.quota_window_size)
     partition = indexed.snapshot.replicas.partition[rows]
@@ -353,11 +356,12 @@ def _flow(indexed: IndexedSnapshot, target: int, rows: list[int], share: float, 
     response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
     return Flow(
         rows=np.array(rows, dtype=np.int64),
-        headroom=as_known(share),
-        burst=burst(len(rows), config.replica_fetch_max_bytes, response),
-        response=response,
+        remaining=as_known(float(lag.bytes[rows].sum())),
         bytes_in=as_known(float(inbound.mean[partition].sum())),
         least_in=as_known(float(inbound.least[partition].sum())),
         settled=bool((inbound.seconds[partition] >= window.settling).all()),
+        burst=burst(len(rows), config.replica_fetch_max_bytes, response),
+        response=response,
+        headroom=as_known(share),
         window=window,
     )

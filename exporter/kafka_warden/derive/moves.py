@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import as_finite, as_known, sum_known
+from kafka_warden.arrays import as_finite, as_known
 from kafka_warden.derive.copy_rates import (
     LONGEST_SLOPE,
     Change,
@@ -257,8 +257,8 @@ def _waiting(inputs: MoveProgress, flow: FlowKey, row: int, stuck: Stuck | None)
 
 def _flow_eta(inputs: MoveProgress, key: FlowKey, flow: Flow) -> float | None:
     """Seconds until a whole flow has caught up; `None` when unknown, for example before anything was copied."""
-    total = sum_known([inputs.remaining.get(row) for row in flow.rows.tolist()])
-    eta = flow_eta(flow, total, inputs.measured[key].steady)
+    moving = inputs.remaining.keys() >= set(flow.rows.tolist())
+    eta = flow_eta(flow, inputs.measured[key].steady) if moving else None
     return None if eta is None else as_finite(eta)
 
 

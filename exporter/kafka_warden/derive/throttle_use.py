@@ -88,18 +88,17 @@ def derive_throttling(
     parameters: Parameters,
 ) -> tuple[ThrottlingMemory, Throttling]:
     """Evaluate flows by broker and side; `moves` is the memory of the moves as of this poll."""
-    remaining = {key: as_known(float(lag.bytes[flow.rows].sum())) for key, flow in flows.items()}
     measured = measured_nets(indexed, flows, moves)
-    sides = derive_sides(indexed, flows, throttles, remaining, measured, moves.copy_progress)
+    sides = derive_sides(indexed, flows, throttles, measured, moves.copy_progress)
     problems_memory, problems = derive_problems(indexed, lag, throttles, sides, memory.problems, parameters)
     log_dirs_memory, log_dir_moves = derive_log_dir_moves(indexed, throttles, bytes_in, memory.log_dirs)
     return ThrottlingMemory(problems_memory, log_dirs_memory), Throttling(
-        remaining=remaining,
-        etas={key: flow_eta(flow, remaining[key], measured.get(key)) for key, flow in flows.items()},
+        remaining={key: flow.remaining for key, flow in flows.items()},
+        etas={key: flow_eta(flow, measured.get(key)) for key, flow in flows.items()},
         side_etas=side_etas(sides, flows),
         sides=sides,
         problems=problems,
-        recommended=_recommended(indexed, throttles, flows, remaining, bytes_in, parameters),
+        recommended=_recommended(indexed, throttles, flows, bytes_in, parameters),
         log_dir_moves=log_dir_moves,
     )
 
@@ -108,7 +107,6 @@ def _recommended(
     indexed: IndexedSnapshot,
     throttles: Throttles,
     flows: Mapping[FlowKey, Flow],
-    remaining: Mapping[FlowKey, float | None],
     bytes_in: Floats,
     parameters: Parameters,
 ) -> float | None:
@@ -118,7 +116,7 @@ def _recommended(
     planned, needed, sides = _planned_floors(indexed, throttles, bytes_in), [], by_side(flows)
     # Throttled or not: the tool lists them all.
     for (broker, side), keys in sides.items():
-        left = sum_known([remaining.get(key) for key in keys])
+        left = sum_known([flows[key].remaining for key in keys])
         rate = sum_known([flows[key].bytes_in for key in keys])
         if left is None or rate is None:
             return None
