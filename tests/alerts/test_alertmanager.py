@@ -82,7 +82,7 @@ def test_only_critical_alerts_wake_a_person() -> None:
 BROKER = {"broker": "2"}
 OTHER = {"broker": "3"}
 EXPLAINED = {**BROKER, "explained": "yes"}
-LOG_DIR = {**BROKER, "log_dir": "/data/b"}
+LOG_DIR, OTHER_DIR = {**BROKER, "log_dir": "/data/b"}, {"log_dir": "/data/c"}
 FOLLOWER, LEADER, LOG_DIRS = ({"side": side} for side in ("follower", "leader", "log_dirs"))
 ERRORS, LAG = {"cause": "errors"}, {"topic": "orders", "cause": "lag"}
 NONE, SOME, BEANS = {"data": "none"}, {"data": "some"}, {"data": "beans"}
@@ -91,6 +91,8 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     # two severities of one alert
     ("KafkaLogDirFilling", {**LOG_DIR, **CRITICAL}, "KafkaLogDirFilling", {**LOG_DIR, **WARNING}, True),
     ("KafkaLogDirFilling", {**LOG_DIR, **CRITICAL}, "KafkaLogDirFilling", {**LOG_DIR, **OTHER, **WARNING}, False),
+    ("KafkaLogDirFilling", {**LOG_DIR, **CRITICAL}, "KafkaLogDirFilling", {**LOG_DIR, **OTHER_DIR, **WARNING}, False),
+    ("KafkaLogDirFilling", {**LOG_DIR, **CRITICAL}, "KafkaLogDirFilling", {**LOG_DIR, **OTHER_DIR, **CRITICAL}, False),
     ("KafkaPartitionAtMinIsr", CRITICAL, "KafkaPartitionAtMinIsr", WARNING, True),
     ("KafkaWardenBlind", {**NONE, **CRITICAL}, "KafkaWardenBlind", {**SOME, **WARNING}, True),
     ("KafkaPartitionOffline", {}, "KafkaPartitionOffline", {"tier": "more"}, False),
@@ -182,6 +184,7 @@ CASES: list[tuple[str, dict[str, str], str, dict[str, str], bool]] = [
     ("KafkaWardenBlind", {**SOME, **WARNING}, "KafkaWardenAccessRefused", {}, False),
     ("KafkaWardenBlind", {**NONE, **CRITICAL}, "KafkaWardenHistoryLost", {"sink": "kafka"}, False),
     ("KafkaWardenAccessRefused", {}, "KafkaBrokerUnreachable", BROKER, False),
+    ("KafkaWardenDown", {}, "KafkaPartitionOffline", {}, False),
     # the topic of history may have one of the partitions, the folder has none; one broker that is down explains neither
     ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "kafka"}, True),
     ("KafkaPartitionUnderMinIsr", {}, "KafkaWardenHistoryLost", {"sink": "parquet"}, False),

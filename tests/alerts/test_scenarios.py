@@ -1,58 +1,21 @@
 """The rules do what an engineer on call expects, in each scenario of `scenarios/`."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.alerts.scenarios import (
-    brokers,
-    disks,
-    exporters,
-    late,
-    moves,
-    outages,
-    partitions,
-    quotas,
-    reachable,
-    remote,
-    replicas,
-    scraping,
-    sidecars,
-    stuck,
-    throttles,
-    upkeep,
-    used_up,
-    volumes,
-)
 from tests.alerts.scenarios.scenario import Scenario
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import during
 from tests.support.promtool import encoded
 
+FILES: Final = sorted((Path(__file__).parent / "scenarios").glob("[!_]*.py"))
 SCENARIOS: Final = [
     value
-    for module in (
-        scraping,
-        exporters,
-        brokers,
-        partitions,
-        moves,
-        disks,
-        quotas,
-        stuck,
-        late,
-        throttles,
-        reachable,
-        replicas,
-        outages,
-        volumes,
-        used_up,
-        remote,
-        sidecars,
-        upkeep,
-    )
-    for value in vars(module).values()
+    for file in FILES
+    for value in vars(import_module(f"tests.alerts.scenarios.{file.stem}")).values()
     if isinstance(value, Scenario)
 ]
 
