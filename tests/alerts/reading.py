@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.support.exporter_pages import Exporter
 from tests.support.promtool import block, failures, write
@@ -21,23 +21,28 @@ class Reading:
     Attributes:
         name: What happens.
         moments: Minutes, and the name of an alert that fires then.
-        exporters: They have one scrape interval.
-        evaluation: Seconds between two evaluations of the rules.
+        exporter: Arguments of the first `Exporter`.
+        evaluation: Seconds between two evaluations of the rules, the scrape interval by default.
+        story: Change what that exporter serves, and add others.
     """
 
     name: str
     moments: Sequence[tuple[int, str]]
-    exporters: Sequence[Exporter]
-    evaluation: int
+    exporter: Mapping[str, Any]
+    evaluation: int | None
+    story: Callable[[Exporter], None]
 
     def read(self, folder: Path) -> str:
         """Return time, name and labels of each alert, then its summary, description and link to the dashboard."""
-        series = [each for exporter in self.exporters for each in exporter.series()]
+        exporter = Exporter(**self.exporter)
+        self.story(exporter)
         # Promtool prints what is not expected.
         asked = [{"eval_time": f"{minute}m", "alertname": alert, "exp_alerts": []} for minute, alert in self.moments]
-        test = block(self.name, self.exporters[0].step, series, []) | {"alert_rule_test": asked}
+        test = block(self.name, exporter.step, exporter.series_of_test(), []) | {"alert_rule_test": asked}
         lines, seen = list[str](), list[str]()
-        for match in FIRED.finditer(failures(write(folder / "texts.test.yml", [test], self.evaluation))):
+        for match in FIRED.finditer(
+            failures(write(folder / "texts.test.yml", [test], self.evaluation or exporter.step))
+        ):
             values = {name: json.loads(value) for name, value in VALUE.findall(match["values"] or "")}
             if match["alert"]:
                 seen.append(f"{match['time']} {match['alert']}")
@@ -52,7 +57,8 @@ class Reading:
 
 
 def reading(
-    name: str, *moments: tuple[int, str], evaluation: int = 15
-) -> Callable[[Callable[[], Sequence[Exporter]]], Reading]:
-    """Make a reading of a function that returns its exporters."""
-    return lambda story: Reading(name, moments, story(), evaluation)
+    name: str, minutes: float, *moments: tuple[int, str], evaluation: int | None = None, **exporter: Any
+) -> Callable[[Callable[[Exporter], None]], Reading]:
+    """Make a reading of a function, as `scenario` does."""
+    exporter["minutes"] = minutes
+    return lambda story: Reading(name, moments, exporter, evaluation, story)

@@ -6,7 +6,7 @@ every other series is missing.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, PREFIX
 from tests.support.over_time import HOUR, MINUTE, Function, Value, constant, during
@@ -61,9 +61,18 @@ class Exporter:
         self.outages, self._lost, self._target = tuple(outages), lost, target
         self._labels = {"cluster": cluster or "", "job": "kafka-warden", "instance": instance, **(labels or {})}
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Function] = {(_START, ()): self._started}
+        self._together = [self]
         self._serve_cluster()
         for broker in brokers:
             self._serve_broker(broker)
+
+    def beside(self, **given: Any) -> "Exporter":
+        """Add an exporter to the same test, with these intervals, cluster and brokers where no others are given."""
+        same = {"step": self.step, "poll": self._poll, "cluster": self._labels["cluster"], "brokers": self.brokers}
+        made = Exporter(self.minutes, **{**same, **given})
+        made._together = self._together
+        self._together.append(made)
+        return made
 
     def _serve_cluster(self) -> None:
         self.set("build_info", 1, version="0.1.0", revision="abc", python="3.11")
@@ -125,6 +134,10 @@ class Exporter:
         if not self._target[0] <= time <= self._target[1]:
             return None
         return not self._lost(time) and not any(stop <= time < start for stop, start in self.outages)
+
+    def series_of_test(self) -> list[Series]:
+        """Return the series of this exporter and of all beside it."""
+        return [each for exporter in self._together for each in exporter.series()]
 
     def series(self) -> list[Series]:
         """Return the names and values of all series, `up` included, one value for each scrape."""

@@ -3,7 +3,7 @@
 import math
 
 from tests.alerts.scenarios.changes import broker_down, moving, mutations, stuck
-from tests.alerts.scenarios.scenario import Story, firing, over, scenario, silent, steady
+from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, Value, after, during, in_each, ramp
 
@@ -26,37 +26,33 @@ def overdue(exporter: Exporter, count: Value, stalled: Value = 0) -> None:
     exporter.set("topic_remote_copy_stalled_seconds", stalled, topic="orders")
 
 
-@scenario("S09b")
-def no_remote_storage_after_a_restart() -> Story:
+@scenario("S09b", 180)
+def no_remote_storage_after_a_restart(exporter: Exporter) -> Checks:
     """Copies fail, and the broker restarts without remote storage and its beans: the alert ends within an hour."""
-    exporter = Exporter(180)
     broker_down(exporter, 2, HOUR, HOUR + 60, ordered=True)
     failed = after(10 * MINUTE, lambda t: (t - 600) / 5)
     tiered(exporter, errors=failed, copied=during(0, 10 * MINUTE, lambda t: 1e6 * t, 6e8), deletion=HOUR)
-    return Story([exporter], [firing(COPY, at=55, broker="2"), over(COPY, at=120)])
+    return [firing(COPY, at=55, broker="2"), over(COPY, at=120)]
 
 
-@scenario("S39")
-def morning_traffic() -> Story:
+@scenario("S39", 8 * 60, step=60)
+def morning_traffic(exporter: Exporter) -> Checks:
     """Overdue bytes follow the traffic from 1.2 to 2.2 GB in 4 h; partitions are copied every 10 min: no alert."""
-    exporter = Exporter(8 * 60, step=60)
     tiered(exporter)
     overdue(exporter, ramp(HOUR, 5 * HOUR, 1.2e9, 2.2e9), in_each(600, 600, lambda t: t % 600))
-    return Story([exporter], [silent(until=480)], evaluation=60)
+    return [silent(until=480)]
 
 
-@scenario("S66")
-def retried_errors() -> Story:
+@scenario("S66", 180)
+def retried_errors(exporter: Exporter) -> Checks:
     """The object store refuses one copy every 4 min, which is repeated with success: no alert in 3 h."""
-    exporter = Exporter(180)
     tiered(exporter, errors=lambda t: t // 240)
-    return Story([exporter], [silent(until=180)])
+    return [silent(until=180)]
 
 
-@scenario("S24")
-def controller_failover() -> Story:
+@scenario("S24", 90)
+def controller_failover(exporter: Exporter) -> Checks:
     """The controller changes during a throttled client and a pending stuck move: one steady alert each, and no page."""
-    exporter = Exporter(90)
     change = 40 * MINUTE
     exporter.set("controller_info", during(0, change, 1, None), node=1)
     exporter.set("controller_info", after(change + 60, 1, None), node=2)
@@ -64,19 +60,13 @@ def controller_failover() -> Story:
     exporter.set("up", during(change, change + 60, 0, 1), source="reassignments", broker="")
     moving(exporter, value=3, eta=None)
     stuck(exporter, after(change - 150, 1, None), since=change - 150)
-    checks = [
-        *steady(THROTTLED, 25, 85),
-        firing("KafkaReassignmentStuck", at=44),
-        silent(severity="critical", until=90),
-    ]
-    return Story([exporter], checks)
+    return [*steady(THROTTLED, 25, 85), firing("KafkaReassignmentStuck", at=44), silent(severity="critical", until=90)]
 
 
-@scenario("S26")
-def quota_removed() -> Story:
+@scenario("S26", 90)
+def quota_removed(exporter: Exporter) -> Checks:
     """A throttled client has an alert, and its quota is removed: the alert ends within 17 min."""
-    exporter = Exporter(90)
     change = 40 * MINUTE
     tokens, quota, burst = (during(0, change, value, math.inf) for value in (-20.0, 5.0, 55.0))
     mutations(exporter, tokens, quota, burst)
-    return Story([exporter], [firing(THROTTLED, at=39), over(THROTTLED, at=57)])
+    return [firing(THROTTLED, at=39), over(THROTTLED, at=57)]

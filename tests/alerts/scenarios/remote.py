@@ -1,10 +1,8 @@
 """Remote storage: quotas that limit it, requests to it that fail, and topics that fall behind."""
 
-from collections.abc import Sequence
-
 from tests.alerts.scenarios.changes import broker_down, every, rolling_restart
 from tests.alerts.scenarios.quotas import COPY, overdue, tiered
-from tests.alerts.scenarios.scenario import Story, firing, over, scenario, silent, steady
+from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, Function, Value, after, age, during, ramp
 from tests.support.promtool import Check
@@ -22,22 +20,13 @@ def held_back(exporter: Exporter, value: Value, *problems: str) -> None:
         exporter.set("tiered_storage_problem_seconds", value, broker=2, problem=problem)
 
 
-def behind(
-    minutes: float,
-    end: float,
-    *,
-    step: int = 15,
-    instance: str = "a:10073",
-    outages: Sequence[tuple[float, float]] = (),
-) -> Exporter:
-    """Return an exporter of a broker with every problem of remote storage until `end`; they are absent from then on."""
-    exporter = Exporter(minutes, brokers=(1, 2), step=step, instance=instance, outages=outages)
+def behind(exporter: Exporter, end: float) -> None:
+    """Let broker 2 have every problem of remote storage until `end`; they are absent from then on."""
     failed: Function = during(0, end, lambda t: t / 5, None)
     tiered(exporter, errors=failed, deletion=end)
     exporter.set("remote_fetch_errors_total", failed, broker=2)
     held_back(exporter, age(0, end))
     overdue(exporter, during(0, end, lambda t: 2e9 + 1e7 * t, None), age(0, end))
-    return exporter
 
 
 def all_of_them(since: float, until: float) -> list[Check]:
@@ -45,162 +34,151 @@ def all_of_them(since: float, until: float) -> list[Check]:
     return [*steady(COPY, since, until, count=CAUSES), *steady(FETCH, since, until, count=2)]
 
 
-@scenario("R01", core=True)
-def quotas_bind() -> Story:
+@scenario("R01", 50, core=True, brokers=(1, 2))
+def quotas_bind(exporter: Exporter) -> Checks:
     """Both quotas limit for 25 min: an alert each, 15 min after they began, until 15 and 10 min after they ended."""
-    exporter = Exporter(50, brokers=(1, 2))
     tiered(exporter)
     held_back(exporter, during(MINUTE, 26 * MINUTE, lambda t: t - 60))
-    checks = [*steady(COPY, 16.75, 40.5, cause="quota"), *steady(FETCH, 16.75, 35.5, cause="quota")]
-    return Story([exporter], [silent(until=15.9), *checks, over(FETCH, at=37.5), over(COPY, at=42.5)])
+    yield from (*steady(COPY, 16.75, 40.5, cause="quota"), *steady(FETCH, 16.75, 35.5, cause="quota"))
+    yield from (silent(until=15.9), over(FETCH, at=37.5), over(COPY, at=42.5))
 
 
-@scenario("R02")
-def errors_go_on() -> Story:
+@scenario("R02", 110, step=30, brokers=(1, 2))
+def errors_go_on(exporter: Exporter) -> Checks:
     """Copies fail, then deletions: one alert, without a gap, which ends. Reads fail: the other one."""
-    exporter = Exporter(110, step=30, brokers=(1, 2))
     tiered(exporter, errors=ramp(10 * MINUTE, 40 * MINUTE, 0, 300))
     exporter.set("remote_delete_errors_total", ramp(40 * MINUTE, 70 * MINUTE, 0, 300), broker=2)
     exporter.set("remote_fetch_errors_total", ramp(10 * MINUTE, 40 * MINUTE, 0, 60), broker=2)
-    checks = [*steady(COPY, 28, 70, cause="errors", broker="2"), *steady(FETCH, 31, 48, cause="errors", broker="2")]
-    return Story([exporter], [silent(until=25), *checks, over(FETCH, at=62), over(COPY, at=97)], evaluation=30)
+    yield from (*steady(COPY, 28, 70, cause="errors", broker="2"), *steady(FETCH, 31, 48, cause="errors", broker="2"))
+    yield from (silent(until=25), over(FETCH, at=62), over(COPY, at=97))
 
 
-@scenario("R03", core=True)
-def copies_stand_still() -> Story:
+@scenario("R03", 75, core=True, step=60, brokers=(1, 2))
+def copies_stand_still(exporter: Exporter) -> Checks:
     """Nothing of a topic is copied for 50 min: an alert after 45, until 15 min after it goes on."""
-    exporter = Exporter(75, step=60, brokers=(1, 2))
     tiered(exporter)
     overdue(exporter, during(0, 50 * MINUTE, 2e9), during(0, 50 * MINUTE, lambda t: t))
-    checks = [silent(until=45), *steady(COPY, 48, 64, cause="lag", topic="orders"), over(COPY, at=67)]
-    return Story([exporter], checks, evaluation=60)
+    return [silent(until=45), *steady(COPY, 48, 64, cause="lag", topic="orders"), over(COPY, at=67)]
 
 
-@scenario("R04", core=True)
-def copies_fall_behind() -> Story:
+@scenario("R04", 90, core=True, step=60, brokers=(1, 2))
+def copies_fall_behind(exporter: Exporter) -> Checks:
     """Overdue bytes grow by two segments and shrink by one, although segments are copied all the time: an alert."""
-    exporter = Exporter(90, step=60, brokers=(1, 2))
     tiered(exporter)
     overdue(exporter, lambda t: 1.2e9 + 5e8 * (t // 60 - (t // 60 + 1) // 3 * 2))
-    return Story([exporter], [silent(until=44), firing(COPY, at=90, cause="lag")], evaluation=60)
+    return [silent(until=44), firing(COPY, at=90, cause="lag")]
 
 
-@scenario("R05")
-def leader_down() -> Story:
+@scenario("R05", 150, step=60, brokers=(1, 2))
+def leader_down(exporter: Exporter) -> Checks:
     """A topic is behind, and a broker does not answer for 20 min: its alert stays, and ends with the topic."""
-    exporter = Exporter(150, step=60, brokers=(1, 2))
     broker_down(exporter, 2, HOUR, 80 * MINUTE)
     tiered(exporter)
     exporter.set("topic_isr_shrinks_total", during(0, 100 * MINUTE, 3, None), topic="orders")
     known = during(HOUR, 80 * MINUTE, None, during(0, 100 * MINUTE, 2e9, None))
     overdue(exporter, known, during(HOUR, 80 * MINUTE, None, age(0, 100 * MINUTE)))
-    return Story([exporter], [*steady(COPY, 48, 100, cause="lag"), over(COPY, at=125)], evaluation=60)
+    return [*steady(COPY, 48, 100, cause="lag"), over(COPY, at=125)]
 
 
-@scenario("R06")
-def rolling() -> Story:
+@scenario("R06", 60, brokers=(1, 2))
+def rolling(exporter: Exporter) -> Checks:
     """Brokers restart one after the other: copies stop for 8 min, counts begin at 0: no alert."""
-    exporter = Exporter(60, brokers=(1, 2))
     rolling_restart(exporter, 5 * MINUTE, down=4 * MINUTE, catch_up=4 * MINUTE)
     tiered(exporter, errors=during(14 * MINUTE, 18 * MINUTE, None, after(18 * MINUTE, 2, 40)))
     first, second = 5 * MINUTE, 14 * MINUTE
     since = during(first, first + 480, age(first), during(second, second + 480, age(second)))
     overdue(exporter, lambda t: 1.3e9 + 1.3e6 * stalled if (stalled := since(t)) else 0.0, since)
     held_back(exporter, during(22 * MINUTE, 27 * MINUTE, lambda t: t - 1320))
-    return Story([exporter], [silent(REMOTE, until=60)])
+    return [silent(REMOTE, until=60)]
 
 
-@scenario("R07")
-def burst() -> Story:
+@scenario("R07", 50, brokers=(1, 2))
+def burst(exporter: Exporter) -> Checks:
     """A burst makes 4 GB overdue in 6 min, copied in 6; quotas bind for 12, requests fail: no alert."""
-    exporter = Exporter(50, brokers=(1, 2))
     tiered(exporter, errors=after(12 * MINUTE, 3))
     exporter.set("remote_fetch_errors_total", after(12 * MINUTE, 1), broker=2)
     overdue(exporter, during(0, 16 * MINUTE, ramp(600, 960, 0, 4e9), ramp(960, 1320, 4e9, 0)))
     held_back(exporter, during(10 * MINUTE, 22 * MINUTE, lambda t: t - 600))
-    return Story([exporter], [silent(until=50)])
+    return [silent(until=50)]
 
 
-@scenario("R08")
-def configured_badly() -> Story:
+@scenario("R08", 90, step=60, brokers=(1, 2))
+def configured_badly(exporter: Exporter) -> Checks:
     """Quotas do not fit segments or clients, requests failed long ago, and 500 MB are always overdue: no alert."""
-    exporter = Exporter(90, step=60, brokers=(1, 2))
     tiered(exporter, errors=4711)
     for name in ("fetch", "delete"):
         exporter.set(f"remote_{name}_errors_total", 4711, broker=2)
     held_back(exporter, age(0), "copy_quota_below_segment", "client_fetch_quota_above")
     overdue(exporter, 5e8)
-    return Story([exporter], [silent(until=90)], evaluation=60)
+    return [silent(until=90)]
 
 
-@scenario("R09")
-def restarts() -> Story:
+@scenario("R09", 100, brokers=(1, 2), outages=every(360, first=330))
+def restarts(exporter: Exporter) -> Checks:
     """The exporter restarts every 6 min: every alert on remote storage begins and stays."""
-    return Story([behind(100, 2 * HOUR, outages=every(360, first=330))], all_of_them(55, 100))
+    behind(exporter, 2 * HOUR)
+    return all_of_them(55, 100)
 
 
-@scenario("R10")
-def two_exporters() -> Story:
+@scenario("R10", 70, step=30, brokers=(1, 2))
+def two_exporters(first: Exporter) -> Checks:
     """Two exporters see the same, one of them since 5 min: one alert each. Overdue copies that only one sees: none."""
-    both = [behind(70, 2 * HOUR, step=30), behind(70, 2 * HOUR, step=30, instance="b:10073")]
-    held_back(both[1], lambda t: t + 300)
-    one = [
-        Exporter(70, step=30, brokers=(1, 2), cluster="one", instance=instance) for instance in ("c:10073", "d:10073")
-    ]
-    for exporter in one:
+    second = first.beside(instance="b:10073")
+    for exporter in (first, second):
+        behind(exporter, 2 * HOUR)
+    held_back(second, lambda t: t + 300)
+    one, other = (first.beside(cluster="one", instance=instance) for instance in ("c:10073", "d:10073"))
+    for exporter in (one, other):
         tiered(exporter)
         overdue(exporter, 0)
-    overdue(one[0], 2e9, age(0))
-    return Story([*both, *one], [*all_of_them(50, 70), silent(cluster="one", until=70)], evaluation=30)
+    overdue(one, 2e9, age(0))
+    return [*all_of_them(50, 70), silent(cluster="one", until=70)]
 
 
-@scenario("R11")
-def without_exporter() -> Story:
+@scenario("R11", 5 * 60, step=60, brokers=(1, 2), outages=[(HOUR, 4 * HOUR)])
+def without_exporter(exporter: Exporter) -> Checks:
     """The exporter is down for 3 h, and then nothing is wrong any more: the alerts stay, and end."""
-    exporter = behind(5 * 60, 4 * HOUR, step=60, outages=[(HOUR, 4 * HOUR)])
-    return Story([exporter], [*all_of_them(50, 240), over(REMOTE, at=275)], evaluation=60)
+    behind(exporter, 4 * HOUR)
+    return [*all_of_them(50, 240), over(REMOTE, at=275)]
 
 
-@scenario("R12")
-def beans_fail() -> Story:
+@scenario("R12", 240, step=30, brokers=(1, 2))
+def beans_fail(exporter: Exporter) -> Checks:
     """The beans of the broker cannot be read for 3 min, then for 2 h: its alerts are on time, stay, and end."""
-    exporter = behind(240, 3 * HOUR, step=30)
-    unknown = [(10 * MINUTE, 13 * MINUTE), (HOUR, 3 * HOUR)]
-    for first, last in unknown:
-        exporter.set("up", during(10 * MINUTE, 13 * MINUTE, 0, during(HOUR, 3 * HOUR, 0, 1)), source="jmx", broker=2)
+    behind(exporter, 3 * HOUR)
+    exporter.set("up", during(10 * MINUTE, 13 * MINUTE, 0, during(HOUR, 3 * HOUR, 0, 1)), source="jmx", broker=2)
+    for first, last in ((10 * MINUTE, 13 * MINUTE), (HOUR, 3 * HOUR)):
         for problem in QUOTAS:
             key = {"broker": 2, "problem": problem}
             exporter.add("tiered_storage_problem_seconds", during(first + 30, last, None), **key)
         for name in ("copy", "fetch"):
             exporter.add(f"remote_{name}_errors_total", during(first + 30, last, None), broker=2)
-    checks = [*steady(COPY, 17, 180, cause="quota"), *steady(FETCH, 17, 180, cause="quota")]
-    checks += [*steady(COPY, 20, 180, cause="errors"), *steady(FETCH, 20, 180, cause="errors")]
-    return Story([exporter], [*checks, over(REMOTE, at=215, cause="quota|errors")], evaluation=30)
+    for alert in (COPY, FETCH):
+        yield from (*steady(alert, 17, 180, cause="quota"), *steady(alert, 20, 180, cause="errors"))
+    yield over(REMOTE, at=215, cause="quota|errors")
 
 
-@scenario("R13")
-def broker_removed() -> Story:
+@scenario("R13", 180, step=60, brokers=(1, 2))
+def broker_removed(exporter: Exporter) -> Checks:
     """A broker with every problem stops, and is removed an hour later: its alerts end."""
-    exporter = behind(180, HOUR, step=60)
+    behind(exporter, HOUR)
     broker_down(exporter, 2, HOUR, ordered=True)
     exporter.end(2 * HOUR, broker=2)
-    checks = [*steady(COPY, 50, 120, cause="quota|errors", count=2), over(REMOTE, at=145, broker="2")]
-    return Story([exporter], checks, evaluation=60)
+    return [*steady(COPY, 50, 120, cause="quota|errors", count=2), over(REMOTE, at=145, broker="2")]
 
 
-@scenario("R14")
-def without_polls() -> Story:
+@scenario("R14", 60, step=60, brokers=(1, 2))
+def without_polls(exporter: Exporter) -> Checks:
     """A proxy serves one old response with every problem: no alert."""
-    exporter = behind(60, 2 * HOUR, step=60)
+    behind(exporter, 2 * HOUR)
     exporter.set("snapshot_timestamp_seconds", lambda t: min(t, 60))
-    return Story([exporter], [silent(REMOTE, until=60)], evaluation=60)
+    return [silent(REMOTE, until=60)]
 
 
-@scenario("R15")
-def one_of_two_sees_quotas() -> Story:
+@scenario("R15", 40, brokers=(1, 2))
+def one_of_two_sees_quotas(exporter: Exporter) -> Checks:
     """One of two exporters sees that quotas limit: one that does not see a problem has no say, so an alert each."""
-    exporters = [Exporter(40, brokers=(1, 2), instance=instance) for instance in ("a:10073", "b:10073")]
-    for exporter in exporters:
-        tiered(exporter)
-    held_back(exporters[0], age(0))
-    return Story(exporters, [*steady(COPY, 17, 40, cause="quota"), *steady(FETCH, 17, 40, cause="quota")])
+    tiered(exporter)
+    tiered(exporter.beside(instance="b:10073"))
+    held_back(exporter, age(0))
+    return [*steady(COPY, 17, 40, cause="quota"), *steady(FETCH, 17, 40, cause="quota")]

@@ -4,10 +4,10 @@ Times are minutes since the start of the test. `alert` is a regular expression, 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import MINUTE
@@ -17,48 +17,44 @@ ANY: Final = ".+"
 """Every alert. KafkaWardenWatchdog always fires, and is in no check."""
 
 
-@dataclass(frozen=True)
-class Story:
-    """What happens, and what is expected.
-
-    Attributes:
-        exporters: They have one scrape interval.
-        checks: What the rules must do.
-        evaluation: Seconds between two evaluations of the rules.
-    """
-
-    exporters: Sequence[Exporter]
-    checks: Sequence[Check]
-    evaluation: int = 15
+Checks = Iterable[Check]
+"""What the rules must do."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A story with a name.
+    """What happens, and what is expected.
 
     Attributes:
         name: It never changes.
-        what: What happens, and what is expected.
+        what: For people.
         core: It is quick, and part of `make test`.
-        story: Make the series and the checks.
+        exporter: Arguments of the first `Exporter`.
+        evaluation: Seconds between two evaluations of the rules, the scrape interval by default.
+        story: Change what that exporter serves, add others, and return the checks.
     """
 
     name: str
     what: str
     core: bool
-    story: Callable[[], Story]
+    exporter: Mapping[str, Any]
+    evaluation: int | None
+    story: Callable[[Exporter], Checks]
 
     def failures(self, folder: Path) -> str:
         """Run promtool on the present rules; return what it prints, or nothing if all is as expected."""
-        story = self.story()
-        series = [each for exporter in story.exporters for each in exporter.series()]
-        test = block(f"{self.name}: {self.what}", story.exporters[0].step, series, story.checks)
-        return failures(write(folder / f"{self.name}.test.yml", [test], story.evaluation))
+        exporter = Exporter(**self.exporter)
+        checks = list(self.story(exporter))
+        test = block(f"{self.name}: {self.what}", exporter.step, exporter.series_of_test(), checks)
+        return failures(write(folder / f"{self.name}.test.yml", [test], self.evaluation or exporter.step))
 
 
-def scenario(name: str, *, core: bool = False) -> Callable[[Callable[[], Story]], Scenario]:
+def scenario(
+    name: str, minutes: float, *, core: bool = False, evaluation: int | None = None, **exporter: Any
+) -> Callable[[Callable[[Exporter], Checks]], Scenario]:
     """Make a scenario of a function; its docstring says what happens and what is expected."""
-    return lambda story: Scenario(name, " ".join((story.__doc__ or "").split()), core, story)
+    exporter["minutes"] = minutes
+    return lambda story: Scenario(name, " ".join((story.__doc__ or "").split()), core, exporter, evaluation, story)
 
 
 def alerts(alert: str, besides: str = "", **labels: str) -> str:

@@ -3,7 +3,7 @@
 import math
 
 from tests.alerts.scenarios.changes import mutations
-from tests.alerts.scenarios.scenario import Story, firing, over, scenario, silent, steady
+from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, Value, after, during, in_each, scaled
 
@@ -18,105 +18,87 @@ def limited(exporter: Exporter, share: Value) -> None:
         exporter.set(f"{name}_partition_limit", limit, **labels)
 
 
-@scenario("V20", core=True)
-def limits_and_room_again() -> Story:
+@scenario("V20", 120, core=True, step=60, brokers=(1, 2))
+def limits_and_room_again(exporter: Exporter) -> Checks:
     """A broker and the cluster are above 80 % of their limits, then not: one alert each, after 30 min."""
-    exporter = Exporter(120, step=60, brokers=(1, 2))
     limited(exporter, during(10 * MINUTE, 90 * MINUTE, during(50 * MINUTE, 75 * MINUTE, 1.025, 0.825), 0.75))
-    checks = [silent(until=39.9), *steady(LIMIT, 42, 104, count=2), over(LIMIT, at=107)]
-    return Story([exporter], checks, evaluation=60)
+    return [silent(until=39.9), *steady(LIMIT, 42, 104, count=2), over(LIMIT, at=107)]
 
 
-@scenario("V21")
-def limits_of_a_moment() -> Story:
+@scenario("V21", 90, step=30, brokers=(1, 2))
+def limits_of_a_moment(exporter: Exporter) -> Checks:
     """Topics come and go for 12 min, and batches of moves last 20 min: no alert."""
-    exporter, moves = Exporter(90, step=30, brokers=(1, 2)), Exporter(90, step=30, brokers=(1, 2), cluster="moves")
+    moves = exporter.beside(cluster="moves")
     limited(exporter, lambda t: 1.05 if t % 1500 < 720 else 0.75)
     limited(moves, lambda t: 0.84 if t % 1500 < 1200 else 0.77)
-    return Story([exporter, moves], [silent(until=90)], evaluation=30)
+    return [silent(until=90)]
 
 
-@scenario("V22")
-def limits_without_data() -> Story:
+@scenario("V22", 11 * 60, step=60, brokers=(1, 2), outages=[(90 * MINUTE, 10 * HOUR)])
+def limits_without_data(exporter: Exporter) -> Checks:
     """The exporter stops for 8 h, and the limits have room when it is back: the alerts stay, and end."""
-    exporter = Exporter(11 * 60, step=60, brokers=(1, 2), outages=[(90 * MINUTE, 10 * HOUR)])
     limited(exporter, during(0, 10 * HOUR, 1.05, 0.5))
-    checks = [*steady(LIMIT, 45, 600, count=2), over(LIMIT, at=618)]
-    return Story([exporter], checks, evaluation=60)
+    return [*steady(LIMIT, 45, 600, count=2), over(LIMIT, at=618)]
 
 
-@scenario("V23")
-def limits_of_two_exporters() -> Story:
+@scenario("V23", 90, step=30, brokers=(1, 2))
+def limits_of_two_exporters(one: Exporter) -> Checks:
     """Two exporters have different counts and limits: one alert by the stricter limit. Old data: none."""
-    both = [Exporter(90, step=30, brokers=(1, 2)), Exporter(90, step=30, brokers=(1, 2), instance="b:10073")]
-    limited(both[0], 0.7)
-    limited(both[1], 0.7)
-    both[1].set("broker_partition_limit", 3000, **BROKER)
-    both[1].set("cluster_partition_limit", math.inf)
-    old = Exporter(90, step=30, brokers=(1, 2), cluster="old", instance="c:10073")
+    other, old = one.beside(instance="b:10073"), one.beside(cluster="old", instance="c:10073")
+    limited(one, 0.7)
+    limited(other, 0.7)
+    other.set("broker_partition_limit", 3000, **BROKER)
+    other.set("cluster_partition_limit", math.inf)
     limited(old, 1.05)
     old.set("snapshot_timestamp_seconds", lambda t: min(t, 60))
-    checks = [
-        *steady(LIMIT, 35, 90, cluster="prod", broker="2"),
-        firing(LIMIT, at=90, count=1),
-        silent(LIMIT, until=90, cluster="old"),
-    ]
-    return Story([*both, old], checks, evaluation=30)
+    yield from steady(LIMIT, 35, 90, cluster="prod", broker="2")
+    yield firing(LIMIT, at=90, count=1)
+    yield silent(LIMIT, until=90, cluster="old")
 
 
-@scenario("V30")
-def throttled_again_and_again() -> Story:
+@scenario("V30", 90, brokers=(1, 2))
+def throttled_again_and_again(exporter: Exporter) -> Checks:
     """A client is without tokens for 30 s of each 90 s, for 40 min: an alert between 20 and 30 min, which ends."""
-    exporter = Exporter(90, brokers=(1, 2))
     mutations(exporter, during(10 * MINUTE, 50 * MINUTE, in_each(90, 30, -45, 55), 55))
-    checks = [silent(until=25), *steady(THROTTLED, 40, 65), over(THROTTLED, at=80)]
-    return Story([exporter], checks)
+    return [silent(until=25), *steady(THROTTLED, 40, 65), over(THROTTLED, at=80)]
 
 
-@scenario("V31", core=True)
-def burst_of_a_new_client() -> Story:
+@scenario("V31", 40, core=True, brokers=(1, 2))
+def burst_of_a_new_client(exporter: Exporter) -> Checks:
     """A client that the controller did not know sends one burst, and waits for 4 min: no alert."""
-    exporter = Exporter(40, brokers=(1, 2))
     mutations(exporter, during(10 * MINUTE, 14 * MINUTE, -40, after(14 * MINUTE, 55, None)))
-    return Story([exporter], [silent(until=40)])
+    return [silent(until=40)]
 
 
-@scenario("V32")
-def burst_and_no_beans() -> Story:
+@scenario("V32", 60, brokers=(1, 2))
+def burst_and_no_beans(exporter: Exporter) -> Checks:
     """The beans of the controller cannot be read for 10 min, from a burst on: no alert, neither then nor later."""
-    exporter = Exporter(60, brokers=(1, 2))
     exporter.set("up", during(15 * MINUTE, 25 * MINUTE, 0, 1), source="jmx", broker=1)
     mutations(exporter, during(14 * MINUTE, 15 * MINUTE, -40, during(15 * MINUTE, 25 * MINUTE, None, 55)))
-    return Story([exporter], [silent(THROTTLED, until=60)])
+    return [silent(THROTTLED, until=60)]
 
 
-@scenario("V33")
-def throttled_and_no_beans() -> Story:
+@scenario("V33", 200, step=30, brokers=(1, 2))
+def throttled_and_no_beans(exporter: Exporter) -> Checks:
     """A client is throttled, and the beans cannot be read for 2 h: the alert stays, and ends with fresh data."""
-    exporter = Exporter(200, step=30, brokers=(1, 2))
     exporter.set("up", during(30 * MINUTE, 150 * MINUTE, 0, 1), source="jmx", broker=1)
     mutations(exporter, during(0, 30 * MINUTE, -45, after(150 * MINUTE, 55, None)))
-    checks = [silent(THROTTLED, until=7), *steady(THROTTLED, 12, 150), over(THROTTLED, at=165)]
-    return Story([exporter], checks, evaluation=30)
+    return [silent(THROTTLED, until=7), *steady(THROTTLED, 12, 150), over(THROTTLED, at=165)]
 
 
-@scenario("V34")
-def throttled_client_and_restarts() -> Story:
+@scenario("V34", 60, brokers=(1, 2), outages=[(30 * MINUTE, 31 * MINUTE)])
+def throttled_client_and_restarts(one: Exporter) -> Checks:
     """Two exporters see a throttled client, both restart, one of them often: one alert; no quota is no alert."""
-    both = [
-        Exporter(60, brokers=(1, 2), outages=[(30 * MINUTE, 31 * MINUTE)]),
-        Exporter(60, brokers=(1, 2), instance="b:10073", outages=[(n * MINUTE, n * MINUTE + 30) for n in (20, 30, 40)]),
-    ]
-    for exporter in both:
+    often = [(n * MINUTE, n * MINUTE + 30) for n in (20, 30, 40)]
+    for exporter in (one, one.beside(instance="b:10073", outages=often)):
         mutations(exporter, -45)
         mutations(exporter, math.inf, math.inf, math.inf, user="bob")
-    return Story(both, [*steady(THROTTLED, 10, 60, user="ci"), silent(THROTTLED, until=60, user="bob")])
+    return [*steady(THROTTLED, 10, 60, user="ci"), silent(THROTTLED, until=60, user="bob")]
 
 
-@scenario("V35")
-def throttled_without_polls() -> Story:
+@scenario("V35", 40, brokers=(1, 2))
+def throttled_without_polls(exporter: Exporter) -> Checks:
     """A proxy serves one old response, with a client without tokens: no alert."""
-    exporter = Exporter(40, brokers=(1, 2))
     mutations(exporter, -45)
     exporter.set("snapshot_timestamp_seconds", lambda t: min(t, 60))
-    return Story([exporter], [silent(THROTTLED, until=40)])
+    return [silent(THROTTLED, until=40)]
