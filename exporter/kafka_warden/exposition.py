@@ -9,10 +9,12 @@ import hashlib
 import math
 import threading
 import time
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, Final
 
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
@@ -198,7 +200,8 @@ class Exposition:
         dropped = Counter(clients_left_out(view) if view is not None else ())
         # Families of the rank FIXED come last, and show what was dropped until then.
         sidecar = replace(sidecar, dropped=dropped)
-        lines: dict[str, list[str]] = defaultdict(list)
+        # Bytes of a part at once: a string for each line of the page would keep twice the memory.
+        lines: dict[str, bytes] = defaultdict(bytes)
         labels: dict[tuple[str, ...], dict[Labels, str]] = defaultdict(dict)
         self._budget.begin()
         for rank, metric, read in PARTS:
@@ -209,15 +212,16 @@ class Exposition:
             if unknown and rank in (Rank.BROKERS, Rank.UNKNOWN_BROKERS):
                 samples = _split(metric, samples, unknown, inside=rank is Rank.UNKNOWN_BROKERS)
             chosen, left_out = self._budget.choose(rank, metric, samples)
-            lines[metric.name] += self._lines(metric, chosen, labels[metric.labels])
+            lines[metric.name] += "".join(self._lines(metric, chosen, labels[metric.labels])).encode()
             if left_out:
                 dropped[metric.full_name, rank] += left_out
         self._labels, self.dropped = labels, dropped
         families = [(metric, lines[metric.name]) for metric in CATALOGUE if lines[metric.name]]
-        text = _page(families, openmetrics=False) + generate_latest(self._registry)
         process = openmetrics_exposition.generate_latest(self._registry)
-        openmetrics = _page(families, openmetrics=True) + process.removesuffix(END) + END
-        return Page(pack(text), pack(openmetrics))
+        return Page(
+            pack(chain(_page(families, openmetrics=False), [generate_latest(self._registry)])),
+            pack(chain(_page(families, openmetrics=True), [process.removesuffix(END), END])),
+        )
 
     def _lines(self, metric: AnyMetric, samples: dict[Labels, float], kept: dict[Labels, str]) -> Iterator[str]:
         name, last = metric.full_name, self._labels[metric.labels]
@@ -263,12 +267,10 @@ def _number(value: float) -> str:
     return repr(int(value)) if value == int(value) else repr(value)
 
 
-def _page(families: list[tuple[AnyMetric, list[str]]], *, openmetrics: bool) -> bytes:
-    parts: list[str] = []
+def _page(families: list[tuple[AnyMetric, bytes]], *, openmetrics: bool) -> Iterator[bytes]:
     for metric, lines in families:
-        parts.append(_header(metric, openmetrics=openmetrics))
-        parts += lines
-    return "".join(parts).encode()
+        yield _header(metric, openmetrics=openmetrics).encode()
+        yield lines
 
 
 def _header(metric: AnyMetric, *, openmetrics: bool) -> str:
@@ -283,6 +285,7 @@ def _header(metric: AnyMetric, *, openmetrics: bool) -> str:
     return f"# HELP {name} {text}\n# TYPE {name} {kind}\n"
 
 
-def pack(page: bytes) -> bytes:
-    """Compress a page as it is served."""
-    return gzip.compress(page, GZIP_LEVEL, mtime=0)
+def pack(page: Iterable[bytes]) -> bytes:
+    """Compress a page as it is served, part by part, so the whole of it is never in memory."""
+    packer = zlib.compressobj(GZIP_LEVEL, wbits=16 + zlib.MAX_WBITS)
+    return b"".join([*map(packer.compress, page), packer.flush()])

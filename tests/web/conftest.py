@@ -25,8 +25,8 @@ from sandbox.certificates import HERE, Authority
 from tests.support import status_rows
 
 PAGE = Page(
-    text_gzip=pack(b"text 1\n" * 1000),
-    openmetrics_gzip=pack(b"openmetrics\n# EOF\n"),
+    text_gzip=pack([b"text 1\n" * 1000]),
+    openmetrics_gzip=pack([b"openmetrics\n# EOF\n"]),
     views=status_rows.blind().views,
 )
 TIMEOUT = 60.0

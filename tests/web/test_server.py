@@ -145,7 +145,7 @@ def test_a_loop_that_hangs_is_late(served: Served, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_response_is_of_one_page(served: Served) -> None:
-    pages = [Page(pack(str(digit).encode() * 200_000), b"") for digit in range(10)]
+    pages = [Page(pack([str(digit).encode() * 200_000]), b"") for digit in range(10)]
     served.holder.page = pages[0]
     with repeating(lambda: setattr(served.holder, "page", random.choice(pages)), 0.0005):
         answers = [served.get() for _ in range(100)]
