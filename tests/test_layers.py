@@ -299,8 +299,8 @@ def test_rules_name_what_exists() -> None:
 
 
 def test_heavy_libraries_are_not_loaded_unless_used() -> None:
-    extras = {"confluent_kafka", "cryptography", "jinja2", "jmxquery", "jpype", "pandas", "pyarrow"}
-    extras |= {"mcp", "pyspark", "textual"}
+    extras = {"confluent_kafka", "cryptography", "jinja2", "jmxquery", "jpype", "kafka.consumer", "pandas"}
+    extras |= {"mcp", "pyarrow", "pyspark", "textual"}
     rooms = ", ".join(
         f"kafka_warden.{room}" for room in ("app", "check.command", "cli", "history.schema", "top.command")
     )

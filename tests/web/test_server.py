@@ -252,7 +252,7 @@ def test_http_2_is_never_spoken(served: Served, sent: bytes, status: int) -> Non
 def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[..., Served]) -> None:
     before = procfs.descriptors(os.getpid()), threading.active_count()
     served = serve()
-    served.holder.page = Page(pack(b"x" * 50_000_000), b"")
+    served.holder.page = Page(pack([b"x" * 50_000_000]), b"")
     idle, half, unread = served.connect(), served.connect(), served.connect()
     half.sendall(b"GET /metrics HTTP/1.1\r\nHo")
     unread.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -75,7 +75,7 @@ def test_a_flood_from_the_address_of_the_scraper(
     (tmp_path / "web.yml").write_text(f"{tls}\nbasic_auth_users: {{reader: {hashed}, scraper: {hashed}}}")
     served = serve(tmp_path / "web.yml")
     # 3 MB, of which gzip leaves 300 kB: so much a scrape has to send beside the flood.
-    served.holder.page = Page(pack(random.randbytes(300_000) + bytes(2_700_000)), b"", views=PAGE.views)
+    served.holder.page = Page(pack([random.randbytes(300_000) + bytes(2_700_000)]), b"", views=PAGE.views)
     context = ssl.create_default_context(cafile=authority.certificate)
     for user in ("reader", "scraper"):  # from then on their login is known
         assert served.get("/metrics", header(user, "canary"), context=context).status == 200
@@ -188,7 +188,7 @@ def test_clients_that_do_not_read_do_not_block_scrapes(
 ) -> None:
     """70 clients request 30 MB, or many answers of the API at once, and read nothing: a 71st is answered."""
     served = serve(answer_timeout=2.0)
-    large = Page(pack(b"x" * 30_000_000), b"", views=status_rows.moving().views)
+    large = Page(pack([b"x" * 30_000_000]), b"", views=status_rows.moving().views)
     before = served.descriptors()
     served.holder.page = large
     greedy = [served.connect() for _ in range(70)]
@@ -211,7 +211,7 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
     serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
 ) -> None:
     served = serve()
-    served.holder.page = Page(pack(b"x" * 30_000_000), b"")
+    served.holder.page = Page(pack([b"x" * 30_000_000]), b"")
     before = served.descriptors()
     for _ in range(10):
         connection = served.connect()

@@ -60,7 +60,7 @@ class Web:
         file = Path(self._folder.name, "web.yml")
         file.write_text(f"basic_auth_users: {{scraper: {bcrypt.hashpw(b'canary', bcrypt.gensalt(4)).decode()}}}\n")
         settings = WebSettings(Address("127.0.0.1", 0), file)
-        page = Page(pack(SECRET), pack(SECRET), views=status_rows.blind().views)
+        page = Page(pack([SECRET]), pack([SECRET]), views=status_rows.blind().views)
         self._server = WebServer(settings, PageHolder(page, ready=True), health=Health)
         self._port = self._server.start()
         self._count = 0
