@@ -5,7 +5,7 @@ from typing import Final
 
 import yaml
 
-from kafka_warden.rules.links import Links
+from kafka_warden.rules.render import Links
 
 FILE: Final = Path(__file__).parent / "addresses.yml"
 

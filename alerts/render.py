@@ -19,8 +19,7 @@ from alerts.addresses import addresses
 from kafka_warden.formatting import in_time
 from kafka_warden.rules import render
 from kafka_warden.rules.delays import Intervals, delays
-from kafka_warden.rules.links import Links
-from kafka_warden.rules.render import WATCHDOG, Values, templates
+from kafka_warden.rules.render import WATCHDOG, Links, Values, templates
 from kafka_warden.rules.thresholds import at_scale, thresholds
 
 HERE: Final = Path(__file__).parent

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from kafka_warden.rules.links import Links
+from kafka_warden.rules.render import Links
 from sandbox import demo_scene as scene
 from sandbox.demo_folder import default_folder
 from sandbox.demo_grafana import MARK_SCRAPES

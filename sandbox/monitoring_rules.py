@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alerts.render import rules
-from kafka_warden.rules.links import Links
-from kafka_warden.rules.render import TEMPLATES
+from kafka_warden.rules.render import TEMPLATES, Links
 
 
 def shorten_files(

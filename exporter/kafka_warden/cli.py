@@ -218,7 +218,7 @@ def _pipeline(arguments: Sequence[str]) -> int:
 def _rules(parsed: argparse.Namespace) -> int:
     from kafka_warden.rules import command as rules  # noqa: PLC0415  # other commands need no templates
 
-    return rules.run(rules.Request(parsed.values, parsed.out, parsed.delays))
+    return rules.run(parsed.values, parsed.out, only_delays=parsed.delays)
 
 
 def _mcp(parsed: argparse.Namespace) -> int:
@@ -236,24 +236,24 @@ def _run(parsed: argparse.Namespace) -> int:
 
     values = {flag: getattr(parsed, flag[2:].replace("-", "_"), None) for flag in FLAGS}
     flags = {flag: value for flag, value in values.items() if value is not None}
+    read_config = partial(load, flags, os.environ, parsed.config)
     if parsed.command == "plan":
         from kafka_warden.planning import command  # noqa: PLC0415  # the same
 
-        request = command.read(vars(parsed))
-        return command.run(load(flags, os.environ, parsed.config), request, as_json=parsed.output == "json")
+        return command.run(read_config, vars(parsed))
 
     if parsed.command == "check":
         from kafka_warden.check import command as doctor  # noqa: PLC0415  # the same
 
-        return doctor.run(lambda: load(flags, os.environ, parsed.config), doctor.read(vars(parsed)))
+        return doctor.run(read_config, vars(parsed))
 
     if parsed.command == "top":
         from kafka_warden.top import command as top  # noqa: PLC0415  # the same
 
-        return top.run(lambda: load(flags, os.environ, parsed.config), vars(parsed), flags, os.environ)
+        return top.run(read_config, vars(parsed), flags, os.environ)
 
     def read_all() -> Config:
-        config = load(flags, os.environ, parsed.config)
+        config = read_config()
         if config.web.config_file is not None:
             check_web_file(config.web.config_file)
         check_history(config)

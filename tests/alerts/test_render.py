@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from alerts.render import MANIFEST, outputs, rules
-from kafka_warden.rules.links import DASHBOARDS, Links
-from kafka_warden.rules.render import MACROS, TEMPLATES, templates
+from kafka_warden.rules.render import DASHBOARDS, MACROS, TEMPLATES, Links, templates
 from kafka_warden.rules.thresholds import UNITS, Threshold, seconds, thresholds
 from sandbox.monitoring import ALERTS
 from tests.support.rules import rules_in

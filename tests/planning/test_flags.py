@@ -8,12 +8,12 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.errors import ConfigError
-from kafka_warden.planning.command import _OF_MOVES, _OF_TOPICS, CreationRequest, CurrentRequest, MoveRequest, read
+from kafka_warden.planning.command import _OF_MOVES, _OF_TOPICS, read
 
 UNUSED_PORT = "127.0.0.1:1"
 """Nothing listens there."""
 MOVE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
-NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS) | {"current": False}
+NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS) | {"current": False, "output": "text"}
 
 
 @pytest.fixture
@@ -86,13 +86,15 @@ def test_a_cluster_that_does_not_answer_is_exit_code_3(folder: Path, capsys: pyt
 def test_flags_are_read_by_the_parsers_of_the_configuration() -> None:
     """2h, 30% and 36s, like the options."""
     given = {**NONE, "reassignment": Path("m"), "deadline": "2h", "max_network_share": "30%"}
+    move = {"file": Path("m"), "deadline": None, "share": None, "measure": 36.0, "rollback": None, "inbound": None}
+    move["as_json"] = False
 
-    assert read(given) == MoveRequest(Path("m"), 7200.0, 0.3, 36.0, None)
-    assert read({**NONE, "reassignment": Path("m")}) == MoveRequest(Path("m"), None, None, 36.0, None)
-    assert read({**NONE, "reassignment": Path("m"), "inbound": Path("i")}) == MoveRequest(
-        Path("m"), None, None, 0.0, None, Path("i")
-    )
-    assert read({**NONE, "topic": "t", "partitions": "3", "replication_factor": "2"}) == CreationRequest("t", 3, 2)
-    assert read({**NONE, "current": True, "rollback": Path("r")}) == CurrentRequest(Path("r"))
+    assert read(given).keywords == {**move, "deadline": 7200.0, "share": 0.3}
+    assert read({**NONE, "reassignment": Path("m"), "output": "json"}).keywords == {**move, "as_json": True}
+    with_rates = read({**NONE, "reassignment": Path("m"), "inbound": Path("i")})
+    assert with_rates.keywords == {**move, "measure": 0.0, "inbound": Path("i")}
+    creation = read({**NONE, "topic": "t", "partitions": "3", "replication_factor": "2"})
+    assert creation.keywords == {"topic": "t", "partitions": 3, "factor": 2, "as_json": False}
+    assert read({**NONE, "current": True, "rollback": Path("r")}).keywords == {"rollback": Path("r")}
     with pytest.raises(ConfigError):
         read(NONE)

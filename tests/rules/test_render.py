@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from kafka_warden.rules.command import HEADER, files, one_file
-from kafka_warden.rules.links import Links
-from kafka_warden.rules.render import DEFAULTS, WATCHDOG, Values, rules, severities, templates
+from kafka_warden.rules.render import DEFAULTS, WATCHDOG, Links, Values, rules, severities, templates
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import after
 from tests.support.promtool import Check, block, failures, write

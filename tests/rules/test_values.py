@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.rules.links import Links
-from kafka_warden.rules.render import DEFAULTS, Values
+from kafka_warden.rules.render import DEFAULTS, Links, Values
 from kafka_warden.rules.values import KEYS, read
 
 

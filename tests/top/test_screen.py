@@ -15,7 +15,7 @@ from kafka_warden.errors import NoAnswerError
 from kafka_warden.exposition import Page
 from kafka_warden.formatting import in_size
 from kafka_warden.top import reading, screen
-from kafka_warden.top.output import SERVED, Request, cell, chosen, document, head, mark, text
+from kafka_warden.top.output import Request, cell, chosen, document, head, mark, text
 from kafka_warden.top.reading import Answer, Get
 from kafka_warden.top.screen import ROWS, Rows, Top
 from kafka_warden.views.specs import BY_NAME, TABLES
@@ -62,7 +62,7 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
             assert lines[0].startswith("kafka-warden")
             assert lines[-1].rstrip().endswith("p Pause")
             table = getattr(views, spec.attribute)
-            rows, total = chosen(spec, table, "", SERVED)
+            rows, total = chosen(spec, table, Request(""))
             at = next(at for at, line in enumerate(lines) if f" {spec.title} {total:,} " in line)
             assert lines[at + 1].startswith(f"   {spec.columns[0].title} ")
             if rows:
@@ -130,7 +130,7 @@ def test_keys(size: tuple[int, int]) -> None:
         await pilot.press("p", "tab", "tab", "shift+tab")
         await settled(app, pilot)
         assert app.spec is TABLES[2]
-        assert not app._order.column
+        assert app.request.sort is None
         await pilot.press("q")
 
     assert not driven(getter(lambda: page), script, size, table="moves").return_code

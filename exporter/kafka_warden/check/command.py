@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from kafka_warden.check.connection import Diagnosis, check_librdkafka, connect, log_in, report_servers, uses_librdkafka
@@ -38,29 +37,6 @@ GROUPS: Final = {code.rsplit("-", cut)[0] for code in CHECKS for cut in range(co
 """All codes, and what some of them begin with."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The flags. `codes`: the checks to report. `wait`: seconds until which errors may go away."""
-
-    codes: frozenset[str]
-    fail_on_warning: bool = False
-    wait: float = 0.0
-    as_json: bool = False
-
-
-def read(flags: Mapping[str, Any]) -> Request:
-    """Make a request from the flags by name; `None` is a flag that was not set.
-
-    Raises:
-        ConfigError: a bad value, or no check is left.
-    """
-    read = read_values(flags, {"wait": values.duration, "only": _codes, "skip": _codes})
-    codes = (read["only"] or frozenset(CHECKS)) - (read["skip"] or frozenset())
-    if not codes:
-        raise ConfigError("--skip: no check is left")
-    return Request(codes, flags["fail_on"] == "warning", read["wait"] or 0.0, bool(flags["json"]))
-
-
 def _codes(text: str) -> frozenset[str]:
     """Read codes with commas between them; one that others begin with means those, too: KW-ACL is all rights."""
     found: set[str] = set()
@@ -74,18 +50,30 @@ def _codes(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def run(load: Callable[[], Config], request: Request) -> int:
-    """Print the results of one run: with `wait` those of the first without errors, or of the last."""
-    until = monotonic() + request.wait
+def run(load: Callable[[], Config], flags: Mapping[str, Any]) -> int:
+    """Print the results of one run: with `--wait` those of the first without errors, or of the last.
+
+    Args:
+        load: reads the configuration.
+        flags: by name; `None` is a flag that was not set.
+
+    Raises:
+        ConfigError: a bad value of a flag, or no check is left.
+    """
+    read = read_values(flags, {"wait": values.duration, "only": _codes, "skip": _codes})
+    codes = (read["only"] or frozenset(CHECKS)) - (read["skip"] or frozenset())
+    if not codes:
+        raise ConfigError("--skip: no check is left")
+    until = monotonic() + (read["wait"] or 0.0)
     while True:
-        report = check(load, request.codes)
-        results = report.chosen(request.codes)
-        code = exit_code(results, fail_on_warning=request.fail_on_warning)
+        report = check(load, codes)
+        results = report.chosen(codes)
+        code = exit_code(results, fail_on_warning=flags["fail_on"] == "warning")
         # A refused login does not get better, and some servers lock accounts.
         if code in (0, WARNED) or report.failed("KW-LOGIN") or monotonic() + PAUSE > until:
             break
         time.sleep(PAUSE)
-    write(document(results, code) if request.as_json else text(results))
+    write(document(results, code) if flags["json"] else text(results))
     return code
 
 

@@ -1,6 +1,5 @@
 """`kafka-warden rules`: prints or writes the rule files, and the longest time from each fault to its alert."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -17,35 +16,25 @@ from kafka_warden.settings.strict import reason
 HEADER: Final = "# Made by `kafka-warden rules` {}: change its values, and make it again.\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """The flags.
+def run(values_file: Path | None, out: Path | None, *, only_delays: bool) -> int:
+    """Print or write what the flags ask for, and return the exit code.
 
-    Attributes:
-        values: The file with what is changed.
+    Args:
+        values_file: What is changed.
         out: The folder for the rule files; None prints one.
         only_delays: Print the times only.
-    """
-
-    values: Path | None = None
-    out: Path | None = None
-    only_delays: bool = False
-
-
-def run(request: Request) -> int:
-    """Print or write what the flags ask for, and return the exit code.
 
     Raises:
         ConfigError: the values cannot be used, or the files cannot be written.
     """
-    values = DEFAULTS if request.values is None else read(request.values)
-    if request.only_delays:
+    values = DEFAULTS if values_file is None else read(values_file)
+    if only_delays:
         write(table(values))
         return 0
-    if request.out is None:
+    if out is None:
         write(one_file(values))
     else:
-        _write_files(request.out, values)
+        _write_files(out, values)
     complain(table(values).rstrip("\n"))
     return 0
 
@@ -64,19 +53,10 @@ def one_file(values: Values) -> str:
     return HEADER.format(version()) + "groups:\n" + "".join(parts)
 
 
-def intervals(values: Values) -> Intervals:
-    """Return the intervals in seconds."""
-    known = {
-        "scrape": values.scrape_interval,
-        "evaluation": values.interval,
-        "poll": values.poll_interval,
-    }
-    return Intervals(**{name: seconds(text) for name, text in known.items() if text})
-
-
 def table(values: Values) -> str:
     """Return the longest time of each case, for people."""
-    of = intervals(values)
+    known = {"scrape": values.scrape_interval, "evaluation": values.interval, "poll": values.poll_interval}
+    of = Intervals(**{name: seconds(text) for name, text in known.items() if text})
     every = f"scrapes every {of.scrape:g} s, evaluations every {of.evaluation:g} s, polls every {of.poll:g} s"
     rows = [
         (in_time(longest), case.alert, case.fault)

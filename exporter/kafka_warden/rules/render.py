@@ -15,7 +15,6 @@ from typing import Any, Final
 import jinja2
 import yaml
 
-from kafka_warden.rules.links import Links
 from kafka_warden.rules.thresholds import at_scale
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
@@ -30,11 +29,50 @@ SEVERITY: Final = re.compile(r"^( +)severity: (\w+)$", re.MULTILINE)
 """Of every alert. Its other label separates it from alerts of the same name that other projects have."""
 MACRO: Final = re.compile(r"\[% macro (\w+)\(")
 
+DASHBOARDS: Final = {
+    "brokers": "replicas",
+    "cluster": "fleet",
+    "controller": "controller",
+    "disks": "capacity",
+    "limits": "capacity",
+    "moves": "moves",
+    "replicas": "replicas",
+    "sidecar": "sidecar",
+    "throttles": "throttles",
+    "tiered": "tiered",
+}
+"""Subject of a rule file to the dashboard that shows it."""
+
 _ALERT: Final = re.compile(r"^ +- alert: (\w+)$", re.MULTILINE)
 _GROUP: Final = re.compile(r"^  - name: .+$", re.MULTILINE)
 _GROUPING: Final = re.compile(r"\b(?:by|on) \([^)]*\)")
 _LABEL: Final = re.compile(rf"(?<=\$labels\.){CLUSTER}\b|(?<![\w.:$-]){CLUSTER}(?==~?\\?[%\"])")
 """The label in a template of Prometheus, and in a selector. Not the variable of the dashboards, `var-cluster`."""
+_RUNBOOK: Final = re.compile(r"^( *)runbook_url: (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What links begin with; empty: links are paths.
+
+    Attributes:
+        runbooks: Before `alerts/runbooks/`.
+        grafana: Before `/d/`.
+    """
+
+    runbooks: str = ""
+    grafana: str = ""
+
+    def added(self, text: str, subject: str) -> str:
+        """Return the rules of a subject with the addresses of their runbooks and of its dashboard."""
+        # urlquery is a function of Go's templates.
+        board = f"/d/kafka-warden-{DASHBOARDS.get(subject)}?var-cluster={{{{ $labels.cluster | urlquery }}}}"
+        return _RUNBOOK.sub(
+            lambda found: (
+                f"{found[1]}runbook_url: {self.runbooks}{found[2]}\n{found[1]}dashboard_url: '{self.grafana}{board}'"
+            ),
+            text,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from kafka_warden.config.values import choice, text
 from kafka_warden.errors import ConfigError
-from kafka_warden.rules.links import Links
-from kafka_warden.rules.render import CLUSTER, Values, labels, severities
+from kafka_warden.rules.render import CLUSTER, Links, Values, labels, severities
 from kafka_warden.rules.thresholds import DURATION, Threshold, numbers, seconds, thresholds
 from kafka_warden.settings.strict import boolean, did_you_mean
 from kafka_warden.settings.strict_yaml import read_yaml

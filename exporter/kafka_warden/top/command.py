@@ -27,7 +27,7 @@ from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
 from kafka_warden.settings.strict import did_you_mean
 from kafka_warden.timer import Timer
 from kafka_warden.top import output
-from kafka_warden.top.output import SERVED, Order, Request
+from kafka_warden.top.output import Request
 from kafka_warden.top.reading import Answer, Client, Get, read
 from kafka_warden.views.rows import MOST
 from kafka_warden.views.specs import BY_NAME
@@ -83,7 +83,7 @@ def run(
 def _print(get: Get, request: Request, *, as_json: bool) -> int:
     # The first rows of an order, or of those that match, can be any of those that there are.
     most = request.rows or (MOST if as_json else output.ROWS)
-    asked = MOST if request.search or request.order != SERVED else most
+    asked = MOST if request.search or request.sort or request.reverse else most
     try:
         shown = asyncio.run(read(get, dict.fromkeys(request.tables, asked)))
     except NoAnswerError as failure:
@@ -144,16 +144,14 @@ def read_client(flags: Mapping[str, Any], options: Mapping[str, str], environmen
         return None
     if options:
         raise ConfigError(f"{next(iter(options))}: only with {own}, as an exporter has its own")
-    url = read_values(flags, {"url": _url})["url"] or urlsplit(HERE)
+    url, login = read_values(flags, {"url": _url})["url"] or urlsplit(HERE), _login(flags, environment)
     files = {name: Path(flags[name]) for name in FILES if flags[name] is not None}
-    if url.scheme == "http":
-        if files:
-            raise ConfigError(f"--{next(iter(files))}: only with an address that begins with https://")
-        return Client(url, None, _login(flags, environment))
+    if url.scheme == "http" and files:
+        raise ConfigError(f"--{next(iter(files))}: only with an address that begins with https://")
     if "key" in files and "cert" not in files:
         raise ConfigError("--key: needs --cert")
     tls = TlsFiles(ca=files.get("ca"), certificate=files.get("cert"), key=files.get("key"))
-    return Client(url, tls.context(), _login(flags, environment))
+    return Client(url, None if url.scheme == "http" else tls.context(), login)
 
 
 def _url(text: str) -> SplitResult:
@@ -202,5 +200,5 @@ def read_request(flags: Mapping[str, Any], where: str) -> Request:
             hint = did_you_mean(name, known)
             raise ConfigError(f"--sort: {table} has no column {name!r}{hint}; it has {', '.join(known)}")
         column = known[name]
-    order = Order(column, reverse=flags["reverse"])
-    return Request(where, max(every or EVERY, 1.0), table, rows, flags["filter"] or "", order)
+    search = flags["filter"] or ""
+    return Request(where, max(every or EVERY, 1.0), table, rows, search, column, reverse=flags["reverse"])

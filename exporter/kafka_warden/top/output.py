@@ -31,32 +31,6 @@ VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """The order of rows: by a column, or as served, the worst first. The unknown is always last."""
-
-    column: Column | None = None
-    reverse: bool = False
-    """Numbers smallest first, texts from Z to A."""
-
-    def of(self, rows: Sequence[Any]) -> Sequence[Any]:
-        """Return the rows in this order."""
-        if self.column is None:
-            return rows[::-1] if self.reverse else rows
-        value = self.column.value
-        known = [row for row in rows if value(row) is not None]
-        largest_first = bool(known) and not isinstance(value(known[0]), str)
-        known.sort(key=value, reverse=largest_first != self.reverse)
-        return known + [row for row in rows if value(row) is None]
-
-    def title(self, column: Column) -> str:
-        """Return the title of a column, with a mark if it orders the rows."""
-        return column.title + ("" if self.column is not column else "^" if self.reverse else "v")
-
-
-SERVED: Final = Order()
-
-
-@dataclass(frozen=True, slots=True)
 class Request:
     """What to show of what is read from `where`, every so many seconds; `rows` of each table as text."""
 
@@ -65,12 +39,19 @@ class Request:
     table: str | None = None
     rows: int | None = None
     search: str = ""
-    order: Order = SERVED
+    sort: Column | None = None
+    """Orders the rows, the unknown last; without it they come as served, the worst first."""
+    reverse: bool = False
+    """Numbers smallest first, texts from Z to A."""
 
     @property
     def tables(self) -> list[str]:
         """The tables to print."""
         return list(BY_NAME) if self.table is None else [self.table]
+
+    def title(self, column: Column) -> str:
+        """Return the title of a column, with a mark if it orders the rows."""
+        return column.title + ("" if self.sort is not column else "^" if self.reverse else "v")
 
 
 def cell(column: Column, row: Any, width: int | None) -> str:
@@ -85,18 +66,22 @@ def mark(row: Any) -> str:
     return MARKS.get(getattr(row, "severity", None) or "", " ")
 
 
-def chosen(
-    spec: TableSpec, table: Table[Any], text: str, order: Order, *, whole: bool = False
-) -> tuple[Sequence[Any], int]:
-    """Return the rows that match all words of a filter, in an order, and how many there are.
+def chosen(spec: TableSpec, table: Table[Any], request: Request, *, whole: bool = False) -> tuple[Sequence[Any], int]:
+    """Return the rows that match all words of the search, in order, and how many there are.
 
     `field=value` is the value of a field, or a part of a topic, a user or a client id; another word is a part of any
     text of the row. Case does not count. `whole`: also rows that people do not want to see.
     """
-    terms = [term.partition("=") for term in text.lower().split()]
+    terms = [term.partition("=") for term in request.search.lower().split()]
     wanted = [row for row in table.rows if whole or getattr(row, "in_use", True)]
     rows = [row for row in wanted if all(_matches(spec, row, *term) for term in terms)]
-    return order.of(rows), len(rows) if len(rows) < len(table.rows) else table.total
+    count = len(rows) if len(rows) < len(table.rows) else table.total
+    if request.sort is None:
+        return rows[::-1] if request.reverse else rows, count
+    value = request.sort.value
+    known, unknown = ([row for row in rows if (value(row) is None) is missing] for missing in (False, True))
+    largest_first = bool(known) and not isinstance(value(known[0]), str)
+    return sorted(known, key=value, reverse=largest_first != request.reverse) + unknown, count
 
 
 def _matches(spec: TableSpec, row: Any, name: str, separator: str, value: str) -> bool:
@@ -164,7 +149,7 @@ def text(shown: Shown, request: Request, width: int | None) -> str:
     lines, most = head(shown, monotonic()), request.rows or ROWS
     for name in request.tables:
         spec = BY_NAME[name]
-        rows, total = chosen(spec, shown.tables[name], request.search, request.order)
+        rows, total = chosen(spec, shown.tables[name], request)
         if rows or request.table is not None:
             lines += ["", f"{spec.title}: {total:,}", *_table(spec, rows[:most], request, width)]
         if total > most:
@@ -176,7 +161,7 @@ def _table(spec: TableSpec, rows: Sequence[Any], request: Request, width: int | 
     if not rows:
         yield spec.empty if not request.search else "No row matches."
         return
-    columns = [[request.order.title(column), *(cell(column, row, width) for row in rows)] for column in spec.columns]
+    columns = [[request.title(column), *(cell(column, row, width) for row in rows)] for column in spec.columns]
     sizes = [max(map(len, cells)) for cells in columns]
     for sign, *cells in zip([" ", *map(mark, rows)], *columns, strict=True):
         aligned = [
@@ -190,7 +175,7 @@ def document(shown: Shown, request: Request) -> str:
     """Return the JSON document: rows as in `/api/v1`."""
     tables: dict[str, Any] = {}
     for name in request.tables:
-        rows, total = chosen(BY_NAME[name], shown.tables[name], request.search, request.order, whole=True)
+        rows, total = chosen(BY_NAME[name], shown.tables[name], request, whole=True)
         tables[name] = {"total": total, "data": rows[: request.rows or MOST]}
     found = {
         "version": VERSION,

@@ -142,61 +142,58 @@ async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) ->
     """
     for _ in range(TRIES):
         with suppress(_OtherPollError):
-            return await _Reader(get).read({**wanted, PROBLEMS: MOST_ROWS}, sides)
+            return await _read(get, {**wanted, PROBLEMS: MOST_ROWS}, sides)
         await asyncio.sleep(PAUSE)
     raise NoAnswerError("a new poll ended during each of several readings; read again later")
 
 
-class _Reader:
-    """One reading. `poll` has the time of the poll of the first answer, and whether it is fresh."""
+async def _read(get: Get, wanted: Mapping[str, int], sides: int | None) -> Shown:
+    """Read once; all answers are of the poll of the first one."""
+    polled_at, time, fresh, document = await _document(get, "exporter")
+    sidecar = row_of(ExporterRow, document.get("data"))
 
-    def __init__(self, get: Get) -> None:
-        self._get = get
-        self._poll: tuple[float | None, bool] | None = None
-        self._polled_at = 0.0
+    async def ask(path: str) -> Mapping[str, Any]:
+        _, *poll, document = await _document(get, path, was_fresh=fresh)
+        if poll != [time, fresh]:
+            raise _OtherPollError
+        return document
 
-    async def read(self, wanted: Mapping[str, int], sides: int | None) -> Shown:
-        sidecar = await self._ask("exporter", ExporterRow)
-        time, fresh = self._poll or (None, False)
-        cluster = await self._ask("cluster", Cluster) if fresh else None
-        history = None if sides is None else await self._ask(f"history?sides={sides}", History)
-        shown = (name for name in wanted if fresh or BY_NAME[name].of_sidecar)
-        tables = {name: await self._table(BY_NAME[name], wanted[name]) for name in shown}
-        return Shown(time, fresh, self._polled_at, sidecar, cluster, history, dict.fromkeys(wanted, Table()) | tables)
-
-    async def _table(self, spec: TableSpec, most: int) -> Table[Any]:
+    async def table(spec: TableSpec, most: int) -> Table[Any]:
         rows: tuple[Any, ...] = ()
         while True:
-            limit = min(most - len(rows), MOST_ROWS)
-            part = await self._ask(f"{spec.name}?limit={limit}&offset={len(rows)}", Table, spec.row)
-            rows += part.rows
-            if not part.rows or len(rows) >= min(part.total, most):
-                return Table(rows, part.total if rows else 0)
+            document = await ask(f"{spec.name}?limit={min(most - len(rows), MOST_ROWS)}&offset={len(rows)}")
+            part = read_value(spec.name, tuple[spec.row, ...], document.get("data"))  # type: ignore[name-defined]
+            total = read_value("total", int, document.get("total") or 0)
+            rows += part
+            if not part or len(rows) >= min(total, most):
+                return Table(rows, total if rows else 0)
 
-    async def _ask(self, path: str, kind: type, row: type | None = None) -> Any:
-        """Return the row that is answered, or the rows of a table."""
-        answer = await self._get(path)
-        if answer.status == http.HTTPStatus.SERVICE_UNAVAILABLE and self._poll is not None and self._poll[1]:
-            raise _OtherPollError  # the data became too old meanwhile
-        if answer.status != http.HTTPStatus.OK:
-            raise NoAnswerError(f"{answer.status}: {_REFUSED.get(answer.status) or _first_line(answer)}")
-        try:
-            document = parse_json(answer.body)
-        except ValueError:
-            raise NoAnswerError("its answer is not JSON: is this the address of an exporter?") from None
-        if not isinstance(document, dict):
-            _refuse("the whole")
-        time, fresh = read_value("time", float | None, document.get("time")), document.get("fresh")
-        if not isinstance(fresh, bool):
-            _refuse("time")
-        if self._poll is None:
-            self._poll, self._polled_at = (time, fresh), monotonic() - max(answer.clock - (time or 0.0), 0.0)
-        if (time, fresh) != self._poll:
-            raise _OtherPollError
-        if row is None:
-            return row_of(kind, document.get("data"))
-        rows = read_value(path, tuple[row, ...], document.get("data"))  # type: ignore[valid-type]
-        return Table(rows, read_value("total", int, document.get("total") or 0))
+    cluster = row_of(Cluster, (await ask("cluster")).get("data")) if fresh else None
+    history = None if sides is None else row_of(History, (await ask(f"history?sides={sides}")).get("data"))
+    shown = (name for name in wanted if fresh or BY_NAME[name].of_sidecar)
+    tables = {name: await table(BY_NAME[name], wanted[name]) for name in shown}
+    return Shown(time, fresh, polled_at, sidecar, cluster, history, dict.fromkeys(wanted, Table()) | tables)
+
+
+async def _document(
+    get: Get, path: str, *, was_fresh: bool = False
+) -> tuple[float, float | None, bool, Mapping[str, Any]]:
+    """Return when its poll was on the monotonic clock, the time of the poll, whether it is fresh, and the answer."""
+    answer = await get(path)
+    if answer.status == http.HTTPStatus.SERVICE_UNAVAILABLE and was_fresh:
+        raise _OtherPollError  # the data became too old meanwhile
+    if answer.status != http.HTTPStatus.OK:
+        raise NoAnswerError(f"{answer.status}: {_REFUSED.get(answer.status) or _first_line(answer)}")
+    try:
+        document = parse_json(answer.body)
+    except ValueError:
+        raise NoAnswerError("its answer is not JSON: is this the address of an exporter?") from None
+    if not isinstance(document, dict):
+        _refuse("the whole")
+    time, fresh = read_value("time", float | None, document.get("time")), document.get("fresh")
+    if not isinstance(fresh, bool):
+        _refuse("time")
+    return monotonic() - max(answer.clock - (time or 0.0), 0.0), time, fresh, document
 
 
 def _first_line(answer: Answer) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Final
@@ -21,13 +21,13 @@ from textual.widgets import DataTable, Footer, Input, Static, Tab, Tabs
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
 from kafka_warden.formatting import in_utc, visible
-from kafka_warden.top.output import SERVED, Order, Request, cell, chosen, curve_line, head, mark
+from kafka_warden.top.output import Request, cell, chosen, curve_line, head, mark
 from kafka_warden.top.reading import Get, Shown, read
 from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.rows import MOST, Table
 from kafka_warden.views.specs import BY_NAME, TABLES
-from kafka_warden.views.table_spec import UNKNOWN, TableSpec
+from kafka_warden.views.table_spec import UNKNOWN, Column, TableSpec
 
 INTERRUPTED, TERMINATED = 130, 143
 """Exit codes after Ctrl-C and SIGTERM, as in shells."""
@@ -69,13 +69,13 @@ class Rows(DataTable[Text]):
         """The row under the cursor; `None` without rows."""
         return self.shown[self.cursor_row] if 0 <= self.cursor_row < len(self.shown) else None
 
-    def fill(self, spec: TableSpec, rows: Sequence[Any], order: Order) -> None:
+    def fill(self, spec: TableSpec, rows: Sequence[Any], title: Callable[[Column], str]) -> None:
         """Show other rows. The same row stays chosen."""
         same = spec is self.spec and bool(self.shown)
         key, at, (x, y) = (spec.key_of(self.chosen), self.cursor_row, self.scroll_offset) if same else (None, 0, (0, 0))
         self.spec, self.shown = spec, rows
         self.clear(columns=True)
-        titles = _cells(spec, " ", map(order.title, spec.columns))
+        titles = _cells(spec, " ", map(title, spec.columns))
         lines = [
             _cells(spec, mark(row), (cell(each, row, self.app.size.width) for each in spec.columns)) for row in rows
         ]
@@ -127,7 +127,7 @@ class Top(App[int]):
         # The terminal's own colours: they suit a light one, too, and NO_COLOR takes all of them away.
         super().__init__(ansi_color=True)
         self.theme, self.title, self.animation_level = "ansi-dark", "kafka-warden top", "none"
-        self._get, self._request, self._order = get, request, request.order
+        self._get, self.request = get, request
         self._opening = request.table is None
         self.spec = BY_NAME[request.table or TABLES[0].name]
         self.shown: Shown | None = None
@@ -164,19 +164,19 @@ class Top(App[int]):
             if not self.paused:
                 await self._read()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), self._request.every)
+                await asyncio.wait_for(self._wake.wait(), self.request.every)
 
     async def _read(self) -> None:
         """Read once. Without an answer what was shown stays, with its age."""
         try:
             if self._opening:
                 found = await read(self._get, dict.fromkeys(BY_NAME, 1))
-                filled = (spec for spec in TABLES if chosen(spec, found.tables[spec.name], "", SERVED)[0])
+                filled = (spec for spec in TABLES if chosen(spec, found.tables[spec.name], Request(""))[0])
                 self._open(next(filled, TABLES[0]))
             self.shown = await read(self._get, {self.spec.name: MOST}, self.spec.sides)
         except (NoAnswerError, SecretError) as failure:
             since = self.trouble.partition(" · ")[0] or f"! No answer since {in_utc(time.time())}"
-            self.trouble = f"{since} · {self._request.where}: {visible(str(failure))}"
+            self.trouble = f"{since} · {self.request.where}: {visible(str(failure))}"
         else:
             self.trouble = ""
         self.readings += 1
@@ -190,8 +190,9 @@ class Top(App[int]):
     @on(Resize)
     @on(Input.Changed)
     def _show(self) -> None:
-        found = chosen(self.spec, self.table or Table(), self._field.value, self._order)
-        self._rows.fill(self.spec, found[0][:ROWS], self._order)
+        self.request = replace(self.request, search=self._field.value)
+        found = chosen(self.spec, self.table or Table(), self.request)
+        self._rows.fill(self.spec, found[0][:ROWS], self.request.title)
         self._rows.set_class(not found[0], "empty")
         self._names[self.spec.name].label = f"{self.spec.title} {found[1]:,}"
         self._show_notes()
@@ -206,7 +207,7 @@ class Top(App[int]):
         shown, row = self.shown, self._rows.chosen
         if shown is None or self.table is None:
             yield "No data." if self.trouble else "Reading ..."
-        elif row is None and self._field.value and self.table.rows:
+        elif row is None and self.request.search and self.table.rows:
             yield "No row matches."
         elif row is None:
             yield self.spec.empty if shown.fresh or self.spec.of_sidecar else "No fresh data."
@@ -244,7 +245,7 @@ class Top(App[int]):
 
     def action_table(self, by: int) -> None:
         """Show another table."""
-        self._order = SERVED
+        self.request = replace(self.request, sort=None, reverse=False)
         self._open(TABLES[(TABLES.index(self.spec) + by) % len(TABLES)])
         self._show()
         self._wake.set()
@@ -252,12 +253,13 @@ class Top(App[int]):
     def action_sort(self) -> None:
         """Order by the next column, and after the last one as served."""
         columns = [None, *self.spec.columns]
-        self._order = Order(columns[(columns.index(self._order.column) + 1) % len(columns)])
+        column = columns[(columns.index(self.request.sort) + 1) % len(columns)]
+        self.request = replace(self.request, sort=column, reverse=False)
         self._show()
 
     def action_reverse(self) -> None:
         """Turn the order round."""
-        self._order = replace(self._order, reverse=not self._order.reverse)
+        self.request = replace(self.request, reverse=not self.request.reverse)
         self._show()
 
     def action_pause(self) -> None:
