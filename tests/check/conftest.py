@@ -44,9 +44,10 @@ def authority(tmp_path: Path) -> Authority:
 
 @pytest.fixture
 def secured(doctor: ScriptedDoctor, authority: Authority) -> Callable[..., Identity]:
-    def secure(hosts: Sequence[str] = HERE, **issued: Any) -> Identity:
+    def secure(hosts: Sequence[str] = HERE, client_ca: Path | None = None, **issued: Any) -> Identity:
         pair = authority.issue("server", hosts=hosts, **issued)
         files = {"certificate": str(pair.certificate), "key": str(pair.key)}
+        files |= {} if client_ca is None else {"client_ca": str(client_ca)}
         for broker in (1, 2, 3):
             doctor.brokers.do("refuse", broker=broker)
         doctor.brokers.brokers(*({"id": broker, **files} for broker in (1, 2, 3)))

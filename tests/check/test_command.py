@@ -1,7 +1,9 @@
-"""The command: its lines, its flags, its exit codes, and what never appears in them."""
+"""The command: its lines, its flags, its exit codes, its page, and what never appears in them."""
 
+import re
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,8 @@ from kafka_warden.check import command
 from kafka_warden.check.results import CHECKS, clean
 from kafka_warden.settings.secrets import Secret
 from tests.check.conftest import ScriptedDoctor
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "check.md").read_text()
 
 
 def test_each_result_is_one_line(doctor: ScriptedDoctor) -> None:
@@ -104,3 +108,14 @@ def test_only_reads(doctor: ScriptedDoctor) -> None:
 def test_text_of_other_machines_is_harmless() -> None:
     secret = Secret("canary-Tr0ub4dor")
     assert clean(f"a\nb \x1b[31m{secret.reveal()} \u202ec") == "a b \\x1b[31m<redacted> \\u202ec"
+
+
+def test_every_code_has_a_section() -> None:
+    sections = re.findall(r"^### (\S+)$", PAGE, re.MULTILINE)
+    assert sorted(sections) == sorted(CHECKS)
+
+
+def test_every_flag_is_described() -> None:
+    commands = cli._parser()._subparsers._group_actions[0].choices  # type: ignore[union-attr]  # there are subcommands
+    flags = {name: set(commands[name]._option_string_actions) for name in ("check", "run")}  # type: ignore[index]  # by name
+    assert set(re.findall(r"^\| `(--[a-z-]+)", PAGE, re.MULTILINE)) == flags["check"] - flags["run"]

@@ -1,5 +1,6 @@
 """JMX: what is wrong with it is named for each process, and costs nothing else."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -89,20 +90,28 @@ kafka_controller_controllereventmanager_eventqueuetimems{quantile="0.50"} 0
 """
 
 
-def test_agents(doctor: ScriptedDoctor) -> None:
-    page = f"{BYTES}{FETCHERS}{STATE}{THROTTLES}".encode()
-    with answering({"/metrics": page}) as (url, _):
-        address = url.removeprefix("http://")
-        doctor.config["jmx"] = {"source": "http", "brokers": {1: address}}
-        assert doctor.wrong() == {}
-        assert doctor.code == 0
-        doctor.config["jmx"]["brokers"] = {1: address, 2: address}
-        doctor.one("KW-JMX", f"broker 1, broker 2 have the same JMX address {address}", "jmx.brokers")
-        doctor.config["jmx"]["brokers"] = {1: address}
-        doctor.config["jmx"]["path"] = "/other"
-        doctor.one("KW-JMX", "answers 404 to /other", "jmx.path")
-        doctor.config["jmx"] = {"source": "http", "brokers": {1: f"127.0.0.1:{free_port()}"}}
-        doctor.one("KW-JMX", "cannot be connected to", "agent")
+@pytest.fixture
+def agent(stack: ExitStack) -> Callable[[str], str]:
+    """Start an agent that answers with a page; returns its address."""
+
+    def start(page: str) -> str:
+        url, _ = stack.enter_context(answering({"/metrics": page.encode()}))
+        return url.removeprefix("http://")
+
+    return start
+
+
+def test_agents(doctor: ScriptedDoctor, agent: Callable[[str], str]) -> None:
+    address = agent(f"{BYTES}{FETCHERS}{STATE}{THROTTLES}")
+    doctor.config["jmx"] = {"source": "http", "brokers": {1: address}}
+    assert doctor.wrong() == {}
+    assert doctor.code == 0
+    doctor.config["jmx"]["brokers"] = {1: address, 2: address}
+    doctor.one("KW-JMX", f"broker 1, broker 2 have the same JMX address {address}", "jmx.brokers")
+    doctor.config["jmx"] = {"source": "http", "brokers": {1: address}, "path": "/other"}
+    doctor.one("KW-JMX", "answers 404 to /other", "jmx.path")
+    doctor.config["jmx"] = {"source": "http", "brokers": {1: f"127.0.0.1:{free_port()}"}}
+    doctor.one("KW-JMX", "cannot be connected to", "agent")
 
 
 @pytest.mark.parametrize(
@@ -122,33 +131,24 @@ def test_agents(doctor: ScriptedDoctor) -> None:
         ("controllers", CONTROLLER.splitlines()[1], "none of: controller event queue"),
     ],
 )
-def test_rules_that_leave_beans_out(doctor: ScriptedDoctor, kind: str, page: str, missing: str) -> None:
-    with answering({"/metrics": page.encode()}) as (url, _):
-        doctor.config["jmx"] = {
-            "source": "http",
-            kind: {100 if kind == "controllers" else 1: url.removeprefix("http://")},
-        }
-        doctor.one("KW-JMX", missing, "docs/how-to/agents.md", result="warning")
+def test_rules_that_leave_beans_out(
+    doctor: ScriptedDoctor, agent: Callable[[str], str], kind: str, page: str, missing: str
+) -> None:
+    doctor.config["jmx"] = {"source": "http", kind: {100 if kind == "controllers" else 1: agent(page)}}
+    doctor.one("KW-JMX", missing, "docs/how-to/agents.md", result="warning")
 
 
 @pytest.mark.parametrize(("page", "named"), [(BYTES + FETCHERS + STATE, True), (STATE + THROTTLES, False)])
-def test_an_agent_of_a_broker_without_the_reporter(doctor: ScriptedDoctor, page: str, *, named: bool) -> None:
-    with answering({"/metrics": page.encode()}) as (url, _):
-        doctor.config["jmx"] = {"source": "http", "brokers": {1: url.removeprefix("http://")}}
-        doctor.one("KW-JMX", "none of", "metric.reporters" if named else "docs/how-to/agents.md", result="warning")
-        assert ("JmxReporter" in doctor.wrong()["KW-JMX"]) == named
+def test_an_agent_of_a_broker_without_the_reporter(
+    doctor: ScriptedDoctor, agent: Callable[[str], str], page: str, *, named: bool
+) -> None:
+    doctor.config["jmx"] = {"source": "http", "brokers": {1: agent(page)}}
+    doctor.one("KW-JMX", "none of", "metric.reporters" if named else "docs/how-to/agents.md", result="warning")
+    assert ("JmxReporter" in doctor.wrong()["KW-JMX"]) == named
 
 
-def test_beans_that_need_not_be_there(doctor: ScriptedDoctor) -> None:
+def test_beans_that_need_not_be_there(doctor: ScriptedDoctor, agent: Callable[[str], str]) -> None:
     """No follower fetches from broker 3, nothing is in remote storage, and no client has a quota."""
-    with ExitStack() as stack:
-        (broker, _), (controller, _) = (
-            stack.enter_context(answering({"/metrics": page.encode()}))
-            for page in (BYTES + FETCHERS + STATE, CONTROLLER)
-        )
-        doctor.config["jmx"] = {
-            "source": "http",
-            "brokers": {3: broker.removeprefix("http://")},
-            "controllers": {100: controller.removeprefix("http://")},
-        }
-        assert doctor.wrong() == {}
+    where = {"brokers": {3: agent(BYTES + FETCHERS + STATE)}, "controllers": {100: agent(CONTROLLER)}}
+    doctor.config["jmx"] = {"source": "http", **where}
+    assert doctor.wrong() == {}

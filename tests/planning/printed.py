@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from kafka_warden.planning.commands import Where
+from kafka_warden.planning.commands import Where, move_commands
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.reassignment import to_json
@@ -24,6 +24,11 @@ def document(found: MovePlan) -> dict[str, Any]:
     back: dict[str, Any] = json.loads(json.dumps(made, allow_nan=False))
     assert back == made
     return back
+
+
+def lines(found: MovePlan, *purposes: str, where: Where = WHERE) -> list[str]:
+    """Return the commands with these purposes."""
+    return [command.line for command in move_commands(found, where) if command.purpose in purposes]
 
 
 def text(found: MovePlan, where: Where = WHERE) -> str:

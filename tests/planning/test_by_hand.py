@@ -11,9 +11,8 @@ from kafka_warden.planning.commands import move_commands
 from kafka_warden.planning.during_move import ALL, LONGEST_LIST, by_hand, throttled_lists
 from kafka_warden.planning.findings import warnings
 from kafka_warden.planning.moving import resolve
-from kafka_warden.planning.plan import MovePlan
 from tests.building import known
-from tests.planning.printed import WHERE
+from tests.planning.printed import WHERE, lines
 from tests.support.planned import GB, MB, cluster, plan, rates, sized, to
 
 CONFIGS = "kafka-configs.sh --bootstrap-server a:9092 --alter --entity-type"
@@ -23,10 +22,6 @@ EXECUTE = "kafka-reassign-partitions.sh --bootstrap-server a:9092 --execute"
 def without(seen: Snapshot, *down: int) -> Snapshot:
     fenced = {one: Broker(one, f"broker-{one}.example", 9092, fenced=True) for one in down}
     return replace(seen, brokers={**seen.brokers, **fenced})
-
-
-def lines(found: MovePlan, *purposes: str) -> list[str]:
-    return [command.line for command in move_commands(found, WHERE) if command.purpose in purposes]
 
 
 DEAD = without(

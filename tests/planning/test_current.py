@@ -1,7 +1,6 @@
 """`plan --current`: the reassignments in progress, as kafka-reassign-partitions reads them."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,6 @@ from tests.support.scripted import ScriptedCluster
 
 pytestmark = pytest.mark.process
 NOT_AUTHORIZED = 31
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: None) -> Path:
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("KAFKA_WARDEN_")]:
-        monkeypatch.delenv(name)
-    return tmp_path
 
 
 @pytest.fixture

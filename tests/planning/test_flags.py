@@ -1,7 +1,6 @@
 """The flags of `plan`: bad input is refused before a broker is asked."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -14,15 +13,6 @@ UNUSED_PORT = "127.0.0.1:1"
 """Nothing listens there."""
 MOVE = {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1]}]}
 NONE = dict.fromkeys(_OF_MOVES + _OF_TOPICS) | {"current": False, "output": "text"}
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logging_as_before: None) -> Path:
-    (tmp_path / "move.json").write_text(json.dumps(MOVE))
-    monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith("KAFKA_WARDEN_")]:
-        monkeypatch.delenv(name)
-    return tmp_path
 
 
 def run(*arguments: str) -> int:
@@ -59,6 +49,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
 ) -> None:
     """On stderr, before any broker is asked, with nothing on stdout and no traceback."""
+    (folder / "move.json").write_text(json.dumps(MOVE))
     (folder / "empty.json").write_text("")
     (folder / "latin.json").write_bytes(b"\xe9")
 
@@ -73,6 +64,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
 @pytest.mark.process
 def test_a_cluster_that_does_not_answer_is_exit_code_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The last line says what to check; no rollback is written."""
+    (folder / "move.json").write_text(json.dumps(MOVE))
     assert run("--reassignment", "move.json", "--rollback", "back.json") == 3
 
     printed = capsys.readouterr()

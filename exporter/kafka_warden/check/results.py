@@ -117,14 +117,12 @@ def counts(results: Iterable[Result]) -> dict[Status, int]:
 def text(results: Sequence[Result]) -> str:
     """Return one line for each result, and a last one with the counts."""
     width = max((len(result.code) for result in results), default=0)
-    lines = [f"{result.status:<7}  {result.code:<{width}}  {_sentence(result)}" for result in results]
+    lines = []
+    for result in results:
+        where, fix = f"{result.subject}: " if result.subject else "", f" -> {result.fix}" if result.fix else ""
+        lines.append(f"{result.status:<7}  {result.code:<{width}}  {clean(where + result.text + fix)}")
     numbers = ", ".join(f"{number} {status}" for status, number in counts(results).items())
     return "".join(f"{line}\n" for line in (*lines, numbers))
-
-
-def _sentence(result: Result) -> str:
-    where = f"{result.subject}: " if result.subject else ""
-    return clean(f"{where}{result.text}" + (f" -> {result.fix}" if result.fix else ""))
 
 
 def document(results: Sequence[Result], code: int) -> str:

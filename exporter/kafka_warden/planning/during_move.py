@@ -17,7 +17,7 @@ import numpy as np
 
 from kafka_warden.arrays import as_known
 from kafka_warden.derive import throttle
-from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, ReplicaTable, Side, Snapshot, TopicConfig
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, ReplicaTable, Side, Snapshot
 from kafka_warden.planning.json_values import NO_UPPER_BOUND, UNKNOWN_INBOUND, Key
 from kafka_warden.planning.moving import Moving, rows_of
 
@@ -59,12 +59,11 @@ def throttled_lists(moving: Sequence[Moving]) -> dict[str, dict[Side, str]]:
         sides = found.setdefault(p.topic, {side: [] for side in SIDES})
         sides[Side.LEADER] += [f"{p.number}:{broker}" for broker in p.sources]
         sides[Side.FOLLOWER] += [f"{p.number}:{one.broker}" for one in p.arriving]
-    return {topic: {side: _value(entries) for side, entries in sides.items()} for topic, sides in found.items()}
-
-
-def _value(entries: Sequence[str]) -> str:
-    value = ",".join(entries)
-    return value if len(value) <= LONGEST_LIST else ALL
+    written = {topic: {side: ",".join(entries) for side, entries in sides.items()} for topic, sides in found.items()}
+    return {
+        topic: {side: value if len(value) <= LONGEST_LIST else ALL for side, value in sides.items()}
+        for topic, sides in written.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +131,15 @@ def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) 
 
 def _listed(snapshot: Snapshot, moving: Mapping[str, Mapping[Side, str]], side: Side) -> Bools:
     """(R,) replicas on the lists of one side: of topics that move those of `moving`, of others the configured ones."""
-    lists = {topic: _configured(config, side) for topic, config in snapshot.topic_configs.items()}
+    lists = {
+        topic: config.leader_throttled if side is Side.LEADER else config.follower_throttled
+        for topic, config in snapshot.topic_configs.items()
+    }
     lists |= {topic: sides[side] for topic, sides in moving.items()}
     values = [(index, lists[topic]) for index, topic in enumerate(snapshot.topics) if topic in lists]
     partition = snapshot.replicas.partition
     topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
     return throttle.listed_rows(throttle.lists_of(values), topic, number, snapshot.replicas.broker)
-
-
-def _configured(config: TopicConfig, side: Side) -> str:
-    return config.leader_throttled if side is Side.LEADER else config.follower_throttled
 
 
 def after_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:

@@ -208,14 +208,17 @@ def about_replicas(plan: MovePlan) -> Iterable[str]:
     for room in plan.rooms:
         if room.disk.fits is None:
             yield f"disks of broker {room.broker}: {room.disk.why} ({in_bytes(room.receives)} to receive)"
-    snapshot = plan.snapshot
+    snapshot, version, zookeeper = plan.snapshot, plan.snapshot.kafka_version, plan.snapshot.quorum is None
     changing = [p for p in plan.moving if p.arriving or p.leaving]
     found = {
-        _REFUSES: [p for p in plan.moving if _refuses_after(snapshot, p)],
+        # Even all replicas in sync are too few, as before Kafka 3.7.
+        _REFUSES: [p for p in plan.moving if len(p.replicas) < _needed(snapshot, p, p.replicas, p.replicas[0])],
         _REFUSES_AT_FIRST: [p for p in changing if _refuses_at_first(snapshot, p)],
-        _WAITS: [p for p in changing if not _completes(snapshot, p)],
+        _WAITS: [
+            p for p in changing if not completes(version, {*p.sources}, {*p.replicas}, p.in_sync, zookeeper=zookeeper)
+        ],
         _RACKS: [p for p in changing if _share_racks(snapshot, p.replicas) > _share_racks(snapshot, p.sources)],
-        _SKIPS: [p for p in changing if _begins_with_a_part(snapshot, p)],
+        _SKIPS: [p for p in changing if p.replicas[0] not in p.sources and skips(snapshot, p.row, p.replicas[0])],
         _CORDONED: [p for p in plan.moving if p.asked and cordoned_brokers(snapshot.log_dirs) & {*p.replicas}],
         _DIRS: [p for p in plan.moving if p.names_dirs_of_staying],
     }
@@ -224,33 +227,12 @@ def about_replicas(plan: MovePlan) -> Iterable[str]:
             yield f"{names(partitions)}: {what}"
 
 
-def _begins_with_a_part(snapshot: Snapshot, moving: Moving) -> bool:
-    preferred = moving.replicas[0]
-    return preferred in {one.broker for one in moving.arriving} and skips(snapshot, moving.row, preferred)
-
-
-def _refuses_after(snapshot: Snapshot, moving: Moving) -> bool:
-    """Whether even all replicas in sync are too few, as before Kafka 3.7."""
-    return len(moving.replicas) < _needed(snapshot, moving, moving.replicas, moving.replicas[0])
-
-
 def _refuses_at_first(snapshot: Snapshot, moving: Moving) -> bool:
     """Whether the leader refuses `acks=all` from the start of the move on, though not before."""
     assigned = {*moving.sources, *moving.leaving, *(one.broker for one in moving.arriving if one.under_way)}
     during = assigned | {*moving.replicas}
     now = _needed(snapshot, moving, assigned, moving.leader)
     return now <= len(moving.in_sync) < _needed(snapshot, moving, during, moving.leader)
-
-
-def _completes(snapshot: Snapshot, moving: Moving) -> bool:
-    """Whether the controller completes the move without a replica that is out of sync now."""
-    return completes(
-        snapshot.kafka_version,
-        {*moving.sources},
-        {*moving.replicas},
-        moving.in_sync,
-        zookeeper=snapshot.quorum is None,
-    )
 
 
 def _needed(snapshot: Snapshot, moving: Moving, replicas: Collection[int], leader: int) -> int:

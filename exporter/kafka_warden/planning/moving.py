@@ -11,7 +11,6 @@ from typing import Annotated, Final
 import numpy as np
 
 from kafka_warden.arrays import as_known
-from kafka_warden.derive.limits import is_counted
 from kafka_warden.derive.tiered import first_copied, skips_tiered
 from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.model import UNKNOWN, Bools, Floats, Longs, ReplicaTable, Snapshot
@@ -102,11 +101,6 @@ class Moving:
     names_dirs_of_staying: bool
     """The file names a log directory for a replica that stays on its broker."""
 
-    @property
-    def counted(self) -> bool:
-        """Whether KIP-578's limits count it."""
-        return is_counted(self.topic)
-
 
 def resolve(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats) -> tuple[Moving, ...]:
     """Compare the file with the cluster. `bytes_in` (P,): bytes per second of each partition, NaN if unknown.
@@ -194,9 +188,12 @@ class _Resolver:
             raise PlanError("; ".join(found[:MOST_NAMED]) + more)
 
     def _problems(self, target: Target) -> Iterable[str]:
+        row, hosts, replicas = self.row(target), set[int](), self._snapshot.replicas
         if target.topic not in self._rows:
             yield "the cluster has no such topic, or the ACL Describe on it is missing"
-        elif self.row(target) is None:
+        elif row is not None:
+            hosts = set(replicas.broker[slice(*rows_of(replicas, row))].tolist())
+        else:
             first, last = self._rows[target.topic]
             yield f"the topic has no such partition, only 0 to {last - first - 1}"
         for broker in target.replicas:
@@ -205,7 +202,7 @@ class _Resolver:
                 yield f"the cluster has no broker {broker}"
             elif not known.active:
                 yield f"broker {broker} is down: start it first, or use another broker"
-            elif broker in self._cordoned and broker not in self._hosts(target):
+            elif broker in self._cordoned and broker not in hosts:
                 yield f"all log directories of broker {broker} are cordoned: uncordon one first, or use another broker"
             elif (path := target.log_dir(broker)) is not None:
                 yield from self._log_dir_problems(broker, path)
@@ -218,11 +215,6 @@ class _Resolver:
             yield f"the log directory {path} of broker {broker} is offline"
         elif directories and directories[path].cordoned:
             yield f"the log directory {path} of broker {broker} is cordoned: the broker refuses replicas for it"
-
-    def _hosts(self, target: Target) -> set[int]:
-        """Return the brokers of the present replicas."""
-        row, replicas = self.row(target), self._snapshot.replicas
-        return set() if row is None else set(replicas.broker[slice(*rows_of(replicas, row))].tolist())
 
     def moving(self, row: int, target: Target | None) -> Moving:
         """Resolve the partition of one row. `target` is `None` if the file does not name it."""

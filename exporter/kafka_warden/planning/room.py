@@ -75,8 +75,8 @@ def derive_room(
     for broker in brokers:
         hosted = counts.get(broker, 0)
         arriving = [(p, one) for p in moving for one in p.arriving if one.broker == broker]
-        new = sum(p.counted and not one.under_way for p, one in arriving)
-        deleted = sum(p.counted and broker in p.leaving for p in moving)
+        new = sum(limits.is_counted(p.topic) and not one.under_way for p, one in arriving)
+        deleted = sum(limits.is_counted(p.topic) and broker in p.leaving for p in moving)
         # A broker that is over its limit and gets no replica fits.
         fits = new <= max(limits.headroom(most_partitions, float(hosted)), 0.0)
         rooms.append(

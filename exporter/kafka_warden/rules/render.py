@@ -107,15 +107,13 @@ class Values:
 DEFAULTS: Final = Values()
 
 
-class _Templates(jinja2.BaseLoader):
-    """The templates, each with the macros."""
-
-    def get_source(self, _: jinja2.Environment, template: str) -> tuple[str, str, None]:
-        text = (TEMPLATES / template).read_text(encoding="utf-8")
-        if template != MACROS:
-            names = ", ".join(MACRO.findall((TEMPLATES / MACROS).read_text(encoding="utf-8")))
-            text = f'[% from "{MACROS}" import {names} with context %]\n' + text
-        return "".join(_indented(line) for line in text.splitlines(keepends=True)), template, None
+def _source(template: str) -> str:
+    """Return a template with the macros."""
+    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    if template != MACROS:
+        names = ", ".join(MACRO.findall((TEMPLATES / MACROS).read_text(encoding="utf-8")))
+        text = f'[% from "{MACROS}" import {names} with context %]\n' + text
+    return "".join(_indented(line) for line in text.splitlines(keepends=True))
 
 
 def _indented(line: str) -> str:
@@ -124,7 +122,7 @@ def _indented(line: str) -> str:
 
 
 ENVIRONMENT: Final = jinja2.Environment(
-    loader=_Templates(),
+    loader=jinja2.FunctionLoader(_source),
     variable_start_string="${",
     variable_end_string="}",
     block_start_string="[%",
