@@ -9,7 +9,7 @@ import pytest
 
 from kafka_warden.clients.kafka.tokens import GIVE_UP, REFUSED_PAUSE, Token, TokenFile, Tokens, read_token
 from kafka_warden.errors import AuthenticationError, TokenError
-from kafka_warden.settings.secrets import Secret
+from kafka_warden.settings.secrets import Secret, SecretFile
 from sandbox.issuer import Issuer
 from sandbox.passwords import write_secret
 
@@ -143,7 +143,7 @@ def test_a_token_that_brokers_refuse_is_replaced_after_a_minute() -> None:
 
 def test_another_token_in_the_file_is_used_at_once(tmp_path: Path) -> None:
     file = write_secret(tmp_path / "token", "one")
-    tokens = Tokens(TokenFile(file, {}))
+    tokens = Tokens(TokenFile(SecretFile(file), {}))
     assert text(tokens, 0.0) == "one"
     write_secret(file, "another\n")
     assert text(tokens, 1.0) == "another"
@@ -164,7 +164,7 @@ def test_a_token_file_that_cannot_be_used_is_the_message(tmp_path: Path) -> None
         write_secret(file, content)
         file.chmod(mode)
         with pytest.raises(TokenError, match=message) as caught:
-            text(Tokens(TokenFile(file, {})), 0.0)
+            text(Tokens(TokenFile(SecretFile(file), {})), 0.0)
         assert content not in str(caught.value)
     issuer._server.server_close()
 

@@ -9,6 +9,7 @@ the passwords.
 import base64
 import hashlib
 import hmac
+import io
 import ssl
 import struct
 from collections.abc import Iterable
@@ -47,7 +48,7 @@ def read_jks(content: bytes, name: str, password: str | None, key_password: str 
     if password is not None and not hmac.compare_digest(_sha1(_utf16(password), _WHITENING, body), digest):
         raise KeyStoreError(f"{name}.password is wrong, or the file is damaged")
     try:
-        trusted, keys = _entries(_Reader(body))
+        trusted, keys = _entries(io.BytesIO(body))
     except (struct.error, UnicodeDecodeError, ValueError):
         raise KeyStoreError("the file is damaged") from None
     if len(keys) > 1:
@@ -60,54 +61,46 @@ def read_jks(content: bytes, name: str, password: str | None, key_password: str 
     return Entries(trusted)
 
 
-class _Reader:
-    """Reads numbers and blocks of bytes, one after the other."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def number(self, kind: str) -> int:
-        """Read a big-endian number of a `struct` type."""
-        (value,) = struct.unpack_from(f">{kind}", self._data, self._at)
-        self._at += struct.calcsize(f">{kind}")
-        return int(value)
-
-    def block(self, kind: str) -> bytes:
-        """Read bytes, with their length before them."""
-        length = self.number(kind)
-        if length > len(self._data) - self._at:
-            raise ValueError("cut off")
-        self._at += length
-        return self._data[self._at - length : self._at]
+def _number(store: io.BytesIO, kind: str) -> int:
+    """Read a big-endian number of a `struct` type."""
+    (value,) = struct.unpack(f">{kind}", store.read(struct.calcsize(kind)))
+    return int(value)
 
 
-def _entries(reader: _Reader) -> tuple[tuple[bytes, ...], list[tuple[bytes, tuple[bytes, ...]]]]:
+def _block(store: io.BytesIO, kind: str) -> bytes:
+    """Read bytes, with their length before them."""
+    block = store.read(length := _number(store, kind))
+    if len(block) < length:
+        raise ValueError("cut off")
+    return block
+
+
+def _entries(store: io.BytesIO) -> tuple[tuple[bytes, ...], list[tuple[bytes, tuple[bytes, ...]]]]:
     """Return the trusted certificates, and protected keys with their chains."""
     trusted: list[bytes] = []
     keys: list[tuple[bytes, tuple[bytes, ...]]] = []
-    reader.number("I")  # the magic number
-    version = reader.number("I")
+    _number(store, "I")  # the magic number
+    version = _number(store, "I")
     if version not in _VERSIONS:
         raise ValueError("unknown version")
-    for _ in range(reader.number("I")):
-        kind = reader.number("I")
-        reader.block("H")  # the alias
-        reader.number("Q")  # when it was made
+    for _ in range(_number(store, "I")):
+        kind = _number(store, "I")
+        _block(store, "H")  # the alias
+        _number(store, "Q")  # when it was made
         if kind == _KEY:
-            protected = reader.block("I")
-            keys.append((protected, tuple(_certificate(reader, version) for _ in range(reader.number("I")))))
+            protected = _block(store, "I")
+            keys.append((protected, tuple(_certificate(store, version) for _ in range(_number(store, "I")))))
         elif kind == _CERTIFICATE:
-            trusted.append(_certificate(reader, version))
+            trusted.append(_certificate(store, version))
         else:
             raise ValueError("unknown entry")
     return tuple(trusted), keys
 
 
-def _certificate(reader: _Reader, version: int) -> bytes:
+def _certificate(store: io.BytesIO, version: int) -> bytes:
     if version > _VERSIONS[0]:
-        reader.block("H")  # its type, X.509
-    return reader.block("I")
+        _block(store, "H")  # its type, X.509
+    return _block(store, "I")
 
 
 def _unprotect(protected: bytes, password: str) -> bytes:

@@ -24,7 +24,7 @@ from kafka_warden.clients.kafka.property_names import checked, refuse_unsupporte
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import Token, TokenFile, Tokens, read_token, refused, said
 from kafka_warden.errors import ConfigError, SecretError, SourceError, TokenError
-from kafka_warden.settings.secrets import Secret, SecretSource, basic_authorization
+from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource, basic_authorization
 from kafka_warden.settings.strict import boolean, reason
 
 URL: Final = "sasl.oauthbearer.token.endpoint.url"
@@ -79,10 +79,9 @@ def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSour
     if url.startswith("file:"):
         if client.id:
             raise ConfigError(f"kafka.{CLIENT_ID}: no effect with a token from a file; remove it, or {URL}")
-        path = Path(urllib.parse.unquote(urllib.parse.urlsplit(url).path))
-        source = TokenFile(path, client.extensions)
-        source.check()
-        return Tokens(source)
+        file = SecretFile(Path(urllib.parse.unquote(urllib.parse.urlsplit(url).path)))
+        file.read()
+        return Tokens(TokenFile(file, client.extensions))
     if not client.id:
         raise ConfigError(f"kafka.{CLIENT_ID}: missing; the issuer asks for it")
     if not client.secret.reveal():

@@ -79,18 +79,10 @@ def refused(message: str) -> AuthenticationError:
 class TokenFile:
     """A file with one token, which something else replaces: Kubernetes, an agent."""
 
-    def __init__(self, path: Path, extensions: Mapping[str, str]) -> None:
-        self.name = str(path)
-        self._file = SecretFile(path)
+    def __init__(self, file: SecretFile, extensions: Mapping[str, str]) -> None:
+        self.name = str(file.path)
+        self._file = file
         self._extensions = extensions
-
-    def check(self) -> None:
-        """Read the file; its token may have expired.
-
-        Raises:
-            ConfigError: the file cannot be used.
-        """
-        self._file.read()
 
     def get(self) -> Token:
         """Read the file.
