@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 
 from kafka_warden.clients.agents import prometheus
-from kafka_warden.clients.agents.prometheus import LONGEST_NAME, Names, read_page
+from kafka_warden.clients.agents.prometheus import LONGEST_NAME, read_page
 from kafka_warden.clients.jmx.protocol import MAX_ROWS, RawBeans
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import ClientBean
@@ -15,8 +15,7 @@ from kafka_warden.sources.jmx import QUESTIONS, parse_beans
 
 
 def read(page: str, kind: str = "broker") -> RawBeans:
-    question = QUESTIONS[kind]  # type: ignore[index]  # a kind
-    return read_page(page.encode().split(b"\n"), Names.of(question))
+    return read_page(page.encode().split(b"\n"), QUESTIONS[kind])  # type: ignore[index]  # a kind
 
 
 @pytest.mark.parametrize(
@@ -198,10 +197,9 @@ def test_long_names() -> None:
 )
 def test_memory(monkeypatch: pytest.MonkeyPatch, line: str, most: int) -> None:
     monkeypatch.setattr(prometheus, "MOST_CLIENTS", 1 << 20)
-    names = Names.of(QUESTIONS["broker"])
     tracemalloc.start()
     try:
-        read_page(((line % number).encode() for number in range(10_000)), names)
+        read_page(((line % number).encode() for number in range(10_000)), QUESTIONS["broker"])
         assert tracemalloc.get_traced_memory()[1] < most
     finally:
         tracemalloc.stop()

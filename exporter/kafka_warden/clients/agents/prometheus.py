@@ -20,6 +20,8 @@ from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, Question, RawBe
 from kafka_warden.errors import ProtocolError
 
 Labels = frozenset[tuple[str, str]]
+Number = tuple[str, str]
+"""Name of a bean, or the pattern of it, and an attribute."""
 
 LONGEST_NAME: Final = 4096
 """Characters of the name of a client's bean; longer ones are left out."""
@@ -48,59 +50,8 @@ _KEYS: Final = {"client_id": "client-id", "clientid": "client-id", "user": "user
 """Labels of clients, and the keys in the names of their beans."""
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """An attribute of a bean, and the factor to its unit."""
-
-    bean: str
-    attribute: str
-    factor: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Where the numbers of a question are in a page."""
-
-    exact: Mapping[tuple[str, Labels], Number]
-    """By name and all labels."""
-    of_clients: Mapping[tuple[str, str | None], Number]
-    """By name and label `resource`; `bean` is the pattern, and the other labels are the keys of the bean's name."""
-    in_names: Mapping[str, str]
-    """Beginnings of names in which a rule has put user and client id, and the pattern of these beans."""
-
-    @classmethod
-    def of(cls, question: Question) -> "Names":
-        """Name all attributes of a question."""
-        exact = {
-            key: Number(bean.name, attribute)
-            for bean in question.beans
-            for attribute in bean.attributes
-            for key in _names(bean.name, attribute)
-        }
-        clients = {
-            key: Number(pattern.name, attribute)
-            for pattern in question.patterns
-            for attribute in pattern.attributes
-            for key in _names_of_clients(pattern.name, attribute)
-        }
-        in_names = {
-            f"{_metric(*_type(pattern.name))}_{key}_": pattern.name
-            for pattern in question.patterns
-            for key in _BEFORE_NAMES
-        }
-        return cls(exact, clients, in_names)
-
-    def wanted(self) -> frozenset[str]:
-        """Return the names, in lower case."""
-        return frozenset({BUILD, START_TIME, *(name for name, _ in (*self.exact, *self.of_clients))})
-
-
-def label(name: str) -> str:
-    """Return the name of a label as it is compared."""
-    return _OTHER.sub("_", name.lower())
-
-
-def _metric(*parts: str) -> str:
+def _name(*parts: str) -> str:
+    """Return the name of a metric or label as it is compared."""
     return _OTHER.sub("_", "_".join(parts).lower())
 
 
@@ -109,23 +60,23 @@ def _names(bean: str, attribute: str) -> Iterator[tuple[str, Labels]]:
     domain, _, listed = bean.partition(":")
     properties = dict(each.split("=", 1) for each in listed.split(","))
     kind, name = properties.pop("type"), properties.get("name")
-    yield _metric(domain, kind, attribute), _labels(properties)
+    yield _name(domain, kind, attribute), _labels(properties)
     if name is None:
         return
     del properties["name"]
     if found := _PERCENTILE.fullmatch(attribute):
-        yield _metric(domain, kind, name), _labels(properties | {"quantile": f"0.{found[1]}"})
+        yield _name(domain, kind, name), _labels(properties | {"quantile": f"0.{found[1]}"})
     elif attribute == "Count":
-        yield _metric(domain, kind, f"{_PER_SECOND.sub('', name)}_total"), _labels(properties)
+        yield _name(domain, kind, f"{_PER_SECOND.sub('', name)}_total"), _labels(properties)
     else:
-        yield _metric(domain, kind, name), _labels(properties)
+        yield _name(domain, kind, name), _labels(properties)
 
 
 def _names_of_clients(pattern: str, attribute: str) -> Iterator[tuple[str, str | None]]:
     """Yield the names of an attribute of clients' beans, with the label `resource` of each."""
     domain, kind = _type(pattern)
-    yield _metric(domain, kind, attribute), None
-    yield _metric(f"{_QUOTA}{attribute}"), kind
+    yield _name(domain, kind, attribute), None
+    yield _name(f"{_QUOTA}{attribute}"), kind
 
 
 def _type(pattern: str) -> tuple[str, str]:
@@ -134,16 +85,31 @@ def _type(pattern: str) -> tuple[str, str]:
 
 
 def _labels(properties: Mapping[str, str]) -> Labels:
-    return frozenset((label(key), value) for key, value in properties.items())
+    return frozenset((_name(key), value) for key, value in properties.items())
 
 
-def read_page(lines: Iterable[bytes], names: Names) -> RawBeans:
-    """Read the wanted numbers; the answer has no time.
+def read_page(lines: Iterable[bytes], question: Question) -> RawBeans:
+    """Read the numbers that a question asks for; the answer has no time.
 
     Raises:
         ProtocolError: a wanted line is not in the format, or no line is a metric of Kafka.
     """
-    page = _Page(names)
+    exact = {
+        key: (bean.name, attribute)
+        for bean in question.beans
+        for attribute in bean.attributes
+        for key in _names(bean.name, attribute)
+    }
+    clients = {
+        key: (pattern.name, attribute)
+        for pattern in question.patterns
+        for attribute in pattern.attributes
+        for key in _names_of_clients(pattern.name, attribute)
+    }
+    in_names = {
+        f"{_name(*_type(pattern.name))}_{key}_": pattern.name for pattern in question.patterns for key in _BEFORE_NAMES
+    }
+    page = _Page(exact, clients, in_names)
     for name, labels, value in _samples(page.wanted(lines)):
         page.take(name, labels, value)
     return page.beans()
@@ -151,10 +117,15 @@ def read_page(lines: Iterable[bytes], names: Names) -> RawBeans:
 
 @dataclass(slots=True)
 class _Page:
-    """What was read so far."""
+    """Where the numbers of a question are in a page, and what was read so far."""
 
-    names: Names
-    values: dict[tuple[str, str], Scalar] = field(default_factory=dict)
+    exact: Mapping[tuple[str, Labels], Number]
+    """By name and all labels."""
+    of_clients: Mapping[tuple[str, str | None], Number]
+    """By name and label `resource`; the other labels are the keys of the bean's name."""
+    in_names: Mapping[str, str]
+    """Beginnings of names in which a rule has put user and client id, and the pattern of these beans."""
+    values: dict[Number, Scalar] = field(default_factory=dict)
     clients: dict[str, dict[str, dict[str, Scalar]]] = field(default_factory=dict)
     """By pattern and name of the bean."""
     size: int = 0
@@ -168,7 +139,8 @@ class _Page:
 
     def wanted(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the lines with wanted names."""
-        any_of_kafka, wanted, in_names = False, self.names.wanted(), tuple(self.names.in_names)
+        any_of_kafka, in_names = False, tuple(self.in_names)
+        wanted = {BUILD, START_TIME, *(name for name, _ in (*self.exact, *self.of_clients))}
         for line in lines:
             if (found := _NAME.match(line)) is not None:
                 name = found[0].lower().decode()
@@ -177,19 +149,19 @@ class _Page:
                 if name in wanted:
                     yield line
                 elif name.startswith(in_names):
-                    self.unreadable |= {self.names.in_names[each] for each in in_names if name.startswith(each)}
+                    self.unreadable |= {self.in_names[each] for each in in_names if name.startswith(each)}
         if not any_of_kafka:
             raise ProtocolError("the answer is no page with metrics of Kafka; correct jmx.port or jmx.path")
 
     def take(self, name: str, labels: Mapping[str, str], value: float) -> None:
         """Take a sample with a wanted name."""
-        keyed = {label(key): text for key, text in labels.items()}
+        keyed = {_name(key): text for key, text in labels.items()}
         if name == BUILD:
             self.is_agent |= keyed.get("name") == AGENT
         elif name == START_TIME:
             self.started = value
-        elif (number := self.names.exact.get((name, frozenset(keyed.items())))) is not None:
-            self.values.setdefault((number.bean, number.attribute), value * number.factor)
+        elif (number := self.exact.get((name, frozenset(keyed.items())))) is not None:
+            self.values.setdefault(number, value)
         else:
             self._take_client(name, keyed, value)
 
@@ -197,16 +169,17 @@ class _Page:
         resource = keyed.pop("resource", None)
         if resource is not None and ", user=" in resource:  # by the examples before jmx_exporter 0.18
             resource, _, keyed["user"] = resource.partition(", user=")
-        number = self.names.of_clients.get((name, resource))
+        number = self.of_clients.get((name, resource))
         if number is None or not keyed.keys() <= _KEYS.keys():
             return
-        found, bean = self.clients.setdefault(number.bean, {}), _object_name(number.bean, keyed)
+        pattern, attribute = number
+        found, bean = self.clients.setdefault(pattern, {}), _object_name(pattern, keyed)
         if bean not in found:
             if self.size >= MOST_CLIENTS or len(bean) > LONGEST_NAME:
                 self.beyond[number] += 1
                 return
             self.size += sys.getsizeof(bean) + _ROW
-        found.setdefault(bean, {})[number.attribute] = value
+        found.setdefault(bean, {})[attribute] = value
 
     def beans(self) -> RawBeans:
         """Return what was read."""
@@ -218,10 +191,10 @@ class _Page:
         }
         left_out = sum(max(0, len(found) - MAX_ROWS) for found in self.clients.values())
         # Each bean has a line for each of its attributes.
-        beyond = self.beyond
-        left_out += sum(
-            max(beyond[each] for each in beyond if each.bean == bean) for bean in {each.bean for each in beyond}
-        )
+        most = Counter[str]()
+        for (pattern, _), count in self.beyond.items():
+            most[pattern] = max(most[pattern], count)
+        left_out += most.total()
         return RawBeans(math.nan, self.values, rows, left_out, unreadable=frozenset(self.unreadable))
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from kafka_warden.clients.agents.http import CONNECT_SECONDS, answer, lines
 from kafka_warden.clients.agents.jolokia import read_beans
-from kafka_warden.clients.agents.prometheus import Names, read_page
+from kafka_warden.clients.agents.prometheus import read_page
 from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
 from kafka_warden.clients.jmx.session import AUTH_HOLD, FORGET, MOST_TARGETS, Answer, JmxTarget, Place, no_room
 from kafka_warden.clock import monotonic
@@ -202,7 +202,7 @@ class AgentSession:
 
             return read_beans(post, question)
         with answer(target, self.path, None, password, LONGEST, context, MOST_PAGE) as parts:
-            return read_page(lines(parts), Names.of(question))
+            return read_page(lines(parts), question)
 
 
 def _corrected(target: JmxTarget, slot: _Slot) -> bool:

@@ -21,12 +21,11 @@ from kafka_warden.errors import (
 
 _NO_SUCH_NAME = (socket.EAI_NONAME, socket.EAI_NODATA)
 
-AUTHENTICATION = (
-    kafka_errors.SaslAuthenticationFailedError,
-    kafka_errors.UnsupportedSaslMechanismError,
-    kafka_errors.IllegalSaslStateError,
-)
-
+_OTHERS: dict[type[kafka_errors.KafkaError], type[SourceError]] = {
+    kafka_errors.UnsupportedVersionError: UnsupportedError,
+    kafka_errors.RequestTimedOutError: AnswerTimeoutError,
+    kafka_errors.InvalidRequestError: InvalidRequestError,
+}
 _OTHER_HOST = "use a name that the certificate has, or issue one with this name (subjectAltName)"
 CERTIFICATE_FIXES = {
     9: "check the clocks of this machine and of the one that issued it",
@@ -95,16 +94,10 @@ def error_code_fault(
         return None
     kind = kafka_errors.for_code(code)
     text = f"{address}: {kind.__name__}" + (f" ({message})" if message else "")
-    if issubclass(kind, AUTHENTICATION):
-        if kind is kafka_errors.SaslAuthenticationFailedError:
-            text = f"{address} refused {login} ({message or kind.__name__})"
-        else:
-            text += "; check sasl.mechanism and security.protocol"
-        return AuthenticationError(text)
+    if kind is kafka_errors.SaslAuthenticationFailedError:
+        return AuthenticationError(f"{address} refused {login} ({message or kind.__name__})")
+    if kind in (kafka_errors.UnsupportedSaslMechanismError, kafka_errors.IllegalSaslStateError):
+        return AuthenticationError(f"{text}; check sasl.mechanism and security.protocol")
     if issubclass(kind, kafka_errors.AuthorizationError):
         return AuthorizationError(f"{text}; docs/reference/acls.md lists the ACLs that each source needs")
-    if issubclass(kind, kafka_errors.UnsupportedVersionError):
-        return UnsupportedError(text)
-    if issubclass(kind, kafka_errors.RequestTimedOutError):
-        return AnswerTimeoutError(text)
-    return (InvalidRequestError if issubclass(kind, kafka_errors.InvalidRequestError) else ProtocolError)(text)
+    return next((fault for cause, fault in _OTHERS.items() if issubclass(kind, cause)), ProtocolError)(text)

@@ -5,7 +5,8 @@ import errno
 import math
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from enum import Enum
 from functools import partial
 from typing import Any, Final
@@ -126,13 +127,10 @@ class BrokerLink:
         Raises:
             SourceError: whatever went wrong, by its class.
         """
-        await self._take_turn(timeout_at)
-        try:
+        async with self._own_turn(timeout_at):
             connection = await self._connected(timeout_at)
             waited = await self._wait_while_throttled(timeout_at)
             return await self._exchange(connection, request, timeout_at + waited)
-        finally:
-            self._turn.release()
 
     async def supports(self, request_class: Any, version: int, timeout_at: float) -> bool:
         """Return whether the broker knows this version of a request.
@@ -140,11 +138,8 @@ class BrokerLink:
         Raises:
             SourceError: it could not be connected to.
         """
-        await self._take_turn(timeout_at)
-        try:
+        async with self._own_turn(timeout_at):
             return (await self._connected(timeout_at)).newest(request_class) >= version
-        finally:
-            self._turn.release()
 
     def knows(self, request_class: Any) -> bool | None:
         """Return whether the broker knows a request, without a wait. `None` while it is not connected."""
@@ -170,15 +165,19 @@ class BrokerLink:
         if connection is not None:
             connection.close()
 
-    async def _take_turn(self, timeout_at: float) -> None:
+    @asynccontextmanager
+    async def _own_turn(self, timeout_at: float) -> AsyncIterator[None]:
         try:
             async with asyncio.timeout_at(timeout_at):
                 await self._turn.acquire()
         except TimeoutError:
             raise AnswerTimeoutError(f"{self.address} did not answer the question before this one in time") from None
-        if self.now() >= timeout_at:
+        try:
+            if self.now() >= timeout_at:
+                raise AnswerTimeoutError(f"{self.address} left no time for this question")
+            yield
+        finally:
             self._turn.release()
-            raise AnswerTimeoutError(f"{self.address} left no time for this question")
 
     async def _wait_while_throttled(self, timeout_at: float) -> float:
         """Wait for as long as the broker asked for, since it does not read from this connection before. Seconds."""
@@ -241,10 +240,10 @@ class BrokerLink:
             plain = await self._open_socket(timeout_at if limit is None else min(timeout_at, self.now() + limit))
             async with asyncio.timeout_at(timeout_at):
                 return await self._established(plain, context, log_in)
-        except BaseException as failure:
-            if isinstance(failure, Exception) and not isinstance(failure, SourceError):
-                raise handshake_fault(failure, self.address) from failure
+        except SourceError:
             raise
+        except Exception as failure:
+            raise handshake_fault(failure, self.address) from failure
 
     async def _established(
         self, plain: socket.socket, context: Any, log_in: Callable[[Connection], Awaitable[None]] | None

@@ -62,10 +62,6 @@ class TlsFiles:
         passwords = (self.ca_password, self.certificate_password, self.key_password)
         return files + tuple(path for source in passwords if source is not None for path in source.paths())
 
-    def trust_store(self) -> KeyStore | None:
-        """Return the store with the authorities, if they are in one."""
-        return _store("ssl.truststore", self.ca, self.ca_password) if self.ca_text is None else None
-
     def key_store(self) -> KeyStore | None:
         """Return the store with the client's certificate, if it is in one."""
         return _store("ssl.keystore", self.certificate, self.certificate_password, self.key_password)
@@ -76,8 +72,10 @@ class TlsFiles:
         Raises:
             ConfigError: their store cannot be used.
         """
-        store = self.trust_store()
-        return self.ca_text if store is None else store.trusted()
+        if self.ca_text is not None:
+            return self.ca_text
+        store = _store("ssl.truststore", self.ca, self.ca_password)
+        return store.trusted() if store is not None else None
 
     def pem_identity(self) -> tuple[str, Secret] | None:
         """Return certificate chain and key as PEM text; `None` where they are in PEM files, or there are none.
@@ -108,14 +106,13 @@ class TlsFiles:
         return context
 
     def _load_authorities(self, context: ssl.SSLContext) -> None:
-        store = self.trust_store()
+        text = self.pem_authorities()
         try:
-            if store is not None:
-                context.load_verify_locations(cadata=store.trusted())
-                # As in Java: whatever is in the store is trusted, also a server's own certificate.
-                context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
-            elif self.ca_text is not None:
-                context.load_verify_locations(cadata=self.ca_text)
+            if text is not None:
+                context.load_verify_locations(cadata=text)
+                if self.ca_text is None:
+                    # As in Java: whatever is in the store is trusted, also a server's own certificate.
+                    context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
             elif self.ca is None:
                 context.load_default_certs()
             elif self.ca.is_dir():
