@@ -16,7 +16,7 @@ from kafka_warden.cycle import Cycle
 from kafka_warden.derive import derive
 from kafka_warden.errors import ConfigError
 from kafka_warden.history.poll import Poll, Remembered
-from kafka_warden.history.recorder import Recorder, SinkStats
+from kafka_warden.history.recorder import Recorder
 from kafka_warden.installed import check_installed
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.parts import make_history
@@ -25,27 +25,11 @@ from kafka_warden.state import StateFile
 from tests import scene
 from tests.building import Partition, snapshot
 from tests.history.replay import differences, replay, rows
+from tests.history.test_recorder import BlockedSink
 from tests.support.processes import checked
 
 ROOT = Path(__file__).parents[2]
 BOOTSTRAP = {"--bootstrap-servers": "127.0.0.1:1"}
-
-
-class StoringSink:
-    """A sink that stores its polls."""
-
-    def __init__(self) -> None:
-        self.stats = SinkStats("kept")
-        self.polls: list[Poll] = []
-
-    def write(self, poll: Poll) -> None:
-        self.polls.append(poll)
-
-    def idle(self) -> None:
-        """Nothing."""
-
-    def close(self, until: float) -> None:
-        """Nothing."""
 
 
 def seen(number: int, began: float) -> Snapshot:
@@ -56,7 +40,7 @@ def seen(number: int, began: float) -> Snapshot:
 
 def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle, list[Poll]]:
     turns = [seen(number, began) for number in numbers]
-    sink = StoringSink()
+    sink = BlockedSink("kept", is_open=True)
     history = Recorder([sink], Parameters())
     poller: Any = SimpleNamespace(
         poll=lambda _: turns.pop(0),

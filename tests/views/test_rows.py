@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from kafka_warden.catalogue import CATALOGUE
@@ -21,13 +20,13 @@ from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
 from kafka_warden.views.specs import BY_NAME, TABLES
-from sandbox.monitoring import ALERTS
 from tests import scene
 from tests.building import Partition, known, snapshot
 from tests.poller.polling import INTERVAL, polling
 from tests.support import status_rows
 from tests.support.asking import views_of
 from tests.support.row_values import differences, rows_of, series_of
+from tests.support.rules import FILES, alerting_rules, rules_in
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 ROOT = Path(__file__).parents[2]
@@ -53,8 +52,7 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
     hidden, whole = (status_rows.page(scene.poll, scene.PARAMETERS, deny=deny) for deny in (denied, ""))
     found, expected = ({each.kind: each.severity for each in views_of(page).problems.rows} for page in (hidden, whole))
     assert found == expected
-    groups = [group for file in ALERTS.glob("*.rules.yml") for group in yaml.safe_load(file.read_text())["groups"]]
-    expressions = [rule["expr"] for group in groups for rule in group["rules"]]
+    expressions = [rule["expr"] for rule in rules_in(*(file.read_text() for file in FILES))]
     read = set(re.findall(r"(?<![\w:])kafka_warden_\w+", " ".join(expressions)))
     by_topic = {name for name in read if name.startswith("kafka_warden_topic_")} | {
         "kafka_warden_partition_bytes_in_per_second",  # for annotations
@@ -261,13 +259,7 @@ def test_hostile_names_are_kept_as_they_are() -> None:
 
 def test_what_is_wrong_is_as_severe_as_its_alert() -> None:
     """Problems and rows have a severity that the rules send; `info` has no alert, or one of that severity."""
-    rules = [
-        rule
-        for file in ALERTS.glob("*.rules.yml")
-        for group in yaml.safe_load(file.read_text())["groups"]
-        for rule in group["rules"]
-        if "alert" in rule
-    ]
+    rules = alerting_rules()
     sent = {name: [rule["labels"]["severity"] for rule in rules if rule["alert"] == name] for name in ALERT_SEVERITIES}
     assert {rule["alert"] for rule in rules} == sent.keys()
     views = views_of(status_rows.troubled())

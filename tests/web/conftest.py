@@ -65,9 +65,15 @@ class Served:
         return connection
 
     def get(
-        self, path: str = "/metrics", *headers: str, method: str = "GET", context: ssl.SSLContext | None = None
+        self,
+        path: str = "/metrics",
+        *headers: str,
+        method: str = "GET",
+        context: ssl.SSLContext | None = None,
+        host: str | None = "localhost",
     ) -> Answer:
-        lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers, "", ""]
+        version, named = ("1.0", []) if host is None else ("1.1", [f"Host: {host}"])
+        lines = [f"{method} {path} HTTP/{version}", *named, "Connection: close", *headers, "", ""]
         with self.connect(context) as connection:
             connection.sendall("\r\n".join(lines).encode())
             return parse(read_all(connection))
@@ -78,6 +84,10 @@ class Served:
 
     def descriptors(self) -> int:
         return procfs.descriptors(os.getpid()) - sum(client.fileno() >= 0 for client in self.opened)
+
+
+Serve = Callable[..., Served]
+"""Starts a server with these settings."""
 
 
 def read_all(connection: socket.socket) -> bytes:
@@ -98,7 +108,7 @@ def parse(received: bytes) -> Answer:
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Served]]:
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Start servers, which read their configuration file by `refresh` only; all are stopped with the test."""
     monkeypatch.setattr(server, "READ_EVERY", math.inf)
     running: list[Served] = []
@@ -119,7 +129,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Served]]:
 
 
 @pytest.fixture
-def served(serve: Callable[..., Served]) -> Served:
+def served(serve: Serve) -> Served:
     return serve()
 
 
@@ -142,6 +152,16 @@ def watching(profile: Path) -> Iterator[Browser]:
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with watching(tmp_path_factory.mktemp("browser")) as page:
         yield page
+
+
+@contextlib.contextmanager
+def javascript(browser: Browser, *, on: bool) -> Iterator[None]:
+    """Switch the scripts of pages on or off, until the end."""
+    browser.call("Emulation.setScriptExecutionDisabled", value=not on)
+    try:
+        yield
+    finally:
+        browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 @pytest.fixture

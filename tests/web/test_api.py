@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from kafka_warden.exposition import OnDemand, Page, PageHolder
+from kafka_warden.exposition import OnDemand, Page
 from kafka_warden.views import Views
 from kafka_warden.views.specs import TABLES
 from kafka_warden.web import api
@@ -24,6 +24,13 @@ from tests.web.conftest import PAGE, Served
 DOCUMENT = make()
 PATHS = tuple(DOCUMENT["paths"])
 PAGES = (status_rows.troubled, status_rows.quiet, status_rows.blind)
+
+
+def made(make: Callable[[], Views], age: float = 0.0) -> Page:
+    """A page whose rows are made in this way, when they are asked for; `age` in seconds."""
+    views = OnDemand(make)
+    views.since -= age
+    return Page(PAGE.text_gzip, b"", views=views)
 
 
 def ask(views: Views, path: str, query: str = "") -> Response:
@@ -142,35 +149,33 @@ def test_paths_over_the_wire(served: Served) -> None:
 
 
 def test_rows_are_made_once_and_only_when_somebody_asks(served: Served) -> None:
-    made: list[str] = []
+    calls: list[str] = []
 
     def page(name: str) -> Page:
         def make() -> Views:
-            made.append(name)
+            calls.append(name)
             return views_of(status_rows.blind())
 
-        return Page(PAGE.text_gzip, b"", views=OnDemand(make))
+        return made(make)
 
     served.holder.page = page("first")
     served.get("/metrics")
-    assert made == []
+    assert calls == []
     served.get("/")
     served.get("/api/v1/sources")
-    assert made == ["first"]
+    assert calls == ["first"]
     served.holder.page = page("second")
     served.get("/")
     # The response of the first page is younger than a second, and is served while the rows are made.
-    wait_for(lambda: made == ["first", "second"], 30)
+    wait_for(lambda: calls == ["first", "second"], 30)
 
 
 def test_a_request_during_the_next_evaluation_waits_for_its_page(served: Served) -> None:
     """A snapshot that was given up before anybody asked has no rows: those of the next page are served."""
-    given_up = OnDemand(lambda: views_of(status_rows.blind()))
-    given_up.release()
-    holder: PageHolder = served.holder
-    holder.page = Page(PAGE.text_gzip, b"", views=given_up)
+    served.holder.page = made(lambda: views_of(status_rows.blind()))
+    known(served.holder.page.views).release()
     loop = known(served.server._loop)
-    loop.call_soon_threadsafe(loop.call_later, 0.3, lambda: setattr(holder, "page", PAGE))
+    loop.call_soon_threadsafe(loop.call_later, 0.3, lambda: setattr(served.holder, "page", PAGE))
 
     assert served.get("/").status == 200
 
@@ -182,24 +187,19 @@ def test_a_response_of_a_second_ago_is_served_while_the_next_is_made(served: Ser
         assert go_on.wait(30)
         return views_of(status_rows.quiet())
 
-    def page(make: Callable[[], Views], age: float = 0.0) -> Page:
-        views = OnDemand(make)
-        views.since -= age
-        return Page(PAGE.text_gzip, b"", views=views)
-
     def kind() -> bool:
         return bool(json.loads(served.get("/api/v1/exporter").body)["fresh"])
 
-    served.holder.page = page(lambda: views_of(status_rows.blind()), age=-60.0)
+    served.holder.page = made(lambda: views_of(status_rows.blind()), age=-60.0)
     assert not kind()
-    served.holder.page = page(slow, age=60.0)
+    served.holder.page = made(slow, age=60.0)
     assert not kind()
     go_on.set()
     wait_for(kind, 30)
 
-    served.holder.page = page(lambda: views_of(status_rows.blind()), age=60.0)
+    served.holder.page = made(lambda: views_of(status_rows.blind()), age=60.0)
     assert not kind()
-    served.holder.page = page(lambda: views_of(status_rows.quiet()))
+    served.holder.page = made(lambda: views_of(status_rows.quiet()))
     assert kind()
 
 
@@ -211,7 +211,7 @@ def test_very_many_different_requests_are_refused(served: Served) -> None:
         assert go_on.wait(60)
         return views_of(status_rows.blind())
 
-    served.holder.page = Page(PAGE.text_gzip, b"", views=OnDemand(slow))
+    served.holder.page = made(slow)
     for number in range(MOST_MAKING + 10):
         connection = served.connect()
         connection.sendall(f"GET /api/v1/sources?offset={number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

@@ -1,7 +1,6 @@
 """Basic authentication: access, cost and cache."""
 
 import base64
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +9,7 @@ import bcrypt
 import pytest
 
 from kafka_warden.web.login import Logins
-from tests.web.conftest import PAGE, Served
+from tests.web.conftest import PAGE, Serve
 
 PASSWORD = "canary-Tr0ub4dor"
 
@@ -42,7 +41,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return asked
 
 
-def test_every_path_needs_the_right_password(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_every_path_needs_the_right_password(serve: Serve, tmp_path: Path) -> None:
     """Also `/-/healthy` and unknown paths, as in exporter-toolkit."""
     served = serve(_web_file(tmp_path, {"prometheus": _hash()}))
 
@@ -71,7 +70,7 @@ def test_every_path_needs_the_right_password(serve: Callable[..., Served], tmp_p
         "Authorization: Digest username=prometheus",
     ],
 )
-def test_any_other_authorization_is_refused(serve: Callable[..., Served], tmp_path: Path, header: str) -> None:
+def test_any_other_authorization_is_refused(serve: Serve, tmp_path: Path, header: str) -> None:
     answer = serve(_web_file(tmp_path, {"prometheus": _hash(), "other": _hash("other")})).get("/metrics", header)
 
     assert answer.status == 401
@@ -79,14 +78,14 @@ def test_any_other_authorization_is_refused(serve: Callable[..., Served], tmp_pa
 
 
 @pytest.mark.parametrize("prefix", [b"2a", b"2b", b"2y"])
-def test_hashes_of_every_common_tool_work(serve: Callable[..., Served], tmp_path: Path, prefix: bytes) -> None:
+def test_hashes_of_every_common_tool_work(serve: Serve, tmp_path: Path, prefix: bytes) -> None:
     """htpasswd writes $2y$, others $2a$ or $2b$."""  # noqa: D403  # the command is written so
     served = serve(_web_file(tmp_path, {"u": _hash(prefix=prefix)}))
 
     assert (served.get("/", header("u")).status, served.get("/", header("u", "x")).status) == (200, 401)
 
 
-def test_long_passwords_count_to_bcrypts_72_bytes(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_long_passwords_count_to_bcrypts_72_bytes(serve: Serve, tmp_path: Path) -> None:
     """As in Go: the rest is ignored."""
     served = serve(_web_file(tmp_path, {"u": _hash("p" * 80)}))
 
@@ -96,7 +95,7 @@ def test_long_passwords_count_to_bcrypts_72_bytes(serve: Callable[..., Served], 
 
 @pytest.mark.parametrize("costs", [(4,), (4, 5), (4, 7, 5)])
 def test_the_time_of_a_check_does_not_reveal_which_users_exist(
-    serve: Callable[..., Served], tmp_path: Path, checks: list[bytes], costs: tuple[int, ...]
+    serve: Serve, tmp_path: Path, checks: list[bytes], costs: tuple[int, ...]
 ) -> None:
     """A right or wrong password, an unknown user and one with a cheaper hash need the same number of rounds."""
     served = serve(_web_file(tmp_path, {f"u{cost}": _hash(cost=cost) for cost in costs}))
@@ -112,7 +111,7 @@ def test_the_time_of_a_check_does_not_reveal_which_users_exist(
 
 
 def test_verified_credentials_are_cached_and_refused_ones_are_not(
-    serve: Callable[..., Served], tmp_path: Path, checks: list[bytes]
+    serve: Serve, tmp_path: Path, checks: list[bytes]
 ) -> None:
     served = serve(_web_file(tmp_path, {"u": _hash()}))
 
@@ -122,7 +121,7 @@ def test_verified_credentials_are_cached_and_refused_ones_are_not(
     assert len(checks) == 4
 
 
-def test_the_cache_key_is_user_hash_and_password(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_the_cache_key_is_user_hash_and_password(serve: Serve, tmp_path: Path) -> None:
     """A cached password is refused for another user, and after its hash changed (CVE-2022-46146)."""
     path = _web_file(tmp_path, {"ab": _hash("c"), "a": _hash("other")})
     served = serve(path)
@@ -144,9 +143,7 @@ def test_the_cache_key_has_the_lengths_of_its_parts() -> None:
     assert logins._digest("a", "bc", "d") == logins._digest("a", "bc", "d")
 
 
-def test_a_rate_limit_answers_429(
-    serve: Callable[..., Served], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rate_limit_answers_429(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("kafka_warden.web.site.time", SimpleNamespace(monotonic=lambda: now))
     path = tmp_path / "web.yml"

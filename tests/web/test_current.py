@@ -19,7 +19,7 @@ from kafka_warden.web.current import CurrentWebFile, check_web_file
 from kafka_warden.web.file import WebFile
 from sandbox import wait_for
 from sandbox.certificates import Authority
-from tests.web.conftest import TIMEOUT, Served
+from tests.web.conftest import TIMEOUT, Serve
 from tests.web.test_auth import header
 
 HASH = "$2b$04$Esox1j0PZCZ8RoM2KUiDPud4DzmOBVHkwqkBhfUO1fDuUtF8q.vEm"
@@ -72,7 +72,7 @@ def path(tmp_path: Path) -> Path:
 )
 @pytest.mark.parametrize("write", [Path.write_text, _replace])
 def test_authentication_stays_on_without_users_in_the_file(
-    serve: Callable[..., Served], path: Path, text: str, write: Callable[[Path, str], object]
+    serve: Serve, path: Path, text: str, write: Callable[[Path, str], object]
 ) -> None:
     served = serve(path)
     assert (served.get().status, served.get("/", header("prometheus")).status) == (401, 200)
@@ -101,7 +101,7 @@ def test_authentication_stays_on_without_users_in_the_file(
     ],
 )
 def test_a_file_that_cannot_be_read_keeps_authentication_on(
-    serve: Callable[..., Served], path: Path, make: Any, remove: Any, problem: str
+    serve: Serve, path: Path, make: Any, remove: Any, problem: str
 ) -> None:
     served = serve(path)
     assert served.server.current.problem is None
@@ -165,9 +165,7 @@ def test_files_are_read_again_on_request(path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [USERS, LIMIT + USERS, USERS + LIMIT, USERS + f"  other: {HASH}\n"])
-def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(
-    serve: Callable[..., Served], path: Path, text: str
-) -> None:
+def test_no_prefix_of_a_file_lets_a_request_without_a_password_in(serve: Serve, path: Path, text: str) -> None:
     """A file that is written byte by byte: at every length requests get 401, and the users are users of the file."""
     path.write_text(text)
     served = serve(path)
@@ -254,7 +252,7 @@ def test_weaker_tls_needs_a_restart(
     assert CurrentWebFile(path).loaded.file != first
 
 
-def test_authentication_can_be_switched_on_while_running(serve: Callable[..., Served], path: Path) -> None:
+def test_authentication_can_be_switched_on_while_running(serve: Serve, path: Path) -> None:
     path.write_text(LIMIT)
     served = serve(path)
     assert served.get().status == 200
@@ -290,7 +288,7 @@ def test_a_change_of_the_mode_is_a_change(path: Path) -> None:
 
 @pytest.mark.parametrize("hung", ["file_status", "read_web_file"])
 def test_a_hung_volume_delays_no_request(
-    serve: Callable[..., Served], path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch, hung: str
+    serve: Serve, path: Path, authority: Authority, monkeypatch: pytest.MonkeyPatch, hung: str
 ) -> None:
     """Connections and requests are served with the last settings. The new ones are used when the volume answers.
 

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,27 +13,17 @@ from kafka_warden.settings.strict import Address
 from kafka_warden.web.server import WebServer, WebSettings
 from kafka_warden.web.site import HostNames
 from sandbox import wait_for
-from tests.web.conftest import PAGE, Served, parse, read_all
+from tests.web.conftest import PAGE, Serve, Served
 from tests.web.test_auth import header
 from tests.web.test_current import USERS
 
 FOREIGN = "rebound.attacker.example"
 
 
-def _ask(served: Served, host: str | None, path: str = "/metrics", *headers: str) -> int:
-    lines = [f"GET {path} HTTP/1.{0 if host is None else 1}", *headers, "Connection: close"]
-    with served.connect() as connection:
-        connection.sendall("\r\n".join([*lines, *([] if host is None else [f"Host: {host}"]), "", ""]).encode())
-        return parse(read_all(connection)).status
-
-
 @pytest.mark.parametrize("path", ["/metrics", "/", "/api/v1/topics", "/-/healthy", "/nowhere"])
 def test_a_web_page_that_resolves_its_name_to_this_machine_reads_nothing(served: Served, path: str) -> None:
     """421 on every path, with a message that names the option."""
-    with served.connect() as connection:
-        request = f"GET {path} HTTP/1.1\r\nHost: {FOREIGN}:{served.port}\r\nConnection: close\r\n\r\n"
-        connection.sendall(request.encode())
-        answer = parse(read_all(connection))
+    answer = served.get(path, host=f"{FOREIGN}:{served.port}")
     assert (answer.status, b"web.hosts" in answer.body) == (421, True)
 
 
@@ -47,27 +36,25 @@ def test_a_web_page_that_resolves_its_name_to_this_machine_reads_nothing(served:
 )
 def test_clients_of_this_machine_are_served(served: Served, host: str | None) -> None:
     """By the names and addresses that reach it; HTTP/1.0 may have no `Host`."""
-    assert _ask(served, host) == 200
+    assert served.get(host=host).status == 200
 
 
-def test_with_a_password_every_name_is_accepted(serve: Callable[..., Served], tmp_path: Path) -> None:
+def test_with_a_password_every_name_is_accepted(serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "web.yml"
     path.write_text(USERS)
     served = serve(path)
-    assert _ask(served, FOREIGN, "/metrics", header("prometheus")) == 200
-    assert _ask(served, FOREIGN) == 401
+    assert served.get("/metrics", header("prometheus"), host=FOREIGN).status == 200
+    assert served.get(host=FOREIGN).status == 401
 
 
 @pytest.mark.parametrize("login", [False, True])
-def test_configured_names_are_accepted_and_no_other_public_ones(
-    serve: Callable[..., Served], tmp_path: Path, *, login: bool
-) -> None:
+def test_configured_names_are_accepted_and_no_other_public_ones(serve: Serve, tmp_path: Path, *, login: bool) -> None:
     """Also with a password. A suffix of a name is another name."""
     path = tmp_path / "web.yml"
     path.write_text(USERS)
     served = serve(path if login else None, hosts=frozenset({"warden.example"}))
     names = ("warden.example", "Warden.Example.:443", "localhost", "10.0.0.7:80", FOREIGN, "x.warden.example")
-    assert [_ask(served, name, "/metrics", header("prometheus")) for name in names] == [200] * 4 + [421] * 2
+    assert [served.get("/metrics", header("prometheus"), host=name).status for name in names] == [200] * 4 + [421] * 2
 
 
 @pytest.mark.parametrize(
@@ -93,22 +80,20 @@ def test_the_address_of_the_server_does_not_matter(address: str) -> None:
     made = WebServer(WebSettings(Address(address, 0)), PageHolder(PAGE, ready=True), health=Health)
     served = Served(made, made.start(), PageHolder(), [])
     try:
-        assert [_ask(served, name) for name in (FOREIGN, "warden")] == [421, 200]
+        assert [served.get(host=name).status for name in (FOREIGN, "warden")] == [421, 200]
     finally:
         made.stop()
 
 
-def test_the_full_name_of_the_machine_is_accepted(
-    serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_full_name_of_the_machine_is_accepted(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """It may come from DNS: the server starts without it, and has it as soon as DNS answers."""
     answered = threading.Event()
     monkeypatch.setattr(socket, "getfqdn", lambda: answered.wait(60) and "Warden.Corp.example")
     served = serve()
-    assert _ask(served, "warden.corp.example") == 421
+    assert served.get(host="warden.corp.example").status == 421
     answered.set()
-    wait_for(lambda: _ask(served, "warden.corp.example") == 200)
-    assert _ask(served, FOREIGN) == 421
+    wait_for(lambda: served.get(host="warden.corp.example").status == 200)
+    assert served.get(host=FOREIGN).status == 421
 
 
 def test_unknown_names_are_logged_once(served: Served) -> None:
@@ -116,7 +101,7 @@ def test_unknown_names_are_logged_once(served: Served) -> None:
     with capture_logs() as logs:
         for number in range(12):
             for _ in range(2):
-                assert _ask(served, f"{number}.attacker.example") == 421
+                assert served.get(host=f"{number}.attacker.example").status == 421
     assert [entry["host"] for entry in logs] == [f"{number}.attacker.example" for number in range(10)]
     assert all("web.hosts" in entry["fix"] for entry in logs)
 

@@ -16,7 +16,7 @@ import structlog.testing
 from kafka_warden.web import login
 from kafka_warden.web.login import WAITING, Logins
 from sandbox import wait_for
-from tests.web.conftest import PAGE, TIMEOUT, Served, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Serve, parse, read_all
 
 HASH = "$2b$10$" + "." * 53
 RIGHT = "right"
@@ -161,7 +161,7 @@ def _encoded(password: str) -> str:
     return base64.b64encode(f"u:{password}".encode()).decode()
 
 
-def test_wrong_passwords_do_not_lock_a_scraper_out(serve: Callable[..., Served], tmp_path: Path, fake: Bcrypt) -> None:
+def test_wrong_passwords_do_not_lock_a_scraper_out(serve: Serve, tmp_path: Path, fake: Bcrypt) -> None:
     (tmp_path / "web.yml").write_text(f"basic_auth_users: {{u: {HASH}}}")
     served = serve(tmp_path / "web.yml", idle_timeout=TIMEOUT, answer_timeout=TIMEOUT)
     fake.go.set()

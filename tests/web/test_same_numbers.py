@@ -21,7 +21,7 @@ from tests.support.asking import differences_from, getter, shown_of, views_of
 from tests.support.page_numbers import PageNumbers
 from tests.support.same_numbers import WITHOUT
 from tests.support.scripted import ScriptedCluster, VirtualClock
-from tests.web.conftest import Served
+from tests.web.conftest import Serve, Served
 
 BROKERS: Final = {broker: (f"broker-{broker}.example", 9999) for broker in (1, 2, 3)}
 PLAN: Final = JmxPlan(brokers=BROKERS, controllers={"100": ("controller.example", 9999)})
@@ -114,9 +114,7 @@ def differences(answers: Answers) -> tuple[list[str], Counter[str]]:
     return wrong + on_page, compared + places
 
 
-def test_every_number_agrees_in_a_run_with_faults(
-    polled: Polling, brokers: ScriptedCluster, serve: Callable[..., Served]
-) -> None:
+def test_every_number_agrees_in_a_run_with_faults(polled: Polling, brokers: ScriptedCluster, serve: Serve) -> None:
     """Before and after a broker dies and another one hangs: walks all numbers of the document and of the HTML."""
     cycle = polled.cycle(max_broker_partitions=4, max_partitions=200)
     before: dict[float, bytes] = {}

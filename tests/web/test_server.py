@@ -5,7 +5,6 @@ import os
 import random
 import socket
 import threading
-from collections.abc import Callable
 from contextlib import closing, suppress
 
 import pytest
@@ -20,7 +19,7 @@ from kafka_warden.web import server
 from kafka_warden.web.server import WebServer, WebSettings, note_failure
 from sandbox import wait_for
 from tests.support.threads import repeating
-from tests.web.conftest import PAGE, TIMEOUT, Served, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, parse, read_all
 
 GZIP = "Accept-Encoding: gzip"
 OPENMETRICS = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
@@ -201,7 +200,7 @@ def test_a_bad_request_is_refused(served: Served, request_bytes: bytes, status: 
     ],
 )
 def test_bad_bytes_beside_a_response_end_the_connection(
-    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture, sent: bytes, pieces: int
+    serve: Serve, caplog: pytest.LogCaptureFixture, sent: bytes, pieces: int
 ) -> None:
     """Whether the response is being made, being sent or complete. Nothing is logged, and the next request is fine."""
     served = serve(idle_timeout=1.0, answer_timeout=1.0)
@@ -249,7 +248,7 @@ def test_http_2_is_never_spoken(served: Served, sent: bytes, status: int) -> Non
     assert not [entry for entry in logs if entry["log_level"] == "error"]
 
 
-def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[..., Served]) -> None:
+def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Serve) -> None:
     before = procfs.descriptors(os.getpid()), threading.active_count()
     served = serve()
     served.holder.page = Page(pack([b"x" * 50_000_000]), b"")
@@ -270,7 +269,7 @@ def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Callable[
     assert threading.active_count() <= before[1]
 
 
-def test_connections_that_arrive_as_it_stops_are_closed(serve: Callable[..., Served]) -> None:
+def test_connections_that_arrive_as_it_stops_are_closed(serve: Serve) -> None:
     """Asyncio accepted them in the turn before it closed the listener, and left some open, without a task."""
     served = serve()
     loop, stop = served.server._loop, served.server._stop

@@ -5,7 +5,6 @@ import os
 import random
 import ssl
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import cycle
@@ -22,7 +21,7 @@ from sandbox import wait_for
 from sandbox.certificates import Authority
 from tests.support import status_rows
 from tests.support.threads import repeating
-from tests.web.conftest import PAGE, TIMEOUT, Served, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, parse, read_all
 from tests.web.test_auth import header
 
 PATHS = ("/metrics", "/", "/api/v1/sources")
@@ -43,7 +42,7 @@ def assert_served(served: Served, **given: Any) -> None:
     assert [served.get(path, **given).status for path in PATHS] == [200, 200, 200]
 
 
-def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> None:
+def test_half_requests_do_not_block_scrapes(serve: Serve) -> None:
     served = serve()
     assert_served(served)  # the template engine is loaded with the first page
     before = served.descriptors()
@@ -66,9 +65,7 @@ def test_half_requests_do_not_block_scrapes(serve: Callable[..., Served]) -> Non
 
 @pytest.mark.full_faults
 @pytest.mark.realtime
-def test_a_flood_from_the_address_of_the_scraper(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
-) -> None:
+def test_a_flood_from_the_address_of_the_scraper(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     """Over TLS: 300 half requests, 64 unread pages and 20 silent clients, and 60 wrong logins a second."""
     hashed = bcrypt.hashpw(b"canary", bcrypt.gensalt(10)).decode()
     tls = "tls_server_config: {cert_file: server.pem, key_file: server.key}"
@@ -97,7 +94,7 @@ def test_a_flood_from_the_address_of_the_scraper(
     assert used < 40e6
 
 
-def test_timeouts_are_counted(serve: Callable[..., Served]) -> None:
+def test_timeouts_are_counted(serve: Serve) -> None:
     served = serve(idle_timeout=2.0)
     silent = [served.connect() for _ in range(10)]
     half = [served.connect() for _ in range(10)]
@@ -113,7 +110,7 @@ def test_timeouts_are_counted(serve: Callable[..., Served]) -> None:
     assert served.server.closed == {"limit": 0, "timeout": 21}
 
 
-def test_a_connection_for_each_scrape_reaches_no_limit(serve: Callable[..., Served]) -> None:
+def test_a_connection_for_each_scrape_reaches_no_limit(serve: Serve) -> None:
     """50 clients connect for every scrape: what they have closed counts no more."""
     served = serve(connections=100)
 
@@ -127,7 +124,7 @@ def test_a_connection_for_each_scrape_reaches_no_limit(serve: Callable[..., Serv
     assert served.server.closed["limit"] == 0
 
 
-def test_connections_above_the_limit_are_closed_at_once(serve: Callable[..., Served]) -> None:
+def test_connections_above_the_limit_are_closed_at_once(serve: Serve) -> None:
     served = serve(connections=8, idle_timeout=TIMEOUT)
     kept = [served.connect() for _ in range(8)]
     wait_for(lambda: served.server.connections == 8, TIMEOUT)
@@ -140,7 +137,7 @@ def test_connections_above_the_limit_are_closed_at_once(serve: Callable[..., Ser
     assert_served(served)
 
 
-def test_connections_near_the_limit_of_descriptors_are_closed_at_once(serve: Callable[..., Served]) -> None:
+def test_connections_near_the_limit_of_descriptors_are_closed_at_once(serve: Serve) -> None:
     served = serve()
     assert served.server._listener is not None
     served.server._listener._highest = 0
@@ -149,9 +146,7 @@ def test_connections_near_the_limit_of_descriptors_are_closed_at_once(serve: Cal
 
 
 @pytest.mark.parametrize("sent", [b"", begin(), whole("/-/healthy")])
-def test_a_client_that_hangs_up_takes_no_descriptor_until_the_idle_timeout(
-    serve: Callable[..., Served], sent: bytes
-) -> None:
+def test_a_client_that_hangs_up_takes_no_descriptor_until_the_idle_timeout(serve: Serve, sent: bytes) -> None:
     """Without it some 250 connections a second, each closed at once, took all 1,024."""
     served = serve(idle_timeout=600.0)
     assert_served(served)
@@ -163,9 +158,7 @@ def test_a_client_that_hangs_up_takes_no_descriptor_until_the_idle_timeout(
     wait_for(lambda: served.descriptors() <= before, TIMEOUT)
 
 
-def test_silent_tls_clients_do_not_block_scrapes(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
-) -> None:
+def test_silent_tls_clients_do_not_block_scrapes(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     """20 clients never start a handshake, and 5 stop after it: scrapes over TLS are answered, all are closed."""
     (tmp_path / "web.yml").write_text("tls_server_config: {cert_file: server.pem, key_file: server.key}")
     context = ssl.create_default_context(cafile=authority.certificate)
@@ -184,7 +177,7 @@ def test_silent_tls_clients_do_not_block_scrapes(
 
 @pytest.mark.parametrize(("path", "requests"), [("/metrics", 1), (MANY_ROWS, 300)])
 def test_clients_that_do_not_read_do_not_block_scrapes(
-    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture, path: str, requests: int
+    serve: Serve, caplog: pytest.LogCaptureFixture, path: str, requests: int
 ) -> None:
     """70 clients request 30 MB, or many answers of the API at once, and read nothing: a 71st is answered."""
     served = serve(answer_timeout=2.0)
@@ -207,9 +200,7 @@ def test_clients_that_do_not_read_do_not_block_scrapes(
     wait_for(lambda: served.descriptors() <= before, TIMEOUT)
 
 
-def test_a_client_that_hangs_up_leaves_nothing_behind(
-    serve: Callable[..., Served], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_client_that_hangs_up_leaves_nothing_behind(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     served = serve()
     served.holder.page = Page(pack([b"x" * 30_000_000]), b"")
     before = served.descriptors()
@@ -224,7 +215,7 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(
     assert not caplog.records
 
 
-def test_a_client_that_hangs_up_with_requests_waiting_leaves_no_task(serve: Callable[..., Served]) -> None:
+def test_a_client_that_hangs_up_with_requests_waiting_leaves_no_task(serve: Serve) -> None:
     served = serve()
     loop = served.server._loop
     assert loop is not None

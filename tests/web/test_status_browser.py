@@ -13,7 +13,7 @@ from kafka_warden.exposition import Page as Rendered
 from sandbox import wait_for
 from sandbox.browser import Page
 from tests.support import axe, status_rows
-from tests.web.conftest import VIOLATIONS, Served
+from tests.web.conftest import VIOLATIONS, Served, javascript
 
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 STATES = (status_rows.troubled, status_rows.quiet, status_rows.blind, status_rows.moving)
@@ -73,8 +73,7 @@ def test_page_is_silent_accessible_and_fits(
     served.holder.page = state()
     browser.size(width)
     browser.media("screen", scheme)
-    browser.call("Emulation.setScriptExecutionDisabled", value=not script)
-    try:
+    with javascript(browser, on=script):
         browser.visit(address)
         if script:
             # The script has refreshed the page once when the age is there.
@@ -85,8 +84,6 @@ def test_page_is_silent_accessible_and_fits(
         assert all(each.startswith(address) for each in browser.asked())
         assert browser.ask("document.documentElement.scrollWidth") <= width
         assert browser.ask(CONTRAST) == []
-    finally:
-        browser.call("Emulation.setScriptExecutionDisabled", value=False)
     if not script:
         # axe-core is JavaScript: for the page without its own, that is kept away instead.
         browser.call("Network.setBlockedURLs", urls=["*.mjs"])
@@ -117,14 +114,11 @@ def test_page_is_complete_without_javascript(browser: Page, served: Served, addr
     browser.size(1280)
     browser.visit(address)
     with_script = browser.ask(PLAIN)
-    browser.call("Emulation.setScriptExecutionDisabled", value=True)
-    try:
+    with javascript(browser, on=False):
         browser.visit(address)
         assert browser.ask(PLAIN) == with_script
         browser.visit(browser.ask("document.querySelector('#moves [rel=next]').href"))
         assert "40 of 3,000" in browser.ask("document.getElementById('moves').innerText")
-    finally:
-        browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_page_refreshes_itself_and_keeps_the_focus(browser: Page, served: Served, address: str) -> None:

@@ -10,7 +10,7 @@ from sandbox import wait_for
 from sandbox.browser import Page
 from tests.poller.polling import INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
-from tests.web.conftest import VIOLATIONS, Served
+from tests.web.conftest import VIOLATIONS, Served, javascript
 
 REFRESH: Final = 2.0
 """Seconds between two refreshes of the page."""
@@ -76,8 +76,7 @@ def test_a_move_is_followed_to_its_end(
     watched.poll(1, lag=100_000)
     browser.size(width)
     browser.media("screen", scheme)
-    browser.call("Emulation.setScriptExecutionDisabled", value=not script)
-    try:
+    with javascript(browser, on=script):
         browser.visit(address)
         if script:
             browser.ask("window.same = true")
@@ -93,5 +92,3 @@ def test_a_move_is_followed_to_its_end(
         if script:
             assert browser.ask("window.same")
             assert browser.ask(VIOLATIONS) == []
-    finally:
-        browser.call("Emulation.setScriptExecutionDisabled", value=False)

@@ -16,7 +16,6 @@ from kafka_warden.views.problems import problems
 from kafka_warden.views.rows import LogDir, SourceRow, Table
 from kafka_warden.web.status import render
 from kafka_warden.web.status.render import status
-from tests import scene
 from tests.building import known
 from tests.support import status_rows
 from tests.support.asking import views_of
@@ -199,11 +198,6 @@ def test_sources_that_are_not_available_show_why() -> None:
     assert all(page.count(words) == 1 for words in NOT_AVAILABLE.values())
     problem = next(row for row in views.problems.rows if row.kind == "sources_down")
     assert "log_dirs" not in problem.sentence
-
-
-def test_denied_topics_are_nowhere() -> None:
-    assert ">hidden" not in text_of(views_of(status_rows.troubled()))
-    assert ">hidden" in text_of(views_of(status_rows.page(scene.poll, scene.PARAMETERS, deny="")))
 
 
 def test_invisible_characters_become_visible() -> None:

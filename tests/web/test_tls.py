@@ -3,7 +3,6 @@
 import datetime as dt
 import os
 import ssl
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.web.current import check_web_file, server_context
 from kafka_warden.web.file import read_web_file
 from sandbox.certificates import HERE, Authority, Identity
-from tests.web.conftest import PAGE, TIMEOUT, Served, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, read_all
 
 TLS = "cert_file: server.pem, key_file: server.key"
 VERIFIED = f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: authority.pem"
@@ -43,7 +42,7 @@ def _serial(served: Served, context: ssl.SSLContext) -> int:
     return int(str(certificate["serialNumber"]), 16)
 
 
-def test_scrapes_work_over_tls(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
+def test_scrapes_work_over_tls(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     served = serve(_write(tmp_path))
     assert served.server.current.loaded.context is not None
 
@@ -59,7 +58,7 @@ def test_scrapes_work_over_tls(serve: Callable[..., Served], tmp_path: Path, aut
         served.get()
 
 
-def test_old_versions_are_refused(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
+def test_old_versions_are_refused(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     tls = read_web_file(_write(tmp_path)).tls
     assert tls is not None
     assert server_context(tls).minimum_version is ssl.TLSVersion.TLSv1_2  # OpenSSL itself may refuse 1.1
@@ -70,7 +69,7 @@ def test_old_versions_are_refused(serve: Callable[..., Served], tmp_path: Path, 
         serve(_write(tmp_path, f"{TLS}, min_version: TLS13")).get(context=context)
 
 
-def test_the_cipher_suite_can_be_chosen(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
+def test_the_cipher_suite_can_be_chosen(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     suites = "cipher_suites: [TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256]"
     served = serve(_write(tmp_path, f"{TLS}, max_version: TLS12, {suites}, curve_preferences: [CurveP256]"))
 
@@ -82,9 +81,7 @@ def test_the_cipher_suite_can_be_chosen(serve: Callable[..., Served], tmp_path: 
     assert cipher[0] == "ECDHE-ECDSA-CHACHA20-POLY1305"
 
 
-def test_client_certificates_are_asked_for_and_verified(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
-) -> None:
+def test_client_certificates_are_asked_for_and_verified(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     (tmp_path / "stranger").mkdir()
     stranger = Authority(tmp_path / "stranger", "authority")
     served = serve(_write(tmp_path, VERIFIED))
@@ -96,7 +93,7 @@ def test_client_certificates_are_asked_for_and_verified(
 
 
 def test_a_connection_ends_when_other_client_certificates_are_accepted(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
+    serve: Serve, tmp_path: Path, authority: Authority
 ) -> None:
     """One that was opened without a certificate gets no further page once a certificate is required. New ones do."""
     served = serve(_write(tmp_path), idle_timeout=TIMEOUT)
@@ -112,9 +109,7 @@ def test_a_connection_ends_when_other_client_certificates_are_accepted(
 
 
 @pytest.mark.parametrize("name", ["prometheus.example", "10.0.0.7", "0:0:0:0:0:0:0:1"])
-def test_only_allowed_names_are_accepted(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority, name: str
-) -> None:
+def test_only_allowed_names_are_accepted(serve: Serve, tmp_path: Path, authority: Authority, name: str) -> None:
     """client_allowed_sans ends the handshake of a verified certificate with other names, before any request."""
     served = serve(_write(tmp_path, f"{VERIFIED}, client_allowed_sans: [prometheus.example, 10.0.0.7, '::1']"))
 
@@ -126,7 +121,7 @@ def test_only_allowed_names_are_accepted(
 
 
 def test_an_optional_client_certificate_is_verified_when_given(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
+    serve: Serve, tmp_path: Path, authority: Authority
 ) -> None:
     served = serve(_write(tmp_path, VERIFIED.replace("RequireAndVerifyClientCert", "VerifyClientCertIfGiven")))
 
@@ -134,9 +129,7 @@ def test_an_optional_client_certificate_is_verified_when_given(
     assert served.get(context=_client(authority, authority.issue("client"))).body == PAGE.text
 
 
-def test_a_new_certificate_is_served_to_the_next_connection(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
-) -> None:
+def test_a_new_certificate_is_served_to_the_next_connection(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     served = serve(_write(tmp_path))
     context = _client(authority)
     first = _serial(served, context)
@@ -151,9 +144,7 @@ def test_a_new_certificate_is_served_to_the_next_connection(
     assert open_one.recv(4096).startswith(b"HTTP/1.1 200")
 
 
-def test_half_a_rotation_keeps_the_old_certificate(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
-) -> None:
+def test_half_a_rotation_keeps_the_old_certificate(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     served = serve(_write(tmp_path))
     context = _client(authority)
     first = _serial(served, context)
@@ -183,9 +174,7 @@ def test_half_a_rotation_keeps_the_old_certificate(
         "tls_server_config: {cert_file: missing, key_file: missing}",
     ],
 )
-def test_a_bad_new_file_is_not_used(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority, text: str
-) -> None:
+def test_a_bad_new_file_is_not_used(serve: Serve, tmp_path: Path, authority: Authority, text: str) -> None:
     """TLS stays on with the last good certificate. Switching TLS off needs a restart."""
     path = _write(tmp_path)
     served = serve(path)
@@ -198,7 +187,7 @@ def test_a_bad_new_file_is_not_used(
 
 
 def test_a_certificate_that_comes_after_the_file_that_names_it_is_used(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
+    serve: Serve, tmp_path: Path, authority: Authority
 ) -> None:
     """The new file names certificates that do not exist yet: the last good ones are served until they do."""
     path = _write(tmp_path)
@@ -216,7 +205,7 @@ def test_a_certificate_that_comes_after_the_file_that_names_it_is_used(
     assert served.server.current.problem is None
 
 
-def test_headers_of_the_file_win(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
+def test_headers_of_the_file_win(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     rest = "http_server_config: {headers: {X-Frame-Options: sameorigin, Strict-Transport-Security: max-age=60}}"
     answer = serve(_write(tmp_path, rest=rest)).get(context=_client(authority))
 
@@ -244,9 +233,7 @@ def test_files_that_cannot_be_used_are_one_line_at_the_start(tmp_path: Path, aut
         assert len(str(caught.value).splitlines()) == 1
 
 
-def test_the_validity_of_certificates_is_known(
-    serve: Callable[..., Served], tmp_path: Path, authority: Authority
-) -> None:
+def test_the_validity_of_certificates_is_known(serve: Serve, tmp_path: Path, authority: Authority) -> None:
     lifetime = dt.timedelta(days=5)
     files = {
         "web": authority.issue("server", hosts=HERE, lifetime=lifetime).certificate,
