@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
+from kafka_warden.catalogue import PREFIX
+from kafka_warden.derive import stuck
 from kafka_warden.rules.thresholds import seconds, thresholds
 from sandbox.monitoring import ALERTS
 from sandbox.monitoring_tools import tools
+from tests.alerts.runbook import PAGES, blocks
 from tests.support.processes import checked
-from tests.support.rules import FILES, alerting_rules, check_queries, rules_in
+from tests.support.rules import FILES, SERVED, TARGET_LABELS, VALUES, alerting_rules, check_queries, rules_in
 
-TARGET_LABELS = {"cluster", "job", "instance"}
 OF_ALERTS = {"alertname", "alertstate", "data", "exporter", "severity", "what"}
-PREFIX = "kafka_warden_"
 METRIC = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
 SELECTOR_LABEL = re.compile(r"(?<!\$)\b(\w+)\s*(?:=~|!~|!=|=)\s*(?:\\?\"|%q)")
 SELECTED = re.compile(r'(\w+)(?:=~|!~|!=|=)"([\w|]+)"')
@@ -33,7 +34,6 @@ DECIDED = {
 LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 RULES = rules_in(*(file.read_text() for file in FILES))
 ALERTING = alerting_rules()
-RUNBOOKS = [ALERTS / "runbooks" / f"{rule['alert']}.md" for rule in ALERTING]
 each_alert = pytest.mark.parametrize("rule", ALERTING, ids=lambda rule: rule["alert"])
 
 
@@ -68,12 +68,6 @@ def test_no_sentence_depends_on_a_number(rule: dict[str, Any]) -> None:
     assert re.findall(r"\{\{-? [.$][vV]alue\b[^}]*\}\} \w+s (?!a |per )\w+", "\n".join(texts(rule))) == []
 
 
-def catalogue() -> dict[str, set[str]]:
-    from kafka_warden.catalogue import CATALOGUE  # noqa: PLC0415  a broken catalogue must fail one test, not all of this file
-
-    return {PREFIX + metric.name: set(metric.labels) for metric in CATALOGUE}
-
-
 @each_alert
 def test_commands_of_kafka_can_be_pasted(rule: dict[str, Any]) -> None:
     """Each is a line of its own, without a full stop, with `B` and `CC` of the runbook."""
@@ -86,33 +80,18 @@ def test_commands_of_kafka_can_be_pasted(rule: dict[str, Any]) -> None:
 
 
 def test_rules_name_only_what_is_served() -> None:
-    served = catalogue()
     recorded = {rule["record"] for rule in RULES if "record" in rule}
-    known = set().union(TARGET_LABELS, *served.values())
+    known = OF_ALERTS.union(TARGET_LABELS, *SERVED.values())
     promql = [text for rule in RULES for text in texts(rule)]
-    known |= OF_ALERTS
-    for text in [*promql, *(query for page in RUNBOOKS for query in queries(page))]:
+    for text in [*promql, *(query for page in PAGES for query in queries(page))]:
         for name, selector in METRIC.findall(text):
-            assert PREFIX + name in served, f"{PREFIX}{name} in: {text}"
+            assert name in SERVED, f"{name} in: {text}"
             labels = set(SELECTOR_LABEL.findall(selector))
-            assert labels <= served[PREFIX + name] | TARGET_LABELS, f"{labels} of {PREFIX}{name} in: {text}"
+            assert labels <= SERVED[name] | TARGET_LABELS, f"{labels} of {name} in: {text}"
         for names in LABEL_LIST.findall(text):
             assert {label.strip() for label in names.split(",") if label.strip()} <= known, text
         assert set(SELECTOR_LABEL.findall(text)) <= known, text
         assert set(re.findall(r"\w+:kafka_warden_\w+:\w+", text)) <= recorded, text
-
-
-def values_of_labels() -> dict[str, set[str]]:
-    from kafka_warden import model  # noqa: PLC0415  as above
-    from kafka_warden.derive import replica_state, stuck, throttle_problems, tiered  # noqa: PLC0415  as above
-
-    return {
-        "cause": set(stuck.Cause),
-        "problem": set(throttle_problems.Problem) | set(tiered.Problem),
-        "side": set(model.Side),
-        "source": set(model.Source),
-        "state": set(replica_state.ReplicaState) | set(model.BrokerState),
-    }
 
 
 def test_rules_compare_with_values_that_exist() -> None:
@@ -121,24 +100,19 @@ def test_rules_compare_with_values_that_exist() -> None:
     for text in [text for rule in RULES for text in texts(rule)]:
         for label, values in SELECTED.findall(text.replace('\\"', '"')):
             compared.setdefault(label, set()).update(values.split("|"))
-    known = values_of_labels()
-    assert {label for label in compared if label in known} == {"cause", "problem", "side", "source", "state"}
-    for label in known:
-        assert compared.get(label, set()) <= known[label], label
+    assert compared.keys() & VALUES.keys() == {"cause", "problem", "reason", "side", "source", "state"}
+    for label in compared.keys() & VALUES.keys():
+        assert compared[label] <= VALUES[label], label
 
 
 def test_every_problem_has_its_alert() -> None:
-    from kafka_warden.derive import throttle_problems, tiered  # noqa: PLC0415  as above
-
     shown_only = {"fetch_size", "idle_rate", "copy_quota_below_segment", "client_fetch_quota_above"}
     selected = re.findall(r'problem=~?"([\w|]+)"', " ".join(rule["expr"] for rule in RULES))
     alerted = {problem for problems in selected for problem in problems.split("|")}
-    assert alerted == (set(throttle_problems.Problem) | set(tiered.Problem)) - shown_only
+    assert alerted == VALUES["problem"] - shown_only
 
 
 def test_the_sidecar_waits_for_moves_without_a_name_as_the_rule_does_for_others() -> None:
-    from kafka_warden.derive import stuck  # noqa: PLC0415  as above
-
     (wait,) = (float(each.value) for each in thresholds() if each.name == "stuck_wait")
     assert wait == stuck.STUCK_WAIT
     recorded = {rule["record"]: rule["expr"] for rule in RULES if "record" in rule}
@@ -152,20 +126,20 @@ def test_every_cause_of_a_stuck_move_is_described() -> None:
     (rule,) = [rule for rule in ALERTING if rule["alert"] == "KafkaReassignmentStuck"]
     named = set(re.findall(r'eq \$cause "(\w+)"', rule["annotations"]["description"]))
     assert named
-    assert named <= values_of_labels()["cause"]
+    assert named <= VALUES["cause"]
 
 
 def queries(page: Path) -> list[str]:
     """The PromQL of a runbook page, one query per paragraph or line."""
     found: list[str] = []
-    for block in re.findall(r"```promql\n(.*?)```", page.read_text(), re.DOTALL):
+    for block in blocks(page, "promql"):
         lines = block.splitlines()
         single = all(line.count("(") == line.count(")") for line in lines)
         found += lines if single else [block]
     return found
 
 
-@pytest.mark.parametrize("page", RUNBOOKS, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_runbook_queries_parse(page: Path, tmp_path: Path) -> None:
     assert queries(page)
     check_queries(queries(page), tmp_path)

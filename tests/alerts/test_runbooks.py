@@ -10,13 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.catalogue import CATALOGUE
-from kafka_warden.derive import throttle_problems, tiered
-from kafka_warden.derive.replica_state import ReplicaState
-from kafka_warden.derive.stuck import Cause
-from kafka_warden.errors import REASONS
-from kafka_warden.model import BrokerState, Origin, Side, Source
-from sandbox.monitoring import ALERTS, JOB
+from sandbox.monitoring import ALERTS
 from sandbox.settings import release
 from tests.alerts.record_help import VERSIONS, deprecated, options
 from tests.alerts.runbook import (
@@ -31,13 +25,12 @@ from tests.alerts.runbook import (
 )
 from tests.support.dashboards import FILES, load, panels, titles
 from tests.support.rules import FILES as RULES
-from tests.support.rules import alerting_rules, rules_in
+from tests.support.rules import SERVED, TARGET_LABELS, VALUES, alerting_rules, rules_in
 
 ROOT = ALERTS.parent
 REFUSED = "source:kafka_warden_access_refused:max"
 OF_REPLICAS = {"BROKER", "LEADER", "PARTITION", "SIDE", "TARGET", "TOPIC"}
 """Placeholders for what an alert is about, as opposed to addresses and files."""
-TARGET_LABELS = {"cluster", "job", "instance"}
 PROPERTIES = {"$CC": "--command-config", "${CC/command-/}": "--config", "${CC/command-/admin.}": "--admin.config"}
 """How a command names the properties of a secured cluster, and the flag that this is."""
 DYNAMIC_SINCE = {"remote.log.manager.copier.thread.pool.size": "4.0"}
@@ -45,17 +38,6 @@ DYNAMIC_SINCE = {"remote.log.manager.copier.thread.pool.size": "4.0"}
 LOCAL = "kafka-storage"
 """The tool that asks no cluster."""
 ENTITIES = {"topics", "brokers", "users", "clients"}
-VALUES = {
-    "side": set(Side),
-    "problem": {*throttle_problems.Problem, *tiered.Problem},
-    "state": {*ReplicaState, *BrokerState},
-    "cause": set(Cause),
-    "source": set(Source),
-    "reason": set(REASONS),
-    "origin": set(Origin),
-    "job": {JOB},
-}
-"""Labels with a closed set of values."""
 
 METRIC = re.compile(r"\bkafka_warden_(\w+)(?:\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
@@ -63,10 +45,6 @@ MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
 EXAMPLE_END = re.compile(r"(?<![\w.])\(?-?\d(?:[\d.,()/+ -]|(?<= )x(?= ))*$")
 EXAMPLE_START = re.compile(r"\(?-?\d(?:[\d.,()/+ -]|(?<= )x(?= ))*")
 """A sum of numbers before and after an equals sign."""
-
-
-def served() -> dict[str, set[str]]:
-    return {metric.name: set(metric.labels) for metric in CATALOGUE}
 
 
 def each(chosen: Iterable[Path]) -> pytest.MarkDecorator:
@@ -105,11 +83,10 @@ to_paste = each(page for page in PAGES if read_blocks(page))
 
 @pages
 def test_page_names_what_is_served(page: Path) -> None:
-    metrics = served()
     for name, selector in METRIC.findall(page.read_text()):
-        assert name in metrics, name
+        assert name in SERVED, name
         for label, _, value in MATCHER.findall(selector):
-            assert label in metrics[name] | TARGET_LABELS, f"{label} of {name}"
+            assert label in SERVED[name] | TARGET_LABELS, f"{label} of {name}"
             if label in VALUES:
                 assert set(value.split("|")) <= VALUES[label] | {"", "unset"}, f"{label}={value} of {name}"
 
@@ -117,14 +94,13 @@ def test_page_names_what_is_served(page: Path) -> None:
 @pages
 def test_queries_keep_clusters_apart(page: Path) -> None:
     """A query takes each metric by its cluster and by labels that the metric has; two sidecars are one series."""
-    metrics = served()
     for block in blocks(page, "promql"):
         for labels in re.findall(r"\b(?:by|on)\s*\(([^)]*)\)", block):
             assert "cluster" in labels.split(", "), labels
         for labels, inner in re.findall(r"\b(?:sum|min|max|count|avg) by \(([^)]*)\) \((?=\w*\(?kafka)([^\n]*)", block):
             found = METRIC.search(inner)
             assert found
-            assert set(labels.split(", ")) <= metrics[found[1]] | TARGET_LABELS, f"{labels} of {found[1]}"
+            assert set(labels.split(", ")) <= SERVED[found[1]] | TARGET_LABELS, f"{labels} of {found[1]}"
 
 
 def linked_panels() -> dict[str, dict[str, set[str]]]:
@@ -290,5 +266,4 @@ def test_every_problem_has_a_page() -> None:
     asked = {
         value for found in re.findall(r'problem=~?"([^"]*)"|`([a-z_]+)`', text) for value in "|".join(found).split("|")
     }
-    problems = {*throttle_problems.Problem, *tiered.Problem}
-    assert problems - asked == {"fetch_size", "idle_rate"}  # shown on the dashboard, and paged by nothing
+    assert VALUES["problem"] - asked == {"fetch_size", "idle_rate"}  # shown on the dashboard, and paged by nothing

@@ -9,7 +9,6 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -42,31 +41,15 @@ QUIET: Final = 90.0
 TIMEOUT: Final = 900.0
 
 
-@dataclass(frozen=True)
 class Case:
-    """What happens in one cluster.
+    """What happens in one cluster: a fault or harmless work in turn, and by chance when, and which scrapes fail."""
 
-    Attributes:
-        seed: The label of the cluster has it, too.
-        name: Of a fault, or of harmless work.
-        step: Scrape interval in seconds.
-        evaluation: Seconds between two evaluations of the rules.
-        lost: Share of scrapes that fail.
-        restarts: The exporter restarts every 5 min.
-        start: Of what happens, in seconds.
-    """
-
-    seed: int
-    name: str
-    step: int
-    evaluation: int
-    lost: float
-    restarts: bool
-    start: float
-
-    @property
-    def cluster(self) -> str:
-        return f"c{self.seed}"
+    def __init__(self, seed: int) -> None:
+        rng, names = random.Random(seed), [*FAULTS, *HARMLESS]
+        self.seed, self.cluster, self.name = seed, f"c{seed}", names[seed % len(names)]
+        self.step, self.evaluation = rng.choice(INTERVALS)
+        self.restarts, self.lost = rng.random() < 1 / 3, rng.choice(LOST)
+        self.start = START + rng.uniform(0, 60)
 
     def _usual(self) -> Exporter:
         rng = random.Random(self.seed)
@@ -111,17 +94,6 @@ class Case:
         yield fires(fault.alert, since=start, until=self.deadline() / MINUTE, **labels)
 
 
-def case(seed: int) -> Case:
-    """Make the case of a seed; faults and harmless work come in turn."""
-    rng = random.Random(seed)
-    names = [*FAULTS, *HARMLESS]
-    step, evaluation = rng.choice(INTERVALS)
-    restarts = rng.random() < 1 / 3
-    return Case(
-        seed, names[seed % len(names)], step, evaluation, rng.choice(LOST), restarts, START + rng.uniform(0, 60)
-    )
-
-
 def written(cases: Sequence[Case], folder: Path) -> list[Path]:
     """Write one test for each interval, and one file for each evaluation interval."""
     groups: dict[int, dict[int, list[Case]]] = defaultdict(lambda: defaultdict(list))
@@ -155,7 +127,7 @@ SHARD: Final = [pytest.mark.full_alerts, pytest.mark.timeout(TIMEOUT + 60)]
 )
 def test_alerts_fire_in_time_and_work_is_silent(seeds: range, tmp_path: Path) -> None:
     """A fault fires within its worst case and the share of the scrapes that were lost; other work is silent."""
-    cases = [case(seed) for seed in seeds]
+    cases = [Case(seed) for seed in seeds]
     printed = failures(*written(cases, tmp_path), timeout=TIMEOUT)
     failed = {int(seed) for seed in re.findall(r'cluster=~\\?"c(\d+)', printed)}
-    assert not printed, "\n".join([printed, *(str(each) for each in cases if each.seed in failed)])
+    assert not printed, "\n".join([printed, *(str(vars(each)) for each in cases if each.seed in failed)])

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-from types import TracebackType
 from typing import Self
 
 BUFFER = 1 << 16
@@ -34,9 +33,7 @@ class Forwarder:
         threading.Thread(target=self._accept, name="forwarder", daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for each in (self._listener, *self._sockets):
             each.close()
 

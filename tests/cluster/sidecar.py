@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import yaml
@@ -115,9 +114,7 @@ class Sidecar:
     def command(self, config: Path) -> list[str]:
         return [sys.executable, "-m", "kafka_warden.cli", "run", "--config", str(config)]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         for connection in self._connections:
             connection.close()
         if kind is not None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Any, Final, Self
 
 from bench.procfs import children, descriptors, threads
@@ -52,9 +51,7 @@ class Witness:
         self._stack.enter_context(repeating(self.scrape, EVERY))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
         took = sorted(1000 * seconds for seconds in self._latencies)
         print(f"{len(took)} scrapes: median {median(took):.0f} ms, p99 {percentile(took, 0.99):.0f} ms")

@@ -7,21 +7,19 @@ from typing import Final
 
 import pytest
 
-from kafka_warden.catalogue import CATALOGUE, PREFIX
+from kafka_warden.catalogue import PREFIX
 from kafka_warden.catalogue.replication import QUANTILES
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.model import BrokerState, Side
 from tests.support.dashboards import Target, targets
-from tests.support.rules import check_queries
+from tests.support.rules import SERVED, TARGET_LABELS, check_queries
 
 METRIC: Final = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
 MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
 LABEL_LIST: Final = re.compile(r"\b(by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 AGGREGATION: Final = re.compile(r"\b(?:max|min|sum|count)(?: by \(([^)]*)\))? \(")
-SERVED: Final = {metric.name: set(metric.labels) for metric in CATALOGUE}
-FROM_PROMETHEUS: Final = {"cluster", "job", "instance"}
 OF_ALERTS: Final = {"alertname", "severity", "broker"}
 THOUSANDS: Final = {"topic", "partition", "user", "client_id"}
 """Labels with thousands of values."""
@@ -76,7 +74,7 @@ def test_query_names_only_what_is_served(target: Target) -> None:
     assert found or "ALERTS{" in target.expr
     for name, matchers in found:
         assert name in SERVED
-        assert {label for label, _, _ in matchers} <= SERVED[name] | FROM_PROMETHEUS
+        assert {label for label, _, _ in matchers} <= SERVED[name] | TARGET_LABELS
         for label, _, value in matchers:
             # Series without the name of a topic have an empty one.
             if value and not value.startswith("$"):
@@ -111,7 +109,7 @@ def test_alerts_are_those_of_this_project() -> None:
 
 @pytest.mark.parametrize("target", GROUPED, ids=str)
 def test_labels_are_of_the_metrics(target: Target) -> None:
-    known = FROM_PROMETHEUS.union(*(SERVED[name] for name, _ in metrics(target.expr)))
+    known = TARGET_LABELS.union(*(SERVED[name] for name, _ in metrics(target.expr)))
     known |= OF_ALERTS if "ALERTS" in target.expr else set()
     for word, labels in label_lists(target.expr):
         assert word not in {"without", "ignoring"}

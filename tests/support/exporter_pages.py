@@ -8,11 +8,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, PREFIX
+from kafka_warden.catalogue import OF_SNAPSHOT, PREFIX
 from tests.support.over_time import HOUR, MINUTE, Function, Value, constant, during
 from tests.support.promtool import Series, selector
+from tests.support.rules import SERVED
 
-_LABELS: Final = {metric.name: set(metric.labels) for metric in CATALOGUE}
 _OF_SNAPSHOT: Final = {metric.name for metric in OF_SNAPSHOT}
 _START: Final = "process_start_time_seconds"
 _WITHOUT_POLL: Final = {"build_info", "poll_interval_seconds", "config_last_reload_successful", _START}
@@ -108,8 +108,8 @@ class Exporter:
             KeyError: The catalogue has no such metric.
             ValueError: The metric has other labels.
         """
-        if _LABELS[name] != labels.keys():
-            raise ValueError(f"{name} has the labels {sorted(_LABELS[name])}, not {sorted(labels)}")
+        if SERVED[name] != labels.keys():
+            raise ValueError(f"{name} has the labels {sorted(SERVED[name])}, not {sorted(labels)}")
         self._series[_key(name, labels)] = constant(value)
 
     def name(self, name: str) -> None:

@@ -1,17 +1,38 @@
 """Recording and alerting rules of `alerts/`, as Prometheus reads them."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from sandbox.monitoring import ALERTS
+from kafka_warden.catalogue import CATALOGUE
+from kafka_warden.derive import throttle_problems, tiered
+from kafka_warden.derive.replica_state import ReplicaState
+from kafka_warden.derive.stuck import Cause
+from kafka_warden.errors import REASONS
+from kafka_warden.model import BrokerState, Origin, Side, Source
+from sandbox.monitoring import ALERTS, JOB
 from sandbox.monitoring_tools import tools
 from tests.support.processes import checked
 
 FILES: Final = sorted(ALERTS.glob("*.rules.yml"))
+SERVED: Final = {metric.name: set(metric.labels) for metric in CATALOGUE}
+TARGET_LABELS: Final = {"cluster", "job", "instance"}
+"""Labels that Prometheus sets."""
+VALUES: Final[Mapping[str, AbstractSet[str]]] = {
+    "side": set(Side),
+    "problem": {*throttle_problems.Problem, *tiered.Problem},
+    "state": {*ReplicaState, *BrokerState},
+    "cause": set(Cause),
+    "source": set(Source),
+    "reason": set(REASONS),
+    "origin": set(Origin),
+    "job": {JOB},
+}
+"""Labels with a closed set of values."""
 
 
 @cache

@@ -6,7 +6,6 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 ROOT: Final = Path(__file__).parents[3]
@@ -37,9 +36,7 @@ class ScriptedCluster:
         self.reset()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the process, which ends with its input. Exceptions of the brokers fail the test."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None

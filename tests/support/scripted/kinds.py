@@ -5,49 +5,24 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-from kafka.protocol.admin import (
-    DescribeClientQuotasRequest,
-    DescribeClientQuotasResponse,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-    DescribeQuorumRequest,
-    DescribeQuorumResponse,
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
-from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
-from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
-from kafka.protocol.sasl import (
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-    SaslHandshakeRequest,
-    SaslHandshakeResponse,
-)
+from kafka.protocol import admin, consumer, metadata, sasl
 
 from tests.support.scripted.description import Longs
 
+MODULES: Final[Mapping[Any, tuple[str, ...]]] = {
+    admin: (
+        *("DescribeClientQuotas", "DescribeCluster", "DescribeConfigs", "DescribeLogDirs", "DescribeQuorum"),
+        *("DescribeTopicPartitions", "ListPartitionReassignments"),
+    ),
+    consumer: ("ListOffsets",),
+    metadata: ("ApiVersions", "Metadata"),
+    sasl: ("SaslAuthenticate", "SaslHandshake"),
+}
 KINDS: Final[Mapping[int, tuple[str, Any, Any]]] = {
-    request.API_KEY: (request.__name__.removesuffix("Request"), request, response)
-    for request, response in (
-        (ApiVersionsRequest, ApiVersionsResponse),
-        (DescribeClientQuotasRequest, DescribeClientQuotasResponse),
-        (DescribeClusterRequest, DescribeClusterResponse),
-        (DescribeConfigsRequest, DescribeConfigsResponse),
-        (DescribeLogDirsRequest, DescribeLogDirsResponse),
-        (DescribeQuorumRequest, DescribeQuorumResponse),
-        (DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse),
-        (ListOffsetsRequest, ListOffsetsResponse),
-        (ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse),
-        (MetadataRequest, MetadataResponse),
-        (SaslAuthenticateRequest, SaslAuthenticateResponse),
-        (SaslHandshakeRequest, SaslHandshakeResponse),
-    )
+    request.API_KEY: (name, request, getattr(module, f"{name}Response"))
+    for module, names in MODULES.items()
+    for name in names
+    for request in (getattr(module, f"{name}Request"),)
 }
 """API key to name, request class and response class."""
 
