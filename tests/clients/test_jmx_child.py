@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.clients.jmx import process
+from kafka_warden.clients.jmx import session as sessions
 from kafka_warden.clients.jmx.child import CLASSES
 from kafka_warden.clients.jmx.protocol import Hello, Request, encode
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
@@ -19,89 +20,95 @@ from kafka_warden.errors import AnswerTimeoutError, ProtocolError, SourceError, 
 from sandbox import wait_for
 from sandbox.ports import LOOPBACK
 from tests.building import known
-from tests.clients.jmx_server import ASK_NUMBER, TIME_LIMIT, MakeSession, Servers, ask, number
+from tests.clients.jmx_server import ASK_NUMBER, TIME_LIMIT, MakeSession, Servers, ask, ask_one, number
 
 
-def test_the_child_is_replaced_when_everything_hangs(make_session: MakeSession, servers: Servers) -> None:
-    session = make_session(timeout=TIME_LIMIT, overdue=1.0)
-    one = servers[0].target()
+@pytest.fixture
+def one(servers: Servers) -> JmxTarget:
+    return servers[0].target()
+
+
+@pytest.fixture
+def patient(make_session: MakeSession, one: JmxTarget) -> JmxSession:
+    """One whose child runs, and waits long for an answer."""
+    session = make_session(timeout=TIME_LIMIT)
     ask(session, one)
-    child = session.pid
+    return session
+
+
+@pytest.fixture
+def child(patient: JmxSession) -> int:
+    return known(patient.pid)
+
+
+def test_the_child_is_replaced_when_everything_hangs(
+    patient: JmxSession, child: int, one: JmxTarget, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "OVERDUE", 1.0)
     with servers[0].paused():
-        ask(session, one, within=1.2)
-        ask(session, one, within=0.1)
-    assert session.pid != child
-    assert number(ask(session, one)["one"]) == 1
+        ask(patient, one, within=1.2)
+        ask(patient, one, within=0.1)
+    assert patient.pid != child
+    assert number(ask_one(patient, one)) == 1
     assert not _alive(child)
 
 
-def test_a_killed_child_costs_one_poll(session: JmxSession, servers: Servers) -> None:
-    ask(session, servers[0].target())
-    child = known(session.pid)
+def test_a_killed_child_costs_one_poll(patient: JmxSession, child: int, one: JmxTarget) -> None:
     os.kill(child, signal.SIGKILL)
 
     wait_for(lambda: not _alive(child), what="the child is gone")
-    wait_for(lambda: session.pid is None, what="its end was noticed")
-    assert number(ask(session, servers[0].target())["one"]) == 1
-    assert session.pid not in {None, child}
+    wait_for(lambda: patient.pid is None, what="its end was noticed")
+    assert number(ask_one(patient, one)) == 1
+    assert patient.pid not in {None, child}
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 @pytest.mark.parametrize("name", ["jmx child", "jmx child stderr"])
-def test_a_child_whose_thread_has_ended_is_replaced(session: JmxSession, servers: Servers, name: str) -> None:
+def test_a_child_whose_thread_has_ended_is_replaced(patient: JmxSession, child: int, one: JmxTarget, name: str) -> None:
     """The one that reads its answers, and the one that reads its stderr: a child blocks when that is full."""
-    ask(session, servers[0].target())
-    child = known(session.pid)
     (thread,) = (thread for thread in threading.enumerate() if thread.name == name)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(known(thread.ident)), ctypes.py_object(SystemExit))
     # The exception reaches a thread when it has something to read.
     Path(f"/proc/{child}/fd/2").write_text("a warning\n", encoding="ascii")
-    ask(session, servers[0].target())
+    ask(patient, one)
 
-    wait_for(lambda: session.pid is None, what="its end was noticed")
-    assert number(ask(session, servers[0].target())["one"]) == 1
+    wait_for(lambda: patient.pid is None, what="its end was noticed")
+    assert number(ask_one(patient, one)) == 1
     assert not _alive(child)
 
 
-def test_a_child_that_dies_while_asked_says_so(make_session: MakeSession, servers: Servers) -> None:
-    session = make_session(timeout=TIME_LIMIT)
-    ask(session, servers[0].target())
-    child = known(session.pid)
+def test_a_child_that_dies_while_asked_says_so(
+    patient: JmxSession, child: int, one: JmxTarget, servers: Servers
+) -> None:
     with servers[0].paused():
         timer = threading.Timer(1.0, os.kill, (child, signal.SIGKILL))
         timer.start()
         started = monotonic()
-        answer = ask(session, servers[0].target())["one"]
+        answer = ask_one(patient, one)
         timer.join()
     assert monotonic() - started < 5.0
     assert isinstance(answer, ProtocolError)
     assert "the next poll starts another" in str(answer)
 
 
-def test_close_is_quick_and_final(make_session: MakeSession, servers: Servers) -> None:
-    session = make_session(timeout=TIME_LIMIT)
-    ask(session, servers[0].target())
-    child = session.pid
+def test_close_is_quick_and_final(patient: JmxSession, child: int, one: JmxTarget, servers: Servers) -> None:
     answers: dict[str, Answer] = {}
-    waiting = threading.Thread(target=lambda: answers.update(session.ask((servers[0].target(),), monotonic() + 20)))
+    waiting = threading.Thread(target=lambda: answers.update(patient.ask((one,), monotonic() + 20)))
     with servers[0].paused():
         waiting.start()
-        wait_for(lambda: any(slot.outstanding is not None for slot in session._slots.values()), what="it is asked")
+        wait_for(lambda: any(slot.outstanding is not None for slot in patient._slots.values()), what="it is asked")
         started = monotonic()
-        session.close()
+        patient.close()
         assert monotonic() - started < 1.0
         waiting.join(1.0)
     assert not _alive(child)
     assert isinstance(answers["one"], SourceError)
-    assert isinstance(ask(session, servers[0].target())["one"], ProtocolError)
+    assert isinstance(ask_one(patient, one), ProtocolError)
 
 
-def test_the_child_obeys_sigterm(make_session: MakeSession, servers: Servers) -> None:
-    session = make_session(timeout=TIME_LIMIT)
-    ask(session, servers[0].target())
-    child = known(session.pid)
+def test_the_child_obeys_sigterm(patient: JmxSession, child: int, one: JmxTarget, servers: Servers) -> None:
     with servers[0].paused():
-        ask(session, servers[0].target(), within=0.3)
+        ask(patient, one, within=0.3)
         started = monotonic()
         os.kill(child, signal.SIGTERM)
         wait_for(lambda: not _alive(child), timeout=5.0, interval=0.01)
@@ -150,19 +157,19 @@ def test_the_child_ends_with_its_input(servers: Servers) -> None:
 
 
 def test_a_jvm_that_starts_is_not_waited_for(
-    session: JmxSession, servers: Servers, monkeypatch: pytest.MonkeyPatch
+    session: JmxSession, one: JmxTarget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "_PROGRAM", ("-c", "import sys; sys.stdin.read()"))
-    answer = session.ask((servers[0].target(),), monotonic() + 0.2)["one"]
+    answer = ask(session, one, within=0.2)["one"]
     assert (type(answer), str(answer)) == (AnswerTimeoutError, "the JVM for JMX is still starting")
 
 
 def test_a_jvm_that_does_not_start_is_said_once(make_session: MakeSession) -> None:
     session = make_session(java_options=("-Xmx1k",))
     target = JmxTarget("one", LOOPBACK, 1)
-    first = ask(session, target)["one"]
+    first = ask_one(session, target)
     started = monotonic()
-    second = ask(session, target)["one"]
+    second = ask_one(session, target)
 
     assert monotonic() - started < 0.1
     assert first is second

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.procfs import threads
+from kafka_warden.clients.jmx import session as sessions
 from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
 from kafka_warden.clients.jmx.session import MOST_TARGETS, JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
@@ -129,9 +130,12 @@ def test_many_asks_never_mix_up_answers(session: JmxSession, servers: Servers) -
     assert number(ask(session, two)["two"]) == 2
 
 
-def test_a_hanging_call_is_left_alone(make_session: MakeSession, servers: Servers) -> None:
+def test_a_hanging_call_is_left_alone(
+    make_session: MakeSession, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Past the limit the target is not waited for at all, and the child stays, for others use it; until it answers."""
-    session = make_session(timeout=TIME_LIMIT, overdue=1.0)
+    monkeypatch.setattr(sessions, "OVERDUE", 1.0)
+    session = make_session(timeout=TIME_LIMIT)
     one, two = servers[0].target("one"), servers[1].target("two")
     ask(session, one, two)
     child = session.pid
@@ -224,15 +228,14 @@ def test_a_slow_target_is_given_up(make_session: MakeSession, classes: Path) -> 
 
 
 def test_a_child_that_is_too_large_is_replaced(
-    make_session: MakeSession, servers: Servers, caplog: pytest.LogCaptureFixture
+    session: JmxSession, servers: Servers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    kept, replaced = make_session(), make_session(memory_limit=1)
     children = []
-    for session in (kept, replaced, kept, replaced):
+    for limit in (sessions.MEMORY_LIMIT, sessions.MEMORY_LIMIT, 1):
+        monkeypatch.setattr(sessions, "MEMORY_LIMIT", limit)
         assert number(ask_one(session, servers[0].target())) == 1
         children.append(session.pid)
-    assert children[0] == children[2]
-    assert children[1] != children[3]
+    assert children[0] == children[1] != children[2]
     assert [record.getMessage().startswith("the JMX child is replaced: it uses") for record in caplog.records] == [True]
 
 

@@ -89,17 +89,17 @@ class ChildProcess:
         if self._process is not None:
             self._process.kill()
 
-    def end(self, timeout: float = 1.0) -> None:
-        """End the child: SIGTERM, which neither the JVM nor Python catches there, then SIGKILL."""
+    def end(self) -> None:
+        """End the child within a second: SIGTERM, which neither the JVM nor Python catches there, then SIGKILL."""
         with self._changed:
             self._stop = True
             process = self._process
         if process is not None:
             process.terminate()
-        self._thread.join(timeout / 2)
+        self._thread.join(0.5)
         if self._thread.is_alive():
             self.kill()
-            self._thread.join(timeout / 2)
+            self._thread.join(0.5)
 
     def _run(self) -> None:
         try:

@@ -120,11 +120,6 @@ def decode_hello(line: bytes) -> Hello:
     return Hello(questions=questions, tls=TlsFiles(**tls) if tls else None, **body)
 
 
-def decode_request(line: bytes) -> Request:
-    """The inverse of :func:`encode`."""
-    return Request(**json.loads(line))
-
-
 def decode_answer(reply: Mapping[str, Any], at: float) -> RawBeans | errors.SourceError:
     """The answer or error of a reply, parsed JSON, with the monotonic time at which it arrived."""
     if "reason" in reply:

@@ -47,6 +47,9 @@ MOST_TARGETS: Final = 500
 """Targets within `FORGET` seconds. Each has state, over RMI also a thread and a socket in the child, and metadata may
 name any number of brokers."""
 
+OVERDUE: Final = 10.0
+"""Seconds after which a call counts as hung: twice what the child allows itself for a reading."""
+
 MEMORY_LIMIT: Final = 256 << 20
 """Bytes of memory (RSS) above which the child is replaced. It needs some 90 MiB; a slow leak must not last for days."""
 
@@ -129,9 +132,9 @@ class Slot:
             message = "JMX of %s at %s:%d has too many beans of clients: %d are not read, see dropped_series"
             log.warning(message, *self.place, answer.left_out)
 
-    def overdue(self, now: float, after: float) -> bool:
+    def overdue(self, now: float) -> bool:
         """Whether its call hangs."""
-        return self.outstanding is not None and now - self.since > after
+        return self.outstanding is not None and now - self.since > OVERDUE
 
     def held_back(self, now: float, password: Secret | None) -> bool:
         """Whether this password was refused less than `AUTH_HOLD` ago."""
@@ -157,9 +160,7 @@ class JmxSession:
         questions: what each kind of process is asked (`sources.jmx`).
         tls: PEM files, if the JMX ports use TLS.
         timeout: seconds for one step (connect, handshake, one call); a whole reading may take five.
-        overdue: seconds after which a call counts as hung, twice what the child allows itself for a reading.
         absent_recheck: seconds after which a bean that was absent is looked for again.
-        memory_limit: bytes (RSS) above which the next ask starts another child.
     """
 
     def __init__(
@@ -168,15 +169,11 @@ class JmxSession:
         *,
         tls: TlsFiles | None = None,
         timeout: float = 1.0,
-        overdue: float = 10.0,
         absent_recheck: float = 2.0,
-        memory_limit: int = MEMORY_LIMIT,
     ) -> None:
         by_kind = {str(kind): question for kind, question in questions.items()}
         self._hello = encode(Hello(by_kind, tls, timeout, absent_recheck))
         self._uses_tls = tls is not None
-        self._overdue = overdue
-        self._memory_limit = memory_limit
         self._changed = threading.Condition()
         self._ids = itertools.count()
         self._slots: dict[Place, Slot] = {}
@@ -240,10 +237,10 @@ class JmxSession:
             return
         if slot.held_back(now, password):
             wanted.answer = slot.answer
-        elif slot.overdue(now, self._overdue):
+        elif slot.overdue(now):
             where = f"{wanted.target.host}:{wanted.target.port}"
             wanted.answer = AnswerTimeoutError(
-                f"a JMX call to {where} has hung for more than {self._overdue:g} s: not asked again until it ends"
+                f"a JMX call to {where} has hung for more than {OVERDUE:g} s: not asked again until it ends"
             )
         elif slot.outstanding is not None:
             wanted.awaited, wanted.late = slot.outstanding, True
@@ -283,9 +280,9 @@ class JmxSession:
 
     def _useless(self, child: ChildProcess, now: float) -> bool:
         """Whether it has ended, does not start, uses too much memory, or every call in it hangs."""
-        hanging = [slot.overdue(now, self._overdue) for slot in self._slots.values()]
+        hanging = [slot.overdue(now) for slot in self._slots.values()]
         slow = not child.ready and now - self._child_since > START_LIMIT
-        large = child.ready and child.resident_bytes > self._memory_limit
+        large = child.ready and child.resident_bytes > MEMORY_LIMIT
         if large:
             log.warning("the JMX child is replaced: it uses %s of memory", in_bytes(child.resident_bytes))
         return child.over or slow or large or (bool(hanging) and all(hanging))
