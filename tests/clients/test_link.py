@@ -28,6 +28,7 @@ from kafka_warden.errors import (
     UnsupportedError,
 )
 from kafka_warden.settings.secrets import Secret, SecretFile
+from sandbox.passwords import write_secret
 from tests.support.linking import CLUSTER, CONNECTED, DEADLINE, METADATA, REAL_DEADLINE, Client, wait_until
 
 UNKNOWN: Final = ("DescribeClientQuotas", "DescribeCluster", "DescribeQuorum", "ListPartitionReassignments")
@@ -302,18 +303,21 @@ def test_an_old_broker_has_waited_itself(client: Client) -> None:
 
 
 def test_a_changed_password_is_used_for_the_next_connection(client: Client, tmp_path: Path) -> None:
-    file = tmp_path / "password"
-    file.touch(0o600)
-    file.write_text("first")
+    file = write_secret(tmp_path / "password", "first")
     client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "first"})
     link = client.link(secret=SecretFile(file), **SASL)
     assert client.ask(link) == CLUSTER
+    file.unlink()
+    client.close()
+    assert client.ask(link) == CLUSTER
+    assert not link._settings.changed()
 
     client.brokers.do("accounts", mechanism="PLAIN", users={"warden": "second"})
     assert client.ask(link) == CLUSTER
     client.close()
     client.fail(link, AuthenticationError, rf"^{link.address} refused user name or password \(Authentication failed\)")
-    file.write_text("second")
+    write_secret(file, "second\n")
+    assert (link._settings.changed(), link._settings.changed()) == (True, False)
     assert client.ask(link) == CLUSTER
 
     client.brokers.rule(1, "SaslAuthenticate", error=34, times=1)

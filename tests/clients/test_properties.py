@@ -13,7 +13,7 @@ from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.clients.kafka.properties import KafkaClientSettings, translate
 from kafka_warden.clients.kafka.property_names import KNOWN, SECRET_PROPERTIES, meant_by
 from kafka_warden.errors import ConfigError
-from kafka_warden.settings.secrets import Secret, SecretFile
+from kafka_warden.settings.secrets import Secret
 from sandbox.certificates import Authority
 
 CANARY = "canary-Tr0ub4dor"
@@ -32,13 +32,6 @@ OVER_TLS = {"security.protocol": "SASL_SSL"}
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return Authority(tmp_path_factory.mktemp("tls"), "authority")
-
-
-def _secret_file(folder: Path, content: str = CANARY) -> SecretFile:
-    path = folder / "password"
-    path.write_text(content)
-    path.chmod(0o600)
-    return SecretFile(path)
 
 
 def _login(settings: KafkaClientSettings) -> tuple[str, str] | None:
@@ -273,20 +266,6 @@ def test_every_secret_property_is_a_known_one() -> None:
     assert SECRET_PROPERTIES <= KNOWN
     looks_secret = {name for name in KNOWN if name.endswith((".password", ".secret", ".passphrase", ".key", "key.pem"))}
     assert looks_secret <= SECRET_PROPERTIES | {"transactional.id"}
-
-
-def test_a_rotated_password_is_used_for_the_next_connection(tmp_path: Path) -> None:
-    source = _secret_file(tmp_path)
-    settings = translate({**SASL, "sasl.username": "u"}, {"sasl.password": source})
-    assert _login(settings) == ("u", CANARY)
-
-    source.path.unlink()
-    assert _login(settings) == ("u", CANARY)
-    assert not settings.changed()
-
-    _secret_file(tmp_path, "second-password\n")
-    assert (settings.changed(), settings.changed()) == (True, False)
-    assert _login(settings) == ("u", "second-password")
 
 
 def _context(authority: Authority, **changes: str) -> ssl.SSLContext:
