@@ -9,15 +9,13 @@ that is down does not answer (KAFKA-13392), and the tool cannot write a long lis
 and kafka-configs sets the throttle before `--execute`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import as_known
-from kafka_warden.derive import throttle
-from kafka_warden.model import SIDES, UNKNOWN, Bools, Floats, Ints, ReplicaTable, Side, Snapshot
+from kafka_warden.model import SIDES, UNKNOWN, Longs, ReplicaTable, Side, Snapshot
 from kafka_warden.planning.json_values import NO_UPPER_BOUND, UNKNOWN_INBOUND, Key
 from kafka_warden.planning.moving import Moving, rows_of
 
@@ -74,72 +72,11 @@ class Bounds:
     upper: Annotated[float | None, Key("upper_bytes_per_second", NO_UPPER_BOUND)]
 
 
-@dataclass(frozen=True, slots=True)
-class DuringMove:
-    """B brokers, P partitions. The rows of `replicas` are those of the snapshot, then the new ones."""
-
-    brokers: Ints
-    """(B,) ids, ascending."""
-    replicas: throttle.Replicas
-    bytes_in: Floats
-    """(P,)"""
-
-    def floors(self) -> dict[Side, dict[int, float]]:
-        """In-sync traffic that counts against the limit of each broker and side, NaN if a rate is unknown."""
-        floors = throttle.floors_of_sides(self.replicas, self.bytes_in, len(self.brokers))
-        ids = self.brokers.tolist()
-        return {side: dict(zip(ids, column.tolist(), strict=True)) for side, column in zip(SIDES, floors, strict=True)}
-
-    def bounds(self, brokers: Iterable[int], network: float | None) -> dict[int, Bounds]:
-        """KIP-73's bounds of some brokers, by id. `network`: bytes per second of one broker, if configured."""
-        count = len(self.brokers)
-        upper = np.full(count, np.nan)
-        lower = throttle.lower_bound(self.replicas, self.bytes_in, count).values
-        if network is not None:
-            upper = throttle.upper_bound(self.replicas, self.bytes_in, count, network).values
-        rows = {broker: row for row, broker in enumerate(self.brokers.tolist())}
-        return {
-            broker: Bounds(as_known(lower[rows[broker]]), as_known(upper[rows[broker]])) for broker in sorted(brokers)
-        }
-
-
-def during_move(snapshot: Snapshot, moving: Sequence[Moving], bytes_in: Floats) -> DuringMove:
-    """Add the new replicas to the snapshot. `bytes_in`: (P,) bytes per second, NaN if unknown."""
-    partitions, replicas = snapshot.partitions, snapshot.replicas
-    new = [(p.row, one.broker) for p in moving for one in p.arriving if not one.under_way]
-    rows = np.array([row for row, _ in new], replicas.partition.dtype)
-    hosts = np.array([broker for _, broker in new], replicas.broker.dtype)
-    broker = np.concatenate([replicas.broker, hosts])
-    brokers = np.unique(np.concatenate([np.fromiter(snapshot.brokers, np.int32), broker])).astype(np.int32)
-    is_leader = np.zeros(len(broker), bool)
-    is_leader[partitions.leader_row[partitions.leader_row != UNKNOWN]] = True
-    no = np.zeros(len(new), bool)
-    leader, follower = (_listed(snapshot, throttled_lists(moving), side) for side in SIDES)
-    return DuringMove(
-        brokers,
-        throttle.Replicas(
-            partition=np.concatenate([replicas.partition, rows]),
-            broker=np.searchsorted(brokers, broker).astype(np.int32),
-            is_leader=is_leader,
-            in_isr=np.concatenate([replicas.in_isr, no]),
-            leader_listed=np.concatenate([leader, no]),
-            follower_listed=np.concatenate([follower, ~no]),
-        ),
-        bytes_in,
-    )
-
-
-def _listed(snapshot: Snapshot, moving: Mapping[str, Mapping[Side, str]], side: Side) -> Bools:
-    """(R,) replicas on the lists of one side: of topics that move those of `moving`, of others the configured ones."""
-    lists = {
-        topic: config.leader_throttled if side is Side.LEADER else config.follower_throttled
-        for topic, config in snapshot.topic_configs.items()
-    }
-    lists |= {topic: sides[side] for topic, sides in moving.items()}
-    values = [(index, lists[topic]) for index, topic in enumerate(snapshot.topics) if topic in lists]
-    partition = snapshot.replicas.partition
-    topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
-    return throttle.listed_rows(throttle.lists_of(values), topic, number, snapshot.replicas.broker)
+def during_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
+    """Return the snapshot during the move: new replicas are out of sync, and topics that move have the tool's lists."""
+    replicas = snapshot.replicas
+    new = [(rows_of(replicas, p.row)[0], one.broker, False) for p in moving for one in p.arriving if not one.under_way]
+    return _rebuilt(snapshot, np.arange(len(replicas)), new, throttled_lists(moving), complete=False)
 
 
 def after_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
@@ -152,28 +89,46 @@ def after_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
     moved = np.array([p.row for p in moving], replicas.partition.dtype)
     kept = np.flatnonzero(~np.isin(replicas.partition, moved))
     new = [row for p in moving for row in _rows(snapshot, p)]
+    no_lists = {p.topic: dict.fromkeys(SIDES, "") for p in moving}
+    end = _rebuilt(snapshot, kept, new, no_lists, complete=True)
+    return replace(end, partitions=replace(end.partitions, reassigning=np.zeros_like(partitions.reassigning)))
+
+
+def _rebuilt(
+    snapshot: Snapshot,
+    kept: Longs,
+    new: Sequence[tuple[int, int, bool]],
+    lists: Mapping[str, Mapping[Side, str]],
+    *,
+    complete: bool,
+) -> Snapshot:
+    """Return a snapshot with other replicas, none of which is being added or removed, and other throttled lists.
+
+    `kept`: rows of replicas that stay. `new`: the row that each new replica is a copy of, its broker id, and whether it
+    leads. `complete`: new ones are in sync where the copied ones are. `lists`: by topic.
+    """
+    partitions, replicas, configs = snapshot.partitions, snapshot.replicas, snapshot.topic_configs
     like = np.concatenate([kept, np.array([row for row, _, _ in new], np.int64)])
     broker = np.concatenate([replicas.broker[kept], np.array([b for _, b, _ in new], replicas.broker.dtype)])
     leads = np.concatenate([np.isin(kept, partitions.leader_row), np.array([lead for _, _, lead in new], bool)])
     order = np.argsort(replicas.partition[like], kind="stable")
     columns = {column.name: getattr(replicas, column.name)[like[order]] for column in fields(ReplicaTable)}
+    columns["in_isr"] &= complete | (order < len(kept))
     no = np.zeros(len(order), bool)
     table = ReplicaTable(**{**columns, "broker": broker[order], "adding": no, "removing": no})
     led = np.flatnonzero(leads[order])
     leader_row, leader = np.full_like(partitions.leader_row, UNKNOWN), np.full_like(partitions.leader, UNKNOWN)
     leader_row[table.partition[led]], leader[table.partition[led]] = led, table.broker[led]
-    configs = snapshot.topic_configs
-    unlisted = {
-        topic: replace(configs[topic], leader_throttled="", follower_throttled="")
-        for topic in {p.topic for p in moving} & configs.keys()
+    listed = {
+        topic: replace(configs[topic], leader_throttled=sides[Side.LEADER], follower_throttled=sides[Side.FOLLOWER])
+        for topic, sides in lists.items()
+        if topic in configs
     }
     return replace(
         snapshot,
         replicas=table,
-        partitions=replace(
-            partitions, leader=leader, leader_row=leader_row, reassigning=np.zeros_like(partitions.reassigning)
-        ),
-        topic_configs={**configs, **unlisted},
+        partitions=replace(partitions, leader=leader, leader_row=leader_row),
+        topic_configs={**configs, **listed},
     )
 
 

@@ -14,7 +14,7 @@ from kafka_warden.derive import etas, law, throttle, throttle_use
 from kafka_warden.errors import IncompleteError
 from kafka_warden.formatting import in_count
 from kafka_warden.model import BrokerConfig, Side, Snapshot
-from kafka_warden.planning.during_move import Bounds, DuringMove
+from kafka_warden.planning.during_move import Bounds
 from kafka_warden.planning.json_values import NO_NETWORK, NO_UPPER_BOUND, UNKNOWN_INBOUND, Key
 from kafka_warden.planning.moving import Moving
 
@@ -60,8 +60,12 @@ class Load:
         return law.ceiling(throttle.headroom(limit, self.floor), self.burst, self.window)
 
 
-def derive_loads(snapshot: Snapshot, moving: Sequence[Moving], during: DuringMove) -> tuple[Load, ...]:
+def derive_loads(
+    snapshot: Snapshot, moving: Sequence[Moving], floors: Mapping[Side, Mapping[int, float]]
+) -> tuple[Load, ...]:
     """Sum the copies per leader and per target, in the order of broker ids, leader before follower.
+
+    `floors`: in-sync traffic that counts against the limit of each side, by broker id; NaN if a rate is unknown.
 
     Raises:
         IncompleteError: a configuration or an inbound rate is unknown.
@@ -85,7 +89,6 @@ def derive_loads(snapshot: Snapshot, moving: Sequence[Moving], during: DuringMov
         config = _config(snapshot, pair[0])
         response = float(config.replica_fetchers * config.replica_fetch_response_max_bytes)
         bursts[pair] = law.burst(count, config.replica_fetch_max_bytes, response)
-    floors = during.floors()
     return tuple(
         _load(snapshot, key, copies, bursts, floors[key[1]][key[0]])
         for key, copies in sorted(through.items(), key=lambda item: (item[0][0], item[0][1] is Side.FOLLOWER))

@@ -10,7 +10,10 @@ from typing import Final
 
 import numpy as np
 
+from kafka_warden.arrays import as_known
 from kafka_warden.derive import move_totals
+from kafka_warden.derive.snapshot_index import index_snapshot
+from kafka_warden.derive.throttle import derive_throttles
 from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.formatting import in_rate, in_time
 from kafka_warden.model import UNKNOWN, Floats, Snapshot
@@ -67,9 +70,16 @@ class Transfer:
 
 def _transfer(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats, goal: Goal) -> Transfer:
     moving = resolve(snapshot, targets, bytes_in)
-    planned = during_move(snapshot, moving, bytes_in)
-    loads = derive_loads(snapshot, moving, planned)
-    bounds = planned.bounds({load.broker for load in loads}, goal.network)
+    indexed = index_snapshot(during_move(snapshot, moving))
+    found = derive_throttles(indexed, bytes_in, bytes_in, goal.network)
+    loads = derive_loads(snapshot, moving, {side: indexed.by_broker(column) for side, column in found.floor.items()})
+    lower, upper = (
+        {} if column is None else indexed.by_broker(column) for column in (found.lower_bound, found.upper_bound)
+    )
+    bounds = {
+        broker: Bounds(as_known(lower[broker]), as_known(upper.get(broker, math.nan)))
+        for broker in sorted({load.broker for load in loads})
+    }
     choice = choose(loads, goal, bounds)
     if choice is None:
         return Transfer(goal, moving, loads, bounds, None, None, None)
