@@ -15,7 +15,7 @@ from kafka_warden.history.parquet.reader import inventory
 from kafka_warden.history.schema import BY_NAME
 from kafka_warden.pipeline.batch import LARGE, MOST_LARGE, large_folders
 from kafka_warden.pipeline.incremental import Work
-from kafka_warden.pipeline.landing import Part, Range, joined, new_parts, overlapping, read_ranges
+from kafka_warden.pipeline.landing import Part, Range, batches, joined, new_parts, overlapping, read_ranges
 from kafka_warden.pipeline.store import LARGEST_FILE
 from kafka_warden.pipeline.timeline import DAY
 from tests.history.places import NOON, the_file, write
@@ -43,6 +43,16 @@ def part(place: str, first: int = 0, last: int = 9, run: str = "run", size: int 
 )
 def test_only_overlaps_are_compared_row_by_row(parts: list[Part], expected: str) -> None:
     assert "".join(sorted(overlapping(parts))) == expected
+
+
+def test_batches_are_whole_days_and_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_warden.pipeline.landing.LARGEST_BATCH", 5)
+    last, other, both = part("last", int(2 * DAY)), part("a", 0, size=5), part("both", 1, size=4)
+    rest = part("both", int(DAY), run="other", size=4)
+    middle = part("middle", int(DAY))
+    assert batches([last, rest, middle, both]) == [[rest, both, middle], [last]]
+    assert batches([middle, last, other, both]) == [[other, both], [middle, last]]
+    assert batches([]) == [[]]
 
 
 def test_file_is_new_by_its_place_and_its_size(tmp_path: Path) -> None:

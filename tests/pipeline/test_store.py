@@ -117,6 +117,23 @@ def test_batch_that_was_interrupted_is_repeated(
     assert rows(store) == landed(landing)
 
 
+def test_batches_of_days_that_are_taken_stay_taken(
+    spark: SparkSession, judged: list[Poll], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second of two batches is interrupted before its first commit; then it is the only one."""
+    monkeypatch.setattr("kafka_warden.pipeline.landing.LARGEST_BATCH", 1)
+    store, landing = tmp_path / "store", tmp_path / "landing"
+    write(landing, judged[:1])
+    first = landed(landing)
+    write(landing, history_polls(1, "next", NOON + 24 * HOUR))
+    with killed_at(8):
+        take(spark, store, landing)
+    assert rows(store) == first
+    with killed_at(8):
+        take(spark, store, landing)
+    assert rows(store) == landed(landing)
+
+
 @full
 def test_list_of_files_may_be_lost(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
     """All files are read again, no row is there twice, and jobs read all of it: it has as many commits as before."""

@@ -16,7 +16,7 @@ from kafka_warden.history.schema import BY_NAME, ddl
 from kafka_warden.pipeline import runs
 from kafka_warden.pipeline.batch import Batch, take
 from kafka_warden.pipeline.job import Job, Request
-from kafka_warden.pipeline.landing import Part, literal, new_parts
+from kafka_warden.pipeline.landing import Part, batches, literal, new_parts
 from kafka_warden.pipeline.maintain import RAW, add_keep, compact, delete_old, keep_days, read_keep, vacuum
 from kafka_warden.pipeline.progress import SPARK_FAILURES
 from kafka_warden.pipeline.store import RUNS, TAKEN, Store, day_of, raw, unix_time
@@ -96,20 +96,24 @@ def _batches(request: Request[Options], oldest: date) -> Iterator[Batch]:
         return
     parts, problems = _new_files(request, oldest)
     put = partial(take, request.store, read=partial(_read, request.spark), progress=request.progress)
-    try:
-        missing = put(parts) if parts else []
-    except SPARK_FAILURES:
-        # One damaged file would stop the files of all clusters.
-        found = {part.place for part in parts}
-        parts, problems = _new_files(request, oldest, to_end=True)
-        if found <= {part.place for part in parts}:
-            raise
-        missing = put(parts) if parts else []
-    yield Batch(parts, f"{len({part.place for part in parts})} new files", [*missing, *problems])
+    left = batches(parts)
+    while left:
+        try:
+            missing = put(left[0]) if left[0] else []
+        except SPARK_FAILURES:
+            # One damaged file would stop the files of all clusters.
+            found = {part.place for batch in left for part in batch}
+            parts, problems = _new_files(request, oldest, to_end=True)
+            if found <= {part.place for part in parts}:
+                raise
+            left = batches(parts)
+            continue
+        done = left.pop(0)
+        yield Batch(done, f"{len({part.place for part in done})} new files", [*missing, *([] if left else problems)])
 
 
 def _new_files(request: Request[Options], oldest: date, *, to_end: bool = False) -> tuple[list[Part], list[str]]:
-    """Return the rows of new files, and what is wrong with others, or is too old. `to_end`: as of `new_parts`."""
+    """Return the rows of new files, and what is wrong with others. `to_end`: as of `new_parts`."""
     landing, first = inventory(request.input), unix_time(oldest)
     files = request.store.read(TAKEN).where("`table` IS NOT NULL").select("place", "size").distinct()
     known: list[Any] = files.collect()
@@ -117,7 +121,7 @@ def _new_files(request: Request[Options], oldest: date, *, to_end: bool = False)
     with request.progress.step(f"{len(landing.files)} files, {len(known)} of them known: {what} of the others"):
         parts, problems = new_parts(landing, {(place, size) for place, size in known}, first, to_end=to_end)
     if old := sum(1 for file in landing.files if file.hour * HOUR < first):
-        problems.append(f"{old} files are from before {oldest}, the first day of the store (--keep-raw)")
+        request.progress.say(f"{old} files are from before {oldest}, the first day of the store (--keep-raw)")
     return parts, problems
 
 

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -17,6 +17,8 @@ N = TypeVar("N", int, float)
 
 MOST_SPANS: Final = 24
 """Spans above which `few` joins those that are farther apart."""
+LARGEST_BATCH: Final = 1 << 30
+"""Bytes of files with which a batch ends: so much is repeated after a kill."""
 THREADS: Final = 16
 """Footers read in parallel: an object store takes tens of milliseconds for each."""
 
@@ -107,6 +109,25 @@ def few(spans: Iterable[tuple[N, N]], near: int, far: int) -> list[tuple[N, N]]:
     """Join spans with at most `near` between them, or `far` if many are left: conditions of hundreds are slow."""
     found = joined(spans, near)
     return found if len(found) <= MOST_SPANS else joined(found, far)
+
+
+def batches(parts: Iterable[Part]) -> list[list[Part]]:
+    """Divide new files into batches of whole UTC days, in their order. There is one at least.
+
+    The rows of a file stay together. Those of an hour do too, so polls come with the rows that they count.
+    """
+    files: defaultdict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        files[part.place].append(part)
+    days: defaultdict[int, list[Part]] = defaultdict(list)
+    for mine in files.values():
+        days[min(int(part.range.since // DAY) for part in mine)] += mine
+    found: list[list[Part]] = [[]]
+    for _, of_day in sorted(days.items()):
+        if sum({part.place: part.size for part in found[-1]}.values()) >= LARGEST_BATCH:
+            found.append([])
+        found[-1] += of_day
+    return found
 
 
 def overlapping(parts: Iterable[Part]) -> set[str]:
