@@ -4,7 +4,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -37,16 +37,6 @@ SAVE_WAIT: Final = 1.0
 """Seconds to wait for another thread that writes the state file."""
 
 _NO_TOPICS: Final = ((), np.zeros(0, bool), np.zeros(0, bool))
-
-
-@dataclass(slots=True)
-class _Shown:
-    """The snapshot of the last poll, and the view of it that the page shows."""
-
-    snapshot: Snapshot | None = None
-    view: View | None = None
-    interval: float = 0.0
-    """Seconds between the starts of two polls when it was polled."""
 
 
 class Cycle:
@@ -85,7 +75,12 @@ class Cycle:
         self._loaded = False
         self._failing_since: float | None = None
         """Start of the first of the polls up to now that raised, or could not be evaluated."""
-        self._shown = _Shown()
+        self._snapshot: Snapshot | None = None
+        """That of the last poll."""
+        self._view: View | None = None
+        """What the page shows of it."""
+        self._snapshot_interval = 0.0
+        """Seconds between the starts of two polls when it was polled."""
         self._recent = Recent()
         self._topics: tuple[tuple[str, ...], Bools, Bools] = _NO_TOPICS
         self._rendering = threading.RLock()
@@ -111,7 +106,7 @@ class Cycle:
             return
         except Exception:
             log.exception("the poll failed; this is a bug, please report it")
-            snapshot, failed = self._shown.snapshot, True
+            snapshot, failed = self._snapshot, True
         self._pace.running(self._clock.awake() - started)
         try:
             self._show(snapshot)
@@ -161,7 +156,7 @@ class Cycle:
     def expire(self) -> None:
         """Without a fresh snapshot, show the self-metrics as they are now, and nothing else."""
         with self._rendering:
-            if not self._fresh(self._shown.snapshot):
+            if not self._fresh(self._snapshot):
                 self._publish(None)
 
     def late(self) -> str | None:
@@ -182,9 +177,9 @@ class Cycle:
         if snapshot is None or not self._fresh(snapshot):
             self._publish(None)
             return
-        if self._shown.snapshot is None or snapshot.clock != self._shown.snapshot.clock:
+        if self._snapshot is None or snapshot.clock != self._snapshot.clock:
             # The page stays. Two evaluations of a large cluster at once would add a fifth to the memory in use.
-            self._shown.view = None
+            self._view = None
             if self.holder.page is not None and self.holder.page.views is not None:
                 self.holder.page.views.release()
             parameters = replace(self._parameters, poll_interval=self.interval)
@@ -198,10 +193,10 @@ class Cycle:
             )
             self._recent.add(view)
             with self._rendering:
-                self._shown = _Shown(snapshot, view, self.interval)
+                self._snapshot, self._view, self._snapshot_interval = snapshot, view, self.interval
                 self._publish(view)
         else:
-            self._publish(self._shown.view)
+            self._publish(self._view)
         if snapshot.clock - self._saved_at >= SAVE_SECONDS:
             self.save()
 
@@ -241,7 +236,7 @@ class Cycle:
 
     def _publish(self, view: View | None) -> None:
         with self._rendering:
-            sidecar = self._sidecar(self._shown.snapshot)
+            sidecar = self._sidecar(self._snapshot)
             page = self._exposition.render(sidecar, view)
             sidecar = replace(sidecar, dropped=self._exposition.dropped)
             rows = OnDemand(lambda: make_views(view, sidecar, self._recent.read()))
@@ -251,7 +246,7 @@ class Cycle:
                 with suppress(Exception):  # the request makes them again, and reports it
                     rows.get()
             if view is None:
-                self._shown.view = None
+                self._view = None
 
     def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
         own: Figures = {
@@ -285,7 +280,7 @@ class Cycle:
 
     def _fresh(self, snapshot: Snapshot | None) -> bool:
         # A shorter interval is in force before the first poll with it has ended.
-        oldest = self._clock.monotonic() - SHOWN_FOR * max(self.interval, self._shown.interval)
+        oldest = self._clock.monotonic() - SHOWN_FOR * max(self.interval, self._snapshot_interval)
         return snapshot is not None and snapshot.clock >= oldest
 
     def _matched(self, topics: tuple[str, ...]) -> tuple[Bools, Bools]:

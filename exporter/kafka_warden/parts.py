@@ -16,7 +16,7 @@ from kafka_warden.config.types import RMI
 from kafka_warden.history.recorder import Recorder, Sink
 from kafka_warden.model import OptionalQuestion
 from kafka_warden.poller import Poller, PollerSettings
-from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.reload import Reloader
 from kafka_warden.replies import ControllerWindow
 from kafka_warden.settings.tls import validity
@@ -63,26 +63,22 @@ def poller_settings(config: Config) -> PollerSettings:
 
 def make_jmx(config: Config) -> JmxQuestions | None:
     """Make the JMX questions, if there is an address to ask. The JVM starts with the first poll."""
-    return JmxQuestions(jmx_plan(config), jmx_session(config, QUESTIONS)) if config.jmx.enabled else None
+    return jmx_questions(config, QUESTIONS) if config.jmx.enabled else None
 
 
-def jmx_session(config: Config, questions: Mapping[Kind, Question]) -> JmxSession | AgentSession:
-    """Make what reads beans: a JVM over RMI, or the HTTP servers of agents."""
-    tls = config.jmx.tls
-    if config.jmx.source == RMI:
-        return JmxSession(questions, tls=tls.files())
-    return AgentSession(questions, config.jmx.path, tls.context if tls.ca_file is not None else None)
-
-
-def jmx_plan(config: Config) -> JmxPlan:
-    """Return which processes are asked over JMX, and as which user."""
-    jmx = config.jmx
+def jmx_questions(config: Config, questions: Mapping[Kind, Question]) -> JmxQuestions:
+    """Make what reads beans, in a JVM over RMI or from the HTTP servers of agents: where, and as which user."""
+    jmx, tls = config.jmx, config.jmx.tls
+    if jmx.source == RMI:
+        session: JmxSession | AgentSession = JmxSession(questions, tls=tls.files())
+    else:
+        session = AgentSession(questions, jmx.path, tls.context if tls.ca_file is not None else None)
     controllers = {
         str(controller.id) if controller.id is not None else str(controller.address): controller.address
         for controller in jmx.controllers
     }
     named = frozenset(address.host for address in config.kafka.settings.bootstrap)
-    return JmxPlan(jmx.port, jmx.brokers, controllers, jmx.user, jmx.password, named)
+    return JmxQuestions(session, jmx.port, jmx.brokers, controllers, jmx.user, jmx.password, named)
 
 
 def make_history(config: Config) -> Recorder | None:

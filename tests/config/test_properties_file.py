@@ -136,11 +136,6 @@ def test_other_layers_win(tmp_path: Path) -> None:
         ),
         ("bootstrap.servers=\nclient.id=canary", 0o600, "client.properties: bootstrap.servers: missing"),
         ("producer.security.protocol=canary", 0o600, "did you mean security.protocol?"),
-        (
-            "ssl.keystore.key=-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----",
-            0o600,
-            "ssl.keystore.key: the PEM text ends with its first line",
-        ),
         ("MIGcanary/+=", 0o600, "line 1 does not start with the name of a property"),
     ],
 )

@@ -67,6 +67,11 @@ class Polling:
             if not status.up
         }
 
+    @property
+    def lead(self) -> int | None:
+        """The broker that is asked for the metadata first."""
+        return self.poller._state.lead
+
     def connections(self) -> int:
         return int(self.brokers.do("received").get(CONNECTED, 0))
 
@@ -84,7 +89,7 @@ def polling(
     **settings: Any,
 ) -> Iterator[Polling]:
     kafka = {"bootstrap.servers": brokers.bootstrap, **(properties or {})}
-    secrets = {"sasl.password": Secret("secret")} if properties and "sasl.mechanism" in properties else {}
+    secrets = {"sasl.password": Secret("secret")} if "sasl.username" in kafka else {}
     poller = Poller(
         PollerSettings(interval=INTERVAL, deadline=DEADLINE, **settings), translate(kafka, secrets), jmx, clock
     )

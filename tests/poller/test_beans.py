@@ -14,13 +14,12 @@ from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, PollAbandonedError, ProtocolError, SourceError
 from kafka_warden.model import Broker, Source
 from kafka_warden.poller import PollerSettings
-from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.sources.bean_list import BEANS
 from tests.poller.polling import DEADLINE, Polling, polling
 from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
-PLAN: Final = JmxPlan(port=9999, controllers={"101": ("controller.example", 9999)})
 CONTROLLER: Final = ["controller 101"]
 ALL: Final = ["broker 1", "broker 2", "broker 3", *CONTROLLER]
 
@@ -74,7 +73,8 @@ def watched(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Watched]:
     """Before the first poll. Each broker has a host of its own."""
     session = Session()
     brokers.brokers(*({"id": broker, "host": f"127.0.0.{10 + broker}"} for broker in (2, 3)))
-    questions = JmxQuestions(PLAN, session)  # type: ignore[arg-type]  # has what is used of a session
+    controllers = {"101": ("controller.example", 9999)}
+    questions = JmxQuestions(session, 9999, controllers=controllers)  # type: ignore[arg-type]  # has what is used of it
     with polling(brokers, clock, jmx=questions) as polled:
         yield Watched(polled, session)
 
@@ -114,7 +114,11 @@ def test_brokers_that_are_new_when_the_cluster_is_back_are_asked_in_that_poll(wa
     assert watched.poll() == [ALL, ["broker 2"]]
 
 
-def test_an_answer_that_cannot_be_parsed_costs_its_own_process(watched: Watched) -> None:
+@pytest.mark.parametrize("reason", ["timeout", "protocol"])
+def test_a_process_without_beans_that_can_be_read_costs_its_own_numbers(watched: Watched, reason: str) -> None:
+    """It does not answer, or a bean has a value that is no number of Kafka's."""
+    if reason == "timeout":
+        watched.session.faults["broker 2"] = AnswerTimeoutError("no answer")
     bean = next(bean for bean in BEANS if bean.where == "broker")
     watched.session.values["broker 2"] = {(bean.object_name, bean.attribute): 10**400}
     watched.start(1, 2, 3)
@@ -122,7 +126,8 @@ def test_an_answer_that_cannot_be_parsed_costs_its_own_process(watched: Watched)
         watched.poll()
         watched.poll()
     assert watched.shown() == {"1": True, "2": False, "3": True, "101": True}
-    assert watched.polled.status(Source.JMX, "2").errors == {"protocol": 2}
+    status = watched.polled.status(Source.JMX, "2")
+    assert (status.errors, status.last_success, status.duration < 60) == ({reason: 2}, None, True)
     assert [line["broker"] for line in logs if line["event"] == "source failed"] == ["2"]
     assert watched.polled.poller._state.answers.broker_beans.keys() == {1, 3}
     assert watched.polled.status(Source.OFFSETS, "2").up
@@ -154,8 +159,8 @@ def test_processes_that_are_asked_no_longer_are_forgotten(watched: Watched) -> N
     watched.session.faults["broker 1"] = ProtocolError("a")
     watched.poll()
     poller = watched.polled.poller
-    plan = JmxPlan(brokers={1: ("127.0.0.1", 9999), 3: ("127.0.0.1", 9999)})
-    poller.configure(PollerSettings(), None, JmxQuestions(plan, watched.session))  # type: ignore[arg-type]  # as above
+    addresses = {1: ("127.0.0.1", 9999), 3: ("127.0.0.1", 9999)}
+    poller.configure(PollerSettings(), None, JmxQuestions(watched.session, addresses=addresses))  # type: ignore[arg-type]  # as above
     assert watched.shown() == {"1": False, "3": True}
     assert watched.polled.status(Source.JMX, "1").errors == {"protocol": 1}
     answers = poller._state.answers
@@ -194,20 +199,12 @@ def test_a_broker_that_is_gone_when_the_cluster_is_back_is_forgotten(watched: Wa
     assert watched.shown().keys() == {"1", "3", "101"}
 
 
-def test_a_process_that_does_not_answer_is_down(watched: Watched) -> None:
-    watched.start(1, 2, 3)
-    watched.session.faults["broker 2"] = AnswerTimeoutError("no answer")
-    watched.poll()
-    assert watched.shown() == {"1": True, "2": False, "3": True, "101": True}
-    status = watched.polled.status(Source.JMX, "2")
-    assert (status.errors, status.last_success, status.duration < 60) == ({"timeout": 1}, None, True)
-
-
 def test_processes_are_asked_where_the_plan_says() -> None:
     """A broker without an address of its own at its host, one without a host not at all; case does not count."""
     hosts = frozenset({"D.example"})
-    plan = JmxPlan(9999, {2: ("jmx.example", 1)}, {"101": ("controller.example", 2)}, "user", hosts=hosts)
-    questions = JmxQuestions(plan, Session())  # type: ignore[arg-type]  # has what is used of a session
+    addresses, controllers = {2: ("jmx.example", 1)}, {"101": ("controller.example", 2)}
+    session: Any = Session()
+    questions = JmxQuestions(session, 9999, addresses, controllers, "user", hosts=hosts)
     brokers = (Broker(1, "a.example", 9092), Broker(2, "b", 9092), Broker(3, "", 0), Broker(4, "d.Example", 9092))
     asked = questions.start({broker.id: broker for broker in brokers}, None, 0.0)
     questions.close()

@@ -15,14 +15,6 @@ MINUTE = 61.0
 """Seconds after which all questions are due."""
 
 
-def lead_of(polled: Polling) -> int:
-    """Poll once more; return the broker that will be asked for the metadata first."""
-    polled.poll()
-    lead = polled.poller._state.lead
-    assert lead is not None
-    return lead
-
-
 @pytest.mark.parametrize("broker", [1, 2, 3])
 @pytest.mark.parametrize("after", [INTERVAL, MINUTE])
 def test_a_broker_that_hangs_costs_its_own_numbers_only(polled: Polling, broker: int, after: float) -> None:
@@ -226,7 +218,7 @@ def test_questions_about_the_cluster_go_to_another_broker_within_the_poll(polled
 
 @pytest.mark.parametrize("answers", [1, 2, 3])
 def test_two_brokers_that_hang_leave_time_for_the_third(polled: Polling, answers: int) -> None:
-    lead_of(polled)
+    polled.poll()
     for broker in {1, 2, 3} - {answers}:
         polled.brokers.rule(broker, hang=True)
     began = polled.clock.monotonic() + MINUTE
@@ -250,7 +242,8 @@ def test_a_controller_that_hangs_costs_its_own_answers(polled: Polling) -> None:
 
 
 def test_a_broker_that_knows_no_brokers_is_not_believed(polled: Polling) -> None:
-    polled.brokers.rule(lead_of(polled), "Metadata", changes={"brokers": [], "topics": []})
+    polled.poll()
+    polled.brokers.rule(polled.lead, "Metadata", changes={"brokers": [], "topics": []})
     assert set(polled.poll().offsets_at) == {1, 2, 3}
     assert polled.down() == {}
     polled.brokers.rule(None, "Metadata", changes={"brokers": [], "topics": []})

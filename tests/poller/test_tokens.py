@@ -8,13 +8,11 @@ from typing import Final
 
 import pytest
 
-from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.clients.kafka.tokens import Token, Tokens
 from kafka_warden.errors import SourceError, TokenError
-from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.settings.secrets import Secret
 from sandbox.passwords import write_secret
-from tests.poller.polling import CONNECTED, DEADLINE, INTERVAL, Polling
+from tests.poller.polling import CONNECTED, DEADLINE, INTERVAL, Polling, polling
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 STEP: Final = 0.1
@@ -68,18 +66,15 @@ def issuer(brokers: ScriptedCluster, clock: VirtualClock) -> Issuer:
 def login(brokers: ScriptedCluster, clock: VirtualClock, issuer: Issuer, tmp_path: Path) -> Iterator[Polling]:
     brokers.topic("a", [[1, 2, 3]])
     issuer.accept()
-    made = translate(
-        {
-            "bootstrap.servers": brokers.bootstrap,
-            "security.protocol": "SASL_PLAINTEXT",
-            "sasl.mechanism": "OAUTHBEARER",
-            "sasl.oauthbearer.token.endpoint.url": write_secret(tmp_path / "unused", "unused").as_uri(),
-        }
-    )
-    settings = dataclasses.replace(made, credentials=Tokens(issuer))
-    poller = Poller(PollerSettings(interval=INTERVAL, deadline=DEADLINE), settings, None, clock)
-    yield Polling(brokers, clock, poller)
-    poller.close()
+    properties = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": write_secret(tmp_path / "unused", "unused").as_uri(),
+    }
+    with polling(brokers, clock, properties) as made:
+        links = made.poller.links
+        links.replace(dataclasses.replace(links.settings, credentials=Tokens(issuer)))
+        yield made
 
 
 def test_one_token_serves_all_brokers_and_is_renewed_without_a_gap(login: Polling, issuer: Issuer) -> None:

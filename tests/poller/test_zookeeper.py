@@ -1,11 +1,12 @@
 """ZooKeeper mode: the active controller is a broker that the metadata names, and only it knows the moves."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from kafka_warden.model import Source
-from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.replies import ControllerWindow
 from tests.poller.polling import DEADLINE, Polling, polling
 from tests.poller.test_beans import Session
@@ -77,9 +78,9 @@ def test_the_beans_of_the_controller_are_those_of_its_broker(brokers: ScriptedCl
     """Its process is asked both questions; a controller that the configuration names keeps its address."""
     brokers.do("zookeeper", controller=3)
     brokers.each("versions", versions=OLD)
-    session = Session()
-    plan = JmxPlan(port=9999, controllers={"2": ("named.example", 9999)})
-    with polling(brokers, clock, jmx=JmxQuestions(plan, session)) as polled:  # type: ignore[arg-type]  # has what is used
+    session: Any = Session()
+    jmx = JmxQuestions(session, 9999, controllers={"2": ("named.example", 9999)})
+    with polling(brokers, clock, jmx=jmx) as polled:
         polled.poll()
         assert session.asked.pop() == ["broker 1", "broker 2", "broker 3", "controller 3", "controller 2"]
         assert polled.poller._state.answers.controller_beans.keys() == {"2", "3"}

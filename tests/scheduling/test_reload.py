@@ -315,7 +315,7 @@ def test_a_change_during_a_reload_keeps_jmx(tmp_path: Path, monkeypatch: pytest.
         for change in changes:
             change()
         jmx: Any = sidecar._poller.jmx
-        assert (jmx._plan.brokers, jmx._session._closed) == (sidecar._reloader.config.jmx.brokers, False)
+        assert (jmx.addresses, jmx.session._closed) == (sidecar._reloader.config.jmx.brokers, False)
     finally:
         sidecar._poller.close()
 

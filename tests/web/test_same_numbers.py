@@ -11,7 +11,7 @@ from kafka_warden.clients.jmx.protocol import BeanRow, RawBeans
 from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.exposition import Page
-from kafka_warden.poller.beans import JmxPlan, JmxQuestions
+from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.sources.bean_list import BEANS, MUTATIONS
 from tests.building import known
 from tests.poller.polling import INTERVAL, Polling, polling
@@ -24,7 +24,7 @@ from tests.support.scripted import ScriptedCluster, VirtualClock
 from tests.web.conftest import Serve, Served
 
 BROKERS: Final = {broker: (f"broker-{broker}.example", 9999) for broker in (1, 2, 3)}
-PLAN: Final = JmxPlan(brokers=BROKERS, controllers={"100": ("controller.example", 9999)})
+CONTROLLERS: Final = {"100": ("controller.example", 9999)}
 SPECIAL: Final = {
     "active_controller_count": 1.0,
     "fetcher_failed_partitions_count": 0.0,
@@ -91,7 +91,7 @@ def troubled(brokers: ScriptedCluster) -> None:
 @pytest.fixture
 def polled(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
     troubled(brokers)
-    jmx = JmxQuestions(PLAN, Beans())  # type: ignore[arg-type]  # has what is used of a session
+    jmx = JmxQuestions(Beans(), None, BROKERS, CONTROLLERS)  # type: ignore[arg-type]  # has what is used of a session
     with polling(brokers, clock, jmx=jmx) as made:
         yield made
 

@@ -15,8 +15,8 @@ from kafka_warden.config import Config
 from kafka_warden.config.types import RMI
 from kafka_warden.errors import SourceError, UnsupportedError
 from kafka_warden.model import Broker, Snapshot
-from kafka_warden.parts import jmx_plan, jmx_session
-from kafka_warden.poller.beans import JmxQuestions, shared_places
+from kafka_warden.parts import jmx_questions
+from kafka_warden.poller.beans import shared_places
 from kafka_warden.sources.bean_list import CLIENTS, GROUPS, When
 from kafka_warden.sources.jmx import QUESTIONS
 
@@ -39,18 +39,18 @@ def check_jmx(config: Config, snapshot: Snapshot | None, unreachable: Container[
     """Ask each process once. Processes on hosts that cannot be reached are skipped: that has been reported."""
     reporter = BeanQuery(REPORTER[0], (REPORTER[1],))
     questions = {kind: replace(asked, beans=(*asked.beans, reporter)) for kind, asked in QUESTIONS.items()}
-    session, active, followed = jmx_session(config, questions), dict[int, Broker](), frozenset[str]()
+    jmx, active, followed = jmx_questions(config, questions), dict[int, Broker](), frozenset[str]()
     if snapshot is not None:
         active = {id_: each for id_, each in snapshot.brokers.items() if each.active}
         replicas, leaders = snapshot.replicas, snapshot.partitions.leader[snapshot.replicas.partition]
         fetched = leaders[replicas.in_isr & (replicas.broker != leaders)]
         followed = frozenset(f"broker {broker}" for broker in fetched.tolist())
-    targets = JmxQuestions(jmx_plan(config), session).targets(active)
+    targets = jmx.targets(active)
     asked = [target for target in targets if target.host not in unreachable]
     try:
-        answers = {**session.ask(asked, monotonic() + WITHIN), **shared_places(asked)} if asked else {}
+        answers = {**jmx.session.ask(asked, monotonic() + WITHIN), **shared_places(asked)} if asked else {}
     finally:
-        session.close()
+        jmx.close()
     for target in targets:
         if target.key not in answers:
             report.skip("KW-JMX", target.key, f"not checked: {target.host} cannot be reached")
@@ -67,7 +67,7 @@ def check_jmx(config: Config, snapshot: Snapshot | None, unreachable: Container[
             text, _, fix = str(answer).partition("; ")
             report.error("KW-JMX", subject, text, fix or "look into its log")
         elif any(name.startswith("kafka.") for name, _ in answer.values.keys() - {REPORTER}):
-            _report_groups(session.source, target, answer, report, is_followed=target.key in followed)
+            _report_groups(jmx.source, target, answer, report, is_followed=target.key in followed)
             if compares(config):
                 _compare(target, answer, subject, report)
         else:

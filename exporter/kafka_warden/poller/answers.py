@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from kafka_warden.arrays import carry, match_partitions, match_replicas
+from kafka_warden.arrays import Keys, carry, match_partitions, match_replicas
 from kafka_warden.model import (
     Broker,
     BrokerConfig,
@@ -134,15 +134,7 @@ class LastAnswers:
             return layout
         before, now, led = old.keys(), layout.keys(), asked.leading
         if now.same(before):
-            layout = replace(
-                layout,
-                topics=old.topics,
-                topic_ids=old.topic_ids,
-                topic=old.topic,
-                number=old.number,
-                partition=old.partition,
-                broker=old.broker,
-            )
+            layout = replace(layout, **{name: getattr(old, name) for name in Keys.__slots__})
             if (layout.leader_row != old.leader_row).any():
                 asked = Rows(layout)
         else:

@@ -4,7 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeVar
 
 from kafka_warden.clients.agents.session import AgentSession
@@ -25,21 +25,6 @@ SHOWN_FOR: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class JmxPlan:
-    """Where JMX is, as configured. Addresses are `(host, port)`."""
-
-    port: int | None = None
-    """The same port on every broker's advertised host, for brokers that `brokers` does not name."""
-    brokers: Mapping[int, tuple[str, int]] | None = None
-    controllers: Mapping[str, tuple[str, int]] | None = None
-    """By node id as text, or by address where the id is not configured."""
-    user: str | None = None
-    password: SecretSource | None = None
-    hosts: frozenset[str] = frozenset()
-    """Other hosts that the configuration names."""
-
-
-@dataclass(frozen=True, slots=True)
 class Question:
     """One question to some processes, under way."""
 
@@ -51,12 +36,24 @@ class Question:
     answers: Future[dict[str, RawBeans | SourceError]]
 
 
+@dataclass(frozen=True, slots=True)
 class JmxQuestions:
-    """Asks all processes at once on a thread of its own, so that neither side waits for the other."""
+    """Asks all processes at once on a thread of its own, so that neither side waits for the other.
 
-    def __init__(self, plan: JmxPlan, session: JmxSession | AgentSession) -> None:
-        self._plan = plan
-        self._session = session
+    Where JMX is, is as configured. Addresses are `(host, port)`.
+    """
+
+    session: JmxSession | AgentSession
+    port: int | None = None
+    """The same port on every broker's advertised host, for brokers that `addresses` does not name."""
+    addresses: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    """Of brokers."""
+    controllers: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    """By node id as text, or by address where the id is not configured."""
+    user: str | None = None
+    password: SecretSource | None = None
+    hosts: frozenset[str] = frozenset()
+    """Other hosts that the configuration names."""
 
     def start(
         self,
@@ -75,7 +72,7 @@ class JmxQuestions:
             return None
         thread = ThreadPoolExecutor(1, thread_name_prefix="jmx")
         try:
-            answers = thread.submit(self._session.ask, targets, deadline_at)
+            answers = thread.submit(self.session.ask, targets, deadline_at)
         except RuntimeError:  # no thread can start now
             answers = Future()
             answers.set_result(
@@ -112,41 +109,40 @@ class JmxQuestions:
     @property
     def child_starts(self) -> int | None:
         """Child processes that were started: more than one means that some were replaced. `None`: there are none."""
-        return self._session.starts
+        return self.session.starts
 
     @property
     def source(self) -> str:
         """What the numbers come from: `rmi`, `prometheus` or `jolokia`."""
-        return self._session.source
+        return self.session.source
 
     def close(self) -> None:
         """End the child process, and with it the questions under way."""
-        self._session.close()
+        self.session.close()
 
     def targets(self, brokers: Mapping[int, Broker], controller: int | None = None) -> Sequence[JmxTarget]:
         """Return the processes to ask, by `broker ID` or `controller NAME`.
 
         `controller`: the broker that is the active controller, in ZooKeeper mode. It has the beans of both.
         """
-        plan = self._plan
-        named = dict(plan.brokers or {})
-        if plan.port is not None:
-            named = {broker.id: (broker.host, plan.port) for broker in brokers.values() if broker.host} | named
-        hosts = {host.lower() for host in plan.hosts}
+        named = dict(self.addresses)
+        if self.port is not None:
+            named = {broker.id: (broker.host, self.port) for broker in brokers.values() if broker.host} | named
+        hosts = {host.lower() for host in self.hosts}
         targets = []
         for broker, address in named.items():
-            known = broker in (plan.brokers or ()) or address[0].lower() in hosts
+            known = broker in self.addresses or address[0].lower() in hosts
             targets.append(self._target(f"broker {broker}", address, "broker", named=known))
-            if broker == controller and str(broker) not in (plan.controllers or ()):
+            if broker == controller and str(broker) not in self.controllers:
                 targets.append(self._target(f"controller {broker}", address, "controller", named=known))
-        for name, address in (plan.controllers or {}).items():
+        for name, address in self.controllers.items():
             targets.append(self._target(f"controller {name}", address, "controller"))
         return targets
 
     def _target(
         self, key: str, address: tuple[str, int], kind: Literal["broker", "controller"], *, named: bool = True
     ) -> JmxTarget:
-        return JmxTarget(key, *address, self._plan.user, self._plan.password, kind, named)
+        return JmxTarget(key, *address, self.user, self.password, kind, named)
 
 
 def shared_places(targets: Iterable[JmxTarget]) -> dict[str, ProtocolError]:
