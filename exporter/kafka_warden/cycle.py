@@ -249,6 +249,7 @@ class Cycle:
                 self._view = None
 
     def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
+        state = self._state
         own: Figures = {
             "exporter_throttle_seconds": {(str(broker),): time for broker, time in self._poller.throttle_times.items()},
             "cluster_reachable": {(): self._poller.reach.cluster},
@@ -256,7 +257,7 @@ class Cycle:
             "controller_reachable": {(): self._poller.reach.controller},
             "poll_interval_seconds": {(): self.interval},
             "undescribed_topics": {(): self._poller.undescribed},
-            "state_last_save_successful": {(): self._saved},
+            "state_last_save_successful": {(): state.problem is None if state is not None and state.saved else None},
         }
         return Sidecar(
             self._poller.status,
@@ -266,10 +267,6 @@ class Cycle:
             sinks=self._history.status if self._history is not None else {},
             figures={**self._figures(), **own},
         )
-
-    @property
-    def _saved(self) -> bool | None:
-        return self._state.problem is None if self._state is not None and self._state.saved else None
 
     def _figures(self) -> Figures:
         try:

@@ -73,12 +73,8 @@ def jmx_questions(config: Config, questions: Mapping[Kind, Question]) -> JmxQues
         session: JmxSession | AgentSession = JmxSession(questions, tls=tls.files())
     else:
         session = AgentSession(questions, jmx.path, tls.context if tls.ca_file is not None else None)
-    controllers = {
-        str(controller.id) if controller.id is not None else str(controller.address): controller.address
-        for controller in jmx.controllers
-    }
     named = frozenset(address.host for address in config.kafka.settings.bootstrap)
-    return JmxQuestions(session, jmx.port, jmx.brokers, controllers, jmx.user, jmx.password, named)
+    return JmxQuestions(session, jmx.port, jmx.brokers, jmx.controllers, jmx.user, jmx.password, named)
 
 
 def make_history(config: Config) -> Recorder | None:

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -97,7 +97,8 @@ class StateFile:
         """
         if self._path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        self._temporary(bytes(PROBE)).unlink()
+        with self._temporary(bytes(PROBE)):
+            pass
         with contextlib.suppress(FileNotFoundError):
             self.read()
 
@@ -132,16 +133,12 @@ class StateFile:
 
     def _write(self, raw: bytes) -> None:
         _refuse_large(raw)
-        temporary = self._temporary(raw)
-        try:
+        with self._temporary(raw) as temporary:
             temporary.replace(self._path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-            raise
 
-    def _temporary(self, raw: bytes) -> Path:
-        """Write a temporary file to the disk; nothing of it stays after a failure."""
+    @contextlib.contextmanager
+    def _temporary(self, raw: bytes) -> Iterator[Path]:
+        """Write a temporary file to the disk; nothing of it stays under its name."""
         # For root, a rename would replace /dev/null itself.
         if special_file((self._path,)) is not None:
             raise OSError("not a regular file")
@@ -152,11 +149,10 @@ class StateFile:
                 file.write(raw)
                 file.flush()
                 os.fsync(file.fileno())
-        except BaseException:
+            yield Path(temporary)
+        finally:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
-            raise
-        return Path(temporary)
 
 
 def watched_cluster(document: Mapping[str, Any], bootstrap: Collection[str]) -> str | None:

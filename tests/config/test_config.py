@@ -84,7 +84,7 @@ log: {level: DEBUG, format: json}
     assert config.kafka.settings.bootstrap == (("a", 1), ("b", 2))
     assert config.kafka.settings.request_timeout == 1.0
     assert (config.jmx.port, config.jmx.brokers) == (9999, {1: ("127.0.0.1", 9901)})
-    assert (config.jmx.controllers[0].id, str(config.jmx.controllers[0].address)) == (101, "[::1]:9999")
+    assert config.jmx.controllers == {"101": ("::1", 9999)}
     assert config.jmx.user == "monitor"
     assert config.jmx.password is not None
     assert config.jmx.password.read() == Secret(CANARY)

@@ -94,9 +94,7 @@ def test_sidecar_is_configured() -> None:
     config = load({}, {}, file)
     assert endpoints(config.kafka.properties["bootstrap.servers"]) == {(name, "9092") for name in BROKERS}
     assert config.jmx.port == COMPOSE["x-node"]["KAFKA_JMX_PORT"]
-    (controller,) = config.jmx.controllers
-    assert controller.id == NODES["controller"]["environment"]["KAFKA_NODE_ID"]
-    assert str(controller.address) == "controller:9999"
+    assert config.jmx.controllers == {str(NODES["controller"]["environment"]["KAFKA_NODE_ID"]): ("controller", 9999)}
     stage = whole("exporter")
     assert mounts("kafka-warden")[stage.words("CMD")[-1]] == "./deploy/compose/warden.yml"
     assert mounts("kafka-warden")[stage.one("WORKDIR")] == "state"

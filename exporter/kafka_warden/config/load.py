@@ -125,7 +125,7 @@ def _check_jmx_source(read: Mapping[str, Any], entries: Entries) -> None:
     unused = "jmx.tls.registry" if source == HTTP else "jmx.path"
     if unused in entries:
         raise ConfigError(f"{_where(entries, unused)}: no effect with jmx.source {source}; remove it")
-    if source == HTTP and any(controller.id is None for controller in read["jmx.controllers"]):
+    if source == HTTP and not all(map(str.isdecimal, read["jmx.controllers"])):
         # Which one is active now, beans of a minute ago do not say.
         where = _where(entries, "jmx.controllers")
         raise ConfigError(f"{where}: jmx.source http needs their ids, such as {{101: 'host:9404'}}")

@@ -99,7 +99,8 @@ class JmxConfig(Section):
     ]
     """On the advertised host of every broker that `brokers` does not name."""
     brokers: Annotated[Mapping[int, Address], Option(values.numbered_addresses, {})]
-    controllers: Annotated[tuple[values.NodeAddress, ...], Option(values.maybe_numbered_addresses, [])]
+    controllers: Annotated[Mapping[str, Address], Option(values.named_addresses, [])]
+    """By node id as text, or by address where the id is not configured."""
     user: Annotated[str | None, Option(values.text)]
     password_file: OptionalPath
     tls: JmxTlsConfig

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from kafka_warden.settings.strict import Address, did_you_mean, parse_address, parse_duration, refuse_placeholder
 from kafka_warden.settings.strict_yaml import parse_yaml
@@ -33,13 +33,6 @@ _RATE: Final = re.compile(rf"(\d{{1,18}}(?:\.\d{{1,9}})?)\s?({'|'.join(_RATE_UNI
 
 _NUMBER: Final = re.compile(r"\d{1,400}(\.\d{0,400})?([eE][+-]?\d{1,4})?", re.ASCII)
 _ITEM: Final = re.compile(r"(?:\\.|\[[^\]]*\]|\{[^{}]*\}|[^,])+", re.DOTALL)
-
-
-class NodeAddress(NamedTuple):
-    """The address of a node; `id` is `None` while it is not known."""
-
-    id: int | None
-    address: Address
 
 
 def duration(value: object) -> float:
@@ -204,12 +197,16 @@ def numbered_addresses(value: object) -> dict[int, Address]:
     return dict(zip(nodes, map(address, value.values()), strict=True))
 
 
-def maybe_numbered_addresses(value: object) -> tuple[NodeAddress, ...]:
-    """Read a mapping of node id to address, or a list of addresses whose ids are not known."""
+def named_addresses(value: object) -> dict[str, Address]:
+    """Read a mapping of node id to address, or a list of addresses whose ids are not known, which are their own names.
+
+    Returns:
+        Addresses by node id as text, or by themselves.
+    """
     value = _parsed(value, "=")
     if isinstance(value, Mapping):
-        return tuple(NodeAddress(*item) for item in numbered_addresses(value).items())
-    return tuple(NodeAddress(None, item) for item in addresses(value))
+        return {str(node): item for node, item in numbered_addresses(value).items()}
+    return {str(item): item for item in addresses(value)}
 
 
 def patterns(value: object) -> tuple[re.Pattern[str], ...]:

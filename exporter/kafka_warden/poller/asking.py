@@ -153,8 +153,8 @@ class PollContext:
     None of a broker whose image of the metadata is old."""
     forwarding: list[BrokerLink] = field(default_factory=list)
     """The lead, then as `answered`: a lead that cannot forward while another broker can has lost its controllers."""
-    forwarded: bool = False
-    """Whether the active controller answered."""
+    forwarded: list[bool | None] = field(default_factory=list)
+    """Of each request to the active controller, whether it was answered; `None` for an error that is no time-out."""
     cut_off: bool = False
     """Whether a request to it over the link of the lead timed out."""
     layout: Layout | None = None
@@ -281,7 +281,8 @@ class PollContext:
 
     def wants(self, optional: OptionalQuestion, broker: object = NO_BROKER) -> bool:
         """Return whether to ask a question that the sidecar can do without: not while it is not available."""
-        return self.state.book.due(optional, str(broker), self.clock)
+        disabled = optional in self.state.settings.disabled
+        return self.state.book.due(optional, str(broker), self.clock, disabled=disabled)
 
     def due(self, question: object) -> bool:
         """Return whether a question about what changes rarely is due."""

@@ -1,7 +1,7 @@
 """Questions about the whole cluster, except its metadata. Some are forwarded to the active controller."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import numpy as np
@@ -53,8 +53,6 @@ class ClusterQuestions:
     """
 
     context: PollContext
-    _forwarded: list[bool | None] = field(default_factory=list)
-    """Of each request to the active controller, whether it was answered; `None` for an error that is no time-out."""
     _replaced: bool = False
     """Whether a broker named a controller that another one has replaced."""
 
@@ -80,11 +78,11 @@ class ClusterQuestions:
         if self.context.wants(OptionalQuestion.QUORUM):
             await self._ask_quorum(started)
         faults = [outcome.fault for (source, _), outcome in self.context.outcomes.items() if source in FORWARDED]
-        neither = {OptionalQuestion.REASSIGNMENTS, OptionalQuestion.QUORUM} <= self.context.state.book.disabled
-        if True in self._forwarded:
+        neither = {OptionalQuestion.REASSIGNMENTS, OptionalQuestion.QUORUM} <= self.context.state.settings.disabled
+        if True in self.context.forwarded:
             self.context.reach.controller = True
-        elif self._forwarded:
-            self.context.reach.controller = None if None in self._forwarded else False
+        elif self.context.forwarded:
+            self.context.reach.controller = None if None in self.context.forwarded else False
         elif neither or any(isinstance(fault, UnsupportedError) for fault in faults):
             self.context.reach.controller = None
 
@@ -126,7 +124,7 @@ class ClusterQuestions:
         if not self.context.zookeeper:
             return self.context.forwarding
         if self.context.controller is None:
-            self._forwarded.append(False)
+            self.context.forwarded.append(False)
             return []
         return [self._broker(self.context.controller)]
 
@@ -147,12 +145,11 @@ class ClusterQuestions:
                 timed_out = isinstance(fault, AnswerTimeoutError)
                 self.context.cut_off |= timed_out and link is self.context.lead
                 if not timed_out:
-                    self._forwarded.append(None)
+                    self.context.forwarded.append(None)
                 elif proves and not fault.reached:
-                    self._forwarded.append(False)
+                    self.context.forwarded.append(False)
                 raise
-            self._forwarded.append(True)
-            self.context.forwarded = True
+            self.context.forwarded.append(True)
             return answer
 
         return await self.context.ask_any(source, candidates, forward, CONTROLLER_TRIES)

@@ -134,7 +134,7 @@ class Lead:
         Call it at the end of the poll: no other question waits for it.
         """
         state, lead = self.context.state, self.context.lead
-        cut_off = self.context.cut_off and self.context.forwarded
+        cut_off = self.context.cut_off and True in self.context.forwarded
         if lead is None or state.lead is None or self.context.layout is None:
             return
         if cut_off:

@@ -73,7 +73,7 @@ class Poller:
             self._network,
             self.links,
             answers,
-            StatusBook(settings.disabled),
+            StatusBook(),
             settings,
             images=Images(turn),
         )
@@ -125,7 +125,7 @@ class Poller:
     def configure(self, settings: PollerSettings, kafka: KafkaClientSettings | None, jmx: JmxQuestions | None) -> None:
         """Use these from the next poll on; without `kafka` the connections stay. Call it between two polls."""
         state = self._state
-        state.settings, state.book.disabled = settings, settings.disabled
+        state.settings = settings
         state.answers.drop(settings.disabled)
         if kafka is not None:
             state.links.replace(kafka)

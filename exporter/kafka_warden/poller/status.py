@@ -9,7 +9,6 @@ not be for clients: what is asked there is not available, either, where it could
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -62,19 +61,18 @@ class _Entry:
 class StatusBook:
     """Keeps one outcome per source, broker and poll since the sidecar started."""
 
-    def __init__(self, disabled: AbstractSet[OptionalQuestion] = frozenset()) -> None:
-        self.disabled = disabled
+    def __init__(self) -> None:
         self.ever_answered: frozenset[OptionalQuestion] = frozenset()
         """Questions that were ever answered, also by an earlier process."""
         self._entries: dict[Key, _Entry] = defaultdict(_Entry)
         self._optional: dict[Key, OptionalQuestion] = {}
         self._logged: set[tuple[OptionalQuestion, str]] = set()
 
-    def due(self, optional: OptionalQuestion, broker: str, clock: float) -> bool:
-        """Return whether to ask a question that is optional at this monotonic time."""
+    def due(self, optional: OptionalQuestion, broker: str, clock: float, *, disabled: bool) -> bool:
+        """Return whether to ask a question that is optional at this monotonic time, unless it is `disabled`."""
         key = optional.source, broker
         self._optional.setdefault(key, optional)
-        if optional in self.disabled:
+        if disabled:
             self._not_available(key, optional, DISABLED, "the option sources.disable lists it")
             return False
         entry = self._entries.get(key)
