@@ -98,7 +98,10 @@ class Cycle:
     def _once(self, started: float) -> None:
         if not self._loaded:
             self._loaded = True
-            self._load()
+            self._document = self._state.load() if self._state is not None else None
+            if self._document is not None:
+                # An address that it was saved with may lead to another cluster by now.
+                self._poller.watch(watched_cluster(self._document, self._poller.bootstrap))
         failed = False
         try:
             snapshot = self._poller.poll(self.interval)
@@ -212,12 +215,6 @@ class Cycle:
         if self._history is not None:
             self._history.record(snapshot, derived, remembered, document)
         return derived
-
-    def _load(self) -> None:
-        """Read the state file. An address that it was saved with may lead to another cluster by now."""
-        self._document = self._state.load() if self._state is not None else None
-        if self._document is not None:
-            self._poller.watch(watched_cluster(self._document, self._poller.bootstrap))
 
     def _restored(self, snapshot: Snapshot) -> tuple[Memory | None, Mapping[str, Any] | None]:
         """Return the memory that the previous process saved of this cluster, and its document, or `None` twice."""

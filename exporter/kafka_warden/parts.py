@@ -3,6 +3,7 @@
 import json
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
@@ -14,6 +15,7 @@ from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
 from kafka_warden.config.types import RMI
 from kafka_warden.history.recorder import Recorder, Sink
+from kafka_warden.installed import version
 from kafka_warden.model import OptionalQuestion
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxQuestions
@@ -97,10 +99,8 @@ def make_history(config: Config) -> Recorder | None:
 
 def build() -> Build:
     """Return the version, and the commit if the program was installed from one."""
-    try:
-        installed = distribution("kafka-warden")
-    except PackageNotFoundError:
-        return Build("unknown", "unknown", platform.python_version())
-    origin = json.loads(installed.read_text("direct_url.json") or "{}")
+    origin: dict[str, Any] = {}
+    with suppress(PackageNotFoundError):
+        origin = json.loads(distribution("kafka-warden").read_text("direct_url.json") or "{}")
     revision = origin.get("vcs_info", {}).get("commit_id", "unknown")
-    return Build(installed.version, revision, platform.python_version())
+    return Build(version(), revision, platform.python_version())

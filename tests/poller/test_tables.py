@@ -8,7 +8,7 @@ import pytest
 from kafka_warden.arrays import Keys
 from kafka_warden.model import UNKNOWN, TopicConfig
 from kafka_warden.poller.answers import LastAnswers
-from kafka_warden.poller.poller import in_order, partition_table
+from kafka_warden.poller.poller import partition_table
 from kafka_warden.poller.tables import Columns, Rows, log_gaps, partition_rows, recently_finished
 from kafka_warden.replies import FutureReplica, LogDir, LogGaps, MissingLog, StrayLog
 from kafka_warden.sources.cluster import Reassignment
@@ -118,12 +118,6 @@ def test_answers_of_leaders_go_to_their_partitions() -> None:
     assert all(getattr(table, name) is getattr(seen, name) for name in ("topic", "number", "leader", "leader_epoch"))
     assert table.tiered.tolist() == [2, UNKNOWN]
     assert table.start.tolist() == [UNKNOWN, UNKNOWN]
-
-
-def test_a_follower_that_answers_after_its_leader_was_asked_has_no_end() -> None:
-    seen = layout({"t": [Partition(replicas=(1, 2, 3))]})
-    ends = in_order(seen, Rows(seen), np.array([10, 10, 11]), {1: 7.0, 2: 5.0, 3: 7.0}, {1: 6.0, 2: 6.0})
-    assert ends.tolist() == [10, 10, UNKNOWN]
 
 
 def answer(*stray: tuple[str, int], online: bool = True) -> LogDirs:

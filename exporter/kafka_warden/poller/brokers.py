@@ -94,7 +94,9 @@ class BrokerQuestions:
         self._unfinished -= 1
         self._check_finished()
         if not answered:
-            self._give_up(broker)
+            # Its other sources are not asked any more in this poll, for the same reason.
+            if (fault := self.context.outcomes[Source.OFFSETS, str(broker)].fault) is not None:
+                self._note_optional(broker, fault)
             return
         await self.cluster_known.wait()
         await self._ask_config_and_disks(broker, link, until)
@@ -123,12 +125,6 @@ class BrokerQuestions:
     def _check_finished(self) -> None:
         if not self._unfinished:
             self.one_answered.set()
-
-    def _give_up(self, broker: int) -> None:
-        """Note for the sources that are not asked any more in this poll why they are not."""
-        fault = self.context.outcomes[Source.OFFSETS, str(broker)].fault
-        if fault is not None:
-            self._note_optional(broker, fault)
 
     def _note_optional(self, broker: int, fault: SourceError) -> None:
         for optional in OPTIONAL:
