@@ -14,6 +14,7 @@ from kafka_warden.config.types import BOOTSTRAP, HistoryConfig, HistoryKafkaConf
 from kafka_warden.errors import ConfigError
 from kafka_warden.model import Parameters
 from kafka_warden.settings.secrets import Secret
+from tests.building import known
 from tests.support.fuzz.files import LAUGHS
 
 CANARY = "canary-Tr0ub4dor"
@@ -86,8 +87,7 @@ log: {level: DEBUG, format: json}
     assert (config.jmx.port, config.jmx.brokers) == (9999, {1: ("127.0.0.1", 9901)})
     assert config.jmx.controllers == {"101": ("::1", 9999)}
     assert config.jmx.user == "monitor"
-    assert config.jmx.password is not None
-    assert config.jmx.password.read() == Secret(CANARY)
+    assert known(config.jmx.password).read() == Secret(CANARY)
     assert config.jmx.tls.files() == TlsFiles(str(tmp_path / "ca.pem"), registry=False)
     assert (config.controllers.bootstrap, config.controllers.quota_window) == ((("c", 9093),), 11.0)
     assert (config.poll.interval, config.poll.deadline, config.poll.log_dirs) == (3.0, 0.5, 120.0)
@@ -136,8 +136,7 @@ jmx: {{user: {text}, password_file: password}}
 topics: {{allow: [{text}]}}
 """,
     )
-    login = config.kafka.settings.login()
-    assert login is not None
+    login = known(config.kafka.settings.login())
     assert (login.username, config.kafka.settings.client_id, config.jmx.user) == (text, text, text)
     assert config.topics.allow[0].pattern == text
 
@@ -183,9 +182,7 @@ jmx: {user: u, password_file: password}
     )
 
     assert config.kafka.settings.bootstrap == (("flag", 1),)
-    login = config.kafka.settings.login()
-    assert login is not None
-    assert login[1].reveal() == "from-environment"
+    assert known(config.kafka.settings.login()).password.reveal() == "from-environment"
     assert config.jmx.password == Secret("from-environment")
 
 

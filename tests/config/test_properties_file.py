@@ -17,6 +17,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.settings.java_properties import parse_properties
 from sandbox.certificates import DAY, Authority
 from sandbox.passwords import write_secret
+from tests.building import known
 
 CANARY = "canary-Tr0ub4dor"
 TEXT = f"""\
@@ -80,15 +81,12 @@ def test_secrets_in_it_are_used_and_read_again(tmp_path: Path) -> None:
     kafka = loaded(tmp_path).kafka
     assert [str(address) for address in kafka.settings.bootstrap] == ["broker-1.example:9093", "broker-2.example:9093"]
     assert kafka.settings.ignored == ("linger.ms",)
-    login = kafka.settings.login()
-    assert login is not None
-    assert (login[0], login[1].reveal()) == ("monitor", CANARY)
+    login = known(kafka.settings.login())
+    assert (login.username, login.password.reveal()) == ("monitor", CANARY)
     assert CANARY not in repr(kafka)
     write_secret(file, TEXT.replace(CANARY, "another"))
     assert kafka.settings.changed()
-    login = kafka.settings.login()
-    assert login is not None
-    assert login[1].reveal() == "another"
+    assert known(kafka.settings.login()).password.reveal() == "another"
 
 
 def test_other_layers_win(tmp_path: Path) -> None:
@@ -105,9 +103,7 @@ def test_other_layers_win(tmp_path: Path) -> None:
     )
     assert [str(address) for address in config.kafka.settings.bootstrap] == ["b:1"]
     assert config.kafka.settings.client_id == "environment"
-    login = config.kafka.settings.login()
-    assert login is not None
-    assert login[1].reveal() == "q"
+    assert known(config.kafka.settings.login()).password.reveal() == "q"
     alone = load(
         {},
         {"KAFKA_WARDEN_KAFKA_PROPERTIES_FILE": str(tmp_path / "client.properties")}
@@ -217,11 +213,8 @@ def test_pem_text_in_it_is_used(tmp_path: Path, spelling: str, form: str, passwo
     texts = write_inline(tmp_path, Authority(tmp_path, "authority"), spelling, form, password)
     config = loaded(tmp_path)
     settings = config.kafka.settings
-    assert settings.tls is not None
     assert len(settings.ssl_context().get_ca_certs()) == 1
-    valid = settings.tls.validity()
-    left = (valid.end if valid else 0) - time.time()
-    assert 0 < left < DAY.total_seconds()
+    assert 0 < known(known(settings.tls).validity()).end - time.time() < DAY.total_seconds()
     options = librdkafka(config.kafka.properties, config.kafka.secrets, settings)
     assert [options[name] for name in SPELLINGS["librdkafka"]] == texts
     assert options.get("ssl.key.password") == password
@@ -236,8 +229,7 @@ def test_key_and_certificate_in_it_stay_a_pair(tmp_path: Path) -> None:
     write_inline(tmp_path, authority, "Java", "escaped", CANARY)
     config = loaded(tmp_path)
     write_inline(tmp_path, authority, "Java", "escaped", "another")
-    assert config.kafka.settings.tls is not None
-    assert config.kafka.settings.tls.files.context()
+    assert known(config.kafka.settings.tls).files.context()
     assert loaded(tmp_path).kafka.properties != config.kafka.properties
 
 

@@ -1,7 +1,9 @@
-"""For how long answers are used that no newer one replaces."""
+"""How often questions are asked, and for how long answers are used that no newer one replaces."""
 
 import pytest
 
+from kafka_warden.model import BrokerConfig, Limit, Origin, Side
+from kafka_warden.poller.brokers import is_limited
 from tests.poller.polling import INTERVAL, Polling
 
 MOVE = {0: {"adding": [3], "removing": [2]}}
@@ -49,3 +51,20 @@ def test_the_last_snapshot_is_returned_when_no_broker_answers(polled: Polling) -
     snapshot = polled.poll()
     assert (snapshot.clock, snapshot.time) == (before.clock, before.time)
     assert {status.up for status in snapshot.status.values()} == {False}
+
+
+def test_a_broker_is_limited_by_any_throttle() -> None:
+    none, directories = {Side.LEADER: Limit(), Side.FOLLOWER: Limit()}, {Side.LOG_DIRS: Limit(5.0, Origin.BROKER)}
+    zero = {Side.FOLLOWER: Limit(0.0, Origin.CLUSTER_DEFAULT)}
+    assert [is_limited(BrokerConfig(limits=each)) for each in (none, none | directories, zero)] == [False, True, True]
+    assert not is_limited(None)
+
+
+def test_configurations_are_read_once_a_minute(polled: Polling) -> None:
+    """Those of brokers, topics and the active controller, and quotas. That of a broker with a throttle always."""
+    asked = [polled.poll() and len(polled.brokers.seen("DescribeConfigs", "DescribeClientQuotas")) for _ in range(6)]
+    assert asked == [0, 0, 0, 0, 0, 6]
+    polled.brokers.brokers({"id": 2, "config": {"leader.replication.throttled.rate": "5"}})
+    polled.poll(61.0)
+    polled.poll()
+    assert [each["broker"] for each in polled.brokers.seen("DescribeConfigs")] == [2]

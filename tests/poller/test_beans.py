@@ -16,6 +16,7 @@ from kafka_warden.model import Broker, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.sources.bean_list import BEANS
+from tests.building import known
 from tests.poller.polling import DEADLINE, Polling, polling
 from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock
@@ -206,9 +207,8 @@ def test_processes_are_asked_where_the_plan_says() -> None:
     session: Any = Session()
     questions = JmxQuestions(session, 9999, addresses, controllers, "user", hosts=hosts)
     brokers = (Broker(1, "a.example", 9092), Broker(2, "b", 9092), Broker(3, "", 0), Broker(4, "d.Example", 9092))
-    asked = questions.start({broker.id: broker for broker in brokers}, None, 0.0)
+    asked = known(questions.start({broker.id: broker for broker in brokers}, None, 0.0))
     questions.close()
-    assert asked is not None
     assert {(each.key, each.host, each.port, each.kind, each.user, each.named) for each in asked.targets} == {
         ("broker 1", "a.example", 9999, "broker", "user", False),
         ("broker 2", "jmx.example", 1, "broker", "user", True),

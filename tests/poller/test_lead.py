@@ -195,8 +195,7 @@ def test_a_quorum_that_was_formatted_again_is_followed(older: Polling) -> None:
     ids=["alike", "newer", "older", "lacks the lead", "older and lacks the lead"],
 )
 def test_metadata_of_two_brokers_is_compared(polled: Polling, change: Callable[..., Any], verdict: int) -> None:
-    first = polled.poller._state.answers.layout
-    assert first is not None
+    first = known(polled.poller._state.answers.layout)
     epochs, listed = change(first.leader_epoch, dict(first.brokers))
     second = type(first)(
         **{name: getattr(first, name) for name in first.__slots__} | {"leader_epoch": epochs, "brokers": listed}

@@ -1,4 +1,6 @@
-"""Which brokers the poller asks about the cluster, and in which order."""
+"""Which brokers the poller asks about the cluster, and in which order; and how old the image of each is."""
+
+import itertools
 
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.properties import translate
@@ -7,6 +9,7 @@ from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.asking import PollerSettings, PollerState
 from kafka_warden.poller.links import Images, Links
 from kafka_warden.poller.status import StatusBook
+from kafka_warden.replies import Quorum, QuorumReplica
 
 BROKERS = {broker: Broker(broker, f"kafka-{broker}.example", 9092) for broker in (1, 2, 3, 4, 5)}
 
@@ -72,3 +75,18 @@ def test_controllers_that_are_no_longer_asked_keep_no_connection() -> None:
     links.keep_controllers([("a", 1)])
     assert links.controller("a", 1) is kept
     assert links.controller("b", 1) is not dropped
+
+
+def test_a_broker_whose_directory_was_replaced_is_as_old_as_its_newest_one() -> None:
+    """The active controller lists both directories of the node, in any order, until it drops the old one."""
+    listed = (
+        QuorumReplica(1, voter=True, log_end_offset=9, last_caught_up_time=1000.0),
+        QuorumReplica(2, voter=False, log_end_offset=4, last_caught_up_time=700.0),
+        QuorumReplica(2, voter=True, log_end_offset=9, last_caught_up_time=999.9),
+        QuorumReplica(2, voter=False, log_end_offset=0, last_caught_up_time=None),
+    )
+    brokers = {id_: Broker(id_, "localhost", 9092) for id_ in (1, 2)}
+    for order in itertools.permutations(listed):
+        images = Images()
+        images.note_quorum(Quorum(1, 3, 9, order), brokers, (), 50.0)
+        assert images.ages(50.0) == {1: 0.0, 2: 0.0}

@@ -6,7 +6,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from kafka_warden.cycle import Cycle
+from kafka_warden.exposition import OnDemand
 from kafka_warden.model import Parameters
+from tests.building import known
 from tests.poller.polling import INTERVAL, Polling
 
 LAG = "broker_sum_replica_lag_messages"
@@ -29,9 +31,14 @@ def show(polled: Polling, cycle: Cycle) -> None:
 
 def shown(cycle: Cycle, name: str) -> dict[str, float]:
     """The series of a metric in `/metrics`: labels as they are written, and the value."""
-    assert cycle.holder.page is not None
-    found = re.findall(rf"^kafka_warden_{name}(?:{{(.*)}})? (\S+)$", cycle.holder.page.text.decode(), re.MULTILINE)
+    text = known(cycle.holder.page).text.decode()
+    found = re.findall(rf"^kafka_warden_{name}(?:{{(.*)}})? (\S+)$", text, re.MULTILINE)
     return {labels: float(value) for labels, value in found}
+
+
+def views(cycle: Cycle) -> OnDemand:
+    """The rows of the page, which are made when they are asked for."""
+    return known(known(cycle.holder.page).views)
 
 
 def down(cycle: Cycle) -> set[str]:
@@ -65,30 +72,23 @@ def test_a_source_that_fails_leaves_the_rest_of_the_page(polled: Polling, cycle:
 
 def test_rows_are_given_up_before_the_next_evaluation(polled: Polling, cycle: Cycle) -> None:
     """Two snapshots are never in memory at once: rows that no client asked for are not made later."""
-    asked, unasked = cycle.holder.page, None
-    assert asked is not None
-    assert asked.views is not None
-    rows = asked.views.get()
+    asked = views(cycle)
+    rows = known(asked.get())
     show(polled, cycle)
-    unasked = cycle.holder.page
+    unasked = views(cycle)
     show(polled, cycle)
 
-    assert rows is not None
-    assert asked.views.get() is rows
-    assert unasked is not None
-    assert unasked.views is not None
-    assert unasked.views.get() is None
+    assert asked.get() is rows
+    assert unasked.get() is None
 
 
 def test_rows_that_a_client_waits_for_are_made_with_the_next_page(polled: Polling, cycle: Cycle) -> None:
     cycle.holder.wanted = True
     show(polled, cycle)
-    page = cycle.holder.page
-    assert page is not None
-    assert page.views is not None
-    page.views.release()
+    made = views(cycle)
+    made.release()
 
-    assert page.views.get() is not None
+    assert made.get() is not None
     assert not cycle.holder.wanted
 
 
@@ -138,12 +138,7 @@ def test_a_broker_without_the_listener_is_neither_down_nor_are_its_partitions_of
     assert states == {
         f'broker="{id_}",state="{state}"' for id_, state in enumerate(("active", "active", "no_listener"), 1)
     }
-    page = cycle.holder.page
-    assert page is not None
-    assert page.views is not None
-    views = page.views.get()
-    assert views is not None
-    assert [(each.kind, each.severity) for each in views.problems.rows] == [
+    assert [(each.kind, each.severity) for each in known(views(cycle).get()).problems.rows] == [
         ("unknown_leaders", "warning"),
         ("broker_no_listener", "warning"),
     ]
