@@ -48,8 +48,7 @@ def secured(doctor: ScriptedDoctor, authority: Authority) -> Callable[..., Ident
         pair = authority.issue("server", hosts=hosts, **issued)
         files = {"certificate": str(pair.certificate), "key": str(pair.key)}
         files |= {} if client_ca is None else {"client_ca": str(client_ca)}
-        for broker in (1, 2, 3):
-            doctor.brokers.do("refuse", broker=broker)
+        doctor.brokers.each("refuse")
         doctor.brokers.brokers(*({"id": broker, **files} for broker in (1, 2, 3)))
         doctor.brokers.do("refuse", broker=100)
         doctor.brokers.do("controllers", controllers=[{"id": 100, **files}])

@@ -174,8 +174,7 @@ def test_advertised_port_that_is_closed(doctor: ScriptedDoctor) -> None:
 
 def test_advertised_address_of_another_broker(doctor: ScriptedDoctor) -> None:
     port = doctor.brokers.ports[1]
-    for broker in (2, 3):
-        doctor.brokers.do("advertise", broker=broker, host="127.0.0.1", port=port)
+    doctor.brokers.each("advertise", 2, 3, host="127.0.0.1", port=port)
     doctor.one("KW-BROKER", f"brokers 1, 2, 3 advertise the same address 127.0.0.1:{port}", "advertised.listeners")
     doctor.brokers.do("advertise", broker=3, host="localhost", port=port)
     doctor.brokers.do("advertise", broker=2, host="127.0.0.1", port=doctor.brokers.ports[2])

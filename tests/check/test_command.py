@@ -68,14 +68,12 @@ def test_bad_flags(
 
 def test_wait_repeats_until_there_are_no_errors(doctor: ScriptedDoctor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "PAUSE", 0.1)
-    for broker in (1, 2, 3):
-        doctor.brokers.do("refuse", broker=broker)
+    doctor.brokers.each("refuse")
     assert "KW-TCP" in doctor.wrong("--wait", "300ms")
 
     def start() -> None:
         time.sleep(1.0)
-        for broker in (1, 2, 3):
-            doctor.brokers.do("accept", broker=broker)
+        doctor.brokers.each("accept")
 
     starting = threading.Thread(target=start)
     starting.start()

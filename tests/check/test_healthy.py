@@ -34,8 +34,7 @@ def test_a_secured_cluster(doctor: ScriptedDoctor, secured: Callable[..., Identi
 def test_a_cluster_in_zookeeper_mode(doctor: ScriptedDoctor) -> None:
     """The moves are asked of the active controller, which is a broker; what the version cannot give is a warning."""
     doctor.brokers.do("zookeeper", controller=2)
-    for broker in (1, 2, 3):
-        doctor.brokers.do("versions", broker=broker, versions={"DescribeQuorum": (0, -1)})
+    doctor.brokers.each("versions", versions={"DescribeQuorum": (0, -1)})
     found = doctor.wrong()
     assert found.keys() == {"KW-VERSION"}
     assert doctor.code == 0
