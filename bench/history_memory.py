@@ -64,9 +64,9 @@ def prepare(argument: dict[str, Any]) -> Iterator[tuple[None, Callable[[str], tu
     sink = None
     with tempfile.TemporaryDirectory() as folder:
         if argument["history"]:
-            from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
+            from kafka_warden.history.parquet.sink import ParquetSink  # noqa: PLC0415  # brings pyarrow
 
-            sink = ParquetSink(ParquetSettings(Path(folder)))
+            sink = ParquetSink(Path(folder))
         peaks = _peaks(snapshots(argument["partitions"], argument["polls"]), sink)
         yield None, lambda _: next(peaks)
 

@@ -19,7 +19,7 @@ from fleet.truth import Truth
 from fleet.work import Task, run_all
 from kafka_warden.derive import Memory, derive
 from kafka_warden.history.parquet.folder import LOCK, Folder
-from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
+from kafka_warden.history.parquet.sink import ParquetSink
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.recorder import SinkStats
 from kafka_warden.model import Parameters, Snapshot
@@ -96,7 +96,7 @@ def evaluate(run: Run, report: Report) -> Written:
     folder = Folder(run.folder)
     folder.check()
     folder.close()
-    sink = ParquetSink(ParquetSettings(run.folder, retention=FOR_EVER), now=lambda: 0.0)
+    sink = ParquetSink(run.folder, retention=FOR_EVER, now=lambda: 0.0)
     name = run_name(simulation.name, run.number)
     written = Written()
     for poll in _evaluated(_polls_of(simulation, run.number), simulation.world.plan.parameters, name):

@@ -83,9 +83,9 @@ def make_history(config: Config) -> Recorder | None:
     """Make the recorder, if history is configured. Its libraries are loaded only then."""
     sinks: list[Sink] = []
     if (parquet := config.history.parquet).path is not None:
-        from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink  # noqa: PLC0415  # brings pyarrow
+        from kafka_warden.history.parquet.sink import ParquetSink  # noqa: PLC0415  # brings pyarrow
 
-        sinks.append(ParquetSink(ParquetSettings(parquet.path, parquet.roll, parquet.retention)))
+        sinks.append(ParquetSink(parquet.path, parquet.roll, parquet.retention))
     if config.history.kafka.topic is not None:
         from kafka_warden.history.kafka import KafkaSink  # noqa: PLC0415  # brings librdkafka
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafka_warden.history.parquet.arrow import VERSION_KEY, metadata_of
-from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
+from kafka_warden.history.parquet.sink import ParquetSink
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import BY_NAME, VERSION
 from tests.building import EPOCH
@@ -30,7 +30,7 @@ def hidden(path: Path) -> list[Path]:
 
 def write(path: Path, polls: Sequence[Poll], **settings: Any) -> ParquetSink:
     """Write polls as one process from its start to its end."""
-    sink = ParquetSink(ParquetSettings(path, **settings))
+    sink = ParquetSink(path, **settings)
     for poll in polls:
         sink.write(poll)
     sink.close(float("inf"))

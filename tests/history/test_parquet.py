@@ -26,7 +26,7 @@ from kafka_warden.history.parquet.arrow import to_arrow
 from kafka_warden.history.parquet.folder import Folder
 from kafka_warden.history.parquet.reader import polls as read_polls
 from kafka_warden.history.parquet.reader import read
-from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
+from kafka_warden.history.parquet.sink import ParquetSink
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES, Built, build, columns_of
 from kafka_warden.model import Parameters, QuotaEntity, Snapshot
@@ -83,7 +83,7 @@ def test_a_file_has_its_table_and_version(tmp_path: Path) -> None:
 
 
 def test_one_file_per_hour(tmp_path: Path) -> None:
-    sink = ParquetSink(ParquetSettings(tmp_path))
+    sink = ParquetSink(tmp_path)
     for poll in sequence(*((NOON + second, second - 1200) for second in range(1200, 3600, 400))):
         sink.write(poll)
         assert visible(tmp_path) == []
@@ -99,42 +99,30 @@ def test_one_file_per_hour(tmp_path: Path) -> None:
 
 
 def test_files_are_written_after_roll_and_file_rows(tmp_path: Path) -> None:
-    sink = ParquetSink(ParquetSettings(tmp_path / "time", roll=60.0))
+    sink = ParquetSink(tmp_path / "time", roll=60.0)
     found = []
     for poll in sequence((NOON, 0), (NOON + 50, 50), (NOON + 60, 60), (NOON + 70, 70)):
         sink.write(poll)
         found.append(len(visible(tmp_path / "time", "polls")))
     assert found == [0, 0, 1, 1]
 
-    sink = ParquetSink(ParquetSettings(tmp_path / "rows", file_rows=6))
+    sink = ParquetSink(tmp_path / "rows", file_rows=6)
     for poll in sequence((NOON, 0), (NOON + 1, 1)):
         sink.write(poll)
     assert {place.partition("/")[0] for place in visible(tmp_path / "rows")} == {"brokers", "replicas"}
 
 
-def test_files_are_written_without_new_polls_after_a_suspension(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_written_without_new_polls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`roll` is measured on the clock of the polls, which counts the time in which the machine was suspended."""
-    suspended = 3600.0
+    since_boot = 3600.0
     monkeypatch.setattr(time, "CLOCK_BOOTTIME", 7, raising=False)
-    monkeypatch.setattr(time, "clock_gettime", lambda _: time.monotonic() + suspended)
-    sink = ParquetSink(ParquetSettings(tmp_path, roll=60.0))
+    monkeypatch.setattr(time, "clock_gettime", lambda _: since_boot)
+    sink = ParquetSink(tmp_path, roll=60.0)
     sink.write(at(NOON, monotonic()))
-    suspended += 61.0
-    sink.idle()
-    assert len(visible(tmp_path, "polls")) == 1
-
-
-def test_files_are_written_without_new_polls(tmp_path: Path) -> None:
-    ticks = [59.0, 60.0]
-    sink = ParquetSink(ParquetSettings(tmp_path, roll=60.0), clock=lambda: ticks.pop(0))
-    sink.write(at(NOON, 0))
-    sink.idle()
-    assert visible(tmp_path) == []
-    sink.idle()
-    assert len(visible(tmp_path, "polls")) == 1
-    sink.idle()
+    for seconds, files in ((59.0, 0), (1.0, 1), (60.0, 1)):
+        since_boot += seconds
+        sink.idle()
+        assert len(visible(tmp_path, "polls")) == files
 
 
 def test_a_file_has_one_hour_if_the_clock_jumps(tmp_path: Path) -> None:
@@ -218,7 +206,7 @@ def test_retention_frees_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     hourly(tmp_path, *range(4), retention=6 * 3600.0)
     monkeypatch.setattr(Folder, "_check_room", full)
-    sink = ParquetSink(ParquetSettings(tmp_path, retention=6 * 3600.0, most_rows=20))
+    sink = ParquetSink(tmp_path, retention=6 * 3600.0, most_rows=20)
     for number in range(4, 8):
         sink.write(replace(at(NOON + 3600 * number, 3600.0 * number), sequence=number))
     assert kept(tmp_path) == [1, 2, 3]
@@ -238,7 +226,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("reserve", [0, REAL_RESERVE])
 def test_a_full_disk_loses_only_new_rows(disk: Path, monkeypatch: pytest.MonkeyPatch, reserve: int) -> None:
     monkeypatch.setattr(folder_module, "RESERVE", reserve)
-    sink = ParquetSink(ParquetSettings(disk, roll=1.0, most_rows=200))
+    sink = ParquetSink(disk, roll=1.0, most_rows=200)
     evaluated = [replace(at(NOON + second, float(second)), sequence=second) for second in range(40)]
     for poll in evaluated[:5]:
         sink.write(poll)
@@ -300,7 +288,7 @@ def test_only_readers_of_the_folder_can_read_history(
 
 def test_a_moved_folder_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "history"
-    sink = ParquetSink(ParquetSettings(path, roll=1.0))
+    sink = ParquetSink(path, roll=1.0)
     sink.write(sequence((NOON, 0))[0])
     path.rename(tmp_path / "aside")
     for poll in sequence((NOON, 0), (NOON + 1, 1), (NOON + 2, 2))[1:]:
@@ -318,7 +306,7 @@ def test_rows_that_cannot_be_written_at_the_stop_are_counted(tmp_path: Path) -> 
 
 
 def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    first, second = (ParquetSink(ParquetSettings(tmp_path, roll=1.0)) for _ in range(2))
+    first, second = (ParquetSink(tmp_path, roll=1.0) for _ in range(2))
     first.write(at(NOON, 0))
     second.write(replace(at(NOON, 0), run="bbb"))
     assert (first.stats.status().up, second.stats.status().up) == (True, False)
@@ -338,7 +326,7 @@ def counted(evaluated: list[Poll], *names: str) -> int:
 
 
 def test_a_poll_that_cannot_be_converted_is_lost_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
+    sink = ParquetSink(tmp_path, roll=1.0)
     evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real = build
 
@@ -360,7 +348,6 @@ def test_a_poll_that_cannot_be_converted_is_lost_as_a_whole(tmp_path: Path, monk
 
 
 def test_a_file_that_cannot_be_encoded_blocks_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0))
     evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real, calls = sink_module.encode, list[str]()
 
@@ -371,10 +358,7 @@ def test_a_file_that_cannot_be_encoded_blocks_no_other(tmp_path: Path, monkeypat
         return real(table, parts)
 
     monkeypatch.setattr(sink_module, "encode", fails)
-    for poll in evaluated:
-        sink.write(poll)
-    sink.close(float("inf"))
-    status = sink.stats.status()
+    status = write(tmp_path, evaluated, roll=1.0).stats.status()
     assert status.dropped == {"error": counted(evaluated[:1], "replicas")}
     assert status.rows == counted(evaluated) - counted(evaluated[:1], "replicas")
     assert read(tmp_path, "replicas")["sequence"].unique().to_pylist() == [1, 2]
@@ -382,7 +366,7 @@ def test_a_file_that_cannot_be_encoded_blocks_no_other(tmp_path: Path, monkeypat
 
 
 def test_unexpected_errors_keep_memory_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sink = ParquetSink(ParquetSettings(tmp_path, roll=1.0, most_rows=30))
+    sink = ParquetSink(tmp_path, roll=1.0, most_rows=30)
     evaluated = sequence(*((NOON + 10 * number, 10.0 * number) for number in range(20)))
 
     def fails(_: Folder) -> None:
@@ -409,16 +393,16 @@ def test_a_process_without_the_lock_deletes_nothing(tmp_path: Path, moved: bool)
     """
     path = tmp_path / "history"
     write(path, sequence((NOON - 5 * 3600, 0), (NOON - 4 * 3600, 1)))
-    second = ParquetSink(ParquetSettings(path, roll=1.0, retention=3600.0))
+    second = ParquetSink(path, roll=1.0, retention=3600.0)
     if moved:
         other = tmp_path / "other"
         other.mkdir()
-        second = ParquetSink(ParquetSettings(other, roll=1.0, retention=3600.0))
+        second = ParquetSink(other, roll=1.0, retention=3600.0)
         second.write(replace(at(NOON - 3600, 1), run="bbb"))
         other.rename(tmp_path / "aside")
         path.rename(other)
         path = other
-    first = ParquetSink(ParquetSettings(path, roll=1.0))
+    first = ParquetSink(path, roll=1.0)
     first.write(replace(at(NOON, 0), sequence=2))
     leftover = path / "polls" / "date=2020-01-01" / "hour=00" / ".kafka-warden-a-0-1.parquet.tmp"
     leftover.parent.mkdir(parents=True)
@@ -532,7 +516,7 @@ GROWTH = """
 import resource, sys
 from pathlib import Path
 from kafka_warden.history.parquet.arrow import to_arrow
-from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink
+from kafka_warden.history.parquet.sink import ParquetSink
 from kafka_warden.history.schema import TABLES, build
 from tests.history.test_parquet import small_cluster
 
@@ -540,7 +524,7 @@ def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 evaluated = small_cluster(256)
-sink = ParquetSink(ParquetSettings(Path(sys.argv[1])))
+sink = ParquetSink(Path(sys.argv[1]))
 for poll in evaluated[:64]:
     sink.write(poll)
 before = resident()
@@ -587,9 +571,9 @@ from kafka_warden.app import tune_interpreter
 from tests.history.replay import scene_polls
 
 tune_interpreter()
-from kafka_warden.history.parquet.sink import ParquetSettings, ParquetSink, pa
+from kafka_warden.history.parquet.sink import ParquetSink, pa
 
-sink = ParquetSink(ParquetSettings(Path(sys.argv[1])))
+sink = ParquetSink(Path(sys.argv[1]))
 for poll in scene_polls():
     sink.write(poll)
 sink.close(float("inf"))

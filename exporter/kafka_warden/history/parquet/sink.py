@@ -48,19 +48,6 @@ _COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=Fals
 _ONE_THREAD: Final = pa.ipc.IpcReadOptions(use_threads=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetSettings:
-    """Settings. Times are in seconds."""
-
-    path: Path
-    roll: float = 3600.0
-    """Time after which a file is written, even if the hour has not ended."""
-    retention: float = 7 * 86400.0
-    """Rounded up to hours. Hours with history are counted, since the clock may be wrong: see `Folder.expire`."""
-    file_rows: int = FILE_ROWS
-    most_rows: int = MOST_ROWS
-
-
 @dataclass(slots=True)
 class _File:
     """The rows of a future file."""
@@ -96,28 +83,44 @@ class ParquetSink:
 
     def __init__(
         self,
-        settings: ParquetSettings,
+        path: Path,
+        roll: float = SECONDS,
+        retention: float = 7 * 24 * SECONDS,
+        *,
+        file_rows: int = FILE_ROWS,
+        most_rows: int = MOST_ROWS,
         now: Callable[[], float] = time.time,
-        clock: Callable[[], float] = monotonic,
     ) -> None:
+        """Make a sink for a folder.
+
+        Args:
+            path: the folder.
+            roll: seconds after which a file is written, even if the hour has not ended.
+            retention: seconds, rounded up to hours. Hours with history are counted, since the clock may be wrong: see
+                `Folder.expire`.
+            file_rows: rows of one table after which a file is written.
+            most_rows: rows that are kept while no file can be written.
+            now: returns the Unix time of a successful write.
+        """
         self.stats = SinkStats("parquet")
-        self._settings = settings
+        self._folder = Folder(path)
+        self._roll_after = roll
+        self._file_rows = file_rows
+        self._most_rows = most_rows
         self._now = now
-        self._clock = clock
-        self._folder = Folder(settings.path)
         self._open: dict[str, _File] = {}
         self._opened_at = 0.0
         self._hour: int | None = None
         self._full: deque[_File] = deque()
         self._files = 0
         self._expired: int | None = None
-        self._kept = max(math.ceil(settings.retention / SECONDS), 1)
+        self._kept = max(math.ceil(retention / SECONDS), 1)
         self._past: deque[int] = deque(maxlen=self._kept)
 
     def write(self, poll: Poll) -> None:
         """Collect the rows of a poll, and write the files that are due."""
         hour = int(poll.snapshot.time // SECONDS)
-        if self._open and (hour != self._hour or poll.snapshot.clock - self._opened_at >= self._settings.roll):
+        if self._open and (hour != self._hour or poll.snapshot.clock - self._opened_at >= self._roll_after):
             self._roll()
         if not self._open:
             self._hour, self._opened_at = hour, poll.snapshot.clock
@@ -131,7 +134,7 @@ class ParquetSink:
 
     def idle(self) -> None:
         """Write the files that are due. After a failure, the next try is with the next poll."""
-        if self._open and self._clock() - self._opened_at >= self._settings.roll:
+        if self._open and monotonic() - self._opened_at >= self._roll_after:
             self._roll()
             self._write_full()
 
@@ -160,7 +163,7 @@ class ParquetSink:
             file = self._open[table.name] = _File(table, hour, name)
         file.parts.append(part)
         file.rows += part.num_rows
-        if file.rows >= self._settings.file_rows:
+        if file.rows >= self._file_rows:
             self._full.append(self._open.pop(table.name))
 
     def _roll(self) -> None:
@@ -198,14 +201,14 @@ class ParquetSink:
         """Note an error, and return its reason."""
         if not isinstance(problem, SinkError):
             log.error("history failed; this is a bug, please report it", sink=self.stats.sink, exc_info=problem)
-            problem = SinkError(f"{self._settings.path}: {problem!r}; please report it")
+            problem = SinkError(f"{self._folder.path}: {problem!r}; please report it")
         self.stats.mark_failed(problem)
         return problem.reason
 
     def _drop_oldest(self, reason: str) -> None:
         """Drop rows above `most_rows`: full files first, then those of the current hour."""
         kept = sum(file.rows for file in (*self._full, *self._open.values()))
-        while kept > self._settings.most_rows and (self._full or self._open):
+        while kept > self._most_rows and (self._full or self._open):
             if not self._full:
                 self._roll()
             oldest = self._full.popleft()
