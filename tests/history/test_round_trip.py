@@ -1,7 +1,11 @@
 """Snapshots are restored from rows, and all derived values are computed from them again, bit by bit."""
 
 import random
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +19,6 @@ from kafka_warden.history.tables.polls import document_of
 from kafka_warden.model import Parameters, Snapshot
 from tests import scene
 from tests.building import Partition, snapshot
-from tests.history.alike import comparable
 from tests.history.anything import histories
 from tests.history.replay import Rows, differences, in_order_of, polls, replay, restarted_polls, rows, scene_polls
 
@@ -49,6 +52,24 @@ def test_any_poll_is_restored(history: list[Snapshot], chance: random.Random) ->
         assert comparable(snapshot_of(tables)) == comparable(seen)
     for before, again in zip(kept, replay(mixed), strict=True):
         assert differences(before, in_order_of(before, rows(again))) == []
+
+
+def comparable(seen: Snapshot) -> dict[str, Any]:
+    """Return all of a snapshot as Python values; lists by broker are sorted by broker."""
+    found: dict[str, Any] = plain(seen)
+    found["log_dirs"] = plain(sorted(seen.log_dirs, key=lambda each: each.broker))
+    of_log_dirs = sorted(seen.future_replicas, key=lambda each: (each.broker, each.topic, each.partition))
+    return {**found, "future_replicas": plain(of_log_dirs)}
+
+
+def plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, np.ndarray):
+        return str(value.dtype), value.tolist()
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def shuffled(columns: Rows, chance: random.Random) -> Rows:

@@ -72,10 +72,8 @@ class Served:
         context: ssl.SSLContext | None = None,
         host: str | None = "localhost",
     ) -> Answer:
-        version, named = ("1.0", []) if host is None else ("1.1", [f"Host: {host}"])
-        lines = [f"{method} {path} HTTP/{version}", *named, "Connection: close", *headers, "", ""]
         with self.connect(context) as connection:
-            connection.sendall("\r\n".join(lines).encode())
+            connection.sendall(request(path, "Connection: close", *headers, method=method, host=host))
             return parse(read_all(connection))
 
     def refresh(self) -> None:
@@ -88,6 +86,12 @@ class Served:
 
 Serve = Callable[..., Served]
 """Starts a server with these settings."""
+
+
+def request(path: str, *headers: str, method: str = "GET", host: str | None = "localhost") -> bytes:
+    """A request; without a host it is one of HTTP/1.0."""
+    version, named = ("1.0", []) if host is None else ("1.1", [f"Host: {host}"])
+    return "\r\n".join([f"{method} {path} HTTP/{version}", *named, *headers, "", ""]).encode()
 
 
 def read_all(connection: socket.socket) -> bytes:

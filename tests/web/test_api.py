@@ -19,7 +19,7 @@ from sandbox import wait_for
 from tests.building import known
 from tests.support import status_rows
 from tests.support.asking import views_of
-from tests.web.conftest import PAGE, Served
+from tests.web.conftest import PAGE, Served, request
 
 DOCUMENT = make()
 PATHS = tuple(DOCUMENT["paths"])
@@ -214,7 +214,7 @@ def test_very_many_different_requests_are_refused(served: Served) -> None:
     served.holder.page = made(slow)
     for number in range(MOST_MAKING + 10):
         connection = served.connect()
-        connection.sendall(f"GET /api/v1/sources?offset={number} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        connection.sendall(request(f"/api/v1/sources?offset={number}"))
         connection.close()
     wait_for(lambda: served.get("/api/v1/sources?offset=999").status == 503, 30)
     assert served.get("/metrics").status == 200

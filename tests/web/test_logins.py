@@ -1,7 +1,6 @@
 """The limit of password checks, and their work. bcrypt is a fake that waits for the test."""
 
 import asyncio
-import base64
 import functools
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
@@ -16,7 +15,8 @@ import structlog.testing
 from kafka_warden.web import login
 from kafka_warden.web.login import WAITING, Logins
 from sandbox import wait_for
-from tests.web.conftest import PAGE, TIMEOUT, Serve, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Serve, parse, read_all, request
+from tests.web.test_auth import header
 
 HASH = "$2b$10$" + "." * 53
 RIGHT = "right"
@@ -64,7 +64,7 @@ class Waiting:
                 await asyncio.sleep(0)
 
     async def allows(self, password: str) -> bool | None:
-        return await self.logins.allows(f"Basic {_encoded(password)}", {"u": HASH})
+        return await self.logins.allows(header("u", password).removeprefix("Authorization: "), {"u": HASH})
 
 
 def in_loop(test: Callable[P, Coroutine[None, None, None]]) -> Callable[P, None]:
@@ -157,22 +157,18 @@ async def test_verified_credentials_are_bounded(fake: Bcrypt, monkeypatch: pytes
     assert fake.started == [f"right {number}" for number in (1, 2, 3, 2)]
 
 
-def _encoded(password: str) -> str:
-    return base64.b64encode(f"u:{password}".encode()).decode()
-
-
 def test_wrong_passwords_do_not_lock_a_scraper_out(serve: Serve, tmp_path: Path, fake: Bcrypt) -> None:
     (tmp_path / "web.yml").write_text(f"basic_auth_users: {{u: {HASH}}}")
     served = serve(tmp_path / "web.yml", idle_timeout=TIMEOUT, answer_timeout=TIMEOUT)
     fake.go.set()
-    assert served.get("/metrics", f"Authorization: Basic {_encoded(RIGHT)}").status == 200
+    assert served.get("/metrics", header("u", RIGHT)).status == 200
     fake.go.clear()
     flood = []
     for number in range(20):
         for _ in range(6):
             flood.append(served.connect())
-            flood[-1].sendall(_request(f"wrong {number}"))
-        assert served.get("/metrics", f"Authorization: Basic {_encoded(RIGHT)}").body == PAGE.text
+            flood[-1].sendall(request("/metrics", "Connection: close", header("u", f"wrong {number}")))
+        assert served.get("/metrics", header("u", RIGHT)).body == PAGE.text
     wait_for(lambda: served.server.logins.refused == len(flood) - WAITING, TIMEOUT)
     assert len(fake.started) == 2
 
@@ -181,8 +177,3 @@ def test_wrong_passwords_do_not_lock_a_scraper_out(serve: Serve, tmp_path: Path,
     assert PAGE.text not in refused.body
     fake.go.set()
     assert {parse(read_all(each)).status for each in flood[:-1]} == {401, 503}
-
-
-def _request(password: str) -> bytes:
-    head = "GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Basic "
-    return f"{head}{_encoded(password)}\r\n\r\n".encode()

@@ -19,7 +19,7 @@ from kafka_warden.web import server
 from kafka_warden.web.server import WebServer, WebSettings, note_failure
 from sandbox import wait_for
 from tests.support.threads import repeating
-from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, parse, read_all, request
 
 GZIP = "Accept-Encoding: gzip"
 OPENMETRICS = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5"
@@ -157,7 +157,7 @@ def test_a_response_is_of_one_page(served: Served) -> None:
 def test_a_connection_serves_several_requests(served: Served) -> None:
     connection = served.connect()
     for method in ("GET", "HEAD", "GET"):
-        connection.sendall(f"{method} /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        connection.sendall(request("/-/healthy", method=method))
         received = b""
         while b"\r\n\r\n" not in received or (method == "GET" and not received.endswith(b"healthy\n")):
             received += connection.recv(4096)
@@ -254,7 +254,7 @@ def test_stop_is_quick_with_open_connections_and_may_come_twice(serve: Serve) ->
     served.holder.page = Page(pack([b"x" * 50_000_000]), b"")
     idle, half, unread = served.connect(), served.connect(), served.connect()
     half.sendall(b"GET /metrics HTTP/1.1\r\nHo")
-    unread.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    unread.sendall(request("/metrics"))
     unread.recv(100)
     assert served.get("/-/healthy").status == 200
 

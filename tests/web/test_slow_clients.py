@@ -21,7 +21,7 @@ from sandbox import wait_for
 from sandbox.certificates import Authority
 from tests.support import status_rows
 from tests.support.threads import repeating
-from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, parse, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, parse, read_all, request
 from tests.web.test_auth import header
 
 PATHS = ("/metrics", "/", "/api/v1/sources")
@@ -31,10 +31,6 @@ MANY_ROWS = "/api/v1/moves?limit=1000"
 
 def begin(path: str = "/metrics") -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".encode()
-
-
-def whole(path: str) -> bytes:
-    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
 
 
 def assert_served(served: Served, **given: Any) -> None:
@@ -101,7 +97,7 @@ def test_timeouts_are_counted(serve: Serve) -> None:
     for connection in half:
         connection.sendall(begin())
     idle = served.connect()
-    idle.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    idle.sendall(request("/-/healthy"))
     for _ in range(10):
         served.connect().close()
     for connection in (*silent, *half, idle):
@@ -116,7 +112,7 @@ def test_a_connection_for_each_scrape_reaches_no_limit(serve: Serve) -> None:
 
     def scrape(number: int) -> bytes:
         with served.connect() as connection:
-            connection.sendall(whole(PATHS[number % len(PATHS)]))
+            connection.sendall(request(PATHS[number % len(PATHS)]))
             return connection.recv(12)
 
     with ThreadPoolExecutor(50) as clients:
@@ -132,7 +128,7 @@ def test_connections_above_the_limit_are_closed_at_once(serve: Serve) -> None:
     assert [read_all(connection) for connection in above] == [b""] * 100
     assert served.server.closed == {"limit": 100, "timeout": 0}
 
-    kept[0].sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    kept[0].sendall(request("/metrics", "Connection: close"))
     assert parse(read_all(kept[0])).body == PAGE.text
     assert_served(served)
 
@@ -145,7 +141,7 @@ def test_connections_near_the_limit_of_descriptors_are_closed_at_once(serve: Ser
     assert served.server.closed["limit"] == 1
 
 
-@pytest.mark.parametrize("sent", [b"", begin(), whole("/-/healthy")])
+@pytest.mark.parametrize("sent", [b"", begin(), request("/-/healthy")])
 def test_a_client_that_hangs_up_takes_no_descriptor_until_the_idle_timeout(serve: Serve, sent: bytes) -> None:
     """Without it some 250 connections a second, each closed at once, took all 1,024."""
     served = serve(idle_timeout=600.0)
@@ -186,7 +182,7 @@ def test_clients_that_do_not_read_do_not_block_scrapes(
     served.holder.page = large
     greedy = [served.connect() for _ in range(70)]
     for connection in greedy:
-        connection.sendall(whole(path) * requests)
+        connection.sendall(request(path) * requests)
     wait_for(lambda: served.server.connections == 70, TIMEOUT)
     assert served.get("/-/healthy").status == 200
     served.holder.page = PAGE
@@ -206,7 +202,7 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(serve: Serve, caplog: pyte
     before = served.descriptors()
     for _ in range(10):
         connection = served.connect()
-        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.sendall(request("/metrics"))
         connection.recv(10)
         connection.close()
 
@@ -222,7 +218,7 @@ def test_a_client_that_hangs_up_with_requests_waiting_leaves_no_task(serve: Serv
     before = len(asyncio.all_tasks(loop))
     for _ in range(50):
         with served.connect() as connection:
-            connection.sendall(b"".join(map(whole, PATHS)) * 2)
+            connection.sendall(b"".join(map(request, PATHS)) * 2)
     assert_served(served)  # connections are accepted in order: all of the above were
 
     wait_for(lambda: served.server.connections == 0, TIMEOUT)

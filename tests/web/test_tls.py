@@ -14,7 +14,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.web.current import check_web_file, server_context
 from kafka_warden.web.file import read_web_file
 from sandbox.certificates import HERE, Authority, Identity
-from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, read_all
+from tests.web.conftest import PAGE, TIMEOUT, Serve, Served, read_all, request
 
 TLS = "cert_file: server.pem, key_file: server.key"
 VERIFIED = f"{TLS}, client_auth_type: RequireAndVerifyClientCert, client_ca_file: authority.pem"
@@ -98,12 +98,12 @@ def test_a_connection_ends_when_other_client_certificates_are_accepted(
     """One that was opened without a certificate gets no further page once a certificate is required. New ones do."""
     served = serve(_write(tmp_path), idle_timeout=TIMEOUT)
     without = served.connect(_client(authority))
-    without.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    without.sendall(request("/metrics"))
     assert without.recv(12) == b"HTTP/1.1 200"
     _write(tmp_path, VERIFIED)
     served.refresh()
     assert served.get(context=_client(authority, authority.issue("client"))).status == 200
-    without.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    without.sendall(request("/metrics", "Connection: close"))
     with suppress(OSError):
         assert b"HTTP/1.1 200" not in read_all(without)
 
@@ -140,7 +140,7 @@ def test_a_new_certificate_is_served_to_the_next_connection(serve: Serve, tmp_pa
 
     assert second.serial != first
     assert _serial(served, context) == second.serial
-    open_one.sendall(b"GET /-/healthy HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    open_one.sendall(request("/-/healthy"))
     assert open_one.recv(4096).startswith(b"HTTP/1.1 200")
 
 
