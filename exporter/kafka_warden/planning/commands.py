@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -95,7 +95,8 @@ def _execute(
         for topic, sides in hand.lists.items():
             groups.setdefault(tuple(sides.items()), []).append(topic)
         for lists, topics in groups.items():
-            yield Command(f"{prefix}lists", "set the throttled lists", _lists(where, topics, dict(lists)))
+            config = ",".join(f"{side}.replication.throttled.replicas=[{value}]" for side, value in lists)
+            yield Command(f"{prefix}lists", "set the throttled lists", _each(where, "topics", topics, config))
     # The tool requires --additional during another move.
     options = ["--execute", *["--additional"] * additional, *throttle, *file]
     yield Command(purpose, about, _line(where, REASSIGN, options))
@@ -113,11 +114,6 @@ def _throttle(plan: MovePlan, where: Where, file: Sequence[str]) -> Iterable[Com
 def _rates(where: Where, hand: ByHand, limit: str) -> str:
     config = ",".join(f"{side}.replication.throttled.rate={limit}" for side in SIDES)
     return _each(where, "brokers", map(str, hand.brokers), config)
-
-
-def _lists(where: Where, topics: Iterable[str], lists: Mapping[Side, str]) -> str:
-    config = ",".join(f"{side}.replication.throttled.replicas=[{value}]" for side, value in lists.items())
-    return _each(where, "topics", topics, config)
 
 
 def _each(where: Where, kind: str, names: Iterable[str], config: str) -> str:

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-import numpy as np
-
 from kafka_warden.arrays import as_known
 from kafka_warden.derive import move_totals
 from kafka_warden.derive.snapshot_index import index_snapshot
@@ -170,11 +168,8 @@ def _contradiction(choice: Choice, goal: Goal) -> str:
 
 def _move_time(snapshot: Snapshot, bytes_in: Floats, ratio: float, limit: float) -> float | None:
     """KIP-73's MoveTime, `None` if a value for it is unknown."""
-    partitions = snapshot.partitions
-    led = partitions.leader_row != UNKNOWN
-    if not led.any():
-        return None
-    _, led_by = np.unique(partitions.leader[led], return_inverse=True)
+    indexed = index_snapshot(snapshot)
+    led = indexed.led_by != UNKNOWN
     return move_totals.move_time_of_cluster(
-        ratio, limit, snapshot.replicas.size, led_by, bytes_in[led], len(snapshot.brokers)
+        ratio, limit, snapshot.replicas.size, indexed.led_by[led], bytes_in[led], len(snapshot.brokers)
     )
