@@ -1,8 +1,8 @@
 """A round of faults on a stage: what fires and what is sent is compared with what must, and with the committed record.
 
-The dashboards, too: every query that `tests/alerts/panels.md` lists for a fault must change before the fault is undone.
-`ALERT_MATRIX=write` in the environment writes what was seen instead, after each round that passed: `recorded/*.json`,
-the matrix of `alerts/matrix.md`, and `tests/alerts/panels.md`.
+The dashboards, too: every query that `recorded/panels.json` lists for a fault must change before the fault is undone.
+`ALERT_MATRIX=write` in the environment writes what was seen instead, after each round that passed: `recorded/*.json`
+and the matrix of `alerts/matrix.md`.
 """
 
 import os
@@ -46,7 +46,7 @@ def play(stage: Stage, scene: Round) -> None:
     _require("held by Alertmanager", set(held), expected)
     for fault, alerts in brought.items():
         _compare(fault, _signs(alerts, held), {matrix.NOTIFICATIONS: stage.notifications_of(alerts)})
-    assert not unmoved, f"show nothing of it: {sorted(unmoved)}; ALERT_MATRIX=write writes tests/alerts/panels.md"
+    assert not unmoved, f"show nothing of it: {sorted(unmoved)}; ALERT_MATRIX=write writes recorded/panels.json"
 
 
 def play_timed(stage: Stage, timed: Timed) -> None:
@@ -77,7 +77,7 @@ def play_timed(stage: Stage, timed: Timed) -> None:
 def _look(stage: Stage, faults: list[str], began: float) -> set[Key]:
     """The queries that must show these faults and do not."""
     known, queries = panels.read(), targets()
-    wanted = [query for query in queries if not set(faults).isdisjoint(known.get(query.key, ()))]
+    wanted = [query for query in queries if not set(faults).isdisjoint(known.get(str(query), ()))]
     unmoved = shown.until_moved(stage.prometheus, wanted, began)
     if not WRITING:
         return unmoved

@@ -13,6 +13,7 @@ from kafka_warden.settings.secrets import SecretFile
 from sandbox import Cluster
 
 TIMEOUT = 60
+LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"
 
 
 @dataclass(frozen=True)
@@ -61,3 +62,10 @@ def read_secured(cluster: Cluster, pattern: str, attribute: str) -> dict[str, fl
         for row in answer.rows[pattern]:
             found[f"{key} {row.name}"] = float(row.values[attribute])
     return found
+
+
+def logins(cluster: Cluster, kind: str) -> float:
+    """How many the brokers have seen: successful-authentication, failed-authentication, successful-reauthentication."""
+    found = read_secured(cluster, LOGINS, f"{kind}-total")
+    assert found
+    return sum(found.values())

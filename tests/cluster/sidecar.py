@@ -15,6 +15,7 @@ from typing import Any, Self
 import yaml
 
 from sandbox import Cluster, wait_for
+from sandbox.sidecar import sidecar_config
 from tests.cluster.page import Page
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,19 +30,9 @@ _LISTENING = re.compile(r"\blistening\b.*\bport=(\d+)")
 
 
 def configuration(cluster: Cluster, user: str = "admin", **sections: Any) -> dict[str, Any]:
-    """What a user would write for this cluster; a section given here is laid over the one made here.
-
-    Passwords are in files only: `sasl.password` becomes `sasl.password.file`.
-    """
-    kafka: dict[str, Any] = {"bootstrap.servers": cluster.bootstrap, **cluster.client_properties(user)}
-    if kafka.pop("sasl.password", None) is not None:
-        kafka["sasl.password.file"] = str(cluster.secret_file(user))
-    jmx: dict[str, Any] = {"brokers": cluster.jmx_brokers, "controllers": cluster.jmx_controllers}
-    if cluster.jmx_user is not None:
-        jmx |= {"user": cluster.jmx_user, "password_file": str(cluster.jmx_password_file)}
+    """What a user would write for this cluster; a section given here is laid over the one made here."""
     made: dict[str, Any] = {
-        "kafka": kafka,
-        "jmx": jmx,
+        **sidecar_config(cluster, user),
         "poll": {"interval": f"{1000 * INTERVAL:g}ms", "deadline": f"{1000 * DEADLINE:g}ms"},
         "web": {"listen": "127.0.0.1:0"},
     }

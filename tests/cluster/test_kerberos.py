@@ -14,7 +14,7 @@ import yaml
 from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.kdc import Kdc, python_package
 from sandbox.kerberos import HOST, kerberos_settings
-from tests.cluster.beans import read_secured
+from tests.cluster.beans import logins
 from tests.cluster.sidecar import INTERVAL, ROOT, SLOW_MACHINE, Sidecar, configuration
 from tests.support.processes import run
 
@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.cluster, pytest.mark.full_logins]
 
 SESSION = 8 * INTERVAL
 """Seconds that a session lasts."""
-LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +53,6 @@ def with_tickets(cluster: Cluster, keytab: Path, **more: str) -> dict[str, Any]:
 def environment(kdc: Kdc) -> dict[str, str]:
     path = os.pathsep.join(map(os.fspath, (ROOT / "exporter", python_package())))
     return {**kdc.environment, "PYTHONPATH": path}
-
-
-def logins(cluster: Cluster, kind: str) -> float:
-    """How many the broker has seen: successful-authentication, successful-reauthentication ..."""
-    return sum(read_secured(cluster, LOGINS, f"{kind}-total").values())
 
 
 def wrong(kdc: Kdc, config: dict[str, Any], folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from sandbox import Cluster, ClusterSettings, wait_for
 from sandbox.issuer import Issuer
 from sandbox.oauth import oauth_settings
 from sandbox.passwords import write_secret
-from tests.cluster.beans import read_secured
+from tests.cluster.beans import logins
 from tests.cluster.page import Page
 from tests.cluster.sidecar import INTERVAL, SLOW_MACHINE, Sidecar, configuration
 
@@ -23,7 +23,6 @@ SESSION = 12 * INTERVAL
 """Seconds that a session lasts at most."""
 WATCHED = 3 * LIFETIME
 TOPIC = "history"
-LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +51,6 @@ def with_tokens(cluster: Cluster, **kafka: str) -> dict[str, Any]:
     oauth = {f"sasl.oauthbearer.{name.replace('_', '.')}": value for name, value in kafka.items()}
     made["kafka"] = {**properties, "sasl.mechanism": "OAUTHBEARER", **oauth}
     return made
-
-
-def logins(cluster: Cluster, kind: str) -> float:
-    """How many the brokers have seen: successful-authentication, successful-reauthentication ..."""
-    return sum(read_secured(cluster, LOGINS, f"{kind}-total").values())
 
 
 def written(page: Page) -> float:

@@ -9,7 +9,7 @@ import pytest
 from kafka_warden.model import Source
 from sandbox import Cluster, ClusterSettings, Security, wait_for
 from sandbox.passwords import write_secret
-from tests.cluster.beans import read_secured
+from tests.cluster.beans import logins
 from tests.cluster.mutating import RATE, WINDOW, assert_tokens_follow, create_topic
 from tests.cluster.page import Page
 from tests.cluster.sidecar import Sidecar, configuration
@@ -18,7 +18,6 @@ pytestmark = pytest.mark.cluster
 
 EVERY_SOURCE = {*map(str, Source)} - {Source.ELIGIBLE_LEADERS}
 """Except the one that is asked only while partitions have no leader."""
-FAILED_LOGINS = "kafka.server:type=socket-server-metrics,listener=CLIENT,*"
 POLLS = 5
 REFUSED = {
     *(("reassignments", ""), ("quorum", ""), ("quotas", "")),
@@ -63,7 +62,7 @@ def test_a_monitor_reads_everything(make_cluster: Callable[..., Cluster], tmp_pa
 def test_a_wrong_password_is_no_reason_to_end_and_the_right_one_is_found(scram: Cluster, tmp_path: Path) -> None:
     """Kafka refuses it: up 0, reason auth, no further attempt; the file is replaced, and a poll later all is well."""
     file = write_secret(tmp_path / "password", scram.secret_file("wrong").read_text())
-    before = _failed_logins(scram)
+    before = logins(scram, "failed-authentication")
     with Sidecar(
         configuration(scram, "monitor", kafka={"sasl.password.file": str(file)}), tmp_path, ready=False
     ) as sidecar:
@@ -73,7 +72,7 @@ def test_a_wrong_password_is_no_reason_to_end_and_the_right_one_is_found(scram: 
         assert sidecar.get("/-/ready")[0] == http.HTTPStatus.SERVICE_UNAVAILABLE
         # An attempt that timed out is made again, until each broker has refused once.
         wait_for(lambda: _polls_without_attempt(scram, sidecar), 50.0, f"{POLLS} polls without an attempt")
-        assert _failed_logins(scram) > before
+        assert logins(scram, "failed-authentication") > before
         write_secret(file, scram.secret_file("monitor").read_text())
         sidecar.wait_ready()
         _assert_complete(sidecar.whole_page(), scram)
@@ -141,18 +140,11 @@ def _assert_complete(page: Page, cluster: Cluster) -> None:
     assert {int(labels["broker"]) for labels, _ in page.rows("log_dir_bytes")} == brokers
 
 
-def _failed_logins(cluster: Cluster) -> float:
-    """How many authentications the brokers have refused since they started."""
-    found = read_secured(cluster, FAILED_LOGINS, "failed-authentication-total")
-    assert found
-    return sum(found.values())
-
-
 def _polls_without_attempt(cluster: Cluster, sidecar: Sidecar) -> bool:
     """Whether the next polls fail without a login that the brokers refuse."""
-    before = _failed_logins(cluster)
+    before = logins(cluster, "failed-authentication")
     _wait_for_errors(sidecar, "metadata", "auth", sidecar.scrape().errors("metadata")["auth"] + POLLS)
-    return _failed_logins(cluster) == before
+    return logins(cluster, "failed-authentication") == before
 
 
 def _wait_for_errors(sidecar: Sidecar, source: str, reason: str, count: float) -> Page:

@@ -23,15 +23,20 @@ def cleaned(exporter: Exporter) -> Checks:
     return [firing(FILLING, at=6.4 * 60), *(over(FILLING, at=hours * 60) for hours in (7.5, 8, 9, 12))]
 
 
+def move_in(exporter: Exporter, start: float, end: float, size: float) -> None:
+    """Let a move copy so many bytes to broker 2, in time."""
+    left = ramp(start, end, size, 0)
+    eta = during(start, end, lambda t: end - t, None)
+    moving(exporter, value=during(start, end, 1), remaining=during(start, end, left), eta=eta)
+    exporter.set("reassignment_deadline_seconds", 10 * HOUR)
+    listed = during(start, end, left, None)
+    exporter.set("reassignment_bytes_remaining", listed, topic="orders", partition=0, broker=2)
+
+
 def move_into_a_volume(exporter: Exporter) -> None:
     """Let a move fill a volume from 35 to 80 % in 7 h."""
-    start, end = HOUR, 8 * HOUR
-    usable(exporter, ramp(start, end, 0.65, 0.2))
-    left = during(start, end, ramp(start, end, 0.45e12, 0))
-    moving(exporter, value=during(start, end, 10), remaining=left, eta=during(start, end, lambda t: end - t, None))
-    exporter.set("reassignment_deadline_seconds", 10 * HOUR)
-    left_of_replica = during(start, end, ramp(start, end, 0.45e12, 0), None)
-    exporter.set("reassignment_bytes_remaining", left_of_replica, topic="orders", partition=0, broker=2)
+    usable(exporter, ramp(HOUR, 8 * HOUR, 0.65, 0.2))
+    move_in(exporter, HOUR, 8 * HOUR, 0.45e12)
 
 
 @scenario("S14", 10 * 60, step=60)
@@ -87,11 +92,7 @@ def short_move_that_fits(exporter: Exporter) -> Checks:
     start, end = 6 * HOUR, 6.5 * HOUR
     slowly, moved = ramp(0, 10 * HOUR, 0.22, 0.195), ramp(start, end, 0, 0.08)
     usable(exporter, lambda t: slowly(t) - moved(t))
-    left = during(start, end, ramp(start, end, 0.08e12, 0))
-    moving(exporter, value=during(start, end, 1), remaining=left, eta=during(start, end, lambda t: end - t, None))
-    exporter.set("reassignment_deadline_seconds", 10 * HOUR)
-    listed = during(start, end, ramp(start, end, 0.08e12, 0), None)
-    exporter.set("reassignment_bytes_remaining", listed, topic="orders", partition=0, broker=2)
+    move_in(exporter, start, end, 0.08e12)
     return [silent(FILLING, until=600)]
 
 
