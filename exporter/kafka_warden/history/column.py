@@ -115,13 +115,13 @@ def column(
         path: to the field that has its type, description and unit; empty: they are given.
         each: returns a value of the model for one row of a poll.
         read: returns all values of a poll at once.
-        type_: another type: of the model, or a column type.
+        type_: another type, of the model, or `INT`.
         text: another description; `{}` is that of the field.
         unit: another unit.
         sources: what it holds, if that is not just the path.
     """
     found, at_path = described_at(path) if path else Described(type_), attrgetter(path)
-    kind = type_ if isinstance(type_, ColumnType) else column_type_of(type_ or found)
+    kind = column_type_of(type_ or found)
     if each is not None:
         read = partial(_by_row, kind, each)
     held = sources or ((path,) if path else ())
@@ -145,19 +145,19 @@ def columns(make: Callable[[str, str], Column], path: str, *names: str) -> list[
     return [make(name, f"{path}.{name}") for name in names]
 
 
-def row_columns(row: Any, path: str = "", **types: ColumnType) -> list[Column]:
+def row_columns(row: Any, path: str = "", **types: Any) -> list[Column]:
     """Make a column of each described field of the class of the rows.
 
     Args:
         row: the class.
         path: to a class of the model that has some fields with the same names, which these columns hold.
-        types: types of columns by name, where not those of the fields.
+        types: types by name, where not those of the fields.
     """
     of_model = fields_of(described_at(path).type) if path else {}
 
     def made(name: str, field: Described) -> Column:
         held = (f"{path}.{name}",) if name in of_model else ()
-        kind = types.get(name, column_type_of(field))
+        kind = types.get(name, field)
         return column(
             name, each=lambda _, row: getattr(row, name), type_=kind, text=field.text, unit=field.unit, sources=held
         )

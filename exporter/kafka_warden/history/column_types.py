@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -23,14 +23,8 @@ PythonValue = Any
 """`None`, `bool`, `int`, `float`, `str`, or a list or a dict of these."""
 
 
-class Kind(StrEnum):
-    """Types of single values, with the names of Spark SQL."""
-
-    BOOLEAN = "boolean"
-    INT = "int"
-    BIGINT = "bigint"
-    DOUBLE = "double"
-    STRING = "string"
+Kind = Literal["boolean", "int", "bigint", "double", "string"]
+"""Types of single values, with the names of Spark SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +44,11 @@ class Scalar:
         """Convert a value of the model."""
         if value is None:
             return None
-        if self.kind is Kind.STRING:
+        if self.kind == "string":
             return topic_id_text(value) if isinstance(value, bytes) else str(value)
-        if self.kind is Kind.BOOLEAN:
+        if self.kind == "boolean":
             return bool(value)
-        if self.kind is Kind.DOUBLE:
+        if self.kind == "double":
             return None if np.isnan(value) else float(value)
         return None if value == UNKNOWN and not self.optional else int(value)
 
@@ -62,7 +56,7 @@ class Scalar:
         """Convert to a value of the model."""
         if value is not None:
             return self.make(value) if self.make is not None else value
-        unknown: dict[Kind, Any] = {Kind.INT: UNKNOWN, Kind.BIGINT: UNKNOWN, Kind.DOUBLE: np.nan}
+        unknown: dict[Kind, Any] = {"int": UNKNOWN, "bigint": UNKNOWN, "double": np.nan}
         return None if self.optional else unknown.get(self.kind)
 
 
@@ -144,25 +138,20 @@ def _required_and_optional(made: Any) -> tuple[Mapping[str, None], frozenset[str
 
 ColumnType = Scalar | ListOf | MapOf | Struct
 
-BOOLEAN: Final = Scalar(Kind.BOOLEAN)
-INT: Final = Scalar(Kind.INT)
-BIGINT: Final = Scalar(Kind.BIGINT)
-DOUBLE: Final = Scalar(Kind.DOUBLE)
-STRING: Final = Scalar(Kind.STRING)
+INT: Final = np.int32
+"""Spark's int, for numbers of the model that are small."""
 
-_SCALARS: Final[Mapping[Any, Kind]] = {
-    bool: Kind.BOOLEAN,
-    int: Kind.BIGINT,
-    float: Kind.DOUBLE,
-    str: Kind.STRING,
-    bytes: Kind.STRING,
-}
-_ARRAYS: Final[Mapping[Any, Scalar]] = {
-    np.bool_: BOOLEAN,
-    np.int8: INT,
-    np.int32: INT,
-    np.int64: BIGINT,
-    np.float64: DOUBLE,
+_KINDS: Final[Mapping[Any, Kind]] = {
+    bool: "boolean",
+    int: "bigint",
+    float: "double",
+    str: "string",
+    bytes: "string",
+    np.bool_: "boolean",
+    np.int8: "int",
+    INT: "int",
+    np.int64: "bigint",
+    np.float64: "double",
 }
 
 
@@ -206,11 +195,11 @@ def column_type_of(annotation: Any) -> ColumnType:
     kept, optional = found.type, found.optional
     origin, given = get_origin(kept), get_args(kept)
     if origin is np.ndarray:
-        return _ARRAYS[get_args(given[1])[0]]
-    if kept in _SCALARS:
-        return Scalar(_SCALARS[kept], optional, topic_id_bytes if kept is bytes else None)
+        return Scalar(_KINDS[get_args(given[1])[0]])
+    if kept in _KINDS:
+        return Scalar(_KINDS[kept], optional, topic_id_bytes if kept is bytes else None)
     if isinstance(kept, type) and issubclass(kept, StrEnum):
-        return Scalar(Kind.STRING, optional, kept)
+        return Scalar("string", optional, kept)
     if is_dataclass(kept) or hasattr(kept, "_fields"):
         stored = ((name, column_type_of(field)) for name, field in fields_of(kept).items() if field.text)
         return Struct(tuple(stored), kept)

@@ -16,11 +16,11 @@ TABLE_KEY: Final = b"kafka_warden.table"
 """Keys of the metadata in the footer of a file."""
 
 _KINDS: Final[Mapping[Kind, Any]] = {
-    Kind.BOOLEAN: pa.bool_(),
-    Kind.INT: pa.int32(),
-    Kind.BIGINT: pa.int64(),
-    Kind.DOUBLE: pa.float64(),
-    Kind.STRING: pa.string(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "string": pa.string(),
 }
 
 

@@ -109,7 +109,9 @@ def outcomes_of(poll: Poll, *, wanted: Callable[[str], bool]) -> list[Outcome]:
 def outcomes_column(each: Callable[[Poll, Any], list[Outcome]], asked: str) -> Column:
     """Make a column of the outcomes of some requests."""
     held = tuple(f"snapshot.status[].{name}" for name in SourceStatus.__slots__)
-    return column("outcomes", each=each, type_=OUTCOMES, text=f"result of each request to {asked}", sources=held)
+    return column(
+        "outcomes", each=each, type_=tuple[Outcome, ...], text=f"result of each request to {asked}", sources=held
+    )
 
 
 def _sums(name: str, path: str) -> tuple[Column, ...]:

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from kafka_warden.derive.log_dir_moves import LogDirMove
 from kafka_warden.derive.moves import Move
 from kafka_warden.history.column import Column, Columns, Table, columns, part_column, records, row_columns
-from kafka_warden.history.column_types import INT, ColumnType
+from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.replies import FutureReplica
 
@@ -57,7 +57,7 @@ def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
 
-def _derived(name: str, path: str, type_: ColumnType | None = None) -> Column:
+def _derived(name: str, path: str, type_: Any = None) -> Column:
     """Make a column of a derived value. Moves between log directories have only some."""
     text = "{}" if name in LogDirMove.__slots__ else "{}; not of `log_dir`"
     return part_column("derived", name, path, type_=type_, text=text)

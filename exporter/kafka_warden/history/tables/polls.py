@@ -72,7 +72,7 @@ POLLS: Final = Table(
             text="the client quotas are known",
         ),
         *columns(_value, "snapshot", "quorum", "controller_window"),
-        column("controllers", "snapshot.controller_beans[]", _controllers, type_=CONTROLLERS),
+        column("controllers", "snapshot.controller_beans[]", _controllers, type_=tuple[ControllerBeans, ...]),
         outcomes_column(_outcomes, "any broker"),
         *columns(_value, "derived.cluster", "partitions", "under_replicated_known", "min_isr_known"),
         _value("lists_known", "derived.throttles.lists_known"),
