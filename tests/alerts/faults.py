@@ -90,6 +90,6 @@ def every_alert() -> list[str]:
     return list(dict.fromkeys(rule["alert"] for rule in alerting_rules()))
 
 
-def render(record: matrix.Record, counts: matrix.Counts) -> str:
+def render(record: matrix.Record) -> str:
     """The matrix with all faults and all alerts."""
-    return matrix.render(record, counts, [(fault.name, fault.what) for fault in FAULTS], every_alert())
+    return matrix.render(record, [(fault.name, fault.what) for fault in FAULTS], every_alert())

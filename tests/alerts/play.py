@@ -101,15 +101,13 @@ def _compare(fault: Fault, seen: dict[str, str], counted: dict[str, int]) -> Non
     """Compare what one fault brought with the records, or write it there; one notification is the most."""
     print(f"{fault.name}: {counted}")
     assert counted[matrix.NOTIFICATIONS] <= 1, f"{fault.name}: {counted}"
-    record, counts = matrix.read(), matrix.read_counts()
+    record = matrix.read()
     if WRITING:
         known = {each.name for each in FAULTS}
-        record = {name: alerts for name, alerts in {**record, fault.name: seen}.items() if name in known}
-        counts = {name: numbers for name, numbers in {**counts, fault.name: counted}.items() if name in known}
-        matrix.write(record)
-        matrix.write(counts, matrix.COUNTS)
-        matrix.write_table(render(record, counts))
+        record[fault.name] = {matrix.ALERTS: seen, **counted}
+        matrix.write({name: brought for name, brought in record.items() if name in known})
+        matrix.write_table(render(record))
     else:
         advice = "ALERT_MATRIX=write writes what was seen"
-        recorded = record.get(fault.name)
+        recorded = record.get(fault.name, {}).get(matrix.ALERTS)
         assert seen == recorded, f"seen {seen}, recorded {recorded}; {advice}"

@@ -128,9 +128,9 @@ OWN: Final[Mapping[str, Fault]] = {
 
 def situation(page: Path) -> Fault | None:
     """The fault that brings the alert of a page with the fewest others, None if the record of the rounds has none."""
-    record = matrix.read()
-    bring = [each for each in FAULTS if page.stem in record.get(each.name, ())]
-    return OWN.get(page.stem) or min(bring, key=lambda each: len(record[each.name]), default=None)
+    alerts = {name: brought[matrix.ALERTS] for name, brought in matrix.read().items()}
+    bring = [each for each in FAULTS if page.stem in alerts.get(each.name, ())]
+    return OWN.get(page.stem) or min(bring, key=lambda each: len(alerts[each.name]), default=None)
 
 
 def settings(cause: Fault) -> ClusterSettings:

@@ -42,9 +42,10 @@ def test_inhibitions_name_alerts_and_labels_that_exist() -> None:
             assert "alertname" in rule["equal"] or set(rule["equal"]) <= known[alert], (alert, rule)
 
 
-def routed(**labels: str) -> str:
+def routed(config: Path = CONFIG, **labels: str) -> str:
+    """Return the receiver of an alert with these labels."""
     given = [f"{name}={value}" for name, value in labels.items()]
-    return checked(tools().amtool, "config", "routes", "test", f"--config.file={CONFIG}", *given).strip()
+    return checked(tools().amtool, "config", "routes", "test", f"--config.file={config}", *given).strip()
 
 
 @pytest.mark.parametrize(("alert", "severity"), SEVERITIES)

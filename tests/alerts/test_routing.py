@@ -9,8 +9,8 @@ import yaml
 
 from alerts import routing
 from alerts.render import FRAGMENT, ROUTING
-from sandbox.monitoring import ALERTS
 from sandbox.monitoring_tools import tools
+from tests.alerts.test_alertmanager import routed
 from tests.support.processes import checked
 from tests.support.rules import alerting_rules
 
@@ -51,20 +51,16 @@ def test_a_configuration_with_the_fragment_loads(config: Path) -> None:
     checked(tools().amtool, "check-config", config)
 
 
-def routed(config: Path, *labels: str) -> str:
-    return checked(tools().amtool, "config", "routes", "test", f"--config.file={config}", *labels).strip()
-
-
 @pytest.mark.parametrize("severity", ["critical", "warning", "info"])
 def test_alerts_go_where_the_whole_file_sends_them(config: Path, severity: str) -> None:
-    labels = (f"severity={severity}", "cluster=prod", "exporter=kafka-warden")
-    assert routed(config, *labels) == routed(ALERTS / "alertmanager.yml", *labels) != THEIRS
+    labels = {"severity": severity, "cluster": "prod", "exporter": "kafka-warden"}
+    assert routed(config, **labels) == routed(**labels) != THEIRS
 
 
 def test_other_alerts_are_left_alone(config: Path) -> None:
     """An alert of others goes to their receiver, also with a name of ours; inhibitions need our label on both sides."""
     for name in ("NodeDown", "KafkaNoActiveController"):
-        assert routed(config, f"alertname={name}", "severity=critical") == THEIRS
+        assert routed(config, alertname=name, severity="critical") == THEIRS
     rules = yaml.safe_load(FRAGMENT.read_text())["inhibit_rules"]
     assert rules
     assert all(OURS in rule[side] for rule in rules for side in ("source_matchers", "target_matchers"))

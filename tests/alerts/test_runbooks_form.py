@@ -24,6 +24,10 @@ CERTIFICATES = {"web", "web_client_ca", "kafka_client", "jmx_client"}
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 
+def to_do(page: Path) -> str:
+    return page.read_text().split(f"## {PARTS[1]}\n")[1].split("\n## ")[0]
+
+
 @pages
 def test_page_has_its_form(page: Path) -> None:
     """A page is named after its alert, begins with what is wrong, and has its four parts in order.
@@ -62,7 +66,7 @@ def test_whether_it_is_bad_takes_one_command_and_one_query(page: Path) -> None:
 
 @pages
 def test_what_to_do_is_numbered_and_has_an_undo(page: Path) -> None:
-    steps = page.read_text().split(f"## {PARTS[1]}\n")[1].split("\n## ")[0]
+    steps = to_do(page)
     numbers = [int(number) for number in re.findall(r"^(\d)\. ", steps, re.MULTILINE)]
     assert numbers == list(range(1, len(numbers) + 1))
     assert len(numbers) > 1
@@ -125,7 +129,7 @@ def test_no_copy_of_a_whole_broker_is_unthrottled() -> None:
     ],
 )
 def test_every_value_has_an_answer(name: str, values: set[str]) -> None:
-    steps = (ALERTS / "runbooks" / f"{name}.md").read_text().split(f"## {PARTS[1]}\n")[1].split("\n## ")[0]
+    steps = to_do(ALERTS / "runbooks" / f"{name}.md")
     before = re.findall(r"(?:^ *- |[.;] )((?:`[a-z_]+`(?:, | and )?)+)[^:.`]*:", steps, re.MULTILINE)
     answered = {value for words in before for value in re.findall(r"`([a-z_]+)`", words)}
     assert values <= answered, values - answered

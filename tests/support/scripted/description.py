@@ -58,11 +58,8 @@ class Topic:
     def __post_init__(self) -> None:
         """Fill in what follows from the rest, and turn the keys of JSON objects back into numbers."""
         self.isr = self.isr or [list(replicas) for replicas in self.replicas]
-        self.lag = {int(broker): messages for broker, messages in self.lag.items()}
-        self.epochs = {int(partition): epoch for partition, epoch in self.epochs.items()}
-        self.moves = {int(partition): move for partition, move in self.moves.items()}
-        self.elr = {int(partition): brokers for partition, brokers in self.elr.items()}
-        self.last_known_elr = {int(partition): brokers for partition, brokers in self.last_known_elr.items()}
+        for name in ("lag", "epochs", "moves", "elr", "last_known_elr"):
+            setattr(self, name, {int(key): value for key, value in getattr(self, name).items()})
 
     @property
     def id(self) -> uuid.UUID:
