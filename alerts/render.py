@@ -92,7 +92,7 @@ def groups(values: Values, numbers: Mapping[str, str] | None = None) -> list[dic
 
 def chart() -> str:
     """All groups for the Helm chart: its values fill in thresholds and the label of the cluster, each a `${name}`."""
-    names = {threshold.name: f"${{{threshold.name}}}" for threshold in thresholds()}
+    names = {name: f"${{{name}}}" for name in thresholds()}
     return HEADER + _yaml({"groups": groups(Values(cluster_label="${cluster_label}"), names)})
 
 

@@ -80,7 +80,7 @@ def test_alerts_link_to_their_dashboard(template: Path) -> None:
             assert linked["annotations"]["dashboard_url"] == f"https://grafana.example{path}"
 
 
-@pytest.mark.parametrize("threshold", thresholds(), ids=lambda threshold: threshold.name)
+@pytest.mark.parametrize("threshold", thresholds().values(), ids=lambda threshold: threshold.name)
 def test_thresholds_are_used_and_have_a_reason(threshold: Threshold) -> None:
     text = "".join(file.read_text() for file in TEMPLATES.iterdir())
     assert threshold.unit in UNITS

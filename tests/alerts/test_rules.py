@@ -113,8 +113,7 @@ def test_every_problem_has_its_alert() -> None:
 
 
 def test_the_sidecar_waits_for_moves_without_a_name_as_the_rule_does_for_others() -> None:
-    (wait,) = (float(each.value) for each in thresholds() if each.name == "stuck_wait")
-    assert wait == stuck.STUCK_WAIT
+    assert float(thresholds()["stuck_wait"].value) == stuck.STUCK_WAIT
     recorded = {rule["record"]: rule["expr"] for rule in RULES if "record" in rule}
     (lasting,) = set(re.findall(r'cause=~"([^"]+)"', recorded["replica:kafka_warden_reassignment_hopeless:max"]))
     assert set(lasting.split("|")) == stuck.LASTING

@@ -27,8 +27,9 @@ def of(alert: str, fault: str = "", intervals: Intervals = DEFAULTS, **changed: 
 
 
 def test_every_alert_has_its_cases() -> None:
-    values = {threshold.name: threshold.value for threshold in thresholds()}
-    assert {(case.alert, values[case.wait]) for case in CASES} == {(alert["alert"], alert["for"]) for alert in ALERTS}
+    assert {(case.alert, thresholds()[case.wait].value) for case in CASES} == {
+        (alert["alert"], alert["for"]) for alert in ALERTS
+    }
     assert len({(case.alert, case.fault) for case in CASES}) == len(CASES)
 
 

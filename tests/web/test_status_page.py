@@ -158,8 +158,7 @@ def test_problems_of_one_kind_have_different_ids() -> None:
 
 
 def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems() -> None:
-    chosen = {each.name: each.value for each in thresholds()}
-    assert [float(chosen[name]) for name in ("disk_full", "disk_critical")] == [FILLING_ABOVE, FULL_ABOVE]
+    assert [float(thresholds()[name].value) for name in ("disk_full", "disk_critical")] == [FILLING_ABOVE, FULL_ABOVE]
     views = views_of(status_rows.quiet())
     dirs = tuple(LogDir(1, f"/{left}", 1.0, 5.0, left, 100.0, 0.0) for left in (2.0, 9.0, 11.0))
     sidecar = replace(views.sidecar, dropped_series={"replica_lag_messages": 1200})

@@ -113,7 +113,7 @@ class Trial:
         }
 
 
-_UNITS: Final = {each.name: each.unit for each in thresholds()}
+_UNITS: Final = {name: each.unit for name, each in thresholds().items()}
 _SHORT: Final = {"duration": "s", "seconds": "s"}
 
 

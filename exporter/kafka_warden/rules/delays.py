@@ -172,7 +172,7 @@ CASES: Final = (
 def delays(changed: Mapping[str, str], intervals: Intervals) -> dict[Case, float]:
     """Return the longest time of each case in seconds. `changed`: thresholds with other values, as in the file."""
     known = numbers(changed)
-    ages = {threshold.name for threshold in thresholds() if threshold.unit != DURATION}
+    ages = {name for name, threshold in thresholds().items() if threshold.unit != DURATION}
     return {case: _seconds(case, known, ages, intervals) for case in CASES}
 
 

@@ -44,17 +44,18 @@ class Threshold:
 
 
 @cache
-def thresholds() -> tuple[Threshold, ...]:
-    """Every threshold, in the order of the file."""
+def thresholds() -> Mapping[str, Threshold]:
+    """Every threshold by its name, in the order of the file."""
     rows = yaml.safe_load(resources.files(__package__).joinpath("thresholds.yml").read_text(encoding="utf-8"))
-    return tuple(
-        Threshold(row["name"], str(row["value"]), row["unit"], " ".join(row["reason"].split())) for row in rows
-    )
+    return {
+        row["name"]: Threshold(row["name"], str(row["value"]), row["unit"], " ".join(row["reason"].split()))
+        for row in rows
+    }
 
 
 def numbers(changed: Mapping[str, str] | None = None) -> dict[str, float]:
     """The number of every threshold, of a duration its seconds; `changed` has other values by name."""
-    values = {each.name: (each.unit, (changed or {}).get(each.name, each.value)) for each in thresholds()}
+    values = {name: (each.unit, (changed or {}).get(name, each.value)) for name, each in thresholds().items()}
     return {name: seconds(value) if unit == DURATION else float(value) for name, (unit, value) in values.items()}
 
 
@@ -66,7 +67,7 @@ def at_scale(scale: float = 1.0, floor: float = 0.0) -> dict[str, str]:
         floor: Seconds that are added to each, since scrapes and polls take their time. None becomes longer than at
             scale 1, and their order stays.
     """
-    return {threshold.name: threshold.at(scale, floor) for threshold in thresholds()}
+    return {name: threshold.at(scale, floor) for name, threshold in thresholds().items()}
 
 
 def seconds(duration: str) -> float:

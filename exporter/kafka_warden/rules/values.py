@@ -13,7 +13,7 @@ from typing import Any, Final
 from kafka_warden.config.values import choice, text
 from kafka_warden.errors import ConfigError
 from kafka_warden.rules.render import CLUSTER, Links, Values, labels, severities
-from kafka_warden.rules.thresholds import DURATION, Threshold, numbers, seconds, thresholds
+from kafka_warden.rules.thresholds import DURATION, numbers, seconds, thresholds
 from kafka_warden.settings.strict import boolean, did_you_mean
 from kafka_warden.settings.strict_yaml import read_yaml
 
@@ -105,7 +105,7 @@ def _interval(value: Any) -> str:
 
 
 def _threshold(name: str, value: Any) -> str:
-    threshold = by_name()[name]
+    threshold = thresholds()[name]
     if threshold.unit == DURATION:
         return _duration(value, threshold.value)
     read = value.strip() if isinstance(value, str) else ""
@@ -161,16 +161,11 @@ def _unexpected(expected: str, value: Any) -> ValueError:
     return ValueError(f"expected {expected}, got {'nothing' if value is None else repr(value)}")
 
 
-def by_name() -> dict[str, Threshold]:
-    """Every threshold by its name."""
-    return {threshold.name: threshold for threshold in thresholds()}
-
-
 KEYS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
     "interval": ("interval", _interval),
     "scrapeInterval": ("scrape_interval", _interval),
     "pollInterval": ("poll_interval", _duration),
-    "thresholds": ("thresholds", _each(by_name, "threshold", _threshold)),
+    "thresholds": ("thresholds", _each(thresholds, "threshold", _threshold)),
     "severity": ("severity", _each(severities, "alert", _severity)),
     "disabled": ("disabled", _disabled),
     "alertLabels": ("alert_labels", _alert_labels),
