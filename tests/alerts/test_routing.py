@@ -54,13 +54,13 @@ def test_a_configuration_with_the_fragment_loads(config: Path) -> None:
 @pytest.mark.parametrize("severity", ["critical", "warning", "info"])
 def test_alerts_go_where_the_whole_file_sends_them(config: Path, severity: str) -> None:
     labels = {"severity": severity, "cluster": "prod", "exporter": "kafka-warden"}
-    assert routed(config, **labels) == routed(**labels) != THEIRS
+    assert routed(labels, config) == routed(labels) != THEIRS
 
 
 def test_other_alerts_are_left_alone(config: Path) -> None:
     """An alert of others goes to their receiver, also with a name of ours; inhibitions need our label on both sides."""
     for name in ("NodeDown", "KafkaNoActiveController"):
-        assert routed(config, alertname=name, severity="critical") == THEIRS
+        assert routed({"alertname": name, "severity": "critical"}, config) == THEIRS
     rules = yaml.safe_load(FRAGMENT.read_text())["inhibit_rules"]
     assert rules
     assert all(OURS in rule[side] for rule in rules for side in ("source_matchers", "target_matchers"))
