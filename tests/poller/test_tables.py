@@ -1,6 +1,7 @@
 """The columns that outlive a poll, and the reassignments that a layout still shows."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from kafka_warden.model import UNKNOWN, TopicConfig
 from kafka_warden.poller.answers import LastAnswers
 from kafka_warden.poller.poller import partition_table
 from kafka_warden.poller.tables import Columns, Rows, log_gaps, partition_rows, recently_finished
-from kafka_warden.replies import FutureReplica, LogDir, LogGaps, MissingLog, StrayLog
+from kafka_warden.replies import FutureReplica, LogDir, LogGaps, MissingLog
 from kafka_warden.sources.cluster import Reassignment
 from kafka_warden.sources.log_dirs import LogDirs
 from tests.building import Partition, Topics, layout
@@ -120,29 +121,26 @@ def test_answers_of_leaders_go_to_their_partitions() -> None:
     assert table.start.tolist() == [UNKNOWN, UNKNOWN]
 
 
-def answer(*stray: tuple[str, int], online: bool = True) -> LogDirs:
-    return LogDirs([LogDir(1, "/data", online, 0, 0, 0)], stray=set(stray))
-
-
-def test_a_replica_that_the_broker_shows_no_log_of() -> None:
+@pytest.mark.parametrize(
+    ("sizes", "answer", "missing", "stray"),
+    [
+        ([0, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN], {"stray": {("deleted", 3)}}, {("remote", 0)}, {("deleted", 3)}),
+        ([0] * 6, {"stray": {("other", 1)}, "more_stray": True}, set(), None),
+        (
+            [UNKNOWN] * 6,
+            {"directories": [LogDir(1, "/data", online=False, bytes=0, usable_bytes=0, total_bytes=0)]},
+            None,
+            set(),
+        ),
+    ],
+    ids=["one of each", "too many stray ones to count", "a directory is offline, in which they may be"],
+)
+def test_logs_that_are_missing_or_stray(sizes: list[int], answer: Any, missing: Any, stray: Any) -> None:
     seen = layout(REMOTE)
-    sizes = np.array([0, UNKNOWN, UNKNOWN, UNKNOWN, 7, UNKNOWN])
-    gaps = log_gaps(seen, 1, sizes, answer(("deleted", 3)), clock=60.0)
-
-    assert gaps == LogGaps(
-        60.0, frozenset({MissingLog("remote", seen.topic_ids[1], 0)}), frozenset({StrayLog("deleted", 3)})
-    )
-
-
-def test_too_many_stray_logs_are_not_counted() -> None:
-    many = replace(answer(("other", 1)), more_stray=True)
-    gaps = log_gaps(layout(REMOTE), 1, np.zeros(6, np.int64), many, clock=60.0)
-    assert gaps == LogGaps(60.0, frozenset(), None)
-
-
-def test_a_log_in_an_offline_directory_is_not_missing() -> None:
-    gaps = log_gaps(layout(REMOTE), 1, np.full(6, UNKNOWN), answer(online=False), clock=60.0)
-    assert gaps == LogGaps(60.0, None, frozenset())
+    found = log_gaps(seen, 1, np.array(sizes), LogDirs(**answer), clock=60.0)
+    ids = dict(zip(seen.topics, seen.topic_ids, strict=True))
+    expected: Any = missing and {MissingLog(topic, ids[topic], number) for topic, number in missing}
+    assert found == LogGaps(60.0, expected, stray)
 
 
 def test_log_directories_keep_what_was_not_asked_about() -> None:

@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -145,21 +146,21 @@ class Questions:
         self._ask("starts", lambda link, until: read_starts(link, led, until, column))
         self._ask("log_dirs", lambda link, until: read_log_dirs(link, 1, None, RowIndex(), until, column))
         self._ask("reassignments", read_reassignments)
-        self._ask("broker_config", lambda link, until: read_broker_config(link, 1, until))
-        self._ask("topic_configs", lambda link, until: read_topic_configs(link, TOPICS, until))
+        self._ask("broker_config", partial(read_broker_config, broker=1))
+        self._ask("topic_configs", partial(read_topic_configs, topics=TOPICS))
         self._ask("quotas", read_quotas)
         self._ask("quorum", read_quorum)
         self._broker.close()
         self._broker = self._link(self._cluster.broker_addresses[2])
-        self._ask("other_broker_config", lambda link, until: read_broker_config(link, 2, until))
+        self._ask("other_broker_config", partial(read_broker_config, broker=2))
         self._broker.close()
         self._broker = self._controller
-        self._ask("controller_config", lambda link, until: read_controller_window(link, 101, until))
+        self._ask("controller_config", partial(read_controller_window, node=101))
 
     def ask_eligible_leaders(self) -> None:
         """Ask for the partitions of `lose_leaders`."""
         partitions = [("pair", 0), ("single", 0)]
-        self._ask("eligible_leaders", lambda link, until: read_eligible_leaders(link, partitions, until))
+        self._ask("eligible_leaders", partial(read_eligible_leaders, partitions=partitions))
 
     def _ask(self, name: str, read: Callable[[BrokerLink, float], Any]) -> Any:
         until = time.monotonic() + TIME_LIMIT

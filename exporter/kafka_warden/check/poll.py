@@ -237,7 +237,7 @@ class Explanation:
         wanted = list(filter(matches, visible))
         lacking = [topic for topic in wanted if topic not in self.snapshot.topic_configs]
         names = lacking[:SAMPLE] if wanted else hidden or [NO_TOPIC]
-        answer = await read_topic_configs(lead, names, self.diagnosis.until()) if names else None
+        answer = await read_topic_configs(lead, self.diagnosis.until(), names) if names else None
         if answer is None or not isinstance(answer.refused, AuthorizationError):
             self.report.ok(code, "", "the configuration of topics is answered")
         elif len(lacking) < len(wanted):

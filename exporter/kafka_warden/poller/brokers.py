@@ -231,9 +231,8 @@ class BrokerQuestions:
             answers.mark_answered((ALL_LOGS, broker), self.context.clock)
 
     async def _broker_config(self, broker: int, link: BrokerLink, until: float) -> None:
-        config = await self.context.ask(
-            Source.CONFIGS, str(broker), link, lambda link, until: read_broker_config(link, broker, until), until
-        )
+        read = partial(read_broker_config, broker=broker)
+        config = await self.context.ask(Source.CONFIGS, str(broker), link, read, until)
         if config is not None:
             self.context.state.answers.broker_configs[broker] = config
             self.context.state.answers.mark_answered((Source.CONFIGS, broker), self.context.clock)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeVar
 
 import numpy as np
@@ -21,13 +22,12 @@ from kafka_warden.poller.asking import PollContext, Read
 from kafka_warden.poller.tables import recently_finished
 from kafka_warden.replies import Quorum
 from kafka_warden.sources.cluster import (
-    EligibleLeaders,
     read_eligible_leaders,
     read_quorum,
     read_quotas,
     read_reassignments,
 )
-from kafka_warden.sources.configs import TopicAnswer, read_controller_window, read_topic_configs
+from kafka_warden.sources.configs import read_controller_window, read_topic_configs
 from kafka_warden.sources.metadata import Layout
 
 TOPICS_A_REQUEST: Final = 2000
@@ -170,10 +170,7 @@ class ClusterQuestions:
         if self.context.lead is not None and self.context.lead.knows(DescribeTopicPartitionsRequest) is False:
             self.context.eligible = {partition: {} for partition in partitions}
         elif self.context.wants(OptionalQuestion.ELIGIBLE_LEADERS):
-
-            async def read(link: BrokerLink, until: float) -> EligibleLeaders:
-                return await read_eligible_leaders(link, partitions, until)
-
+            read = partial(read_eligible_leaders, partitions=partitions)
             self.context.eligible = (await self.context.ask_any(Source.ELIGIBLE_LEADERS, self._candidates, read)) or {}
 
     async def slow_questions(self, layout: Layout) -> None:
@@ -198,10 +195,7 @@ class ClusterQuestions:
         refused: SourceError | None = None
         for first in range(0, len(wanted), TOPICS_A_REQUEST):
             part = wanted[first : first + TOPICS_A_REQUEST]
-
-            async def read(link: BrokerLink, until: float, part: list[str] = part) -> TopicAnswer:
-                return await read_topic_configs(link, part, until)
-
+            read = partial(read_topic_configs, topics=part)
             answer = await self.context.ask_any(Source.CONFIGS, self._candidates, read)
             if answer is None:
                 return
@@ -251,9 +245,7 @@ class ClusterQuestions:
 
         faults = []
         for link in [self._broker(node)] if quorum is None else self._controller_links(quorum):
-            answer = await self.context.attempt(
-                link, lambda link, until: read_controller_window(link, node, until), self.context.soon()
-            )
+            answer = await self.context.attempt(link, partial(read_controller_window, node=node), self.context.soon())
             if not isinstance(answer, SourceError):
                 self.context.note(Source.CONFIGS, str(node), started, answer)
                 state.answers.windows = {node: answer}

@@ -147,7 +147,7 @@ EligibleLeaders = Mapping[tuple[str, int], Mapping[int, int]]
 
 
 async def read_eligible_leaders(
-    link: BrokerLink, partitions: Sequence[tuple[str, int]], timeout_at: float
+    link: BrokerLink, timeout_at: float, partitions: Sequence[tuple[str, int]]
 ) -> EligibleLeaders:
     """Ask any broker for some partitions, in ascending order. Each request begins at the next one that is missing.
 

@@ -74,7 +74,7 @@ TOPIC_KEYS: Final = (
 _Resource = DescribeConfigsRequest.DescribeConfigsResource
 
 
-async def read_broker_config(link: BrokerLink, broker: int, timeout_at: float) -> BrokerConfig:
+async def read_broker_config(link: BrokerLink, timeout_at: float, broker: int) -> BrokerConfig:
     """Ask a broker for its own configuration; another broker cannot answer for it.
 
     Raises:
@@ -96,7 +96,7 @@ class TopicAnswer:
     refused: SourceError | None
 
 
-async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at: float) -> TopicAnswer:
+async def read_topic_configs(link: BrokerLink, timeout_at: float, topics: Sequence[str]) -> TopicAnswer:
     """Ask any broker for the configuration of some topics; those that it refuses or garbles are left out.
 
     Raises:
@@ -117,7 +117,7 @@ async def read_topic_configs(link: BrokerLink, topics: Sequence[str], timeout_at
     return TopicAnswer(configs, refused)
 
 
-async def read_controller_window(link: BrokerLink, node: int, timeout_at: float) -> ControllerWindow:
+async def read_controller_window(link: BrokerLink, timeout_at: float, node: int) -> ControllerWindow:
     """Ask a controller, the only one that reports its `controller.quota.window.*`; missing keys have Kafka's defaults.
 
     Raises:

@@ -5,6 +5,7 @@ import contextlib
 import random
 import re
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -171,9 +172,9 @@ QUESTIONS: Final[dict[int, Sequence[Question]]] = {
     HANDSHAKE: [_log_in("PLAIN")],
     18: [_negotiate],
     CONFIGS: [
-        lambda link, until: configs.read_broker_config(link, 1, until),
-        lambda link, until: configs.read_topic_configs(link, ["a"], until),
-        lambda link, until: configs.read_controller_window(link, 1, until),
+        partial(configs.read_broker_config, broker=1),
+        partial(configs.read_topic_configs, topics=["a"]),
+        partial(configs.read_controller_window, node=1),
     ],
     35: [
         lambda link, until: log_dirs.read_log_dirs(
@@ -185,6 +186,6 @@ QUESTIONS: Final[dict[int, Sequence[Question]]] = {
     48: [cluster.read_quotas],
     55: [cluster.read_quorum],
     CLUSTER: [metadata.read_fenced],
-    75: [lambda link, until: cluster.read_eligible_leaders(link, [("a", 0), ("b", 1)], until)],
+    75: [partial(cluster.read_eligible_leaders, partitions=[("a", 0), ("b", 1)])],
 }
 """API key to the questions whose reply is fuzzed."""
