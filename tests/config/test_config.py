@@ -14,6 +14,7 @@ from kafka_warden.config.types import BOOTSTRAP, HistoryConfig, HistoryKafkaConf
 from kafka_warden.errors import ConfigError
 from kafka_warden.model import Parameters
 from kafka_warden.settings.secrets import Secret
+from sandbox.passwords import write_secret
 from tests.building import known
 from tests.support.fuzz.files import LAUGHS
 
@@ -33,13 +34,6 @@ def _load(
     return load(flags or {}, environment or {}, path)
 
 
-def _secret(folder: Path, name: str = "password", content: str = f"{CANARY}\n") -> Path:
-    path = folder / name
-    path.write_text(content)
-    path.chmod(0o600)
-    return path
-
-
 def test_a_bootstrap_server_is_enough() -> None:
     config = load({"--bootstrap-servers": "a:1"}, {})
 
@@ -53,7 +47,7 @@ def test_a_bootstrap_server_is_enough() -> None:
 
 
 def test_everything_that_can_be_set(tmp_path: Path) -> None:
-    _secret(tmp_path)
+    write_secret(tmp_path / "password", f"{CANARY}\n")
     (tmp_path / "ca.pem").touch()
     config = _load(
         tmp_path,
@@ -121,7 +115,7 @@ log: {level: DEBUG, format: json}
 @pytest.mark.parametrize("text", ["0123", "1_000", "12:30", "yes", "0x1F", "1.10", "1e3", "2026-11-28", "=", "null-x"])
 def test_text_stays_as_it_was_written(tmp_path: Path, text: str) -> None:
     """YAML would read the user name 0123 as 83, 12:30 as 750, and yes as true."""
-    _secret(tmp_path)
+    write_secret(tmp_path / "password", f"{CANARY}\n")
     config = _load(
         tmp_path,
         f"""
@@ -165,7 +159,7 @@ def test_a_flag_overrides_the_environment_and_that_the_file(tmp_path: Path) -> N
 
 
 def test_a_stronger_layer_wins_with_another_spelling(tmp_path: Path) -> None:
-    _secret(tmp_path, content="from-file")
+    write_secret(tmp_path / "password", "from-file")
     config = _load(
         tmp_path,
         """

@@ -15,6 +15,7 @@ from kafka_warden.config import load
 from kafka_warden.errors import ConfigError
 from sandbox.certificates import Authority
 from sandbox.key_stores import write_key_store, write_trust_store
+from sandbox.passwords import write_secret
 from tests.support.tickets import Tickets, write_keytab
 
 pytestmark = pytest.mark.process
@@ -63,9 +64,7 @@ def write(folder: Path, part: Part) -> None:
         text = text.replace(f"{{{pem}}}", (folder / pem).read_text().strip().replace("\n", "\\n"))
     text = text.replace("\n", "\r\n") if "crlf" in part.how else text
     encoding = "latin-1" if "latin-1" in part.how else "utf-8-sig" if "bom" in part.how else "utf-8"
-    file = folder / part.name
-    file.write_bytes(text.encode(encoding))
-    file.chmod(0o600)
+    write_secret(folder / part.name, "").write_bytes(text.encode(encoding))
 
 
 def shown(settings: KafkaClientSettings) -> dict[str, str]:

@@ -12,6 +12,7 @@ import structlog
 
 from kafka_warden import log
 from kafka_warden.settings.secrets import REDACTED, Secret
+from sandbox.passwords import write_secret
 from tests.support.processes import run
 
 CANARY = "canary-Tr0ub4dor"
@@ -180,9 +181,7 @@ int(jmx)
 @pytest.mark.process
 @pytest.mark.parametrize("form", log.FORMATS)
 def test_no_secret_is_printed(tmp_path: Path, form: str) -> None:
-    password = tmp_path / "password"
-    password.write_text(f"{CANARY}-kafka")
-    password.chmod(0o600)
+    write_secret(tmp_path / "password", f"{CANARY}-kafka")
     (tmp_path / "warden.yml").write_text(
         "kafka: {bootstrap.servers: 'a:1', security.protocol: SASL_PLAINTEXT, sasl.mechanism: PLAIN,"
         " sasl.username: u, sasl.password.file: password}\njmx: {user: u}\n"
