@@ -28,8 +28,9 @@ from kafka_warden.errors import (
     UnsupportedError,
 )
 from kafka_warden.settings.secrets import Secret, SecretFile
+from sandbox import wait_for
 from sandbox.passwords import write_secret
-from tests.support.linking import CLUSTER, CONNECTED, DEADLINE, METADATA, REAL_DEADLINE, Client, wait_until
+from tests.support.linking import CLUSTER, CONNECTED, DEADLINE, METADATA, REAL_DEADLINE, Client
 
 UNKNOWN: Final = ("DescribeClientQuotas", "DescribeCluster", "DescribeQuorum", "ListPartitionReassignments")
 KAFKA_1: Final = {"ApiVersions": (0, 1), "Metadata": (0, 5), "ListOffsets": (0, 2), **dict.fromkeys(UNKNOWN, (0, -1))}
@@ -65,7 +66,7 @@ def test_the_loss_of_a_lasting_connection_is_reported(client: Client) -> None:
 
     def lose() -> None:
         client.brokers.do("disconnect", broker=1)
-        wait_until(lambda: not link.connected)
+        wait_for(lambda: not link.connected)
 
     client.ask(link)
     client.clock.advance(LASTING - 1.0)
@@ -80,7 +81,7 @@ def test_the_loss_of_a_lasting_connection_is_reported(client: Client) -> None:
     client.ask(link)
     client.clock.advance(LASTING)
     lose()
-    wait_until(lambda: bool(losses))  # the loop's thread reports it after it has closed
+    wait_for(lambda: bool(losses))  # the loop's thread reports it after it has closed
     assert losses == [client.clock.monotonic()]
 
 
@@ -348,7 +349,7 @@ def test_a_network_that_is_closed_ends_the_calls_that_wait() -> None:
 
     waiting = threading.Thread(target=run)
     waiting.start()
-    wait_until(lambda: bool(asyncio.all_tasks(network._loop)))
+    wait_for(lambda: bool(asyncio.all_tasks(network._loop)))
     assert {thread.daemon for thread in threading.enumerate() if thread.name == "network"} == {True}
     network.close()
     waiting.join(REAL_DEADLINE)

@@ -18,10 +18,10 @@ from kafka_warden.clients.kafka.tokens import Token, Tokens
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AuthenticationError, ConfigError, TokenError
 from kafka_warden.settings.secrets import Secret, SecretFile
+from sandbox import wait_for
 from sandbox.certificates import HERE, Authority
 from sandbox.issuer import Issuer
 from sandbox.passwords import write_secret
-from tests.support.linking import wait_until
 from tests.support.serving import answering, dripping
 
 CANARY = "canary-Tr0ub4dor"
@@ -212,7 +212,7 @@ def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, s
         def left(thread: threading.Thread) -> bool:
             return thread.name == "token" or isinstance(thread, threading.Timer)
 
-        wait_until(lambda: not any(map(left, threading.enumerate())))
+        wait_for(lambda: not any(map(left, threading.enumerate())))
 
 
 @pytest.mark.parametrize(

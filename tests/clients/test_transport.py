@@ -16,9 +16,10 @@ from kafka_warden.clients.kafka.connection import Connection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import MOST_DECODED, DescribeClusterRequest, DescribeLogDirsRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
+from sandbox import wait_for
 from sandbox.certificates import Authority, Identity
 from sandbox.key_stores import write_trust_store
-from tests.support.linking import CLUSTER, DEADLINE, METADATA, Client, wait_until
+from tests.support.linking import CLUSTER, DEADLINE, METADATA, Client
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +220,7 @@ def test_a_closed_connection_is_freed_at_once(
         with contextlib.suppress(RefusedError):
             client.ask(link)
         client.close()
-    wait_until(lambda: all(each() is None for each in alive))
+    wait_for(lambda: all(each() is None for each in alive))
     assert len(alive) == 40
 
 
@@ -240,7 +241,7 @@ def test_an_error_is_freed_at_once(client: Client, stage: str, rule: dict[str, A
 
     for _ in range(5):
         client.network.run(fail)
-    wait_until(lambda: all(error() is None for error in errors))
+    wait_for(lambda: all(error() is None for error in errors))
     assert len(errors) == 5
 
 
@@ -252,4 +253,4 @@ def test_a_refused_connection_is_freed_at_once(client: Client) -> None:
     earlier = refused()
     client.brokers.do("refuse", broker=1)
     client.fail(client.link(), RefusedError, "refused the connection")
-    wait_until(lambda: len(refused()) == len(earlier))
+    wait_for(lambda: len(refused()) == len(earlier))

@@ -16,9 +16,9 @@ from kafka_warden.model import Broker, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.sources.bean_list import BEANS
+from sandbox import wait_for
 from tests.building import known
 from tests.poller.polling import DEADLINE, Polling, polling
-from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 CONTROLLER: Final = ["controller 101"]
@@ -177,7 +177,7 @@ def test_a_poll_that_is_stopped_while_jmx_is_asked_reports_no_failure(
     poller, closed = watched.polled.poller, []
 
     def ask(_: Session, targets: Sequence[JmxTarget], __: float) -> dict[str, Any]:
-        wait_until(lambda: not asyncio.all_tasks(poller._network._loop))
+        wait_for(lambda: not asyncio.all_tasks(poller._network._loop))
         poller.close()
         return {target.key: ProtocolError("the JMX child has ended") for target in targets}
 

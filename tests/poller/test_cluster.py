@@ -10,8 +10,8 @@ from kafka_warden.model import NO_BROKER, Snapshot, Source
 from kafka_warden.poller.asking import PollContext
 from kafka_warden.replies import ControllerWindow
 from kafka_warden.sources.cluster import read_quotas
+from sandbox import wait_for
 from tests.poller.polling import Polling, polling
-from tests.support.linking import wait_until
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 FORBIDDEN, NOT_CONTROLLER = 29, 41
@@ -161,6 +161,6 @@ def test_the_columns_of_a_poll_are_freed_with_it(polled: Polling) -> None:
     gc.disable()
     try:
         polled.poll()
-        wait_until(lambda: not any(isinstance(found, PollContext) for found in gc.get_objects()))
+        wait_for(lambda: not any(isinstance(found, PollContext) for found in gc.get_objects()))
     finally:
         gc.enable()

@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 from kafka_warden.model import Broker, Source
 from kafka_warden.poller.answers import MOST_LOST, LastAnswers
 from kafka_warden.timer import SOON
+from sandbox import wait_for
 from tests.poller.polling import Polling
-from tests.support.linking import wait_until
 
 ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
 
@@ -139,7 +139,7 @@ def remove(polled: Polling, broker: int) -> None:
     """Take a broker out of the metadata, and wait until its connection is lost."""
     link = polled.poller._state.links._links[f"broker {broker}"]
     polled.brokers.do("remove_brokers", brokers=[broker])
-    wait_until(lambda: not link.connected)
+    wait_for(lambda: not link.connected)
 
 
 def test_a_broker_without_replicas_that_dies_between_two_polls_is_gone(old: Polling) -> None:

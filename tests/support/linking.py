@@ -1,8 +1,6 @@
 """Links to scripted brokers on virtual time."""
 
 import asyncio
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -64,11 +62,3 @@ class Client:
 
     def connections(self) -> int:
         return len(self.brokers.seen(CONNECTED))
-
-
-def wait_until(predicate: Callable[[], bool]) -> None:
-    """Wait until it is true: the loop's thread may have something to finish."""
-    until = time.monotonic() + REAL_DEADLINE
-    while not predicate():
-        assert time.monotonic() < until
-        time.sleep(0.01)

@@ -26,9 +26,9 @@ from kafka_warden.errors import (
     TooLargeError,
 )
 from kafka_warden.settings.secrets import Secret
+from sandbox import wait_for
 from sandbox.certificates import HERE, Authority
 from sandbox.ports import LOOPBACK
-from tests.support.linking import wait_until
 from tests.support.scripted import VirtualClock
 from tests.support.serving import Server, answering, dripping, listening
 
@@ -95,7 +95,7 @@ class Held:
     def begin(self) -> None:
         """Ask all; wait until no more of them are read than at once."""
         self.asked.ask(self.targets, self.asked.clock())
-        wait_until(lambda: self.requests >= agents.AT_ONCE)
+        wait_for(lambda: self.requests >= agents.AT_ONCE)
 
     def answers(self) -> Sequence[Answer]:
         return list(self.asked.ask(self.targets, self.asked.clock() + WITHIN).values())
@@ -121,7 +121,7 @@ def test_an_agent_is_asked_once_a_minute(
     clock.advance(agents.EVERY - 1)
     assert (number(first), ask(asked, one)) == (4, first)
     clock.advance(1)
-    wait_until(lambda: number(ask(asked, one)) == 5)
+    wait_for(lambda: number(ask(asked, one)) == 5)
 
 
 def test_a_slow_agent_is_asked_less_often(
@@ -143,8 +143,8 @@ def test_a_poll_does_not_wait_for_a_slow_agent(held: Held, clock: VirtualClock) 
     asked, one = held.asked, held.targets[0]
     assert isinstance(ask(asked, one, wait=0.05), AnswerTimeoutError)
     held.release.set()
-    wait_until(lambda: isinstance(ask(asked, one), RawBeans))
-    wait_until(lambda: readers() == 0)
+    wait_for(lambda: isinstance(ask(asked, one), RawBeans))
+    wait_for(lambda: readers() == 0)
     held.release.clear()
     clock.advance(agents.EVERY)
     assert number(ask(asked, one)) == 4
@@ -164,7 +164,7 @@ def test_polls_do_not_wait_again_and_again(held: Held) -> None:
 def test_a_reading_that_ends_between_two_rare_polls(held: Held, clock: VirtualClock) -> None:
     assert isinstance(ask(held.asked, held.targets[0], wait=0), AnswerTimeoutError)
     held.release.set()
-    wait_until(lambda: readers() == 0)
+    wait_for(lambda: readers() == 0)
     clock.advance(2 * FORGET)
     held.release.clear()
     assert number(ask(held.asked, held.targets[0], wait=0)) == 4
@@ -195,7 +195,7 @@ def test_ten_thousand_brokers_cost_no_number_of_others(
         refused = [each for each in answers.values() if f"{MOST_TARGETS} processes are asked at most" in str(each)]
         assert len(refused) == 10_001 - (1 if poll in (1, 2) else MOST_TARGETS)
         assert len(asked._slots) == MOST_TARGETS
-    wait_until(lambda: readers() == 0)
+    wait_for(lambda: readers() == 0)
 
 
 def test_an_agent_that_answered_before_is_read_before_others(
@@ -216,13 +216,13 @@ def test_an_agent_that_answered_before_is_read_before_others(
     good = JmxTarget("good", LOOPBACK, 1)
     others = [JmxTarget(name, LOOPBACK, 1) for name in "abc"]
     ask(asked, good)
-    wait_until(lambda: readers() == 0)
+    wait_for(lambda: readers() == 0)
     asked.ask(others, clock.monotonic())
-    wait_until(lambda: order == ["good", "a"])
+    wait_for(lambda: order == ["good", "a"])
     clock.advance(agents.EVERY)
     asked.ask([*others, good], clock.monotonic())
     release.set()
-    wait_until(lambda: order == ["good", "a", "good", "b", "c"])
+    wait_for(lambda: order == ["good", "a", "good", "b", "c"])
 
 
 def test_many_agents_need_few_threads(held: Held) -> None:
@@ -231,7 +231,7 @@ def test_many_agents_need_few_threads(held: Held) -> None:
     assert readers() == held.requests == agents.AT_ONCE
     held.release.set()
     assert list(map(number, held.answers())) == [4] * len(held.targets)
-    wait_until(lambda: readers() == 0)
+    wait_for(lambda: readers() == 0)
     assert held.requests == len(held.targets)
 
 
@@ -241,7 +241,7 @@ def test_an_agent_that_is_gone_when_its_turn_comes_is_not_read(held: Held, clock
     *_, again, last = held.targets
     ask(held.asked, again, wait=0)
     held.release.set()
-    wait_until(lambda: readers() == 0)
+    wait_for(lambda: readers() == 0)
     assert held.requests == agents.AT_ONCE + 1
     assert number(ask(held.asked, last)) == 4
 
@@ -306,7 +306,7 @@ def test_a_refused_login_is_held_back(asked: AgentSession) -> None:
             assert isinstance(ask(asked, one), AuthenticationError)
         assert len(seen) == 1
         ask(asked, replace(one, password=Secret("another")))
-        wait_until(lambda: len(seen) == 2)
+        wait_for(lambda: len(seen) == 2)
 
 
 def test_a_failure_is_no_reason_for_a_long_pause(
@@ -329,7 +329,7 @@ def test_a_failure_is_no_reason_for_a_long_pause(
         assert has_read(count)
         clock.advance(1)
         ask(asked, one)
-        wait_until(lambda count=count: has_read(count + 1))  # type: ignore[misc]  # bound in this round
+        wait_for(lambda count=count: has_read(count + 1))  # type: ignore[misc]  # bound in this round
 
 
 def test_a_large_answer(asked: AgentSession, one: JmxTarget, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,7 +353,7 @@ def test_nothing_listens(asked: AgentSession, clock: VirtualClock) -> None:
         slot.failures += 2000 if pause == 60 else 0
         before = slot.failures
         ask(asked, one)
-        wait_until(lambda before=before: (slot.failures, slot.reading) == (before + 1, None))  # type: ignore[misc]  # bound in this round
+        wait_for(lambda before=before: (slot.failures, slot.reading) == (before + 1, None))  # type: ignore[misc]  # bound in this round
         slot.failures -= 2000 if pause == 60 else 0
 
 
@@ -365,7 +365,7 @@ def test_nothing_listens_where_an_agent_did(asked: AgentSession, clock: VirtualC
     (slot,) = asked._slots.values()
     for failures in range(1, 5):
         ask(asked, one)
-        wait_until(lambda failures=failures: (slot.failures, slot.reading) == (failures, None))  # type: ignore[misc]  # bound in this round
+        wait_for(lambda failures=failures: (slot.failures, slot.reading) == (failures, None))  # type: ignore[misc]  # bound in this round
 
 
 def test_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
