@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 import pytest
 
@@ -16,8 +16,6 @@ from tests.scheduling.ordered import Ordered, Start, configuration, is_saved
 from tests.support.scripted import ScriptedCluster
 
 pytestmark = pytest.mark.realtime
-
-JMX = {"jmx": {"brokers": {1: "127.0.0.1:1"}}}
 
 
 def end(sidecar: Ordered) -> None:
@@ -50,33 +48,21 @@ def block_stderr(sidecar: Ordered, brokers: ScriptedCluster) -> None:
     wait_for(lambda: sidecar.done("list"), SLOW_MACHINE)
 
 
-def refuse_threads(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    sidecar.done("full")
+TROUBLES: Final[dict[str, Callable[[Ordered, ScriptedCluster], object]]] = {
+    "hung brokers": hang_brokers,
+    "garbage": send_garbage,
+    "hung JMX child": hang_child,
+    "blocked stderr": block_stderr,
+    "no thread": lambda sidecar, _: sidecar.done("full"),
+    "slow disk": lambda sidecar, _: sidecar.done("disk"),
+}
 
 
-def slow_down_disk(sidecar: Ordered, brokers: ScriptedCluster) -> None:
-    sidecar.done("disk")
-
-
-@pytest.mark.parametrize(
-    ("trouble", "sections"),
-    [
-        (hang_brokers, {}),
-        (send_garbage, {}),
-        (hang_child, JMX),
-        (block_stderr, {}),
-        (refuse_threads, {}),
-        (slow_down_disk, {}),
-    ],
-    ids=["hung brokers", "garbage", "hung JMX child", "blocked stderr", "no thread", "slow disk"],
-)
+@pytest.mark.parametrize("trouble", TROUBLES.values(), ids=TROUBLES)
 def test_whatever_hangs(
-    start: Start,
-    brokers: ScriptedCluster,
-    trouble: Callable[[Ordered, ScriptedCluster], None],
-    sections: dict[str, Any],
+    start: Start, brokers: ScriptedCluster, trouble: Callable[[Ordered, ScriptedCluster], object]
 ) -> None:
-    sidecar = start(sections)
+    sidecar = start({"jmx": {"brokers": {1: "127.0.0.1:1"}}} if trouble is hang_child else {})
     sidecar.forget_state()
     trouble(sidecar, brokers)
     end(sidecar)

@@ -78,21 +78,14 @@ def _block_stderr() -> None:
     os.dup2(full, 2)
 
 
-def _start_no_thread() -> None:
-    def fail(self: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    threading.Thread.start = fail  # type: ignore[method-assign]  # for every thread
-
-
-def _slow_down_disk() -> None:
-    os.fsync = lambda fd: time.sleep(_FLUSH_SECONDS)  # noqa: ARG005  # named as in os
+def _fail(thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 _ORDERS: dict[str, Callable[[], object]] = {
-    "disk": _slow_down_disk,
+    "disk": lambda: setattr(os, "fsync", lambda _: time.sleep(_FLUSH_SECONDS)),
     "stderr": _block_stderr,
-    "full": _start_no_thread,
+    "full": lambda: setattr(threading.Thread, "start", _fail),
     "atexit": lambda: atexit.register(os.write, 2, b"atexit\n"),
 }
 
