@@ -123,9 +123,3 @@ def test_unknown_names_are_logged_once(served: Served) -> None:
 )
 def test_what_only_looks_like_a_known_name_is_refused(host: str) -> None:
     assert not HostNames(own=frozenset({"localhost"})).accept(host, protected=False)
-
-
-def test_only_a_target_that_starts_with_an_origin_is_in_absolute_form(served: Served) -> None:
-    assert served.get("http%3a//evil/metrics").status in (400, 404)
-    assert served.get("/http%3a//evil/metrics").status == 404
-    assert served.get("http://x/%6detrics").body == PAGE.text

@@ -1,9 +1,9 @@
 """The last hour of a few numbers: its samples, at most 4 MB, and the curves of which the page makes SVG, `top` text."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 
@@ -13,20 +13,12 @@ from kafka_warden.derive.replica_state import OUT_OF_SYNC
 from kafka_warden.derive.throttle import SideKey
 from kafka_warden.formatting import in_bytes, in_rate
 from kafka_warden.model import SIDES, Side
-from kafka_warden.views.fields import Broker, Of, SideName, Text
+from kafka_warden.views.fields import FAMILIES, Broker, Of, SideName, Text, fields_of
 
 SECONDS: Final = 3600.0
 FINEST: Final = 4.5
 """Least seconds between two samples. It keeps every poll of an uneven interval of 5 s."""
 MOST_BYTES: Final = 4 << 20
-TOTALS: Final = (
-    "remaining_bytes",
-    "reassigning_partitions",
-    "under_replicated_partitions",
-    "offline_partitions",
-    "out_of_sync",
-)
-"""Fields of `History`."""
 WIDTH: Final = 2 * len(SIDES)
 """Numbers of a broker: a rate and a limit for each side."""
 SHORTEST: Final = 600.0
@@ -56,6 +48,13 @@ class History:
     offline_partitions: Annotated[tuple[float | None, ...], Of("offline_partitions")]
     out_of_sync: Annotated[tuple[float | None, ...], Text("Replicas out of sync")]
     sides: Annotated[tuple[SideHistory, ...], Text("By broker and side: those that had a limit or copied")]
+
+
+OF_CLUSTER: Final[Mapping[str, Any]] = {
+    name: FAMILIES[of.metric] for name, (_, of) in fields_of(History).items() if isinstance(of, Of)
+}
+"""Fields of `History` with one sample of a family per poll."""
+TOTALS: Final = (*OF_CLUSTER, "out_of_sync")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,20 +134,13 @@ class Samples:
 
 
 def _numbers(view: View, brokers: tuple[int, ...]) -> list[float]:
-    derived = view.derived
-    totals, cluster, unknown = derived.totals, derived.cluster, math.nan
-    values = [
-        unknown if totals.remaining_bytes is None else totals.remaining_bytes,
-        unknown if totals.reassigning_partitions is None else totals.reassigning_partitions,
-        int(cluster.under_replicated.sum()) if cluster.under_replicated_known else unknown,
-        view.count(cluster.offline)[0],
-        int(derived.replicas.out_of_sync[:, OUT_OF_SYNC].sum()),
-    ]
-    limits, rates = derived.throttles.limits, totals.catch_up
+    derived, unknown = view.derived, math.nan
+    values = [next((value for _, value in family.read(view)), unknown) for family in OF_CLUSTER.values()]
+    values.append(int(derived.replicas.out_of_sync[:, OUT_OF_SYNC].sum()))
     for broker in brokers:
         for side in SIDES:
-            limit = limits.get((broker, side))
-            values += (rates.get((broker, side), unknown), unknown if limit is None else limit.value)
+            limit = derived.throttles.limits.get((broker, side))
+            values += (derived.totals.catch_up.get((broker, side), unknown), unknown if limit is None else limit.value)
     return values
 
 
