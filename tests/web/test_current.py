@@ -219,7 +219,7 @@ def test_no_prefix_of_a_file_weakens_the_check_of_client_certificates(
         path.write_text(TLS[:end])
         tls = _refreshed(web).tls
         assert tls is not None, TLS[:end]
-        assert (tls.client_auth_type, bool(tls.client_allowed_sans)) == ("RequireAndVerifyClientCert", True), TLS[:end]
+        assert (tls.client_auth_type, bool(tls.client_allowed_sans)) == (ssl.CERT_REQUIRED, True), TLS[:end]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, broker_cou
 from kafka_warden.derive.lag import as_parts
 from kafka_warden.derive.mutation import active_controller
 from kafka_warden.derive.replica_state import STATES, ReplicaState
-from kafka_warden.model import UNKNOWN, Bools, Floats
+from kafka_warden.model import Bools, Floats
 
 REPLICA = ("topic", "partition", "broker")
 
@@ -21,11 +21,6 @@ ROUTINE = [STATES.index(state) for state in (ReplicaState.UNKNOWN, ReplicaState.
 def _shown(view: View) -> Bools:
     shown: Bools = view.derived.replicas.times.shown
     return shown
-
-
-def _lag_messages(view: View) -> Iterator[Sample]:
-    messages = view.derived.lag.messages
-    return view.replicas(messages, worst_first(messages, _shown(view) & (messages != UNKNOWN)))
 
 
 def _known(name: str, about: str, column: Callable[[View], np.ndarray], *, source: str) -> Metric:
@@ -61,11 +56,10 @@ FOLLOWERS = (
         rest=partial(_states, routine=True),
         source="Metadata, ListOffsets, DescribeConfigs, beans LeaderReplication and FollowerReplication",
     ),
-    Metric(
+    _known(
         "replica_lag_messages",
         "Log end offset of the leader minus the follower's",
-        REPLICA,
-        _lag_messages,
+        lambda view: as_parts(view.derived.lag.messages),
         source="ListOffsets, replica id -2",
     ),
     _known(

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import structlog
 
@@ -19,7 +19,7 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.settings.secrets import FileStatus, file_status
 from kafka_warden.settings.strict import reason, special_file
 from kafka_warden.settings.tls import Validity, validity
-from kafka_warden.web.file import CLIENT_AUTH, TlsServer, WebFile, read_web_file
+from kafka_warden.web.file import TlsServer, WebFile, read_web_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,12 @@ def _refuse_weaker(path: Path, old: WebFile, new: WebFile) -> None:
     if (old.tls is None) != (new.tls is None):
         weaker = [(True, "tls_server_config", "switch TLS on or off")]
     elif old.tls and new.tls:
-        kinds = [CLIENT_AUTH.index(each.client_auth_type) for each in (old.tls, new.tls)]
+        less = new.tls.client_auth_type < old.tls.client_auth_type
         names = old.tls.client_allowed_sans is not None and new.tls.client_allowed_sans is None
         suites = bool(old.tls.cipher_suites) and not new.tls.cipher_suites
         section = "tls_server_config."
         weaker += [
-            (kinds[1] < kinds[0], f"{section}client_auth_type", "check client certificates less"),
+            (less, f"{section}client_auth_type", "check client certificates less"),
             (names, f"{section}client_allowed_sans", "switch the check of names off"),
             (new.tls.min_version < old.tls.min_version, f"{section}min_version", "accept older versions of TLS"),
             (suites, f"{section}cipher_suites", "accept the default suites"),
@@ -135,14 +135,6 @@ def _refuse_weaker(path: Path, old: WebFile, new: WebFile) -> None:
             raise ConfigError(f"{path}: {key}: restart the exporter to {what}")
 
 
-_VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
-_CLIENT_AUTH: Final = {
-    "NoClientCert": ssl.CERT_NONE,
-    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
-    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
-}
-
-
 def server_context(tls: TlsServer) -> ssl.SSLContext:
     """Make a context from the files as they are now.
 
@@ -150,7 +142,7 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
         ConfigError: a file cannot be read or holds nothing usable.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version, context.maximum_version = _VERSIONS[tls.min_version], _VERSIONS[tls.max_version]
+    context.minimum_version, context.maximum_version = tls.min_version, tls.max_version
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
     if tls.prefer_server_cipher_suites:
         context.options |= ssl.OP_CIPHER_SERVER_PREFERENCE
@@ -161,7 +153,7 @@ def server_context(tls: TlsServer) -> ssl.SSLContext:
         context.set_ecdh_curve(tls.curve_preferences)
     # With an empty password: without one OpenSSL asks for it on the terminal.
     _read_pem(tls, "cert_file and key_file", lambda: context.load_cert_chain(tls.cert_file, tls.key_file, lambda: ""))
-    context.verify_mode = _CLIENT_AUTH[tls.client_auth_type]
+    context.verify_mode = tls.client_auth_type
     if context.verify_mode is not ssl.CERT_NONE:
         key = "client_ca" if tls.client_ca is not None else "client_ca_file"
         _read_pem(tls, key, lambda: context.load_verify_locations(tls.client_ca_file, cadata=tls.client_ca))

@@ -5,6 +5,7 @@ verification, TLS below 1.2. `http2` has no effect: HTTP/1.1 is served, and Prom
 """
 
 import re
+import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,9 +18,12 @@ from kafka_warden.settings.strict import boolean, did_you_mean, parse_duration
 from kafka_warden.settings.strict_yaml import read_yaml
 from kafka_warden.settings.tls import EXAMPLES, openssl_ciphers
 
-VERSIONS: Final = ("TLS12", "TLS13")
-CLIENT_AUTH: Final = ("NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert")
-"""From the weakest to the strongest."""
+VERSIONS: Final = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
+CLIENT_AUTH: Final = {
+    "NoClientCert": ssl.CERT_NONE,
+    "VerifyClientCertIfGiven": ssl.CERT_OPTIONAL,
+    "RequireAndVerifyClientCert": ssl.CERT_REQUIRED,
+}
 CURVES: Final = {"CurveP256": "prime256v1", "CurveP384": "secp384r1", "CurveP521": "secp521r1", "X25519": "X25519"}
 HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Content-Security-Policy": (),
@@ -58,12 +62,12 @@ def texts(value: Any) -> list[str]:
     return [text(item) or "" for item in value]
 
 
-def _version(value: Any) -> str:
+def _version(value: Any) -> ssl.TLSVersion:
     if value in ("TLS10", "TLS11"):
         raise ValueError(f"{value} is not safe; expected {' or '.join(VERSIONS)}")
-    if value not in VERSIONS:
+    if (found := VERSIONS.get(str(value))) is None:
         raise expected(" or ".join(VERSIONS), value)
-    return str(value)
+    return found
 
 
 def _ciphers(value: Any) -> str:
@@ -73,12 +77,12 @@ def _ciphers(value: Any) -> str:
     return suites
 
 
-def _client_auth(value: Any) -> str:
+def _client_auth(value: Any) -> ssl.VerifyMode:
     if value in ("RequestClientCert", "RequireAnyClientCert", "RequireClientCert"):
         raise ValueError(f"{value} verifies nothing and is not supported; use RequireAndVerifyClientCert")
-    if value not in CLIENT_AUTH:
+    if (found := CLIENT_AUTH.get(str(value))) is None:
         raise expected(f"one of {', '.join(CLIENT_AUTH)}", value)
-    return str(value)
+    return found
 
 
 def _curve(value: Any) -> str | None:
@@ -128,12 +132,12 @@ class TlsServer(Section):
 
     cert_file: Annotated[Path, Option(text, path=True)]
     key_file: Annotated[Path, Option(text, path=True)]
-    client_auth_type: Annotated[str, Option(_client_auth, CLIENT_AUTH[0])]
+    client_auth_type: Annotated[ssl.VerifyMode, Option(_client_auth, "NoClientCert")]
     client_ca: Annotated[str | None, Option(text)]
     client_ca_file: Annotated[Path | None, Option(text, path=True)]
     client_allowed_sans: Annotated[frozenset[str] | None, Option(lambda value: frozenset(texts(value)))]
-    min_version: Annotated[str, Option(_version, VERSIONS[0])]
-    max_version: Annotated[str, Option(_version, VERSIONS[-1])]
+    min_version: Annotated[ssl.TLSVersion, Option(_version, "TLS12")]
+    max_version: Annotated[ssl.TLSVersion, Option(_version, "TLS13")]
     cipher_suites: Annotated[str, Option(_ciphers, [])]
     """As OpenSSL writes them."""
     prefer_server_cipher_suites: Annotated[bool, Option(boolean, default=True)]
@@ -224,12 +228,13 @@ def _tls(path: Path, read: Mapping[str, Any]) -> TlsServer:
     tls = build(TlsServer, read, _TLS)
     authorities = (tls.client_ca is not None) + (tls.client_ca_file is not None)
     kind = tls.client_auth_type
+    name = next(name for name, mode in CLIENT_AUTH.items() if mode is kind)
     need = "client_auth_type: RequireAndVerifyClientCert"
     for wrong, key, problem in (
-        (kind != CLIENT_AUTH[0] and not authorities, "client_auth_type", f"{kind} needs client_ca_file"),
-        (authorities and kind == CLIENT_AUTH[0], "client_ca_file", f"has no effect without {need}"),
+        (kind != ssl.CERT_NONE and not authorities, "client_auth_type", f"{name} needs client_ca_file"),
+        (authorities and kind == ssl.CERT_NONE, "client_ca_file", f"has no effect without {need}"),
         (authorities > 1, "client_ca", "set either this or client_ca_file, not both"),
-        (tls.client_allowed_sans is not None and kind != CLIENT_AUTH[-1], "client_allowed_sans", f"needs {need}"),
+        (tls.client_allowed_sans is not None and kind != ssl.CERT_REQUIRED, "client_allowed_sans", f"needs {need}"),
         (tls.min_version > tls.max_version, "min_version", "must not be above max_version"),
     ):
         if wrong:
