@@ -53,6 +53,7 @@ class ClusterQuestions:
     """
 
     context: PollContext
+    layout: Layout
     _replaced: bool = False
     """Whether a broker named a controller that another one has replaced."""
 
@@ -71,8 +72,8 @@ class ClusterQuestions:
         reassignments, candidates = None, self._controller_candidates()
         if self.context.wants(OptionalQuestion.REASSIGNMENTS):
             reassignments = await self._ask_controller(Source.REASSIGNMENTS, read_reassignments, candidates)
-        if reassignments is not None and self.context.layout is not None:
-            ended = recently_finished(self.context.layout, answers.reassignments, reassignments)
+        if reassignments is not None:
+            ended = recently_finished(self.layout, answers.reassignments, reassignments)
             answers.reassignments = reassignments | ended
             answers.mark_answered(Source.REASSIGNMENTS, self.context.clock)
         if self.context.wants(OptionalQuestion.QUORUM):
@@ -159,21 +160,21 @@ class ClusterQuestions:
         if node not in self.context.state.answers.brokers:
             self.context.state.book.forget([str(node)], Source.CONFIGS)
 
-    async def eligible_leaders(self, layout: Layout) -> None:
+    async def eligible_leaders(self) -> None:
         """Ask who may lead the partitions without a leader. Brokers that do not know the request have no ELR."""
-        rows = np.flatnonzero(layout.leader == UNKNOWN)
+        rows = np.flatnonzero(self.layout.leader == UNKNOWN)
         if not len(rows):
             self.context.state.book.forget([NO_BROKER], only=Source.ELIGIBLE_LEADERS)
             return
-        numbers = zip(layout.topic[rows].tolist(), layout.number[rows].tolist(), strict=True)
-        partitions = [(layout.topics[topic], number) for topic, number in numbers]
+        numbers = zip(self.layout.topic[rows].tolist(), self.layout.number[rows].tolist(), strict=True)
+        partitions = [(self.layout.topics[topic], number) for topic, number in numbers]
         if self.context.lead is not None and self.context.lead.knows(DescribeTopicPartitionsRequest) is False:
             self.context.eligible = {partition: {} for partition in partitions}
         elif self.context.wants(OptionalQuestion.ELIGIBLE_LEADERS):
             read = partial(read_eligible_leaders, partitions=partitions)
             self.context.eligible = (await self.context.ask_any(Source.ELIGIBLE_LEADERS, self._candidates, read)) or {}
 
-    async def slow_questions(self, layout: Layout) -> None:
+    async def slow_questions(self) -> None:
         """Ask what changes rarely: quotas, topic configurations, the controller's window."""
         answers = self.context.state.answers
         if self.context.wants(OptionalQuestion.QUOTAS) and self.context.due(Source.QUOTAS):
@@ -182,16 +183,16 @@ class ClusterQuestions:
                 answers.quotas = quotas
                 answers.mark_answered(Source.QUOTAS, self.context.clock)
         if self.context.wants(OptionalQuestion.TOPIC_CONFIGS):
-            await self._topic_configs(layout)
+            await self._topic_configs()
         await self._controller_window()
 
-    async def _topic_configs(self, layout: Layout) -> None:
+    async def _topic_configs(self) -> None:
         """Ask for the configurations of all topics where they are due, else of the watched ones.
 
         A topic that may not be described is left out; only when no topic may be described is that a failure.
         """
         answers, everything = self.context.state.answers, self.context.due("topics")
-        wanted = list(layout.topics) if everything else self._watched_topics(layout)
+        wanted = list(self.layout.topics) if everything else self._watched_topics()
         refused: SourceError | None = None
         for first in range(0, len(wanted), TOPICS_A_REQUEST):
             part = wanted[first : first + TOPICS_A_REQUEST]
@@ -201,18 +202,18 @@ class ClusterQuestions:
                 return
             answers.store_topic_configs(answer.configs, part, self.context.clock)
             refused = refused or answer.refused
-        if refused is not None and answers.refused_topics.issuperset(layout.topics):
+        if refused is not None and answers.refused_topics.issuperset(self.layout.topics):
             self.context.note(Source.CONFIGS, NO_BROKER, self.context.now(), refused)
         if everything:
             answers.mark_answered("topics", self.context.clock)
 
-    def _watched_topics(self, layout: Layout) -> list[str]:
+    def _watched_topics(self) -> list[str]:
         """Topics to ask about in every poll: in a move, with a throttle list, or new."""
         answers = self.context.state.answers
         moving = {topic for topic, _ in answers.reassignments}
         return [
             topic
-            for topic in layout.topics
+            for topic in self.layout.topics
             if topic not in answers.refused_topics
             and (
                 topic in moving

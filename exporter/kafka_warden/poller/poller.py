@@ -192,12 +192,12 @@ class Poller:
             # The search for a broker that answers may take the whole deadline; beans need not wait for that.
             if self._state.book.failing(Source.METADATA, NO_BROKER):
                 beans = (*beans, *self._ask_jmx(asked, beans))
-            lead, questions = Lead(asked), ClusterQuestions(asked)
+            lead = Lead(asked)
             await lead.find_cluster()
             beans = (*beans, *self._ask_jmx(asked, beans))
             rows = self._state.answers.rows
             if asked.layout is not None and rows is not None:
-                await _remaining_questions(asked, questions, asked.layout, rows)
+                await _remaining_questions(asked, asked.layout, rows)
         await lead.compare()
         return beans
 
@@ -260,12 +260,13 @@ def _recent(answers: LastAnswers, source: Source, parts: Mapping[int, T], oldest
     return {broker: part for broker, part in parts.items() if answers.answered_since((source, broker), oldest)}
 
 
-async def _remaining_questions(asked: PollContext, questions: ClusterQuestions, layout: Layout, rows: Rows) -> None:
+async def _remaining_questions(asked: PollContext, layout: Layout, rows: Rows) -> None:
     """Ask the brokers about themselves, and some that have answered about the cluster.
 
     When the active controller did not answer in the last poll it is asked last, and no other question waits for it.
     """
-    suspect, cluster_known = questions.failing, asyncio.Event()
+    questions, cluster_known = ClusterQuestions(asked, layout), asyncio.Event()
+    suspect = questions.failing
     if suspect:
         cluster_known.set()
     brokers = BrokerQuestions(asked, layout, rows, cluster_known)
@@ -274,8 +275,8 @@ async def _remaining_questions(asked: PollContext, questions: ClusterQuestions, 
     if not suspect:
         await questions.about_cluster()
         cluster_known.set()
-    await questions.eligible_leaders(layout)
-    await questions.slow_questions(layout)
+    await questions.eligible_leaders()
+    await questions.slow_questions()
     if suspect:
         await questions.about_cluster()
 
