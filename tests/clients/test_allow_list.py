@@ -30,18 +30,16 @@ HANDSHAKE = {"SaslBytesRequest"}
 """Raw bytes of a SASL exchange, for brokers before Kafka 1.0: no request of the protocol, and without a key."""
 
 
-def request_classes() -> list[Any]:
-    """Every request of the protocol that kafka-python can build."""
-    found = {}
-    for package in PACKAGES:
-        for value in vars(importlib.import_module(f"kafka.protocol.{package}")).values():
-            if isinstance(value, type) and issubclass(value, ApiMessage) and value.__name__.endswith("Request"):
-                found[value.__name__] = value
-    return [found[name] for name in sorted(found) if name not in HANDSHAKE]
-
-
-CLASSES = request_classes()
-FORBIDDEN = [each for each in CLASSES if each.__name__.removesuffix("Request") not in READING]
+CLASSES = {
+    value.__name__: value
+    for package in PACKAGES
+    for value in vars(importlib.import_module(f"kafka.protocol.{package}")).values()
+    if isinstance(value, type) and issubclass(value, ApiMessage) and value.__name__.endswith("Request")
+}
+"""Every request of the protocol that kafka-python can build."""
+FORBIDDEN = [
+    CLASSES[name] for name in sorted(CLASSES.keys() - HANDSHAKE) if name.removesuffix("Request") not in READING
+]
 
 
 def test_the_list_has_the_requests_that_read_and_no_other() -> None:

@@ -295,29 +295,24 @@ def test_a_reload_without_a_thread_to_spare_is_refused(reloading: Reloading, mon
     assert ([config.poll.interval for config in reloading.used], reloading.problem()) == ([7.0], None)
 
 
-def test_a_change_during_a_reload_keeps_jmx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_during_a_reload_keeps_jmx(
+    make_sidecar: Callable[..., Sidecar], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The file is changed and changed back: JMX is asked as the configuration in force says."""
     changes: list[Callable[[], None]] = []
     monkeypatch.setattr(Timer, "before_next", lambda _, change: changes.append(change))
-    signals: Any = None  # is not used
-
-    def make(port: int) -> Config:
-        file = tmp_path / "warden.yml"
-        file.write_text(yaml.safe_dump({"kafka": {"bootstrap.servers": "a:1"}, "jmx": {"brokers": {1: f"b:{port}"}}}))
-        return load({}, {}, file)
-
-    ports = iter((2, 1))
-    sidecar = Sidecar(make(1), lambda: make(next(ports)), FileWatch(()), signals)
-    try:
-        for count in (1, 2):
-            sidecar._reloader.start()
-            wait_for(lambda: len(changes) == count, SLOW_MACHINE)  # noqa: B023  # called in this turn
-        for change in changes:
-            change()
-        jmx: Any = sidecar._poller.jmx
-        assert (jmx.addresses, jmx.session._closed) == (sidecar._reloader.config.jmx.brokers, False)
-    finally:
-        sidecar._poller.close()
+    first, second = (f"{{kafka: {{bootstrap.servers: 'a:1'}}, jmx: {{brokers: {{1: 'b:{port}'}}}}}}" for port in (1, 2))
+    file = tmp_path / "warden.yml"
+    file.write_text(first)
+    sidecar = make_sidecar()
+    for count, text in enumerate((second, first), start=1):
+        file.write_text(text)
+        sidecar._reloader.start()
+        wait_for(lambda: len(changes) == count, SLOW_MACHINE)  # noqa: B023  # called in this turn
+    for change in changes:
+        change()
+    jmx: Any = sidecar._poller.jmx
+    assert (jmx.addresses, jmx.session._closed) == (sidecar._reloader.config.jmx.brokers, False)
 
 
 def test_a_configuration_that_cannot_be_put_in_force_keeps_the_old_one(reloading: Reloading) -> None:

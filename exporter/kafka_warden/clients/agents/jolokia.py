@@ -45,8 +45,7 @@ def read_beans(post: Post, question: Question) -> RawBeans:
     def known(answers: Answers) -> tuple[Sequence[tuple[tuple[str, str], Scalar]], Sequence[tuple[list[str], int]]]:
         if answers and all(answer["status"] == _FORBIDDEN for answer in answers):
             raise AuthorizationError("Jolokia's policy (jolokia-access.xml) does not allow to read any of the beans")
-        matched = [_list(answer.get("value")) for answer in answers[len(named) :]]
-        return _numbers(named, answers[: len(named)]), [_names(each) for each in matched]
+        return _numbers(named, answers[: len(named)]), [_names(answer.get("value")) for answer in answers[len(named) :]]
 
     values, matched = _ask(post, [*map(_read, named), *searches], known)
     asked = [
@@ -99,16 +98,13 @@ def _answers(body: bytes, count: int) -> Answers:
     return list(answers)
 
 
-def _names(matched: Sequence[object]) -> tuple[list[str], int]:
+def _names(value: object) -> tuple[list[str], int]:
     """Return the names to ask for, and how many are left out."""
+    matched = value if isinstance(value, list) else []
     names = sorted(name for name in matched if isinstance(name, str) and len(name) <= LONGEST_NAME)[:MAX_ROWS]
     sizes = accumulate(len(json.dumps(name)) for name in names)
     kept = [name for name, size in zip(names, sizes, strict=True) if size <= MOST_NAMES]
     return kept, len(matched) - len(kept)
-
-
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else ()
 
 
 def _numbers(asked: Sequence[Asked], answers: Sequence[Mapping[str, Any]]) -> Sequence[tuple[Asked, Scalar]]:

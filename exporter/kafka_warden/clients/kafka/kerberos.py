@@ -98,11 +98,7 @@ class Kerberos:
         Raises:
             SourceError: there is none, by the cause.
         """
-
-        def read(credentials: Any) -> tuple[str, float]:
-            return str(credentials.name), float(credentials.lifetime)
-
-        return await self._run(network, read, timeout_at)
+        return await self._run(network, lambda found: (str(found.name), float(found.lifetime)), timeout_at)
 
     async def login(self, network: Network, host: str, timeout_at: float) -> "KerberosLogin":
         """Begin a login at a broker, with all that the KDC must be asked for. `timeout_at` is a time of the loop.
