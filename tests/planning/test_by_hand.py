@@ -2,26 +2,20 @@
 
 import subprocess
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
-from kafka_warden.model import Broker, Side, Snapshot
+from kafka_warden.model import Side, Snapshot
 from kafka_warden.planning.commands import move_commands
 from kafka_warden.planning.during_move import ALL, LONGEST_LIST, by_hand, throttled_lists
 from kafka_warden.planning.findings import warnings
 from kafka_warden.planning.moving import resolve
 from tests.building import known
 from tests.planning.printed import WHERE, lines
-from tests.support.planned import GB, MB, cluster, plan, rates, sized, to
+from tests.support.planned import GB, MB, cluster, plan, rates, sized, to, without
 
 CONFIGS = "kafka-configs.sh --bootstrap-server a:9092 --alter --entity-type"
 EXECUTE = "kafka-reassign-partitions.sh --bootstrap-server a:9092 --execute"
-
-
-def without(seen: Snapshot, *down: int) -> Snapshot:
-    fenced = {one: Broker(one, f"broker-{one}.example", 9092, fenced=True) for one in down}
-    return replace(seen, brokers={**seen.brokers, **fenced})
 
 
 DEAD = without(

@@ -2,16 +2,14 @@
 
 import json
 import shlex
-from dataclasses import replace
 
 import pytest
 
-from kafka_warden.model import Broker
 from kafka_warden.planning.commands import Where, move_checks, move_commands
 from kafka_warden.planning.plan import MovePlan
 from tests.alerts.record_help import VERSIONS, options
 from tests.planning.printed import SEEN, WHERE, document, text, usual
-from tests.support.planned import GB, cluster, plan, sized, to
+from tests.support.planned import GB, cluster, plan, sized, to, without
 
 
 def test_all_commands_of_a_move() -> None:
@@ -77,7 +75,7 @@ def test_every_flag_is_one_of_kafkas_tools(version: str, *, secured: bool) -> No
     where = Where("a:9092", "move.json", secured=secured, kafka_version=version.rpartition(".")[0])
     one = cluster({"t": [sized([1], GB)]}, more=[2])
     two = plan(SEEN, to("t", 0, 3, 2), to("t", 1, 3, 1))
-    away = plan(replace(SEEN, brokers={**SEEN.brokers, 2: Broker(2, "b", 1, gone=True)}), to("t", 0, 1, 3))
+    away = plan(without(SEEN, 2, gone=True), to("t", 0, 1, 3))
     plans = (two, plan(one, to("t", 0, 1, 2)), plan(one, to("t", 0, 2)), away)
     commands = [command for found in plans for command in (*move_commands(found, where), *move_checks(found, where))]
     assert {"--path-to-json-file", "--topic", "--add-config"} <= {

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from kafka_warden.errors import PlanError
-from kafka_warden.model import Broker, Snapshot
+from kafka_warden.model import Snapshot
 from kafka_warden.planning.commands import Where, creation_commands
 from kafka_warden.planning.creation import Creation, plan_creation
 from kafka_warden.planning.document import creation_document
 from kafka_warden.planning.text import creation_text
 from tests.building import known
-from tests.support.planned import cluster, log_dir, sized
+from tests.support.planned import cluster, log_dir, sized, without
 
 WHERE = Where("a:9092", "")
 
@@ -75,9 +75,7 @@ def test_limits_do_not_apply_to_internal_topics() -> None:
 
 def test_brokers_that_are_down_take_nothing() -> None:
     """Kafka places no replica on a fenced broker."""
-    seen = hosting(1, 1)
-    down = replace(seen, brokers={**seen.brokers, 2: Broker(2, "b", 1, fenced=True)})
-    assert create(down, 1, 2).reasons == ("replication factor 2 needs 2 brokers; up: 1",)
+    assert create(without(hosting(1, 1), 2), 1, 2).reasons == ("replication factor 2 needs 2 brokers; up: 1",)
 
 
 def test_cordoned_brokers_take_nothing() -> None:

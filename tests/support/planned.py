@@ -32,6 +32,12 @@ def cluster(topics: Topics, more: Iterable[int] = (), **fields: Any) -> Snapshot
     return snapshot(topics, **{**made, **fields})
 
 
+def without(seen: Snapshot, *down: int, gone: bool = False) -> Snapshot:
+    """Make these brokers fenced, or gone."""
+    changed = {one: replace(seen.brokers[one], fenced=not gone, gone=gone) for one in down}
+    return replace(seen, brokers={**seen.brokers, **changed})
+
+
 def log_dir(broker: int, path: str = "/data", usable: float = 1e15, used: float = 0.0, **more: Any) -> LogDir:
     """Make a log directory with much free space."""
     return replace(LogDir(broker, path, True, int(used), int(usable), int(usable + used)), **more)  # noqa: FBT003
