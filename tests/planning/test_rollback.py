@@ -4,23 +4,17 @@ import numpy as np
 import pytest
 
 from kafka_warden.model import UNKNOWN, Side, TopicConfig
-from kafka_warden.planning.commands import Where, move_commands
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.during_move import after_move
 from kafka_warden.planning.findings import warnings
 from kafka_warden.planning.moving import resolve
-from kafka_warden.planning.plan import MovePlan
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
 from tests.building import known
+from tests.planning.printed import WHERE, lines
 from tests.support.planned import GB, HOUR, MB, cluster, measured, plan, rates, sized, to, without
 
-WHERE = Where("a:9092", "move.json")
 THREE = cluster({"t": [sized([1, 2, 3], 36 * GB)]})
-
-
-def line(found: MovePlan, purpose: str = "roll_back") -> str | None:
-    return next((command.line for command in move_commands(found, WHERE) if command.purpose == purpose), None)
 
 
 def test_deleted_replicas_are_copied_back_with_a_throttle() -> None:
@@ -32,11 +26,11 @@ def test_deleted_replicas_are_copied_back_with_a_throttle() -> None:
     assert found.limit is None
     assert other.limit == 27_500_000  # (2 x 1 + 72 GB / 3600 s) / 0.8
     command = "kafka-reassign-partitions.sh --bootstrap-server a:9092 --execute --additional --throttle 27500000"
-    assert line(found) == f"{command} --reassignment-json-file rollback.json"
+    assert lines(found, "roll_back") == [f"{command} --reassignment-json-file rollback.json"]
     back = known(found.rollback_plan)
     assert (back.copies, back.copied) == (2, 72 * GB)
     assert back.predicted == pytest.approx(other.predicted)
-    assert "--throttle" not in known(line(found, "begin"))
+    assert "--throttle" not in lines(found, "begin")[0]
     text = move_text(found, measured(THREE, MB), WHERE, "")
     assert "rollback to the current assignment: 2 replicas to copy, 72 GB, " in text
 
@@ -45,16 +39,16 @@ def test_the_rollback_has_its_own_throttle() -> None:
     """The move copies once, the rollback twice from one leader: it needs twice the limit."""
     found = plan(cluster({"t": [sized([1, 2], 36 * GB)]}, more=[3]), to("t", 0, 3))
     assert (found.limit, known(found.rollback_plan).limit) == (12_500_000, 25_000_000)
-    assert "--throttle 12500000" in known(line(found, "begin"))
-    assert "--throttle 25000000" in known(line(found))
+    assert "--throttle 12500000" in lines(found, "begin")[0]
+    assert "--throttle 25000000" in lines(found, "roll_back")[0]
 
 
 def test_rollback_of_added_replicas_copies_nothing() -> None:
     found = plan(cluster({"t": [sized([1], GB)]}, more=[2]), to("t", 0, 1, 2))
-    assert "--throttle" in known(line(found, "begin"))
+    assert "--throttle" in lines(found, "begin")[0]
     back = known(found.rollback_plan)
     assert (back.copies, back.limit, found.rollback_problem) == (0, None, "")
-    assert "--throttle" not in known(line(found))
+    assert "--throttle" not in lines(found, "roll_back")[0]
 
 
 def test_no_rollback_command_without_a_plan() -> None:
@@ -70,8 +64,7 @@ def test_no_rollback_command_without_a_plan() -> None:
 
     for why, found in cases.items():
         document = move_document(found, measured(THREE), WHERE)
-        assert line(found, "begin") is not None
-        assert (line(found), line(found, "verify_roll_back")) == (None, None), why
+        assert (len(lines(found, "begin")), lines(found, "roll_back", "verify_roll_back")) == (1, []), why
         assert any(f"the rollback has no throttle and no command: {why}" in warning for warning in warnings(found))
         place = "rollback_plan" if found.rollback_plan is None else "rollback_plan.bytes_per_second"
         assert why in document["reasons"][place]
