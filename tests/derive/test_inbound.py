@@ -59,6 +59,8 @@ RETAINED = log(700 * MB // 100, 60, 200 * MB, 60, start=500 * MB // 100)
 AGAIN = [log(2000, 10, 200_000, 10, epoch=2), log(2500, 20, 200_000, 10, epoch=2)]
 """Two answers of another epoch."""
 
+RESIZED = [log(1200, 10, 100_000, 1, epoch=2), log(1300, 20, 900_000, 20, epoch=2)]
+
 MESSAGES = [
     ("300 offsets in 10 s", log(1000, 0), log(1300, 10), 30),
     ("no offsets", log(1000, 0), log(1000, 10), 0),
@@ -96,6 +98,12 @@ CASES = [
     ("the clock goes back", [log(1000, 5, 100_000, 0.1), log(1100, 4, 100_000, 0.1)], NAN),
     ("known again one poll after an epoch change", [log(1000, 0, 100_000, 1), *AGAIN], 5_000),
     ("a size that shrank: offsets count", [log(1000, 0, 100_000, 0.1), log(2000, 10, 50_000, 10)], 1000 * 25 / 10),
+    (
+        "growth from answer to answer",
+        [*[log(100 * n, n, 0, 0.2) for n in range(60)], log(5950, 60, 600_000, 60.2)],
+        10_000,
+    ),
+    ("another epoch since the last size", [log(1000, 0, 100_000, 1), *RESIZED], 100 * (900_000 / 1300) / 10),
 ]
 
 
@@ -104,27 +112,26 @@ def test_rate(why: str, polls: list[LeaderLogs], expected: float) -> None:
     assert run(polls)[1] == pytest.approx(expected, nan_ok=True), why
 
 
-def test_growth_spans_from_answer_to_answer() -> None:
-    polls = [log(0, 0, 0, 0.2), *[log(1000 * n, 10 * n, 0, 0.2) for n in range(1, 6)], log(6000, 60, 600_000, 60.2)]
-    assert run(polls)[1] == pytest.approx(10_000)
-
-
-def test_growth_is_not_used_when_the_epoch_changed_between_two_answers() -> None:
-    polls = [log(1000, 0, 100_000, 1), log(1200, 10, 100_000, 1, epoch=2), log(1300, 20, 900_000, 20, epoch=2)]
-    assert run(polls)[1] == pytest.approx(100 * (900_000 / 1300) / 10)
-
-
 def test_learned_bytes_per_offset_are_of_one_moment() -> None:
     """What an offset weighs is learned with an answer of log dirs only: an old size over a new end is too little."""
     state, _ = run([log(1000, 0.1, 100_000, 0.1), log(9000, 10, 100_000, 0.1)])
     assert state.per_offset.tolist() == [100.0]
 
 
-def test_compacted_topic_uses_growth_per_offset() -> None:
-    polls = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10), log(1_002_000, 20, 1_100_000, 10)]
-    state, rate = run(polls, compacted=True)
-    assert state.appended.tolist() == [100.0]
-    assert rate == pytest.approx(10_000)
+@pytest.mark.parametrize(
+    ("why", "last", "appended", "rate"),
+    [
+        ("growth per offset", log(1_002_000, 20, 1_100_000, 10), 100, 10_000),
+        ("a cleaning makes one growth too small: a tenth is believed", log(1_002_000, 20, 1_150_000, 20), 95, 9500),
+        ("and of a negative one nothing", log(1_002_000, 20, 500_000, 20), 100, 10_000),
+        ("growth without offsets, which are not read at one instant", log(1_001_000, 20, 1_101_000, 20), 100, 0),
+        ("nor do offsets alone teach anything", log(1_001_010, 20, 1_100_000, 20), 100, 100),
+    ],
+)
+def test_bytes_per_appended_offset_of_a_compacted_log(why: str, last: LeaderLogs, appended: float, rate: float) -> None:
+    """It was 100."""
+    state, found = run([log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10), last], compacted=True)
+    assert (state.appended[0], found) == pytest.approx((appended, rate)), why
 
 
 def test_bytes_per_offset_are_of_the_whole_compacted_log() -> None:
@@ -134,22 +141,6 @@ def test_bytes_per_offset_are_of_the_whole_compacted_log() -> None:
     assert state.per_offset.tolist() == [pytest.approx(103_000_000 / 10_003_000)]
     assert state.appended.tolist() == [1000.0]
     assert rate == pytest.approx(100_000)
-
-
-def test_a_cleaning_hardly_lowers_what_was_learned() -> None:
-    """A cleaning makes one growth too small: a tenth of that reading is believed, and a negative one not at all."""
-    learnt = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10)]
-    lower, _ = run([*learnt, log(1_002_000, 20, 1_150_000, 20)], compacted=True)
-    negative, _ = run([*learnt, log(1_002_000, 20, 500_000, 20)], compacted=True)
-    assert lower.appended.tolist() == [95.0]
-    assert negative.appended.tolist() == [100.0]
-
-
-def test_a_compacted_reading_needs_both_offsets_and_growth() -> None:
-    """Offsets and sizes are not read at one instant: growth without offsets, or offsets alone, teach nothing."""
-    learnt = [log(1_000_000, 0, 1_000_000, 1), log(1_001_000, 10, 1_100_000, 10)]
-    for second in (log(1_001_000, 20, 1_101_000, 20), log(1_001_010, 20, 1_100_000, 20)):
-        assert run([*learnt, second], compacted=True)[0].appended.tolist() == [100.0]
 
 
 def test_an_empty_log_teaches_nothing() -> None:
@@ -237,9 +228,6 @@ def test_a_partition_that_comes_later_is_put_right_too() -> None:
     state, _ = step(state, log(20_000, 20.0, 550_000, 10.5, start=5_000), PLAIN)
     assert (state.per_offset.tolist(), state.unpaced.tolist()) == ([100.0], [False])
     assert run([log(0, 0), log(10, 10)])[0].unpaced.tolist() == [False]
-
-
-NAN = math.nan
 
 
 def fold(rates: Sequence[float], every: float = 10.0) -> list[float]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fleet.advance import refill
 from kafka_warden.derive import mutation
-from kafka_warden.derive.mutation import ClientMutations, Mutations, Quota, derive_mutations, resolve, shown
+from kafka_warden.derive.mutation import ClientMutations, derive_mutations, resolve, shown
 from kafka_warden.model import ClientBean, Entity, ProcessBeans, QuotaEntity, Snapshot
 from kafka_warden.replies import ControllerWindow
 from tests.building import Partition, judge, snapshot
@@ -44,15 +44,17 @@ def test_admission_delay(tokens: float, rate: float, expected: float) -> None:
 @pytest.mark.parametrize(
     ("why", "tokens", "rate", "samples", "expected"),
     [
-        ("a quota", -45, 5, 11, Mutations(-45, 5, 55)),
-        ("the controller's window is not known", -45, 5, None, Mutations(-45, 5, None)),
-        ("no quota resolves", 12, INF, 11, Mutations(INF, INF, INF)),
-        ("tokens of Long.MAX x 11, as Kafka shows them", LONG_MAX_BY_11, 5, 11, Mutations(INF, INF, INF)),
-        ("and unlimited needs no window", LONG_MAX_BY_11, INF, None, Mutations(INF, INF, INF)),
+        ("a quota", -45, 5, 11, (-45, 5, 55)),
+        ("the controller's window is not known", -45, 5, None, (-45, 5, None)),
+        ("no quota resolves", 12, None, 11, (12, None, None)),
+        ("tokens of Long.MAX x 11, as Kafka shows them", LONG_MAX_BY_11, 5, 11, (INF, INF, INF)),
+        ("and unlimited needs no window", LONG_MAX_BY_11, None, None, (INF, INF, INF)),
     ],
 )
-def test_shown(why: str, tokens: float, rate: float, samples: float | None, expected: Mutations) -> None:
-    assert shown(tokens, rate, samples, None if samples is None else 1.0) == expected, why
+def test_shown(
+    why: str, tokens: float, rate: float | None, samples: int | None, expected: tuple[float, float | None, float | None]
+) -> None:
+    assert shown(tokens, rate, None if samples is None else ControllerWindow(samples, 1.0)) == expected, why
 
 
 ORDER: list[Entity] = [
@@ -73,24 +75,24 @@ OTHERS: list[Entity] = [("bob", "app"), ("alice", "other"), ("bob", None), (None
 def test_resolution_order(first: int) -> None:
     """Of all entities that fit alice and app, the first in Kafka's order applies, others' never."""
     configured = {entity: float(rate) for rate, entity in enumerate([*OTHERS, *reversed(ORDER[first:])])}
-    assert resolve(configured, "alice", "app") == Quota(configured[ORDER[first]], ORDER[first])
+    assert resolve(configured, "alice", "app") == configured[ORDER[first]]
 
 
 @pytest.mark.parametrize(
     ("why", "configured", "user", "client_id", "expected"),
     [
-        ("nothing configured", {}, "alice", "app", Quota()),
-        ("only others'", {("bob", None): 1.0}, "alice", "app", Quota()),
-        ("a client-only bean takes no user's quota", {("", None): 1.0, ("", ""): 2.0}, None, "app", Quota()),
-        ("a client-only bean", {(None, "app"): 1.0, (None, ""): 2.0}, None, "app", Quota(1.0, (None, "app"))),
-        ("a client-only bean by default", {(None, ""): 2.0}, None, "app", Quota(2.0, (None, ""))),
-        ("a user-only bean takes no client's quota", {(None, ""): 1.0, ("", ""): 2.0}, "alice", None, Quota()),
-        ("a user-only bean", {("alice", None): 1.0, ("", None): 2.0}, "alice", None, Quota(1.0, ("alice", None))),
-        ("a quota of 0 is a quota", {(None, ""): 0.0}, "alice", "app", Quota(0.0, (None, ""))),
+        ("nothing configured", {}, "alice", "app", None),
+        ("only others'", {("bob", None): 1.0}, "alice", "app", None),
+        ("a client-only bean takes no user's quota", {("", None): 1.0, ("", ""): 2.0}, None, "app", None),
+        ("a client-only bean", {(None, "app"): 1.0, (None, ""): 2.0}, None, "app", 1.0),
+        ("a client-only bean by default", {(None, ""): 2.0}, None, "app", 2.0),
+        ("a user-only bean takes no client's quota", {(None, ""): 1.0, ("", ""): 2.0}, "alice", None, None),
+        ("a user-only bean", {("alice", None): 1.0, ("", None): 2.0}, "alice", None, 1.0),
+        ("a quota of 0 is a quota", {(None, ""): 0.0}, "alice", "app", 0.0),
     ],
 )
 def test_resolve(
-    why: str, configured: dict[Entity, float], user: str | None, client_id: str | None, expected: Quota
+    why: str, configured: dict[Entity, float], user: str | None, client_id: str | None, expected: float | None
 ) -> None:
     assert resolve(configured, user, client_id) == expected, why
 

@@ -164,14 +164,14 @@ class Load(Traffic):
         return None if self.headroom is None else self.headroom < UNLIMITED
 
 
-def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dict[FlowKey, SideKey]:
-    """Return the binding side of each flow: the one that leaves it less; flows that nothing holds back are missing.
+def side_etas(sides: Mapping[SideKey, Load], flows: Iterable[FlowKey]) -> dict[FlowKey, float]:
+    """ETA of the binding side of each flow, where that is known: of the one that leaves it less.
 
     A measured rate belongs to the binding side only: at its other end a flow has the same rate. A flow that ended
     within the measured span had its share.
     """
     binding = {}
-    for key in keys:
+    for key in flows:
         ends = ((key.broker(side), side) for side in reversed(SIDES) if key.listed(side))
         shares = {
             end: (load.headroom or 0.0) / (load.flows + len(load.ended))
@@ -180,7 +180,8 @@ def binding_sides(sides: Mapping[SideKey, Load], keys: Iterable[FlowKey]) -> dic
         }
         if shares:
             binding[key] = min(shares, key=lambda end: shares[end])
-    return binding
+    etas = {end: side_eta(sides[end]) for end in set(binding.values())}
+    return {flow: eta for flow, end in binding.items() if (eta := etas[end]) is not None}
 
 
 def derive_sides(
@@ -280,13 +281,6 @@ def flow_eta(flow: Traffic, measured: Trend | None, drift: float = 0.0) -> float
 def side_eta(load: Load) -> float | None:
     """ETA of all flows through a broker and side; None while unknown."""
     return flow_eta(load, side_pace(load), DRIFT if load.flows + len(load.ended) > 1 else 0.0)
-
-
-def side_etas(sides: Mapping[SideKey, Load], flows: Iterable[FlowKey]) -> dict[FlowKey, float]:
-    """ETA of the binding side of each flow, where that is known."""
-    binding = binding_sides(sides, flows)
-    etas = {end: side_eta(sides[end]) for end in set(binding.values())}
-    return {flow: eta for flow, end in binding.items() if (eta := etas[end]) is not None}
 
 
 def side_pace(load: Load) -> Trend | None:

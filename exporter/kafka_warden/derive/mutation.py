@@ -5,34 +5,17 @@ docs/spec/quotas.md. A token is one partition created, deleted or added. Unlimit
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Final
 
-from kafka_warden.model import DEFAULT, Entity, ProcessBeans, Snapshot
+from kafka_warden.model import DEFAULT, ClientBean, Entity, ProcessBeans, Snapshot
+from kafka_warden.replies import ControllerWindow
 
 QUOTA_KEY: Final = "controller_mutation_rate"
 
 UNLIMITED_TOKENS: Final = 1e15
 """Kafka shows Long.MAX x 11 tokens for a client without a quota; no real burst comes near."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """The quota that applies to one client: R in mutations per second, `+inf` without one, and whose it is."""
-
-    rate: float = math.inf
-    entity: Entity | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Mutations:
-    """K, R and B of one client as `/metrics` shows them."""
-
-    tokens: float
-    rate: float
-    burst: float | None
-    """None when the controller's quota window is not known."""
 
 
 def burst(rate: float, samples: float, window: float) -> float:
@@ -50,27 +33,31 @@ def admission_delay(tokens: float, rate: float) -> float:
     return -tokens / rate if rate else math.inf
 
 
-def shown(tokens: float, rate: float, samples: float | None, window: float | None) -> Mutations:
-    """K, R and B for `/metrics`: all three `+inf` for a client without a quota, B unknown without the window.
+def shown(
+    tokens: float, rate: float | None, window: ControllerWindow | None
+) -> tuple[float, float | None, float | None]:
+    """K, R and B for `/metrics`; B is unknown without the controller's quota window.
 
-    A client has no quota if none resolves, or its tokens are those of Long.MAX.
+    A client without a quota has the tokens of Long.MAX: all three are `+inf`. If it has others and no quota resolves
+    (`rate` is None), quotas are unknown, or this one is newer than the last answer: R is unknown, not unlimited.
     """
-    if math.isinf(rate) or tokens > UNLIMITED_TOKENS:
-        return Mutations(math.inf, math.inf, math.inf)
-    return Mutations(tokens, rate, None if samples is None or window is None else burst(rate, samples, window))
+    if tokens > UNLIMITED_TOKENS:
+        return math.inf, math.inf, math.inf
+    return tokens, rate, None if rate is None or window is None else burst(rate, window.samples, window.seconds)
 
 
-def resolve(quotas: Mapping[Entity, float], user: str | None, client_id: str | None) -> Quota:
-    """The quota of a (user, client id), by Kafka's order. `quotas`: configured entity to R, with `""` as a default.
+def resolve(quotas: Mapping[Entity, float], user: str | None, client_id: str | None) -> float | None:
+    """R of a (user, client id), by Kafka's order. `quotas`: configured entity to R, with `""` as a default.
 
     Exact pair, user + default client, user, default user + client, default user + default client, default user, client,
-    default client. A part that is None (the bean has no such tag) takes no entity that needs it.
+    default client. A part that is None (the bean has no such tag) takes no entity that needs it. None if
+    none fits.
     """
     users, clients = ((None,) if part is None else (part, DEFAULT, None) for part in (user, client_id))
     for entity in product(users, clients):
         if entity in quotas and entity != (None, None):
-            return Quota(quotas[entity], entity)
-    return Quota()
+            return quotas[entity]
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +87,8 @@ def derive_mutations(snapshot: Snapshot) -> tuple[ClientMutations, ...]:
         for entity in snapshot.quotas or ()
         if QUOTA_KEY in entity.values
     }
-    return tuple(
-        _client(snapshot, configured, bean.user, bean.client_id, dict(bean.values))
-        for bean in beans.mutations
-        if "tokens" in bean.values
-    )
+    window = snapshot.controller_window
+    return tuple(_client(bean, configured, window) for bean in beans.mutations if "tokens" in bean.values)
 
 
 def active_controller(snapshot: Snapshot) -> ProcessBeans | None:
@@ -126,28 +110,16 @@ def active_controller(snapshot: Snapshot) -> ProcessBeans | None:
     return claiming[0] if len(claiming) == 1 else None
 
 
-def _client(
-    snapshot: Snapshot,
-    configured: dict[Entity, float],
-    user: str | None,
-    client_id: str | None,
-    values: dict[str, float],
-) -> ClientMutations:
-    quota, tokens = resolve(configured, user, client_id), values["tokens"]
-    window = snapshot.controller_window
-    samples, seconds = (window.samples, window.seconds) if window is not None else (None, None)
-    known = shown(tokens, quota.rate, samples, seconds)
-    client = ClientMutations(
-        user=user or "",
-        client_id=client_id or "",
-        tokens=known.tokens,
-        rate=values.get("mutation_rate"),
-        throttle=values.get("throttle_time"),
-        quota=known.rate,
-        burst=known.burst,
-        delay=admission_delay(known.tokens, known.rate),
+def _client(bean: ClientBean, configured: Mapping[Entity, float], window: ControllerWindow | None) -> ClientMutations:
+    tokens, quota, size = shown(bean.values["tokens"], resolve(configured, bean.user, bean.client_id), window)
+    return ClientMutations(
+        user=bean.user or "",
+        client_id=bean.client_id or "",
+        tokens=tokens,
+        rate=bean.values.get("mutation_rate"),
+        throttle=bean.values.get("throttle_time"),
+        quota=quota,
+        burst=size,
+        # Only missing tokens need a rate.
+        delay=None if quota is None and tokens < 0 else admission_delay(tokens, quota or 0.0),
     )
-    if math.isinf(quota.rate) and tokens <= UNLIMITED_TOKENS:
-        # Quotas are unknown, or this one is newer than the last answer: its rate is unknown, not unlimited.
-        return replace(client, tokens=tokens, quota=None, burst=None, delay=None if tokens < 0 else 0.0)
-    return client

@@ -31,30 +31,11 @@ class LagSeconds:
     """The record is older than the window: its true age is at least the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Passage:
-    """What a walk through the window found, per follower."""
-
-    first_at: Floats
-    last_end: Floats
-    passed_at: Floats
-
-
 def lag_seconds(follower_end: Longs, times: Collection[Floats], ends: Collection[Longs], now: float) -> LagSeconds:
     """Now less the moment at which the leader's end passed the follower's, interpolated. (K,).
 
     0 where the follower has reached the leader's last known end.
     """
-    walk = _walk(follower_end, times, ends)
-    known = (follower_end != UNKNOWN) & ~np.isnan(walk.first_at)
-    caught_up = walk.last_end <= follower_end
-    at_least = known & ~caught_up & np.isnan(walk.passed_at)
-    moment = np.where(at_least, walk.first_at, walk.passed_at)
-    age = np.where(caught_up, 0.0, np.maximum(now - moment, 0.0))
-    return LagSeconds(np.where(known, age, np.nan), at_least)
-
-
-def _walk(follower_end: Longs, times: Collection[Floats], ends: Collection[Longs]) -> _Passage:
     first_at = last_at = last_end = passed_at = np.full(len(follower_end), np.nan)
     for at, end in zip(times, ends, strict=True):
         known = end != UNKNOWN
@@ -63,7 +44,10 @@ def _walk(follower_end: Longs, times: Collection[Floats], ends: Collection[Longs
         passed_at = np.where(crosses, last_at + share * (at - last_at), passed_at)
         first_at = np.where(known & np.isnan(first_at), at, first_at)
         last_at, last_end = np.where(known, at, last_at), np.where(known, end, last_end)
-    return _Passage(first_at, last_end, passed_at)
+    seen, caught_up = (follower_end != UNKNOWN) & ~np.isnan(first_at), last_end <= follower_end
+    at_least = seen & ~caught_up & np.isnan(passed_at)
+    age = np.where(caught_up, 0.0, np.maximum(now - np.where(at_least, first_at, passed_at), 0.0))
+    return LagSeconds(np.where(seen, age, np.nan), at_least)
 
 
 def standing_still(passed_at: Floats, clock: float, age: LagSeconds, moved: Bools) -> tuple[Floats, Floats]:

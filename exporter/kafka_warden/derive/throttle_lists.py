@@ -47,17 +47,14 @@ def derive_named(
     indexed: IndexedSnapshot, throttles: Throttles, memory: ListsMemory
 ) -> tuple[ListsMemory, dict[Side, Named]]:
     """Resolve the lists of both sides."""
-    absent = {side: _absent(indexed, throttles, side) for side in SIDES}
+    named = {side: _named(indexed, throttles, side, memory) for side in SIDES}
     kept = ListsMemory(
         lists={_key(indexed, index, side): found for side in SIDES for index, found in throttles.lists[side].items()},
         unexplained={
-            _key(indexed, index, side): left
-            for side in SIDES
-            for index, entries in absent[side].items()
-            if (left := _unexplained(indexed, throttles, memory, side, index, entries))
+            _key(indexed, index, side): left for side in SIDES for index, left in named[side].unexplained.items()
         },
     )
-    return kept, {side: _named(indexed, throttles, side, absent[side], kept) for side in SIDES}
+    return kept, named
 
 
 def _key(indexed: IndexedSnapshot, index: int, side: Side) -> ListKey:
@@ -113,14 +110,9 @@ def _destinations(indexed: IndexedSnapshot, throttles: Throttles, index: int) ->
     return frozenset(partitions.number[partition[partitions.topic[partition] == index]].tolist())
 
 
-def _named(
-    indexed: IndexedSnapshot,
-    throttles: Throttles,
-    side: Side,
-    absent: Mapping[int, frozenset[Entry]],
-    kept: ListsMemory,
-) -> Named:
+def _named(indexed: IndexedSnapshot, throttles: Throttles, side: Side, memory: ListsMemory) -> Named:
     partitions, replicas = indexed.snapshot.partitions, indexed.snapshot.replicas
+    absent = _absent(indexed, throttles, side)
     wild = [index for index, found in throttles.lists[side].items() if found.everything]
     listed = np.flatnonzero(throttles.listed[side])
     of_wild = np.isin(partitions.topic[replicas.partition[listed]], wild)
@@ -130,6 +122,8 @@ def _named(
         by_wildcard=indexed.hosted(listed[of_wild]) > 0,
         absent=absent,
         unexplained={
-            index: left for index in absent if (left := kept.unexplained.get(_key(indexed, index, side), frozenset()))
+            index: left
+            for index, entries in absent.items()
+            if (left := _unexplained(indexed, throttles, memory, side, index, entries))
         },
     )
