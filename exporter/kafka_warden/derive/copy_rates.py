@@ -6,6 +6,7 @@ the rate by the end of a move. docs/spec/moves.md#eta.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -106,17 +107,14 @@ MoveKey = tuple[bytes, str, int, int]
 """Topic id, topic name, partition, broker of the replica: a topic that was created again is another move."""
 
 
-State = tuple[bool, bool, bool]
-"""Of one move: the leader's list holds it back, the follower's does, it is in the ISR."""
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """What a slope depends on, and when it last changed, in monotonic seconds."""
 
     limits: tuple[float | None, float | None]
     """Of the leader and of the target, `+inf` where it does not hold the flow back; `None` is unknown."""
-    moves: Mapping[MoveKey, State]
+    moves: Mapping[MoveKey, bool]
+    """Whether the replica of each move is in the ISR."""
     at: float
 
 
@@ -135,26 +133,27 @@ def derive_changes(
     groups: Mapping[FlowKey, list[int]],
     keys: Mapping[int, MoveKey],
     before: Mapping[FlowKey, Change],
-    floors: Collection[SideKey],
+    floors: AbstractSet[SideKey],
 ) -> dict[FlowKey, Change]:
     """Return the last change of limits, lists, ISR and floors of each flow.
 
     Moves that come or end, and replicas that join the ISR as they end, do not change the others; a move that the lists
     put into another flow changes both. `floors` are those that changed with this poll.
     """
-    in_isr = indexed.snapshot.replicas.in_isr
+    in_isr, clock = indexed.snapshot.replicas.in_isr, indexed.snapshot.clock
     now = {
-        flow: {keys[row]: (flow.leader_listed, flow.follower_listed, bool(in_isr[row])) for row in rows}
+        flow: Change(_limits(throttles, flow), {keys[row]: bool(in_isr[row]) for row in rows}, clock)
         for flow, rows in groups.items()
     }
     altered = _altered(before, now)
-    clock = indexed.snapshot.clock
-    return {
-        flow: _change(
-            flow, Change(_limits(throttles, flow), moves, clock), before.get(flow), floors, altered=flow in altered
-        )
-        for flow, moves in now.items()
-    }
+    for flow in now.keys() & before.keys() - altered:
+        # The floor of a limit that is not set holds nothing back.
+        held = [
+            (flow.broker(side), side) for side, limit in zip(SIDES, now[flow].limits, strict=True) if limit != UNLIMITED
+        ]
+        if before[flow].limits == now[flow].limits and not floors & set(held):
+            now[flow] = replace(now[flow], at=min(before[flow].at, clock))
+    return now
 
 
 def _limits(throttles: Throttles, flow: FlowKey) -> tuple[float | None, float | None]:
@@ -162,30 +161,17 @@ def _limits(throttles: Throttles, flow: FlowKey) -> tuple[float | None, float | 
     return leader, target
 
 
-def _altered(before: Mapping[FlowKey, Change], now: Mapping[FlowKey, Mapping[MoveKey, State]]) -> set[FlowKey]:
+def _altered(before: Mapping[FlowKey, Change], now: Mapping[FlowKey, Change]) -> set[FlowKey]:
     """Find flows of which a move left the ISR, or into or out of which the lists put one."""
-    known = {move: (flow, state) for flow, change in before.items() for move, state in change.moves.items()}
+    known = {move: (flow, in_isr) for flow, change in before.items() for move, in_isr in change.moves.items()}
     altered = set()
-    for flow, moves in now.items():
-        for move, state in moves.items():
-            old_flow, old_state = known.get(move, (flow, state))
-            if state[:2] != old_state[:2] or state[2] < old_state[2]:
-                altered |= {flow, old_flow}
+    for flow, change in now.items():
+        for move, in_isr in change.moves.items():
+            old, was_in_isr = known.get(move, (flow, in_isr))
+            listed, was_listed = ([each.listed(side) for side in SIDES] for each in (flow, old))
+            if listed != was_listed or in_isr < was_in_isr:
+                altered |= {flow, old}
     return altered
-
-
-def _change(flow: FlowKey, now: Change, before: Change | None, floors: Collection[SideKey], *, altered: bool) -> Change:
-    same = (
-        before is not None
-        and before.limits == now.limits
-        and not altered
-        # The floor of a limit that is not set holds nothing back.
-        and not any(
-            (flow.broker(side), side) in floors and limit != UNLIMITED
-            for side, limit in zip(SIDES, now.limits, strict=True)
-        )
-    )
-    return replace(now, at=min(before.at, now.at)) if same and before is not None else now
 
 
 LONGEST: Final = 10

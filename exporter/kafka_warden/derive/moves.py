@@ -108,7 +108,8 @@ def follow_moves(
     tracks: dict[MoveKey, Track] = {}
     stalls: dict[int, Stall | None] = {}
     keys = {row: move_key(indexed, row) for row in rows.tolist()}
-    memory = _forget(memory, {key for row, key in keys.items() if lag.estimate_reset[row]})
+    reset = {key for row, key in keys.items() if lag.estimate_reset[row]}
+    memory = _forget(memory, reset)
     oldest = indexed.snapshot.clock - (LONGEST_SLOPE + 2) * longest_settling(indexed)
     for row, key in keys.items():
         tracks[key], stalls[row] = _follow(memory.tracks.get(key, Track()), indexed, row, remaining[row], oldest)
@@ -122,7 +123,15 @@ def follow_moves(
         if not found.ended
     }
     inputs = MoveProgress(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
-    return MovesMemory(tracks, changes, copy_progress, measured, evaluate_stuck(inputs, memory.stuck), traffic), inputs
+    same = {
+        flow: together
+        for flow, together in memory.stuck.flows.items()
+        if flow in changes
+        and changes[flow].moves.keys() == memory.changes[flow].moves.keys()
+        and not changes[flow].moves.keys() & reset
+    }
+    stuck = evaluate_stuck(inputs, replace(memory.stuck, flows=same))
+    return MovesMemory(tracks, changes, copy_progress, measured, stuck, traffic), inputs
 
 
 def derive_moves(
@@ -178,10 +187,9 @@ def measured_nets(indexed: IndexedSnapshot, flows: Mapping[FlowKey, Flow], memor
 
 
 def _forget(memory: MovesMemory, estimate_reset: AbstractSet[MoveKey]) -> MovesMemory:
-    """Drop the progress of some moves, and of the flows that they are part of."""
+    """Drop the progress of some moves."""
     if not estimate_reset:
         return memory
-    flows = {flow: together for flow, together in memory.stuck.flows.items() if not together.moves & estimate_reset}
     return replace(
         memory,
         tracks={key: track for key, track in memory.tracks.items() if key not in estimate_reset},
@@ -191,7 +199,6 @@ def _forget(memory: MovesMemory, estimate_reset: AbstractSet[MoveKey]) -> MovesM
             )
             for flow, copy_progress in memory.copy_progress.items()
         },
-        stuck=replace(memory.stuck, flows=flows),
     )
 
 

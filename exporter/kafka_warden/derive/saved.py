@@ -13,7 +13,7 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Keys
 from kafka_warden.derive.columns import Clock, Row, read, rows_of, write
-from kafka_warden.derive.copy_rates import Change, Minimum, MoveKey, State
+from kafka_warden.derive.copy_rates import Change, Minimum, MoveKey
 from kafka_warden.derive.evaluate import Memory, remembered, take
 from kafka_warden.derive.law import FlowKey
 from kafka_warden.derive.moves import MovesMemory, Track
@@ -209,11 +209,13 @@ def _write_flows(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock
             "leader": flow.leader,
             "least": _write_minimum(together.minimum, clock),
             "errors": together.errors,
-            "moves": sorted(places[key] for key in together.moves if key in places),
             "changed_at": clock.write(change.at),
             # JSON has no infinity.
             "limits": ["unlimited" if limit == np.inf else limit for limit in change.limits],
-            "throttled": {str(places[key]): list(state) for key, state in change.moves.items()},
+            "throttled": {
+                str(places[key]): [flow.leader_listed, flow.follower_listed, in_isr]
+                for key, in_isr in change.moves.items()
+            },
         }
         for flow, together in moves.stuck.flows.items()
         if (change := moves.changes.get(flow)) is not None
@@ -230,9 +232,7 @@ def _read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> 
         stuck=StuckMemory(
             flows={
                 flow: Together(
-                    frozenset(keys[place] for place in row["moves"]),
-                    _read_minimum(row["least"], clock),
-                    None if row["errors"] is None else float(row["errors"]),
+                    _read_minimum(row["least"], clock), None if row["errors"] is None else float(row["errors"])
                 )
                 for flow, row in flows.items()
             },
@@ -251,20 +251,14 @@ def _read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> 
 
 def _flow_key(row: Row) -> FlowKey:
     # The lists name all moves of a flow alike.
-    states = [_state(state) for state in row["throttled"].values()]
-    leader_listed, follower_listed = (any(state[side] for state in states) for side in (0, 1))
-    return FlowKey(int(row["target"]), int(row["leader"]), leader_listed, follower_listed)
+    (leader_listed, follower_listed, _), *_ = row["throttled"].values()
+    return FlowKey(int(row["target"]), int(row["leader"]), bool(leader_listed), bool(follower_listed))
 
 
 def _read_change(row: Row, keys: Sequence[MoveKey], clock: Clock) -> Change:
     leader, target = (np.inf if limit == "unlimited" else limit for limit in row["limits"])
-    moves = {keys[int(place)]: _state(state) for place, state in row["throttled"].items()}
+    moves = {keys[int(place)]: bool(in_isr) for place, (*_, in_isr) in row["throttled"].items()}
     return Change((leader, target), moves, clock.read(row["changed_at"]))
-
-
-def _state(state: Sequence[Any]) -> State:
-    by_leader, by_follower, in_isr = state
-    return bool(by_leader), bool(by_follower), bool(in_isr)
 
 
 def _write_minimum(minimum: Minimum | None, clock: Clock) -> Row | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from kafka_warden.arrays import sum_known
+from kafka_warden.arrays import as_known, sum_known
 from kafka_warden.derive import law
 from kafka_warden.derive.copy_rates import Change, Measured, Minimum, MoveKey, Stall, stall
 from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, Window
@@ -246,12 +246,11 @@ class MoveProgress:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """The moves of a flow that were summed, and their least remaining bytes."""
+    """State of one flow, since it has had the same moves."""
 
-    moves: frozenset[MoveKey]
-    minimum: Minimum | None
+    minimum: Minimum | None = None
     """The least sum of what remains."""
-    errors: float | None
+    errors: float | None = None
     """Aux state errors of the target at that time, `None` while unknown."""
 
 
@@ -275,7 +274,7 @@ class StuckMemory:
 
 
 def evaluate_stuck(inputs: MoveProgress, memory: StuckMemory) -> StuckMemory:
-    """Find the moves that are stuck, and why."""
+    """Find the moves that are stuck, and why. `memory` has only flows that still have the same moves."""
     flows, facts = {}, {}
     found: dict[MoveKey, Cause] = {}
     replicas, clock = inputs.indexed.snapshot.replicas, inputs.indexed.snapshot.clock
@@ -284,7 +283,7 @@ def evaluate_stuck(inputs: MoveProgress, memory: StuckMemory) -> StuckMemory:
     disks = Disks(inputs.indexed, inputs.keys, inputs.remaining)
     for key, rows in inputs.groups.items():
         of_flow = _facts(inputs, key)
-        flows[key], stalled = _together(inputs, rows, memory.flows.get(key), of_flow.aux_state_errors)
+        flows[key], stalled = _together(inputs, rows, memory.flows.get(key, Together()), of_flow.aux_state_errors)
         of_flow = replace(of_flow, aux_state_errors=_gained(of_flow.aux_state_errors, flows[key].errors))
         for row in rows:
             move = inputs.keys[row]
@@ -309,16 +308,12 @@ def evaluate_stuck(inputs: MoveProgress, memory: StuckMemory) -> StuckMemory:
     return StuckMemory(flows, facts, shown)
 
 
-def _together(
-    inputs: MoveProgress, rows: list[int], before: Together | None, errors: float
-) -> tuple[Together, Stall | None]:
-    summed = frozenset(inputs.keys[row] for row in rows)
-    known = before if before is not None and before.moves == summed else Together(summed, None, None)
+def _together(inputs: MoveProgress, rows: list[int], before: Together, errors: float) -> tuple[Together, Stall | None]:
     left = sum_known([inputs.remaining[row] for row in rows])
-    minimum, stalled = stall(known.minimum, inputs.indexed.snapshot.clock, left)
+    minimum, stalled = stall(before.minimum, inputs.indexed.snapshot.clock, left)
     advanced = stalled is not None and stalled.samples == 0
-    counted = errors if advanced or known.errors is None else known.errors
-    return Together(summed, minimum, None if math.isnan(counted) else counted), stalled
+    counted = errors if advanced or before.errors is None else before.errors
+    return Together(minimum, as_known(counted)), stalled
 
 
 def _gained(errors: float, before: float | None) -> float:
