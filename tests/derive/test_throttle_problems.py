@@ -286,6 +286,16 @@ def test_lopsided(why: str, lists: TopicConfig, limited: tuple[int, ...], places
     assert watch.problems(moving(), **tool()) == set()
 
 
+def test_lists_that_stay_when_the_rates_are_removed() -> None:
+    """Cruise Control 748: old sources that host nothing any more are shown, too."""
+    lists, watch = TopicConfig("0:1,0:2,1:1,1:2", "0:3,1:4"), Watch()
+    moves = [*moving()["t"], *moving(replicas=(1, 2, 4), adding=(4,), lag={4: 100_000})["t"]]
+    watch.problems({"t": moves}, polls=3, **throttle(lists, everywhere(2 * MB)))
+    over: Topics = {"t": [Partition(replicas=(1, target), end=200_000) for target in (3, 4)]}
+    raised = watch.problems(over, polls=3, **throttle(lists, {}))
+    assert raised == of("lopsided", (1, "leader"), (2, "leader"), (3, "follower"), (4, "follower"))
+
+
 def test_a_list_that_names_a_broker_without_that_replica() -> None:
     """Nothing moves, and nothing ever did; rates are set, so that the list is left behind later, too."""
     configured, watch = tool(lists=TopicConfig("0:2", "0:4")), Watch()

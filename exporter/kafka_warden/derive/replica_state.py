@@ -347,7 +347,8 @@ def derive_replicas(
     leaders = append_leaders(memory.leaders, LeaderEnds(clock, logs.ended_at, logs.end), elected)
     followers = append_followers(memory.followers, FollowerEnds(clock, lag.end, lag.messages), window)
     times = derive_times(indexed, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
-    restarted = _restarted(indexed, known_end, memory.restarted)
+    starts, ends = indexed.snapshot.partitions.start[replicas.partition], indexed.leader_end[replicas.partition]
+    restarted = restarted_log(memory.restarted, replicas.in_isr, replicas.end, known_end, starts, ends)
     samples = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES)
     stuck = STATES.index(ReplicaState.STUCK)
     able = available_brokers(indexed)[indexed.host] & ~replicas.offline
@@ -368,20 +369,3 @@ def derive_replicas(
         followers,
     )
     return kept, Replicas(times, kept.shown, _out_of_sync(indexed, lag, kept.shown))
-
-
-def _restarted(indexed: IndexedSnapshot, known_end: Longs, before: Bools) -> Bools:
-    """Return (R,) whose log started from scratch; only possible outside the ISR."""
-    replicas = indexed.snapshot.replicas
-    rows = np.flatnonzero(~replicas.in_isr)
-    partition = replicas.partition[rows]
-    restarted = np.zeros(len(replicas), bool)
-    restarted[rows] = restarted_log(
-        before[rows],
-        replicas.in_isr[rows],
-        replicas.end[rows],
-        known_end[rows],
-        indexed.snapshot.partitions.start[partition],
-        indexed.leader_end[partition],
-    )
-    return restarted

@@ -314,54 +314,28 @@ def _of_topics(indexed: IndexedSnapshot, topics: _Topics, column: Floats, combin
 
 def _facts(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> dict[Key, bool | None]:
     """Return for every broker with tiered storage which problems hold now."""
-    overdue_of = _overdue_of_brokers(indexed, topics, overdue)
-    segment_of = _segment_of_brokers(indexed, topics)
-    quotas, key = indexed.snapshot.quotas, FETCH_QUOTA_KEY
+    snapshot, facts = indexed.snapshot, dict[Key, bool | None]()
+    quotas, key = snapshot.quotas, FETCH_QUOTA_KEY
     rates = None if quotas is None else {(q.user, q.client_id): q.values[key] for q in quotas if key in q.values}
-    facts: dict[Key, bool | None] = {}
-    for place, broker in enumerate(indexed.brokers.tolist()):
-        config = indexed.snapshot.broker_configs.get(broker)
-        if config is None:
-            continue
-        of_broker = _of_copying(indexed, broker, config, overdue_of[place], segment_of[place])
-        of_broker |= _of_fetching(indexed, broker, config, rates)
-        facts |= {(broker, problem): holds for problem, holds in of_broker.items()}
+    places = zip(
+        indexed.brokers.tolist(),
+        _overdue_of_brokers(indexed, topics, overdue),
+        _segment_of_brokers(indexed, topics),
+        strict=True,
+    )
+    for broker, late, (largest, complete) in places:
+        config, beans = snapshot.broker_configs.get(broker, BrokerConfig()), snapshot.broker_beans.get(broker)
+        # Kafka creates these beans when needed: 0 when JMX answered without.
+        names = ("remote_copy_byte_rate", "remote_fetch_byte_rate", "remote_fetch_throttle_time_max")
+        copied, fetched, throttle = (None if beans is None else beans.values.get(name, 0.0) for name in names)
+        if (quota := config.remote_copy_quota) is not None:
+            below = copy_quota_below_segment(quota, largest, config.remote_copy_window)
+            facts[broker, Problem.COPY_HELD_BACK] = copy_held_back(copied, quota, late)
+            facts[broker, Problem.COPY_QUOTA_BELOW_SEGMENT] = either(below, False if complete else None)
+        if (quota := config.remote_fetch_quota) is not None:
+            facts[broker, Problem.FETCH_HELD_BACK] = fetch_held_back(fetched, quota, throttle)
+            facts[broker, Problem.CLIENT_FETCH_QUOTA_ABOVE] = client_fetch_quota_above(quota, rates)
     return facts
-
-
-def _of_copying(
-    indexed: IndexedSnapshot, broker: int, config: BrokerConfig, overdue: bool | None, segment: tuple[float, bool]
-) -> dict[Problem, bool | None]:
-    quota = config.remote_copy_quota
-    if quota is None:
-        return {}
-    rate = _bean(indexed, broker, "remote_copy_byte_rate")
-    largest, complete = segment
-    below = copy_quota_below_segment(quota, largest, config.remote_copy_window)
-    return {
-        Problem.COPY_HELD_BACK: copy_held_back(rate, quota, overdue),
-        Problem.COPY_QUOTA_BELOW_SEGMENT: either(below, False if complete else None),
-    }
-
-
-def _of_fetching(
-    indexed: IndexedSnapshot, broker: int, config: BrokerConfig, rates: dict[Entity, float] | None
-) -> dict[Problem, bool | None]:
-    quota = config.remote_fetch_quota
-    if quota is None:
-        return {}
-    rate = _bean(indexed, broker, "remote_fetch_byte_rate")
-    throttle = _bean(indexed, broker, "remote_fetch_throttle_time_max")
-    return {
-        Problem.FETCH_HELD_BACK: fetch_held_back(rate, quota, throttle),
-        Problem.CLIENT_FETCH_QUOTA_ABOVE: client_fetch_quota_above(quota, rates),
-    }
-
-
-def _bean(indexed: IndexedSnapshot, broker: int, name: str) -> float | None:
-    """Read a rate or a throttle time: 0 when JMX answered without it, as Kafka creates these beans when needed."""
-    beans = indexed.snapshot.broker_beans.get(broker)
-    return None if beans is None else beans.values.get(name, 0.0)
 
 
 def _overdue_of_brokers(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> list[bool | None]:
