@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kafka_warden.catalogue import OF_SNAPSHOT, Build, Metric, Sample, Sidecar, View
-from kafka_warden.derive import Derived
+from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.model import Broker, BrokerConfig, Parameters, Snapshot
 from tests.building import Partition, judge_each, snapshot
@@ -37,6 +37,17 @@ def polls(until: int, every: int = EVERY) -> range:
 def seen(clocks: Iterable[float], partition: Callable[[float], Partition], **fields: Any) -> list[Snapshot]:
     """What polls see of a topic `t` with one partition; fields of the snapshot may be functions of the clock."""
     return [snapshot({"t": [partition(clock)]}, clock=float(clock), **_now(fields, clock)) for clock in clocks]
+
+
+def remembering(
+    *snapshots: Snapshot, memory: Memory | None = None, parameters: Parameters | None = None
+) -> list[tuple[Memory, Derived]]:
+    """Derive some snapshots, poll after poll, and return the memory after each, too."""
+    kept = list[tuple[Memory, Derived]]()
+    for each in snapshots:
+        memory, derived = derive(each, memory, parameters or Parameters())
+        kept.append((memory, derived))
+    return kept
 
 
 def beside(partition: Partition, clock: float, while_: range) -> Snapshot:

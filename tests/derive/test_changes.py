@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.derive import Memory, derive
-from kafka_warden.model import Limit, Origin, Parameters, Side, Snapshot, TopicConfig
-from tests.building import Partition, Topics
+from kafka_warden.model import Limit, Origin, Side, Snapshot, TopicConfig
+from tests.building import Partition, Topics, judge_each
+from tests.derive.following import remembering
 from tests.derive.throttled import MB, everywhere, poll, rates
 
 POLLS, CHANGED_AT = 9, 6
@@ -29,18 +29,10 @@ def seen(number: int, topics: Topics, **fields: Any) -> Snapshot:
     return poll(topics, 10.0 * number, **{**made, **fields})
 
 
-def memories(polls: Poll) -> list[Memory]:
-    memory, kept = None, list[Memory]()
-    for number in range(POLLS):
-        seen = polls(number, number >= CHANGED_AT)
-        memory, _ = derive(seen, memory, Parameters())
-        kept.append(memory)
-    return kept
-
-
 def changed_at(polls: Poll) -> list[float]:
     """When the one flow last changed, as of each poll."""
-    return [change.at for memory in memories(polls) for change in memory.moves.changes.values()]
+    kept = remembering(*(polls(number, number >= CHANGED_AT) for number in range(POLLS)))
+    return [change.at for memory, _ in kept for change in memory.moves.changes.values()]
 
 
 def lists(leader: str, follower: str) -> dict[str, TopicConfig]:
@@ -132,14 +124,13 @@ def test_what_is_no_change(what: str) -> None:
 def test_a_leader_list_that_comes_makes_the_law_count_at_once() -> None:
     """900 kB a poll without a limit, then the tool's list and 9 kB: earlier gains no longer count."""
     limits = rates({1: 0.3 * MB}, {1: Limit().value})
-    memory, etas = None, []
+    polls, true = [], []
     for number in range(14):
         listed = number >= CHANGED_AT
         lag = 8_000_000 - min(number, CHANGED_AT) * 900_000 - max(number - CHANGED_AT, 0) * 30_000
         partition = Partition(replicas=(1, 2), adding=(2,), end=10**7, lag={2: lag})
         config = {"t": TopicConfig(leader_throttled="0:1" if listed else "")}
-        seen = poll({"t": [partition]}, 10.0 * number, broker_configs=limits, topic_configs=config)
-        memory, derived = derive(seen, memory, Parameters())
-        etas.append((derived.moves[0].eta, lag * 100 / (0.3 * MB)))
-    for eta, true in etas[CHANGED_AT:]:
-        assert eta == pytest.approx(true, rel=0.2)
+        polls.append(poll({"t": [partition]}, 10.0 * number, broker_configs=limits, topic_configs=config))
+        true.append(lag * 100 / (0.3 * MB))
+    etas = [derived.moves[0].eta for derived in judge_each(*polls)]
+    assert etas[CHANGED_AT:] == pytest.approx(true[CHANGED_AT:], rel=0.2)

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_warden.derive import Derived, Memory, derive, law
+from kafka_warden.derive import Derived, law
 from kafka_warden.derive.copy_rates import Change, CopyProgress, measure, trend_over
-from kafka_warden.model import UNKNOWN, UNLIMITED, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
-from tests.building import BYTES_PER_OFFSET, Partition, Topics, brokers_of, snapshot
+from kafka_warden.model import UNKNOWN, UNLIMITED, BrokerConfig, Limit, Origin, Side, Snapshot, TopicConfig
+from tests.building import BYTES_PER_OFFSET, Partition, Topics, brokers_of, judge_each, snapshot
+from tests.derive.following import remembering
 
 IDS = (1, 2, 3)
 LISTS = st.sampled_from(["", "*", "0:1,0:2", "1:1,1:2,1:3", "0:2,2:3"])
@@ -74,14 +75,6 @@ HISTORIES = st.lists(STEPS, min_size=1, max_size=8).flatmap(
 )
 
 
-def judged(history: tuple[Snapshot, ...]) -> list[tuple[Memory, Derived]]:
-    memory, kept = None, list[tuple[Memory, Derived]]()
-    for seen in history:
-        memory, derived = derive(seen, memory, Parameters())
-        kept.append((memory, derived))
-    return kept
-
-
 def etas(derived: Derived) -> list[float | None]:
     throttling, totals = derived.throttling, derived.totals
     of_all = (totals.eta, totals.predicted_bottleneck, *throttling.etas.values(), *throttling.side_etas.values())
@@ -92,7 +85,7 @@ def etas(derived: Derived) -> list[float | None]:
 @given(HISTORIES)
 def test_no_eta_is_negative_or_nan(history: tuple[Snapshot, ...]) -> None:
     """Whatever polls see; of all moves it is never before that of one of them."""
-    for _, derived in judged(history):
+    for derived in judge_each(*history):
         assert all(eta is None or eta >= 0 for eta in etas(derived))
         assert all(move.bytes_per_second is None or move.bytes_per_second >= 0 for move in derived.moves)
         known = [move.eta for move in derived.moves if move.eta is not None]
@@ -110,11 +103,11 @@ def test_what_a_flow_gained_is_what_its_moves_lack_less(lags: list[list[int]], s
     """From the first poll to the last, forwards and backwards, of listed and of unlisted ones by themselves."""
     clocks = [100.0, *accumulate(steps[1:], initial=100.0)]
     lists = {"t": TopicConfig(leader_throttled="0:1,1:1", follower_throttled="0:2,1:2")}
-    memory = None
+    polls = []
     for clock, each in zip(clocks, lags, strict=False):
         moving = [Partition(replicas=(1, 2), adding=(2,), removing=(1,), end=10**6, lag={2: lag}) for lag in each]
-        memory, _ = derive(snapshot({"t": moving}, clock=clock, topic_configs=lists), memory, Parameters())
-    assert memory is not None
+        polls.append(snapshot({"t": moving}, clock=clock, topic_configs=lists))
+    memory, _ = remembering(*polls)[-1]
     gained = {flow.leader_listed: copy_progress.total[-1] for flow, copy_progress in memory.moves.copy_progress.items()}
     less = [(first - last) * BYTES_PER_OFFSET for first, last in zip(lags[0], lags[-1], strict=True)]
     assert gained == {True: pytest.approx(less[0] + less[1]), False: pytest.approx(less[2])}

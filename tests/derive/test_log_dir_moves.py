@@ -39,17 +39,21 @@ def see(watch: Watch, **fields: Any) -> Derived:
     return watch.see({"t": [PARTITION, PARTITION]}, **fields)
 
 
+def copied(watch: Watch, each: float, polls: int = 5, produced: int = 0, **fields: Any) -> Derived:
+    """Copy so many MB from poll to poll, into which so many records are produced."""
+    for number in range(polls):
+        grown = [Partition(replicas=(1, 2), end=PARTITION.end + number * produced)] * 2
+        derived = watch.see({"t": grown}, future_replicas=copying(p0=number * each * MB), **fields)
+    return derived
+
+
 def etas(derived: Derived) -> list[float | None]:
     return [move.eta for move in derived.throttling.log_dir_moves]
 
 
 def test_remaining_and_eta_from_the_slope() -> None:
     """2 MB/s over 40 s; 20 MB are left."""
-    watch = Watch()
-    for number in range(5):
-        derived = see(watch, future_replicas=copying(p0=number * 20 * MB))
-
-    (move,) = derived.throttling.log_dir_moves
+    (move,) = copied(Watch(), 20).throttling.log_dir_moves
     assert (move.topic, move.partition, move.broker) == ("t", 0, 2)
     assert move.remaining_bytes == 20 * MB
     assert move.eta == pytest.approx(10)
@@ -57,10 +61,7 @@ def test_remaining_and_eta_from_the_slope() -> None:
 
 def test_two_answers_make_a_slope_however_far_apart_they_are() -> None:
     """`poll.log_dirs` of five minutes: 60 MB in ten of them, 40 MB are left."""
-    watch = Watch(every=300.0)
-    for number in range(3):
-        derived = see(watch, future_replicas=copying(p0=number * 30 * MB))
-    assert etas(derived) == [pytest.approx(400)]
+    assert etas(copied(Watch(every=300.0), 30, polls=3)) == [pytest.approx(400)]
 
 
 def test_without_slope_and_limit_nothing_is_known() -> None:
@@ -77,16 +78,14 @@ def test_the_limit_is_believed_before_a_slope() -> None:
 
 def test_a_limit_of_0_never_ends() -> None:
     watch = Watch()
-    for number in range(5):
-        see(watch, future_replicas=copying(p0=number * 10 * MB))
+    copied(watch, 10)
     assert etas(see(watch, future_replicas=copying(p0=40 * MB), broker_configs=limited(0))) == [math.inf]
 
 
 def test_a_slope_under_another_limit_is_forgotten() -> None:
     """2 MB/s were seen; the limit is 10 MB/s now."""
     watch = Watch()
-    for number in range(5):
-        see(watch, future_replicas=copying(p0=number * 10 * MB), broker_configs=limited(1 * MB))
+    copied(watch, 10, broker_configs=limited(1 * MB))
     raised = see(watch, future_replicas=copying(p0=40 * MB), broker_configs=limited(10 * MB))
     assert etas(raised) == [pytest.approx(6)]
 
@@ -108,11 +107,7 @@ def test_a_replica_whose_turn_it_is_ends_though_its_broker_never_does() -> None:
 
 
 def test_a_copy_that_loses_ground_never_ends() -> None:
-    watch = Watch()
-    for number in range(5):
-        grown = Partition(replicas=(1, 2), end=1_000_000 + number * 100_000)
-        derived = watch.see({"t": [grown]}, future_replicas=copying(p0=number * 5 * MB))
-    assert etas(derived) == [math.inf]
+    assert etas(copied(Watch(), 5, produced=100_000)) == [math.inf]
 
 
 def test_answers_once_a_minute() -> None:

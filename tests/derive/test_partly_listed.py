@@ -12,6 +12,7 @@ from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Side, Snapshot, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, judge_each, known
+from tests.derive.following import remembering
 from tests.derive.throttled import MB, everywhere, found, of, poll, throttle
 from tests.history.replay import rows
 
@@ -165,10 +166,7 @@ def test_a_move_that_joins_or_leaves_a_flow_restarts_its_slopes(joins: bool) -> 
 def test_a_restart_knows_which_of_them_were_listed() -> None:
     """The one that a limit of 0 blocks is stuck on the first page of the new process, and the other is not."""
     *polls, then = (at(number, (0.0, 0.0), (6 * MB, 0.0), everywhere(0.0)) for number in range(POLLS + 1))
-    memory, last = None, polls[-1]
-    for each in polls:
-        memory, _ = derive(each, memory, Parameters())
-    assert memory is not None
+    (memory, _), last = remembering(*polls)[-1], polls[-1]
     document = json.loads(json.dumps(to_document(memory, last), allow_nan=False))
     again, before = from_document(document, last).moves, memory.moves
     assert again.changes == before.changes

@@ -18,18 +18,14 @@ from kafka_warden.errors import StateError
 from kafka_warden.model import Parameters, Snapshot, TopicConfig
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
+from tests.derive.following import remembering
 
 BEFORE = range(0, 81, 10)
 """Seconds of the polls of the process that ends."""
 
 
 def polled(*snapshots: Snapshot, memory: Memory | None = None) -> tuple[Memory, Derived]:
-    derived = None
-    for seen in snapshots:
-        memory, derived = derive(seen, memory, scene.PARAMETERS)
-    assert memory is not None
-    assert derived is not None
-    return memory, derived
+    return remembering(*snapshots, memory=memory, parameters=scene.PARAMETERS)[-1]
 
 
 def restarted(*snapshots: Snapshot, then: Snapshot) -> Derived:

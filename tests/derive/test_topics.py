@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.derive import Memory, derive
 from kafka_warden.derive.saved import from_document, to_document
-from kafka_warden.model import UNKNOWN, Parameters, Snapshot, TopicConfig
+from kafka_warden.model import UNKNOWN, Snapshot, TopicConfig
 from tests.building import Partition, Topics, judge, snapshot
-from tests.derive.following import page
+from tests.derive.following import page, remembering
 
 TWO = TopicConfig(min_insync_replicas=2)
 
@@ -197,14 +196,8 @@ def test_isr_changes_while_reassignments_are_unknown(why: str, known: list[bool]
 
 
 def test_isr_changes_start_at_0_after_a_restart() -> None:
-    memory: Memory | None = None
-    for clock, partition in ((0.0, BACK), (10.0, OUT)):
-        last = poll(clock, topics={"t": partition})
-        memory, _ = derive(last, memory, Parameters())
-    assert memory is not None
-    found = []
-    memory = from_document(to_document(memory, last), last)
-    for clock, partition in ((20.0, BACK), (30.0, OUT), (40.0, BACK)):
-        memory, derived = derive(poll(clock, topics={"t": partition}), memory, Parameters())
-        found.append((derived.topics.isr_shrinks.tolist(), derived.topics.isr_expands.tolist()))
+    polls = [poll(10.0 * number, topics={"t": each}) for number, each in enumerate((BACK, OUT, BACK, OUT, BACK))]
+    memory, _ = remembering(*polls[:2])[-1]
+    again = remembering(*polls[2:], memory=from_document(to_document(memory, polls[1]), polls[1]))
+    found = [(each.topics.isr_shrinks.tolist(), each.topics.isr_expands.tolist()) for _, each in again]
     assert found == [([0], [0]), ([1], [0]), ([1], [1])]

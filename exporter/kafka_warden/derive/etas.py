@@ -288,7 +288,7 @@ def side_pace(load: Load) -> Trend | None:
 
     The share of a flow that ends goes to the others. Where the limit does not bind, their rates stay the same.
     """
-    if not load.ended or load.measured is None or load.net is None or not math.isfinite(load.net):
+    if load.measured is None or load.net is None or not math.isfinite(load.net):
         return load.measured
     seconds, trends = load.measured.seconds, (load.measured, *load.ended)
     pace = Trend(sum(trend.rate for trend in trends), seconds, sum(trend.ahead for trend in trends))
