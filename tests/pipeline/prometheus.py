@@ -6,18 +6,17 @@ from pathlib import Path
 import yaml
 
 from kafka_warden.pipeline.promql import Grid
-from kafka_warden.rules import render
+from kafka_warden.pipeline.trials import texts
 from kafka_warden.rules.thresholds import seconds
 from tests.support.promtool import Check, block, failures, selector, write
 
-TEXTS = [render.rules(template) for template in render.templates()]
 Samples = list[tuple[str, dict[str, str], list[float | None]]]
 """Name and labels of each series, and its value at each evaluation."""
 
 
 def by_prometheus(found: Samples, grid: Grid, folder: Path) -> set[tuple[int, frozenset[tuple[str, str]]]]:
     """Evaluations, and labels of the series of ALERTS then, as promtool runs the rules."""
-    groups = [group for text in TEXTS for group in yaml.safe_load(text)["groups"]]
+    groups = [group for text in texts() for group in yaml.safe_load(text)["groups"]]
     for rule in (rule for group in groups for rule in group["rules"]):
         rule.pop("annotations", None)
         rule["labels"] = {name: text for name, text in rule.get("labels", {}).items() if "{{" not in text}

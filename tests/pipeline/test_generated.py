@@ -18,10 +18,10 @@ from kafka_warden.pipeline import backtest, moves
 from kafka_warden.pipeline.marts import ALARMS, MOVES, RULES
 from kafka_warden.pipeline.promql import Grid
 from kafka_warden.pipeline.rule_runs import metrics, needed, read_rules
-from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if, rules
+from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if, rules, texts
 from kafka_warden.pipeline.truth import Truth
 from tests.pipeline.pages import pages
-from tests.pipeline.prometheus import TEXTS, Samples, by_prometheus
+from tests.pipeline.prometheus import Samples, by_prometheus
 from tests.pipeline.stored import mart, request, stored
 
 pytestmark = pytest.mark.full_pipeline
@@ -94,7 +94,7 @@ def test_by_time_is_right_where_by_messages_is_not(made: Made) -> None:
 
 def scraped(shown: Sequence[tuple[Poll, str]], grid: Grid) -> Samples:
     """What Prometheus has of these pages, one of which is shown at each evaluation."""
-    wanted = metrics(needed(read_rules(*TEXTS), lambda rule: rule.is_alert))
+    wanted = metrics(needed(read_rules(*texts()), lambda rule: rule.is_alert))
     found: dict[tuple[str, frozenset[tuple[str, str]]], list[float | None]] = {}
     began: dict[str, float] = {}
     for poll, text in shown:

@@ -23,7 +23,7 @@ from kafka_warden.pipeline.marts import ALARMS, RULES, of_rows
 from kafka_warden.pipeline.session import persisted
 from kafka_warden.pipeline.store import in_list, of_mart
 from kafka_warden.pipeline.timeline import SILENT_AFTER, History, moment, timeline
-from kafka_warden.pipeline.trials import KINDS, Trial, read_what_if, trials, unanswered
+from kafka_warden.pipeline.trials import KINDS, UNANSWERED, Trial, read_what_if, trials
 from kafka_warden.pipeline.truth import EXPORT, FILE, Truth, faults, labelled, scores
 
 _MOMENTS: Final = ("began", "fired", "ended")
@@ -59,8 +59,8 @@ def run(request: Request[Options]) -> None:
     asked = trials(request.options.what_if)
     known = request.options.truth
     happened = None if known is None else faults(request.spark, known)
-    for name, lacking in unanswered().items():
-        request.progress.say(f"backtest: without {name}, since history lacks {', '.join(lacking)}")
+    for name, metric in UNANSWERED.items():
+        request.progress.say(f"backtest: without {name}, since history lacks {metric}")
     # What-ifs, and faults that were not known before, are of all raw rows. Alarms of what-ifs are kept until the next
     # run.
     span = ALL_ROWS if request.options.what_if or known else request.span

@@ -360,9 +360,6 @@ class Evaluator:
         if name == "rate":
             found = self._ranged(_increase, args[0])
             return Vector(found.labels, found.values / _seconds(args[0].range))
-        if name == "quantile_over_time":
-            quantile = float(args[0].val)
-            return self._ranged(lambda values, size: _quantile(values, size, quantile), args[1])
         if name in _RANGES:
             return self._ranged(_RANGES[name], args[0])
         if name == "time":
@@ -384,7 +381,6 @@ class Evaluator:
             return np.where(present.sum(axis=0) == 1, np.where(present, of.values, 0.0).sum(axis=0), np.nan)
         functions: Mapping[str, Callable[[], Vector]] = {
             "abs": lambda: Vector(of.labels, np.abs(of.values)),
-            "absent": lambda: Vector([{}], np.where(present.any(axis=0), np.nan, 1.0)[None, :]),
             "clamp_min": lambda: Vector(of.labels, np.maximum(of.values, self.evaluate(args[1])[None, :])),  # type: ignore[index]
             "timestamp": lambda: Vector(of.labels, np.where(present, self.grid.times, np.nan)),
         }
@@ -422,15 +418,6 @@ class Evaluator:
 
 def _seconds(duration: timedelta | None) -> float:
     return 0.0 if duration is None else duration.total_seconds()
-
-
-def _quantile(values: np.ndarray, size: int, quantile: float) -> np.ndarray:
-    padded = np.concatenate([np.full((len(values), size - 1), np.nan), values], axis=1)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, size, axis=1)
-    some = ~np.isnan(_count(values, size))
-    found = np.full(values.shape, np.nan)
-    found[some] = np.nanquantile(windows[some], quantile, axis=-1)
-    return found
 
 
 def _combined(operator: str, left: np.ndarray, right: np.ndarray, kept: np.ndarray, *, as_bool: bool) -> np.ndarray:

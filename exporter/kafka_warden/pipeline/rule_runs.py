@@ -19,9 +19,7 @@ from kafka_warden.pipeline.promql import (
     Labels,
     Vector,
     at_index,
-    children,
     empty,
-    kind,
     last_index,
     matches,
     merged,
@@ -123,33 +121,6 @@ def metrics(rules: Sequence[Rule]) -> set[str]:
     """Return the names that the rules read and that none of them records."""
     names = {name for rule in rules for name in rule.selectors}
     return names - {rule.name for rule in rules} - {ALERTS}
-
-
-def possible(rules: Sequence[Rule], has: Callable[[str], bool]) -> set[str]:
-    """Return the names of the rules that can have a result with the metrics that there are."""
-    found: list[Rule] = []
-
-    def can_find(selector: Any) -> bool:
-        asked = Rule("", is_alert=False, expression=selector, selectors=by_name(selector))
-        return has(selector.name) or any(asked.reads(rule) for rule in found)
-
-    before = -1
-    while before < len(found):
-        before = len(found)
-        found += [rule for rule in rules if rule not in found and _can_be(rule.expression, can_find)]
-    return {rule.name for rule in found}
-
-
-def _can_be(node: Any, has: Callable[[Any], bool]) -> bool:
-    if kind(node) == "VectorSelector":
-        return has(node)
-    operator = str(node.op) if kind(node) == "BinaryExpr" else ""
-    if operator in {"or", "unless"}:
-        sides = [node.lhs, node.rhs] if operator == "or" else [node.lhs]
-        return any(_can_be(each, has) for each in sides)
-    if kind(node) == "Call" and node.func.name == "absent":
-        return True
-    return all(_can_be(each, has) for each in children(node))
 
 
 class Run:

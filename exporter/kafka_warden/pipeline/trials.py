@@ -40,6 +40,11 @@ _LOOKBACKS: Final = {"KafkaReassignmentStuck": "stuck_wait", "KafkaBrokerUnreach
 """Alert to the time for which a fault may end by itself before it counts, where the alert is not faster."""
 _SHOWS_AFTER: Final = {"KafkaReplicasOutOfSync": 30.0}
 """Seconds until brokers show a fault: Kafka's default of `replica.lag.time.max.ms` for a follower to leave the ISR."""
+UNANSWERED: Final = {
+    "KafkaClusterUnreachable": "kafka_warden_cluster_reachable",
+    "KafkaNoActiveController": "kafka_warden_controller_reachable",
+}
+"""Alert to the metric without which it never fires. History lacks it."""
 _OF_SIDECAR: Final = "sidecar.rules.yml"
 """Its alerts are about the sidecar and its scrapes, which history does not have."""
 
@@ -151,7 +156,7 @@ def rules() -> tuple[Rule, ...]:
         Rule(BY_TIME, None, "s", detects=_OUT),
     ]
     for name, alert in alerts.items():
-        if name in unanswered():
+        if name in UNANSWERED:
             continue
         of = _THRESHOLDS.get(name, "")
         found.append(
@@ -168,16 +173,6 @@ def rules() -> tuple[Rule, ...]:
             )
         )
     return tuple(found)
-
-
-@cache
-def unanswered() -> Mapping[str, Sequence[str]]:
-    """Return the alerts that can never fire over a history, with the metrics that it lacks."""
-    every = rule_runs.read_rules(*texts())
-    able = rule_runs.possible(every, samples.has)
-    lost = {rule.name for rule in every if rule.is_alert} - able
-    read = {name: rule_runs.metrics(parsed(frozenset(), name)) for name in sorted(lost)}
-    return {name: sorted(each for each in metrics if not samples.has(each)) for name, metrics in read.items()}
 
 
 @cache
