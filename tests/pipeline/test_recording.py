@@ -1,25 +1,16 @@
-"""The recording `fleet/recorded` through Spark: the sidecar's verdicts, and moves and alarms as its truth has them."""
+"""The recording `fleet/recorded` through Spark: moves and alarms as its truth has them."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from kafka_warden.history.parquet.reader import polls
-from kafka_warden.history.schema import BY_NAME, columns_of
 from kafka_warden.pipeline import backtest, moves
 from kafka_warden.pipeline.marts import MOVES, RULES
-from kafka_warden.pipeline.replay import CONFIDENCE, gathered
-from kafka_warden.pipeline.session import persisted
-from kafka_warden.pipeline.store import Store
-from kafka_warden.pipeline.timeline import History
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME
 from kafka_warden.pipeline.truth import Truth
-from tests.fleet.test_recorded import HISTORY, truth, younger
-from tests.history.replay import differences, in_order_of, written
+from tests.fleet.test_recorded import HISTORY, truth
 from tests.pipeline.stored import mart, request, stored
-from tests.pipeline.test_replay import replayed_by_poll
 
 POLL_SECONDS = 2.0
 
@@ -27,28 +18,6 @@ POLL_SECONDS = 2.0
 @pytest.fixture(scope="module")
 def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return stored(spark, tmp_path_factory.mktemp("recording"), HISTORY)
-
-
-@pytest.fixture(scope="module")
-def rows(spark: SparkSession, place: Path) -> Iterator[DataFrame]:
-    with persisted(gathered(History(Store(spark, place)))) as found:
-        yield found
-
-
-@pytest.mark.parametrize("name", ["brokers", "moves", "polls", "replicas"])
-def test_it_is_replayed_alike(rows: DataFrame, name: str) -> None:
-    """State, cause, since when, tokens and every number, poll by poll, of both processes."""
-    again = replayed_by_poll(rows, name)
-    assert {each for columns in again.values() for each in columns[CONFIDENCE]} == {"exact"}
-    since = younger()
-    for tables in polls(HISTORY):
-        was = {name: written(tables)[name]}
-        key = tables["polls"]["run"][0], tables["polls"]["sequence"][0]
-        found = again.get(key, {column.name: [] for column in columns_of(BY_NAME[name])})
-        now = written({name: {column: found[column] for column in was[name]}})
-        assert [
-            each for each in differences(was, in_order_of(was, now), but=("schema_version",)) if each not in since
-        ] == [], key
 
 
 def test_moves_are_those_of_the_truth(spark: SparkSession, place: Path) -> None:

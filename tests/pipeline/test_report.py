@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from kafka_warden.derive.replica_state import ReplicaState
-from kafka_warden.errors import StoreError
+from kafka_warden.errors import ConfigError, StoreError
 from kafka_warden.formatting import in_words
 from kafka_warden.pipeline.report import (
     INDEX,
@@ -257,8 +257,8 @@ def test_flags_become_options() -> None:
     parser = argparse.ArgumentParser()
     JOB.add_flags(parser)
     assert JOB.read_flags(parser.parse_args([])) == Options()
-    given = ["--title", "T", "--moves", "3", "--made", "now"]
-    assert JOB.read_flags(parser.parse_args(given)) == Options("T", 3, "now")
+    given = ["--title", "T", "--moves", "3", "--made", "2026-11-30"]
+    assert JOB.read_flags(parser.parse_args(given)) == Options("T", 3, "2026-11-30")
     for wrong in ("-1", "x", str(MOST_DRAWN + 1)):
-        with pytest.raises(SystemExit):
-            parser.parse_args([f"--moves={wrong}"])
+        with pytest.raises(ConfigError, match="--moves: expected"):
+            JOB.read_flags(parser.parse_args([f"--moves={wrong}"]))

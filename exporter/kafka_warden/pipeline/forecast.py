@@ -1,6 +1,5 @@
 """The job `forecast`: the day on which partitions, bytes in and disks reach their limits, with an interval."""
 
-from argparse import ArgumentParser, Namespace
 from dataclasses import dataclass
 from datetime import timedelta
 from operator import itemgetter
@@ -16,7 +15,7 @@ from kafka_warden.config import values
 from kafka_warden.pipeline import incremental
 from kafka_warden.pipeline.forecast_model import METHOD, forecast
 from kafka_warden.pipeline.forecast_trend import Kind
-from kafka_warden.pipeline.job import Flags, Job, Request, add_flags, read_flags
+from kafka_warden.pipeline.job import Flags, Request, of_flags
 from kafka_warden.pipeline.landing import AHEAD
 from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, parsed
 from kafka_warden.pipeline.rollup import SERIES
@@ -185,12 +184,4 @@ _FLAGS: Final[Flags] = {
 }
 
 
-def _add_flags(command: ArgumentParser) -> None:
-    add_flags(command, _FLAGS)
-
-
-def _read_flags(parsed: Namespace) -> Options:
-    return Options(**read_flags(parsed, _FLAGS))
-
-
-JOB: Final = Job("forecast", "the day on which limits are reached, with an interval", _add_flags, _read_flags, run)
+JOB: Final = of_flags("forecast", "the day on which limits are reached, with an interval", Options, _FLAGS, run)

@@ -63,17 +63,22 @@ class Job(Generic[O]):
     """Says what a run would do. It writes nothing."""
 
 
-def add_flags(command: ArgumentParser, flags: Flags, required: Collection[str] = ()) -> None:
-    """Add a flag for each option. `required`: options without which the job does not run."""
-    for name, (_, metavar, about) in flags.items():
-        command.add_argument(flag_name(name), metavar=metavar, help=about, required=name in required)
+def of_flags(
+    name: str,
+    about: str,
+    options: Callable[..., O],
+    flags: Flags,
+    run: Callable[[Request[Any]], int | None],
+    required: Collection[str] = (),
+) -> Job[O]:
+    """Return a job with a flag for each of its options. `required`: those without which it does not run."""
 
+    def add_flags(command: ArgumentParser) -> None:
+        for option, (_, metavar, text) in flags.items():
+            command.add_argument(flag_name(option), metavar=metavar, help=text, required=option in required)
 
-def read_flags(parsed: Namespace, flags: Flags) -> dict[str, Any]:
-    """Return the options that were given.
+    def read_flags(parsed: Namespace) -> O:
+        given = read_values(vars(parsed), {option: read for option, (read, *_) in flags.items()})
+        return options(**{option: value for option, value in given.items() if value is not None})
 
-    Raises:
-        ConfigError: an unusable value.
-    """
-    given = read_values(vars(parsed), {name: read for name, (read, *_) in flags.items()})
-    return {name: value for name, value in given.items() if value is not None}
+    return Job(name, about, add_flags, read_flags, run)

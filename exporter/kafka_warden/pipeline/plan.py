@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +21,7 @@ from kafka_warden.history.schema import TABLES
 from kafka_warden.log import write
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline import incremental
-from kafka_warden.pipeline.job import Flags, Job, Request, add_flags, read_flags
+from kafka_warden.pipeline.job import Flags, Request, of_flags
 from kafka_warden.pipeline.marts import PLANS, of_rows
 from kafka_warden.pipeline.store import in_list
 from kafka_warden.pipeline.timeline import POLL, History, timeline
@@ -242,12 +241,6 @@ _FLAGS: Final[Flags] = {
 }
 
 
-def _add_flags(command: ArgumentParser) -> None:
-    add_flags(command, _FLAGS, ("reassignment",))
-
-
-def _read_flags(parsed: Namespace) -> Options:
-    return Options(**read_flags(parsed, _FLAGS))
-
-
-JOB: Final = Job("plan", "the throttle for a reassignment, from produce rates", _add_flags, _read_flags, run)
+JOB: Final = of_flags(
+    "plan", "the throttle for a reassignment, from produce rates", Options, _FLAGS, run, ("reassignment",)
+)

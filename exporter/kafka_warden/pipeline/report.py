@@ -3,12 +3,10 @@
 Its sections are in report.toml. Titles, units and descriptions of columns follow from the marts.
 """
 
-import argparse
 import base64
 import hashlib
 import shlex
 import tomllib
-from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -27,6 +25,7 @@ from markupsafe import Markup
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
+from kafka_warden.config import values
 from kafka_warden.errors import StoreError
 from kafka_warden.formatting import (
     YEAR_10000,
@@ -41,7 +40,7 @@ from kafka_warden.formatting import (
     visible,
 )
 from kafka_warden.history.parquet.reader import file_system
-from kafka_warden.pipeline.job import Job, Request
+from kafka_warden.pipeline.job import Flags, Request, of_flags
 from kafka_warden.pipeline.marts import MARTS, Field
 from kafka_warden.pipeline.report_plots import WRITERS, Drawn, Plot, draw
 from kafka_warden.pipeline.session import persisted
@@ -396,24 +395,19 @@ def run(request: Request[Options]) -> None:
             request.progress.say(f"{place}: {len(text.encode()) / 1e6:.1f} MB")
 
 
-def _add_flags(command: ArgumentParser) -> None:
-    add, default = command.add_argument, Options()
-    add("--title", default=default.title, metavar="TEXT", help=f"of the report (default: {default.title})")
-    about = "moves of a cluster with their own plot (default: 12)"
-    add("--moves", type=_number, default=default.moves, metavar="N", help=about)
-    add("--made", default="", metavar="TIME", help="time of creation, for the top of the pages (default: none)")
+def _moves(text: object) -> int:
+    number = values.whole_number(text)
+    if number > MOST_DRAWN:
+        raise ValueError(f"expected {MOST_DRAWN} or less, got {number}")
+    return number
 
 
-def _number(text: str) -> int:
-    if not text.isdecimal() or int(text) > MOST_DRAWN:
-        raise argparse.ArgumentTypeError(f"expected a number from 0 to {MOST_DRAWN}, got {text!r}")
-    return int(text)
+_FLAGS: Final[Flags] = {
+    "title": (values.text, "TEXT", "of the report (default: Kafka fleet report)"),
+    "moves": (_moves, "N", "moves of a cluster with their own plot (default: 12)"),
+    "made": (values.text, "TIME", "time of creation, for the top of the pages (default: none)"),
+}
 
-
-JOB: Final = Job(
-    "report",
-    "an index and a page per cluster, with plots from the marts of the other jobs",
-    _add_flags,
-    lambda parsed: Options(parsed.title, parsed.moves, parsed.made),
-    run,
+JOB: Final = of_flags(
+    "report", "an index and a page per cluster, with plots from the marts of the other jobs", Options, _FLAGS, run
 )

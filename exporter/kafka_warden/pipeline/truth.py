@@ -235,18 +235,14 @@ def scores(marked: DataFrame, trials: DataFrame, clusters: DataFrame, happened: 
         F.count_if("true_alarm").alias("true_alarms"),
         F.count_if(~F.col("true_alarm")).alias("false_alarms"),
     )
-    rows = clusters.select("cluster_id").distinct().crossJoin(F.broadcast(trials)).join(counted, [*_OF], "left")
-    rows = rows if happened is None else rows.join(_caught(marked, trials, happened, clusters), [*_OF], "left")
     known = F.lit(happened is not None) & (F.size("detects") > 0)
-    if "delay_seconds" not in rows.columns:
-        rows = rows.withColumn("delay_seconds", F.lit(None).cast("double"))
-    events = ("true_alarms", "false_alarms", "events", "caught")
-    there = [name for name in events if name in rows.columns]
-    none = F.lit(None).cast("bigint")
+    caught = _caught(marked, trials, of_rows(marked.sparkSession, (), FORM) if happened is None else happened, clusters)
+    rows = clusters.select("cluster_id").distinct().crossJoin(F.broadcast(trials))
+    for part in (counted, caught):
+        rows = rows.join(part, [*_OF], "left")
     rows = rows.withColumns(
-        {name: F.when(known, _or_zero(name)) if name in there else none for name in events}
-        | {name: _or_zero(name) for name in ("alarms", "short")}
-        | {"alarm_seconds": F.coalesce("alarm_seconds", F.lit(0.0))}
+        {name: F.when(known, _or_zero(name)) for name in ("true_alarms", "false_alarms", "events", "caught")}
+        | {name: _or_zero(name) for name in ("alarms", "short", "alarm_seconds")}
     )
     true, false, caught, missed = (
         F.col(name).cast("double") for name in ("true_alarms", "false_alarms", "caught", "missed")
