@@ -40,16 +40,19 @@ LAGS = {1: 1, 3: 3, 5: 4, **dict.fromkeys(range(9, 16), 4)}
 fetch for 700 ms: it is dead."""
 
 
-def blog(tenth: int) -> Snapshot:
-    """Topic foo with three replicas, a message a second."""
-    lag = {3: LAGS[tenth]} if tenth in LAGS else {}
-    end = 10 + sum(4 for each in (1, 3, 5, 9) if tenth >= each)
+def foo(tenth: int, end: int, lag: int) -> Snapshot:
+    """Topic foo with three replicas. That on broker 3 lacks so many messages."""
     config = BrokerConfig(replica_lag_time_max=0.5, replica_fetch_wait_max=0.0)
     return snapshot(
-        {"foo": [Partition(replicas=(1, 2, 3), end=end, lag=lag)]},
+        {"foo": [Partition(replicas=(1, 2, 3), end=end, lag={3: lag} if lag else {})]},
         clock=tenth / 10,
         broker_configs=dict.fromkeys((1, 2, 3), config),
     )
+
+
+def blog(tenth: int) -> Snapshot:
+    """A message a second."""
+    return foo(tenth, 10 + sum(4 for each in (1, 3, 5, 9) if tenth >= each), LAGS.get(tenth, 0))
 
 
 BY_NAME = {rule.name: rule for rule in rules()}
@@ -115,14 +118,8 @@ def test_every_rule_has_a_row(example: dict[str, list[Any]]) -> None:
 
 
 def dead(tenth: int) -> Snapshot:
-    """The same topic, whose follower on broker 3 does not fetch from 900 ms to 4 s."""
-    lag = {3: 4} if 9 <= tenth < 40 else {}
-    config = BrokerConfig(replica_lag_time_max=0.5, replica_fetch_wait_max=0.0)
-    return snapshot(
-        {"foo": [Partition(replicas=(1, 2, 3), end=10 + 4 * (tenth >= 9), lag=lag)]},
-        clock=tenth / 10,
-        broker_configs=dict.fromkeys((1, 2, 3), config),
-    )
+    """The follower on broker 3 does not fetch from 900 ms to 4 s."""
+    return foo(tenth, 10 + 4 * (tenth >= 9), 4 if 9 <= tenth < 40 else 0)
 
 
 def of_cluster(judged: Sequence[Poll], cluster: str) -> list[Poll]:

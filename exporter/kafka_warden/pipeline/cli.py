@@ -171,20 +171,18 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     commands = made.add_subparsers(dest="job", required=True, metavar="JOB")
     first = next(iter(arguments), "")
-    several = first.split(_SEPARATOR)
-    if len(several) > 1 and set(several) <= set(JOBS):
+    is_known = set(first.split(_SEPARATOR)) <= set(JOBS)
+    for names in [first] if is_known else JOBS:
+        jobs = [load(name) for name in names.split(_SEPARATOR)]
+        about = "; ".join(job.about for job in jobs)
         # A flag of two jobs is for both.
-        command = commands.add_parser(first, allow_abbrev=False, conflict_handler="resolve")
+        command = commands.add_parser(
+            names, help=about, description=about, allow_abbrev=False, conflict_handler="resolve"
+        )
         _add_shared(command)
-        for name in several:
-            load(name).add_flags(command)
-        return made
-    for name in [first] if first in JOBS else JOBS:
-        job = load(name)
-        command = commands.add_parser(name, help=job.about, description=job.about, allow_abbrev=False)
-        _add_shared(command)
-        job.add_flags(command)
-    if first not in JOBS:
+        for job in jobs:
+            job.add_flags(command)
+    if not is_known:
         jars.add_flags(commands.add_parser(jars.COMMAND, help=jars.ABOUT, description=jars.ABOUT, allow_abbrev=False))
     return made
 

@@ -33,15 +33,9 @@ LAST_BASELINE: Final = 366 * 1000
 """Days after 1970 up to which the straight line is followed."""
 KINDS: Final = {"partitions": Kind.COUNT, "replicas": Kind.COUNT, "bytes_in": Kind.FLOW, "disk_bytes": Kind.STOCK}
 
-_OF_MODEL: Final = ("now", "growth_per_day", "day", "day_low", "day_high", "history_days")
-_DAYS: Final = ("day", "day_low", "day_high", "baseline_day", "last_day")
-_OF_SERIES: Final = (
-    "cluster_id string, subject string, what string, broker int, log_dir string, outcome string, `limit` double,"
-    " now double, growth_per_day double, history_days int"
-)
-_PATH: Final = "path array<struct<at: bigint, seen: double, low: double, median: double, high: double>>"
-SCHEMA: Final = f"{_OF_SERIES}, {', '.join(f'{day} bigint' for day in _DAYS)}, {_PATH}"
-"""A series, its days counted since 1970, and what was measured or is forecast on each day."""
+_PATH: Final = "path array<struct<day: timestamp, seen: double, median: double, low: double, high: double>>"
+SCHEMA: Final = f"{FORECASTS.ddl}, {_PATH}"
+"""The mart, and what was measured or is forecast on each day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +67,9 @@ def run(request: Request[Options]) -> None:
         persisted(forecast_series(series(_days(request), options), options)) as rows,
     ):
         with request.progress.step("forecast: days to limits"):
-            given = {
-                "horizon_days": F.lit(options.horizon),
-                "level": F.lit(options.level),
-                "method": F.when(F.col("growth_per_day").isNotNull(), F.lit(METHOD)),
-            }
-            dated = rows.withColumns({**{name: _midnight(name) for name in _DAYS}, **given})
-            incremental.replace(work, FORECASTS, dated, ALL)
+            incremental.replace(work, FORECASTS, rows, ALL)
         with request.progress.step("forecast: paths"):
-            paths = rows.select("cluster_id", "subject", "what", F.inline("path")).withColumn("day", _midnight("at"))
+            paths = rows.select("cluster_id", "subject", "what", F.inline("path"))
             incremental.replace(work, FORECAST_PATHS, paths, ALL)
 
 
@@ -147,23 +135,35 @@ def forecast_series(days: DataFrame, options: Options) -> DataFrame:
             seed=options.seed,
         )
         last, baseline = max(known, default=None), found.baseline_day
-        path = [{"at": day, "seen": value} for day, value in known.items()]
+        path = [{"day": _midnight(day), "seen": value} for day, value in known.items()]
         if last is not None and found.band is not None:
             ahead = enumerate(found.band.tolist(), last + 1)
-            path += [{"at": day, "low": low, "median": median, "high": high} for day, (low, median, high) in ahead]
-        of_days = {
-            "baseline_day": None if baseline is None or baseline > LAST_BASELINE else baseline,
-            "last_day": last,
+            names = ("low", "median", "high")
+            path += [{"day": _midnight(day), **dict(zip(names, ends, strict=True))} for day, ends in ahead]
+        row = {
+            **one,
+            "outcome": str(found.outcome),
+            "now": found.now,
+            "growth_per_day": found.growth_per_day,
+            "day": _midnight(found.day),
+            "day_low": _midnight(found.day_low),
+            "day_high": _midnight(found.day_high),
+            "baseline_day": None if baseline is None or baseline > LAST_BASELINE else _midnight(baseline),
+            "last_day": _midnight(last),
+            "history_days": found.history_days,
+            "horizon_days": options.horizon,
+            "level": options.level,
+            "method": None if found.growth_per_day is None else METHOD,
+            "path": path,
         }
-        of_model = {name: getattr(found, name) for name in _OF_MODEL}
-        row = {**one, **of_model, **of_days, "outcome": str(found.outcome), "path": path}
         return pa.Table.from_pylist([row], schema)
 
     return days.groupBy("cluster_id", "subject", "what").applyInArrow(fold, SCHEMA)
 
 
-def _midnight(name: str) -> Column:
-    return F.timestamp_seconds(F.col(name) * DAY)
+def _midnight(day: int | None) -> int | None:
+    """Return the microsecond at which a day begins. `day`: counted since 1970."""
+    return None if day is None else day * DAY * 1_000_000
 
 
 def _level(text: object) -> float:

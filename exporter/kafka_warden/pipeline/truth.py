@@ -236,9 +236,9 @@ def scores(marked: DataFrame, trials: DataFrame, clusters: DataFrame, happened: 
         F.count_if(~F.col("true_alarm")).alias("false_alarms"),
     )
     known = F.lit(happened is not None) & (F.size("detects") > 0)
-    caught = _caught(marked, trials, of_rows(marked.sparkSession, (), FORM) if happened is None else happened, clusters)
+    events = of_rows(marked.sparkSession, (), FORM) if happened is None else happened
     rows = clusters.select("cluster_id").distinct().crossJoin(F.broadcast(trials))
-    for part in (counted, caught):
+    for part in (counted, _caught(marked, trials, events, clusters)):
         rows = rows.join(part, [*_OF], "left")
     rows = rows.withColumns(
         {name: F.when(known, _or_zero(name)) for name in ("true_alarms", "false_alarms", "events", "caught")}
