@@ -1,6 +1,7 @@
 """Stores as jobs make them, and what is in them."""
 
 import math
+from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,8 @@ from kafka_warden.history.column import Table
 from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
-from kafka_warden.pipeline import ingest as job
-from kafka_warden.pipeline import rollup
-from kafka_warden.pipeline.job import Request
+from kafka_warden.pipeline import ingest, rollup
+from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import MARTS, Mart
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
@@ -23,7 +23,7 @@ from tests.history.replay import polls
 from tests.pipeline.arrivals import by_key, keyed
 from tests.pipeline.written import read_table, write_store
 
-ALWAYS: Final = job.Options({"raw": 100_000, "minutes": 100_000})
+ALWAYS: Final = ingest.Options({"raw": 100_000, "minutes": 100_000})
 """The scene is of 2023."""
 
 
@@ -36,6 +36,13 @@ def request(
     end: float = math.inf,
 ) -> Request[Any]:
     return Request(Store(spark, store), options, Progress(), landing, (start, end))
+
+
+def options(job: Job[Any], *given: str) -> Any:
+    """The options of a job with these flags."""
+    parser = ArgumentParser()
+    job.add_flags(parser)
+    return job.read_flags(parser.parse_args(given))
 
 
 def stored(spark: SparkSession, place: Path, landing: Path) -> Path:
@@ -53,8 +60,8 @@ def mart(spark: SparkSession, place: Path, described: Mart) -> DataFrame:
     return Store(spark, place).read(of_mart(described))
 
 
-def take(spark: SparkSession, store: Path, landing: Path, options: job.Options = ALWAYS) -> None:
-    job.run(request(spark, store, options, landing))
+def take(spark: SparkSession, store: Path, landing: Path, options: ingest.Options = ALWAYS) -> None:
+    ingest.run(request(spark, store, options, landing))
 
 
 def roll_up(spark: SparkSession, store: Path, start: float = 0.0, end: float = math.inf) -> None:

@@ -1,7 +1,6 @@
 """Alerts of Alertmanager's API as known faults."""
 
 import json
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ConfigError, TruthError
-from kafka_warden.pipeline.backtest import JOB, Options
+from kafka_warden.pipeline.backtest import JOB
 from kafka_warden.pipeline.truth import Truth, exported, faults
+from tests.pipeline.stored import options
 
 NOON = 1777896000.0
 """2026-05-04 12:00 UTC."""
@@ -93,22 +93,12 @@ def test_other_forms_say_what_to_do(text: str, message: str) -> None:
     assert message in str(failure.value)
 
 
-def flags(*given: str) -> Options:
-    parser = ArgumentParser()
-    JOB.add_flags(parser)
-    read = JOB.read_flags(parser.parse_args(given))
-    assert isinstance(read, Options)
-    return read
-
-
 def test_flags_of_alerts() -> None:
     """Names and clusters may be repeated."""
     given = ("--truth", "alerts.json", "--truth-alert", "NodeDown=broker_down", "--truth-alert", "Slow=slow_follower")
-    truth = flags(*given, "--truth-cluster", "prod=id").truth
-    assert truth is not None
-    assert truth.kinds == {"NodeDown": "broker_down", "Slow": "slow_follower"}
-    assert truth.clusters == {"prod": "id"}
-    assert flags().truth is None
+    kinds = {"NodeDown": "broker_down", "Slow": "slow_follower"}
+    assert options(JOB, *given, "--truth-cluster", "prod=id").truth == Truth("alerts.json", kinds, {"prod": "id"})
+    assert options(JOB).truth is None
 
 
 @pytest.mark.parametrize(
@@ -126,5 +116,5 @@ def test_flags_of_alerts() -> None:
 def test_flags_that_cannot_be_used(given: tuple[str, ...], message: str) -> None:
     """With what would do."""
     with pytest.raises(ConfigError) as failure:
-        flags(*given)
+        options(JOB, *given)
     assert message in str(failure.value)

@@ -1,6 +1,5 @@
 """`kafka-warden pipeline`: flags, exit codes, and the progress of a job."""
 
-import argparse
 import os
 import shutil
 import signal
@@ -23,6 +22,7 @@ from kafka_warden.errors import (
     StoreError,
     TruthError,
 )
+from kafka_warden.pipeline import report
 from kafka_warden.pipeline.cli import JOBS, load, parser, repeat
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.progress import Progress
@@ -101,33 +101,26 @@ def test_several_jobs_share_a_session(
     monkeypatch: pytest.MonkeyPatch, codes: tuple[int | None, ...], ran: list[str]
 ) -> None:
     seen: list[str] = []
-    sessions: list[Mock] = []
+    make = Mock()
     jobs = {name: load(name) for name in ("moves", "report")}
-    options = {}
-    for name, job in jobs.items():
-        job.add_flags(flags := argparse.ArgumentParser())
-        options[name] = job.read_flags(flags.parse_args(["--title", "Ours"] if name == "report" else []))
+    asked = {"moves": None, "report": report.Options(title="Ours")}
 
     def lead(name: str, code: int | None) -> Job[Any]:
         def run(request: Request[Any]) -> int | None:
-            assert request.spark is sessions[0]
-            assert request.options == options[name]
+            assert request.spark is make.return_value
+            assert request.options == asked[name]
             seen.append(name)
             return code
 
         return replace(jobs[name], run=run)
-
-    def make(*_: object) -> Mock:
-        sessions.append(Mock())
-        return sessions[-1]
 
     led = {name: lead(name, code) for name, code in zip(jobs, codes, strict=True)}
     monkeypatch.setattr("kafka_warden.pipeline.cli.load", led.__getitem__)
     monkeypatch.setattr("kafka_warden.pipeline.session.make", make)
     assert cli.main(["pipeline", "moves,report", "--store", "store", "--title", "Ours"]) == (codes[0] or 0)
     assert seen == ran
-    assert len(sessions) == 1
-    sessions[0].stop.assert_called_once_with()
+    make.assert_called_once()
+    make.return_value.stop.assert_called_once_with()
 
 
 @pytest.mark.parametrize("failure", [HistoryFileError, StoreError, TruthError])

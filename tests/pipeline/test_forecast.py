@@ -12,14 +12,13 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline import forecast
-from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.forecast import JOB, Options, series
 from kafka_warden.pipeline.incremental import Work
 from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, Mart
 from kafka_warden.pipeline.rollup import put_days
 from kafka_warden.pipeline.store import Store, of_mart
 from tests.pipeline.daily import FIRST, HOUR, broker, partition, poll, write_table
-from tests.pipeline.stored import mart, request, roll_up, stored
+from tests.pipeline.stored import mart, options, request, roll_up, stored
 from tests.pipeline.written import live_files, read_table
 
 GB = 10**9
@@ -119,8 +118,8 @@ def test_paths_go_on_where_the_days_end(spark: SparkSession, output: Path) -> No
 
 def test_given_limits_win(spark: SparkSession, output: Path, tmp_path: Path) -> None:
     own = shutil.copytree(output, tmp_path / "store")
-    options = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
-    JOB.run(request(spark, own, options))
+    limits = Options(max_partitions=1320, max_broker_partitions=3290, network=4000.0, disk_share=0.75, horizon=20)
+    JOB.run(request(spark, own, limits))
     found = {(row.subject, row.what): row for row in one(spark, own, FORECASTS).collect()}
     assert found["cluster", "partitions"].limit == 1320
     assert (found["1", "replicas"].outcome, found["1", "replicas"].day) == ("reached", day(29))
@@ -188,19 +187,14 @@ def test_days_before_new_hours_are_not_written_again(spark: SparkSession, output
     assert rows() == expected
 
 
-def flags(*given: str) -> Any:
-    arguments = ["forecast", "--store", "store", *given]
-    return JOB.read_flags(parser(arguments).parse_args(arguments))
-
-
 def test_flags_are_read_as_the_configuration_is() -> None:
-    assert flags() == Options()
-    assert flags("--network", "125MB/s", "--level", "80%", "--disk-share", "0.85") == Options(
+    assert options(JOB) == Options()
+    assert options(JOB, "--network", "125MB/s", "--level", "80%", "--disk-share", "0.85") == Options(
         network=125e6, level=0.8, disk_share=0.85
     )
     with pytest.raises(ConfigError, match=r"--horizon: expected 366 days or less, got 400"):
-        flags("--horizon", "400")
+        options(JOB, "--horizon", "400")
     with pytest.raises(ConfigError, match=r"--level: expected"):
-        flags("--level", "100%")
+        options(JOB, "--level", "100%")
     with pytest.raises(ConfigError, match=r"--network: expected bytes per second"):
-        flags("--network", "fast")
+        options(JOB, "--network", "fast")

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from kafka_warden.errors import ConfigError, IncompleteError, PlanError
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.pipeline import plan
-from kafka_warden.pipeline.cli import parser
 from kafka_warden.pipeline.marts import PLANS
 from kafka_warden.pipeline.plan import JOB, Options, latest, percentiles
 from kafka_warden.pipeline.store import Store
@@ -23,7 +21,7 @@ from kafka_warden.planning.files import read_inbound
 from tests.building import BYTES_PER_OFFSET, Partition
 from tests.history.places import write
 from tests.history.replay import polls
-from tests.pipeline.stored import mart, request, stored
+from tests.pipeline.stored import mart, options, request, stored
 from tests.support.planned import GB, MB, cluster
 
 POLLS = 21
@@ -87,9 +85,9 @@ def move(tmp_path: Path) -> Path:
     return file
 
 
-def planned(spark: SparkSession, place: Path, options: Options, code: int = 0) -> list[Row]:
+def planned(spark: SparkSession, place: Path, asked: Options, code: int = 0) -> list[Row]:
     """Run the job, which ends with `code`; the rows of the mart."""
-    assert JOB.run(request(spark, place, options)) == code
+    assert JOB.run(request(spark, place, asked)) == code
     return mart(spark, place, PLANS).orderBy("percentile").collect()
 
 
@@ -126,8 +124,8 @@ def test_the_throttle_grows_with_the_percentile(
 
 
 def test_options_win_over_what_was_set(spark: SparkSession, place: Path, move: Path) -> None:
-    options = Options(move, deadline=60.0, max_network_share=0.1, network=10 * MB, percentile=0.9)
-    rows = planned(spark, place, options, IMPOSSIBLE)
+    asked = Options(move, deadline=60.0, max_network_share=0.1, network=10 * MB, percentile=0.9)
+    rows = planned(spark, place, asked, IMPOSSIBLE)
 
     assert [row.percentile for row in rows] == [50.0, 90.0, 95.0, 99.0]
     assert {row.verdict for row in rows} == {"impossible"}
@@ -160,26 +158,23 @@ def test_what_cannot_be_planned_is_named(spark: SparkSession, place: Path, fleet
         planned(spark, place, Options(move))
 
 
-def flags(*given: str) -> Any:
-    arguments = ["plan", "--store", "store", "--reassignment", "move.json", *given]
-    return JOB.read_flags(parser(arguments).parse_args(arguments))
-
-
 def test_flags_are_read_as_those_of_the_live_plan() -> None:
-    assert flags() == Options(Path("move.json"))
-    assert flags("--deadline", "2h", "--max-network-share", "30%", "--percentile", "99%", "--inbound", "in.json") == (
+    required = ("--reassignment", "move.json")
+    assert options(JOB, *required) == Options(Path("move.json"))
+    given = ("--deadline", "2h", "--max-network-share", "30%", "--percentile", "99%", "--inbound", "in.json")
+    assert options(JOB, *required, *given) == (
         Options(Path("move.json"), 7200.0, max_network_share=0.3, percentile=0.99, inbound=Path("in.json"))
     )
     with pytest.raises(ConfigError, match=r"--deadline: expected a duration"):
-        flags("--deadline", "soon")
+        options(JOB, *required, "--deadline", "soon")
 
 
 def test_exit_code_is_that_of_the_plan_in_full(spark: SparkSession, place: Path, move: Path) -> None:
     half, _, most = planned(spark, place, Options(move))
     between = (half.needed + most.needed) / 2
     for share, code in ((0.5, 0), (0.99, IMPOSSIBLE)):
-        options = Options(move, max_network_share=1.0, network=between, percentile=share)
-        rows = planned(spark, place, options, code)
+        asked = Options(move, max_network_share=1.0, network=between, percentile=share)
+        rows = planned(spark, place, asked, code)
         assert {row.percentile: row.verdict for row in rows}[100 * share] == ("impossible" if code else "possible")
 
 

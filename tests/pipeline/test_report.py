@@ -1,6 +1,5 @@
 """The report: what it answers from marts, what it says of missing ones, and where its pages are."""
 
-import argparse
 import math
 import re
 from collections.abc import Mapping
@@ -36,7 +35,7 @@ from kafka_warden.pipeline.store import Store, of_mart
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME
 from tests.pipeline.on_s3 import STORE, make
 from tests.pipeline.report_rows import BEGIN, CLUSTERS, EVIL, TOPIC, Row, at, frame, marts
-from tests.pipeline.stored import request
+from tests.pipeline.stored import options, request
 from tests.pipeline.written import write_table
 from tests.support.s3 import BUCKET, backend, serving
 
@@ -254,11 +253,9 @@ def test_page_in_a_bucket_has_the_type_of_a_page(monkeypatch: pytest.MonkeyPatch
 
 
 def test_flags_become_options() -> None:
-    parser = argparse.ArgumentParser()
-    JOB.add_flags(parser)
-    assert JOB.read_flags(parser.parse_args([])) == Options()
-    given = ["--title", "T", "--moves", "3", "--made", "2026-11-30"]
-    assert JOB.read_flags(parser.parse_args(given)) == Options("T", 3, "2026-11-30")
+    assert options(JOB) == Options()
+    given = ("--title", "T", "--moves", "3", "--made", "2026-11-30")
+    assert options(JOB, *given) == Options("T", 3, "2026-11-30")
     for wrong in ("-1", "x", str(MOST_DRAWN + 1)):
         with pytest.raises(ConfigError, match="--moves: expected"):
-            JOB.read_flags(parser.parse_args([f"--moves={wrong}"]))
+            options(JOB, f"--moves={wrong}")

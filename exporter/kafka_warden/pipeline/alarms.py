@@ -168,22 +168,19 @@ def _replaced(vector: Vector, value: float | None) -> Vector:
 
 def _row(alarm: Alarm, grid: Grid, start: float, end: float) -> dict[str, Any] | None:
     """Return the columns of an alarm, None if it is of another chunk."""
-
-    def time(place: int | None) -> float | None:
-        return None if place is None else grid.start + place * grid.step
-
-    until = grid.count - 1 if alarm.ended is None else alarm.ended
-    if (time(until) or 0.0) < start or (time(alarm.began) or 0.0) >= end:
+    last = grid.count - 1 if alarm.ended is None else alarm.ended
+    began, until = grid.at(alarm.began), grid.at(last)
+    if until < start or began >= end:
         return None
     first = max(alarm.began, -int(-(start - grid.start) // grid.step), 0)
     return {
-        "began": time(alarm.began),
-        "fired": time(alarm.fired),
-        "ended": time(alarm.ended),
-        "last_until": time(until),
-        "polls": max(until - first + (alarm.ended is None), 0),
+        "began": began,
+        "fired": None if alarm.fired is None else grid.at(alarm.fired),
+        "ended": None if alarm.ended is None else until,
+        "last_until": until,
+        "polls": max(last - first + (alarm.ended is None), 0),
         "value_max": alarm.highest,
-        "continues": (time(alarm.began) or 0.0) < start,
+        "continues": began < start,
     }
 
 

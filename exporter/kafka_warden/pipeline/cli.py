@@ -176,8 +176,9 @@ def parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         jobs = [load(name) for name in names.split(_SEPARATOR)]
         about = "; ".join(job.about for job in jobs)
         # A flag of two jobs is for both.
+        conflicts = "error" if len(jobs) == 1 else "resolve"
         command = commands.add_parser(
-            names, help=about, description=about, allow_abbrev=False, conflict_handler="resolve"
+            names, help=about, description=about, allow_abbrev=False, conflict_handler=conflicts
         )
         _add_shared(command)
         for job in jobs:

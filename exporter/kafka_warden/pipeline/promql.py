@@ -51,6 +51,10 @@ class Grid:
         """(T,) Unix s."""
         return self.start + self.step * np.arange(self.count)
 
+    def at(self, place: int) -> float:
+        """Return the time of an evaluation, Unix s."""
+        return self.start + place * self.step
+
     def steps(self, seconds: float) -> int:
         """Return how many steps are as long as this, rounded down."""
         return int((seconds + EPSILON) // self.step)

@@ -27,18 +27,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.config import values
 from kafka_warden.errors import StoreError
-from kafka_warden.formatting import (
-    YEAR_10000,
-    in_count,
-    in_few,
-    in_percent,
-    in_size,
-    in_time,
-    in_utc,
-    in_whole,
-    in_words,
-    visible,
-)
+from kafka_warden.formatting import in_count, in_few, in_percent, in_size, in_time, in_utc, in_whole, in_words, visible
 from kafka_warden.history.parquet.reader import file_system
 from kafka_warden.pipeline.job import Flags, Request, of_flags
 from kafka_warden.pipeline.marts import MARTS, Field
@@ -56,8 +45,6 @@ _STEPS: Final = 120
 _LONG: Final = 12 * 3600
 """Seconds. A shorter history is drawn from the marts by minute, a longer one from those by hour."""
 _GRAINS: Final = {"hour": 3600, "minute": 60}
-_RULES: Final = {"by_messages": BY_MESSAGES, "by_time": BY_TIME}
-"""Parameter of queries to the rule with that name."""
 _NAMING: Final = ("cluster_hour", "cluster_minute", "moves", "rules", "forecasts")
 """The marts whose clusters have a page."""
 _LONGEST_NAME: Final = 150
@@ -96,10 +83,8 @@ def marts_of(query: str) -> list[str]:
 
 def in_instant(seconds: float) -> str:
     """Format a Unix time, in UTC; only the day if it is midnight."""
-    if seconds >= YEAR_10000:
-        # A nearly flat line reaches its limit after all dates.
-        return "after the year 9999"
-    return (in_utc(seconds) or UNKNOWN).removesuffix(" UTC").removesuffix(" 00:00:00")
+    # A nearly flat line reaches its limit after all dates.
+    return (in_utc(seconds) or "after the year 9999").removesuffix(" UTC").removesuffix(" 00:00:00")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +150,8 @@ def _writer(described: Field) -> Callable[[Any], str]:
     write = _of_unit(described.unit)
     if described.type in _NUMBERS:
         return write
-
-    def of_map(values: Mapping[str, Any]) -> str:
-        parts = ((key, value if isinstance(value, str) else write(value)) for key, value in values.items())
-        return ", ".join(f"{in_words(key)} {visible(value)}" for key, value in sorted(parts)) or UNKNOWN
-
-    return of_map
+    of_map = visible if described.type == "map<string,string>" else write
+    return lambda values: ", ".join(f"{in_words(key)} {of_map(values[key])}" for key in sorted(values)) or UNKNOWN
 
 
 def _of_unit(unit: str) -> Callable[[float], str]:
@@ -244,7 +225,8 @@ class Reader:
         if self.cluster:
             begins, ends = self.cluster["begins"], self.cluster["ends"]
         step = grain * max(1, -(-int(ends - begins) // (grain * _STEPS)))
-        self._parameters = {"begins": begins, "step": step, "grain": grain, "drawn": moves, **_RULES}
+        rules = {"by_messages": BY_MESSAGES, "by_time": BY_TIME}
+        self._parameters = {"begins": begins, "step": step, "grain": grain, "drawn": moves, **rules}
 
     def answer(self, section: Section) -> Answer:
         """Run the queries of a section."""

@@ -6,7 +6,6 @@ the subject: `topic`, `partition`, `broker`, or null. `calm.json` beside it has 
 """
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,7 +34,6 @@ Fault = tuple[str, str, float, float, str | None, int | None, int | None]
 """Cluster id, kind, begin and end (Unix s), topic, partition, broker."""
 _Subject = tuple[str, str, tuple[str | None, int | None, int | None]]
 
-_SPACE: Final = re.compile(r"\s*")
 _AFTER_NUMBERS: Final = 1 << 31
 """Kafka's numbers of partitions and brokers are lower."""
 
@@ -165,21 +163,16 @@ def exported(text: str, kinds: Mapping[str, str], clusters: Mapping[str, str]) -
 
 def _alerts(text: str) -> Iterator[Any]:
     """Yield the alerts of all arrays."""
-    decoder, place = json.JSONDecoder(), _after_space(text, 0)
-    while place < len(text):
+    left = text.strip()
+    while left:
         try:
-            answer, place = decoder.raw_decode(text, place)
+            answer, end = json.JSONDecoder().raw_decode(left)
         except ValueError as failure:
             raise TruthError(f"it is no JSON: {failure}; save the answer of GET /api/v2/alerts") from None
         if not isinstance(answer, list):
             raise TruthError("it is no array of alerts; save the answer of GET /api/v2/alerts")
         yield from answer
-        place = _after_space(text, place)
-
-
-def _after_space(text: str, place: int) -> int:
-    found = _SPACE.match(text, place)
-    return place if found is None else found.end()
+        left = left[end:].lstrip()
 
 
 def _seconds(text: str) -> float:
