@@ -19,7 +19,6 @@ from kafka_warden.pipeline.marts import MARTS, Mart
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.store import Store, of_mart, raw
 from kafka_warden.pipeline.timeline import History, row_key
-from tests.history.replay import polls
 from tests.pipeline.arrivals import by_key, keyed
 from tests.pipeline.written import read_table, write_store
 
@@ -96,6 +95,8 @@ def landed(landing: Path) -> dict[str, Any]:
 
 
 def of_cluster(evaluated: Sequence[Poll], cluster: str) -> list[Poll]:
-    """The same polls of another cluster."""
-    seen = [replace(poll.snapshot, cluster_id=cluster) for poll in evaluated]
-    return polls(seen, run=f"run-of-{cluster}")
+    """The same polls of another cluster, whose runs have names of their own."""
+    return [
+        replace(poll, snapshot=replace(poll.snapshot, cluster_id=cluster), run=f"{poll.run}-of-{cluster}")
+        for poll in evaluated
+    ]

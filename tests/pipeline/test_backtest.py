@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from tests.building import EPOCH, Partition, snapshot
 from tests.history.places import write
 from tests.history.replay import polls, scene_polls
 from tests.pipeline.arrivals import answered
-from tests.pipeline.stored import mart, request, stored
+from tests.pipeline.stored import mart, of_cluster, request, stored
 
 
 def backtest(spark: SparkSession, folder: Path, judged: Sequence[Poll], options: Options) -> dict[str, list[Any]]:
@@ -120,14 +119,6 @@ def test_every_rule_has_a_row(example: dict[str, list[Any]]) -> None:
 def dead(tenth: int) -> Snapshot:
     """The follower on broker 3 does not fetch from 900 ms to 4 s."""
     return foo(tenth, 10 + 4 * (tenth >= 9), 4 if 9 <= tenth < 40 else 0)
-
-
-def of_cluster(judged: Sequence[Poll], cluster: str) -> list[Poll]:
-    """The same polls of another cluster, whose runs have names of their own."""
-    return [
-        replace(poll, snapshot=replace(poll.snapshot, cluster_id=cluster), run=f"{poll.run} of {cluster}")
-        for poll in judged
-    ]
 
 
 @pytest.fixture(scope="module")
