@@ -20,7 +20,7 @@ from kafka_warden.pipeline.promql import Grid, Vector
 from kafka_warden.pipeline.rule_runs import Alarm, Rule, Run, metrics
 from kafka_warden.pipeline.samples import BEHIND, BUCKET, FOLLOWERS, LAG, POLLS
 from kafka_warden.pipeline.timeline import History
-from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, Trial, parsed, rules_of
+from kafka_warden.pipeline.trials import BY_MESSAGES, Trial, parsed, rules_of
 
 CHUNK: Final = 6
 """Buckets whose alarms are found at a time, after one that is only looked back to."""
@@ -109,13 +109,11 @@ def joined(parts: DataFrame) -> DataFrame:
 
 def _least(asked: Sequence[Trial]) -> Mapping[str, float]:
     """Return the lowest thresholds of the rules for followers."""
-    of = {BY_MESSAGES: LAG, BY_TIME: BEHIND}
-    least: dict[str, float] = {}
+    found: dict[str, list[float]] = defaultdict(list)
     for trial in asked:
-        if trial.rule.name in of and trial.threshold is not None:
-            name = of[trial.rule.name]
-            least[name] = min(trial.threshold, least.get(name, trial.threshold))
-    return least
+        if trial.rule.is_of_followers and trial.threshold is not None:
+            found[LAG if trial.rule.name == BY_MESSAGES else BEHIND].append(trial.threshold)
+    return {name: min(thresholds) for name, thresholds in found.items()}
 
 
 def _rows(table: pa.Table) -> Iterator[Row]:

@@ -80,7 +80,8 @@ def _backtest(
     ):
         with request.progress.step("backtest: alarms"):
             found = labelled(with_place(alarms(history, polls, late, asked)), trial_frame, happened)
-            again.replace(work, ALARMS, _shown(found, trial_frame), "what_if")
+            rows = found.join(F.broadcast(trial_frame.select("trial", *_TRIED)), "trial")
+            again.replace(work, ALARMS, rows.withColumns({name: moment(name) for name in _MOMENTS}), "what_if")
         with request.progress.step("backtest: rules"):
             mine = in_list("cluster_id", work.hours)
             marked = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
@@ -121,12 +122,6 @@ def of_trials(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
     same = [F.col(f"alarm.{name}").eqNullSafe(F.col(f"trial.{name}")) for name in _TRIED]
     times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
     return with_place(alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns(times))
-
-
-def _shown(marked: DataFrame, trial_frame: DataFrame) -> DataFrame:
-    return marked.join(F.broadcast(trial_frame.select("trial", *_TRIED)), "trial").withColumns(
-        {name: moment(name) for name in _MOMENTS}
-    )
 
 
 def _add_flags(parser: ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from kafka_warden.config.options import flag_name, read_values
 from kafka_warden.pipeline.progress import Progress
 from kafka_warden.pipeline.runs import Run
 from kafka_warden.pipeline.store import Store
-from kafka_warden.pipeline.timeline import ALL_TIME, History
+from kafka_warden.pipeline.timeline import ALL_TIME
 
 O = TypeVar("O")  # noqa: E741  # options
 
@@ -39,11 +39,6 @@ class Request(Generic[O]):
     def spark(self) -> SparkSession:
         """The session."""
         return self.store.spark
-
-    @property
-    def history(self) -> History:
-        """The raw rows of these hours."""
-        return History(self.store, self.span)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def run(request: Request[Options]) -> int:
         IncompleteError: the history has no complete poll.
         StoreError: the store cannot be used.
     """
-    options, history = request.options, request.history
+    options, history = request.options, History(request.store, request.span)
     request.store.open()
     targets = read_targets(options.reassignment)
     with request.progress.step("plan: the last poll"):

@@ -296,17 +296,7 @@ def _collect(frame: DataFrame) -> list[dict[str, Any]]:
     return [row.asDict() for row in frame.select(*columns).collect()]
 
 
-_FILTERS: Final[Mapping[str, Callable[..., str]]] = {
-    "amount": in_size,
-    "count": in_whole,
-    "duration": in_time,
-    "instant": in_instant,
-    "percent": in_percent,
-    "shell": shlex.quote,
-    "things": in_count,
-    "visible": visible,
-    "words": in_words,
-}
+_FILTERS: Final = (in_count, in_instant, in_percent, in_size, in_time, in_whole, in_words, shlex.quote, visible)
 
 
 @cache
@@ -319,7 +309,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(_FILTERS)
+    made.filters |= {write.__name__: write for write in _FILTERS}
     script = made.get_template("report.js").render()
     # The browser enforces that the page runs no other script.
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
