@@ -111,14 +111,14 @@ def test_the_throttle_grows_with_the_percentile(
     assert "p50" in printed
 
     reader = History(Store(spark, place))
-    found = latest(reader, None)
-    assert (found.snapshot.clock, found.parameters) == (10.0 * (POLLS - 1), PARAMETERS)
+    snapshot, parameters = latest(reader, None)
+    assert (snapshot.clock, parameters) == (10.0 * (POLLS - 1), PARAMETERS)
     judged = np.array([each.derived.bytes_in for each in polls((seen(n) for n in range(POLLS)), PARAMETERS)][1:])
     expected = np.quantile(judged, [0.5, 0.95], axis=0, method="inverted_cdf")
-    half, most = percentiles(reader, found, [0.5, 0.95])
+    half, most = percentiles(reader, snapshot, [0.5, 0.95])
     assert [each.rates.tolist() for each in (half, most)] == expected.tolist()
     assert (half.polls, half.longest) == (POLLS - 1, 10.0 * (POLLS - 2))
-    read_back = read_inbound(file).of(found.snapshot)
+    read_back = read_inbound(file).of(snapshot)
     assert read_back.rates.tolist() == most.rates.tolist()
     assert replace(read_back, rates=most.rates) == most
 
@@ -138,7 +138,7 @@ def test_the_last_whole_poll_of_the_cluster_is_taken(
 ) -> None:
     rows = History(Store(spark, fleet))
     for name, clock in (("north", POLLS - 1), ("ahead", POLLS - 1), ("most", POLLS - 2)):
-        found = latest(rows, name).snapshot
+        found, _ = latest(rows, name)
         assert (found.cluster_id, found.clock) == (name, 10.0 * clock)
     with pytest.raises(ConfigError, match="name one with --cluster; the history has ahead, bare, most, none, north"):
         latest(rows, None)

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 from kafka_warden.config import values
 from kafka_warden.errors import ConfigError, HistoryRowsError, IncompleteError, PlanError
 from kafka_warden.formatting import in_percent, in_rate, in_time
+from kafka_warden.history.poll import topic_id_text
 from kafka_warden.history.replay import parameters_of, snapshot_of
 from kafka_warden.history.schema import TABLES
 from kafka_warden.log import write
@@ -66,16 +67,6 @@ class Options:
     """The file that it writes for `kafka-warden plan --inbound`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Latest:
-    """A cluster in its last complete poll."""
-
-    snapshot: Snapshot
-    parameters: Parameters
-    topic_ids: Mapping[str, str]
-    """By topic name."""
-
-
 def run(request: Request[Options]) -> int:
     """Print the plan and write the mart `plans`; return 0 if the plan that is printed in full is possible, else 1.
 
@@ -89,28 +80,28 @@ def run(request: Request[Options]) -> int:
     request.store.open()
     targets = read_targets(options.reassignment)
     with request.progress.step("plan: the last poll"):
-        found = latest(history, options.cluster)
-    goal = _goal(options, found.parameters)
+        snapshot, parameters = latest(history, options.cluster)
+    goal = _goal(options, parameters)
     limit = options.max_broker_partitions
-    most = found.parameters.max_broker_partitions if limit is None else float(limit)
+    most = parameters.max_broker_partitions if limit is None else float(limit)
     with request.progress.step("plan: produce rates"):
-        assumed = percentiles(history, found, sorted({*SHARES, options.percentile}))
+        assumed = percentiles(history, snapshot, sorted({*SHARES, options.percentile}))
     try:
-        plans = [(one, plan_move(found.snapshot, targets, one.rates, goal, most)) for one in assumed]
+        plans = [(one, plan_move(snapshot, targets, one.rates, goal, most)) for one in assumed]
     except PlanError as failure:
         raise PlanError(f"{options.reassignment}: {failure}") from None
     chosen = next(each for each in plans if each[0].share == options.percentile)
     if options.inbound is not None:
-        write_inbound(options.inbound, found.snapshot, chosen[0])
+        write_inbound(options.inbound, snapshot, chosen[0])
     write(_text(plans, chosen, options))
     rows = [_row(plan, one, options) for one, plan in plans]
-    mine = in_list("cluster_id", [str(found.snapshot.cluster_id)])
+    mine = in_list("cluster_id", [str(snapshot.cluster_id)])
     with incremental.working(request, JOB.name) as work:
         incremental.replace(work, PLANS, of_rows(request.spark, rows, PLANS.ddl), mine)
     return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
 
 
-def latest(history: History, cluster: str | None) -> Latest:
+def latest(history: History, cluster: str | None) -> tuple[Snapshot, Parameters]:
     """Restore the last complete poll of a cluster.
 
     Raises:
@@ -135,18 +126,15 @@ def latest(history: History, cluster: str | None) -> Latest:
     raise IncompleteError(f"none of the last {len(last)} polls is complete: {problem}")
 
 
-def _restored(history: History, poll: Mapping[str, Any]) -> Latest:
+def _restored(history: History, poll: Mapping[str, Any]) -> tuple[Snapshot, Parameters]:
     is_poll = reduce(and_, (F.col(name) == F.lit(value) for name, value in poll.items()))
     names = (each.name for each in TABLES if each.name != RESTORED)
     tables = {name: history.table(name).where(is_poll).toArrow().to_pydict() for name in names}
-    configs = tables["configs"]
-    ids = {topic: uid for topic, uid in zip(configs["topic"], configs["topic_id"], strict=True) if uid is not None}
-    return Latest(snapshot_of(tables), parameters_of(tables), ids)
+    return snapshot_of(tables), parameters_of(tables)
 
 
-def percentiles(history: History, found: Latest, shares: Sequence[float]) -> tuple[Percentile, ...]:
+def percentiles(history: History, snapshot: Snapshot, shares: Sequence[float]) -> tuple[Percentile, ...]:
     """Return percentiles of each partition's inbound rate; the rates of a topic's former ids do not count."""
-    snapshot = found.snapshot
     is_known = (F.col("cluster_id") == snapshot.cluster_id) & F.col("bytes_in").isNotNull()
     rows = history.table("partitions").where(is_known)
     polls, first, last = rows.agg(F.countDistinct("run", "sequence"), F.min("time"), F.max("time")).collect()[0]
@@ -155,11 +143,10 @@ def percentiles(history: History, found: Latest, shares: Sequence[float]) -> tup
         (each.topic, each.topic_id, each.partition): each.rates
         for each in rows.groupBy("topic", "topic_id", "partition").agg(of_each.alias("rates")).collect()
     }
-    topics = [snapshot.topics[topic] for topic in snapshot.partitions.topic.tolist()]
-    keys = [(topic, found.topic_ids.get(topic)) for topic in topics]
-    numbers = snapshot.partitions.number.tolist()
+    topics = list(zip(snapshot.topics, map(topic_id_text, snapshot.topic_ids), strict=True))
     unknown = [np.nan] * len(shares)
-    named = [known.get((*key, number), unknown) for key, number in zip(keys, numbers, strict=True)]
+    partitions = zip(snapshot.partitions.topic.tolist(), snapshot.partitions.number.tolist(), strict=True)
+    named = [known.get((*topics[topic], number), unknown) for topic, number in partitions]
     rates = np.array(named, np.float64).reshape(-1, len(shares))
     span = (snapshot.time,) * 2 if first is None else (first, last)
     return tuple(Percentile(share, rates[:, index], polls, *span) for index, share in enumerate(shares))

@@ -36,6 +36,10 @@ class Vector:
     values: np.ndarray
     """(S, T); NaN where there is no sample."""
 
+    def rows(self) -> dict[frozenset[tuple[str, str]], np.ndarray]:
+        """Return the values of each series by its labels."""
+        return {frozenset(each.items()): values for each, values in zip(self.labels, self.values, strict=True)}
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:

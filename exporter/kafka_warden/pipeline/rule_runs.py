@@ -207,7 +207,7 @@ class Run:
         return result
 
     def _alarms(self, rule: Rule, alone: Vector, held: Vector) -> Iterator[Alarm]:
-        kept = {frozenset(labels.items()): values for labels, values in zip(held.labels, held.values, strict=True)}
+        kept = held.rows()
         for labels, values in zip(alone.labels, alone.values, strict=True):
             other = kept.get(frozenset(labels.items()), values)
             highest = np.fmax(values, other)
@@ -266,10 +266,9 @@ def _next(values: np.ndarray) -> np.ndarray:
 
 
 def _aligned(vector: Vector, labels: Sequence[Labels], count: int) -> np.ndarray:
-    rows = {frozenset(each.items()): row for row, each in enumerate(vector.labels)}
-    missing = np.full(count, np.nan)
-    found = [rows.get(frozenset(each.items())) for each in labels]
-    return np.array([missing if row is None else vector.values[row] for row in found]).reshape(len(labels), count)
+    rows, missing = vector.rows(), np.full(count, np.nan)
+    found = [rows.get(frozenset(each.items()), missing) for each in labels]
+    return np.array(found).reshape(len(labels), count)
 
 
 def _followed(result: Vector, guess: Vector, alone: Vector) -> Vector:
@@ -283,14 +282,10 @@ def _followed(result: Vector, guess: Vector, alone: Vector) -> Vector:
 
 def _same(one: Vector, other: Vector) -> bool:
     """Compare vectors; a series without samples is none."""
-    sides = [
-        {
-            frozenset(labels.items()): values
-            for labels, values in zip(each.labels, each.values, strict=True)
-            if not np.isnan(values).all()
-        }
+    left, right = (
+        {labels: values for labels, values in each.rows().items() if not np.isnan(values).all()}
         for each in (one, other)
-    ]
-    return sides[0].keys() == sides[1].keys() and all(
-        np.array_equal(values, sides[1][key], equal_nan=True) for key, values in sides[0].items()
+    )
+    return left.keys() == right.keys() and all(
+        np.array_equal(values, right[labels], equal_nan=True) for labels, values in left.items()
     )
