@@ -6,7 +6,8 @@ rounds many, since values that are only carried on are followed to where they co
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ FIRING: Final = "firing"
 _TEMPLATE: Final = "{{"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A recording or alerting rule."""
 
@@ -44,14 +45,20 @@ class Rule:
     is_alert: bool
     expression: Any
     """As the parser returns it."""
-    selectors: Mapping[str, Sequence[Any]]
-    """Name of a metric to its selectors in the expression."""
-    labels: Labels = field(default_factory=dict)
+    labels: Labels
     """Without those whose values are templates."""
-    hold: float = 0.0
+    hold: float
     """`for`, s."""
-    keep: float = 0.0
+    keep: float
     """`keep_firing_for`, s."""
+
+    @cached_property
+    def selectors(self) -> Mapping[str, Sequence[Any]]:
+        """Name of a metric to its selectors in the expression."""
+        found: dict[str, list[Any]] = {}
+        for each in selectors(self.expression):
+            found.setdefault(each.name, []).append(each)
+        return found
 
     def reads(self, other: "Rule") -> bool:
         """Return whether its expression selects what the other rule makes."""
@@ -88,22 +95,13 @@ def read_rules(*texts: str) -> list[Rule]:
         Rule(
             rule.get("alert") or rule["record"],
             "alert" in rule,
-            (expression := parse(rule["expr"])),
-            by_name(expression),
+            parse(rule["expr"]),
             {name: value for name, value in rule.get("labels", {}).items() if _TEMPLATE not in str(value)},
             seconds(rule.get("for", "0s")),
             seconds(rule.get("keep_firing_for", "0s")),
         )
         for rule in found
     ]
-
-
-def by_name(node: Any) -> Mapping[str, Sequence[Any]]:
-    """Return the selectors in an expression by the name of the metric."""
-    found: dict[str, list[Any]] = {}
-    for each in selectors(node):
-        found.setdefault(each.name, []).append(each)
-    return found
 
 
 def needed(rules: Sequence[Rule], wanted: Callable[[Rule], bool]) -> list[Rule]:
