@@ -79,9 +79,9 @@ def _backtest(
         persisted(followers(history, polls, asked)) as late,
     ):
         with request.progress.step("backtest: alarms"):
-            found = labelled(with_place(alarms(history, polls, late, asked)), trial_frame, happened)
-            rows = found.join(F.broadcast(trial_frame.select("trial", *_TRIED)), "trial")
-            again.replace(work, ALARMS, rows.withColumns({name: moment(name) for name in _MOMENTS}), "what_if")
+            found = with_place(alarms(history, polls, late, asked)).join(F.broadcast(trial_frame), "trial")
+            dated = labelled(found, happened).withColumns({name: moment(name) for name in _MOMENTS})
+            again.replace(work, ALARMS, dated, "what_if")
         with request.progress.step("backtest: rules"):
             mine = in_list("cluster_id", work.hours)
             marked = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)

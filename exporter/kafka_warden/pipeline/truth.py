@@ -199,12 +199,11 @@ def _cluster(labels: Mapping[str, str], clusters: Mapping[str, str]) -> str:
     return found
 
 
-def labelled(found: DataFrame, trials: DataFrame, happened: DataFrame | None) -> DataFrame:
-    """Add `true_alarm`: null where no faults are known, or none that the rule detects."""
+def labelled(found: DataFrame, happened: DataFrame | None) -> DataFrame:
+    """Add `true_alarm`: null where no faults are known, or none that the rule detects. `found`: with `detects`."""
     if happened is None:
         return found.withColumn("true_alarm", F.lit(None).cast("boolean"))
-    kinds = trials.select("trial", "detects")
-    alarm = found.join(F.broadcast(kinds), "trial").withColumn("alarm", F.monotonically_increasing_id()).alias("alarm")
+    alarm = found.withColumn("alarm", F.monotonically_increasing_id()).alias("alarm")
     fault = F.broadcast(happened).alias("fault")
     of_kind = (F.col("alarm.cluster_id") == F.col("fault.cluster_id")) & F.array_contains("detects", F.col("kind"))
     hits = F.count("fault.kind") > 0
@@ -213,9 +212,8 @@ def labelled(found: DataFrame, trials: DataFrame, happened: DataFrame | None) ->
     return (
         alarm.join(fault, of_kind & is_about("alarm", "fault"), "left")
         .groupBy("alarm.alarm")
-        .agg(*columns, F.first("detects").alias("detects"), hits.alias("hits"))
+        .agg(*columns, hits.alias("hits"))
         .withColumn("true_alarm", F.when(comparable, F.col("hits")))
-        .drop("alarm", "detects", "hits")
     )
 
 
