@@ -104,11 +104,9 @@ def repeat(run: Callable[[], int], every: float) -> int:
 
 def _every(parsed: argparse.Namespace) -> float | None:
     """Return the seconds between two rounds; None for one round."""
-    if parsed.every is None:
-        return None
-    if parsed.start > 0 or parsed.end != float("inf"):
+    seconds: float | None = read_values({"every": parsed.every}, {"every": values.duration})["every"]
+    if seconds is not None and (parsed.start > 0 or parsed.end != float("inf")):
         raise ConfigError("--start, --end: not valid with --every, which takes all that arrives; leave them out")
-    seconds: float = read_values({"every": parsed.every}, {"every": values.duration})["every"]
     return seconds
 
 

@@ -195,19 +195,17 @@ def build(find: Find, options: Options, store: str) -> Iterator[tuple[str, str]]
     page = environment().get_template("report.html")
     frames = (find(name) for name in _NAMING)
     found = [frame.select("cluster_id").distinct().collect() for frame in frames if frame is not None]
-    pages = {}
-    for cluster_id in sorted({row["cluster_id"] for rows in found for row in rows}):
-        pages[cluster_id] = cluster, answers = _answers(find, cluster_id, options.moves)
-        yield file_of(cluster_id), page.render(shared, cluster_id=cluster_id, cluster=cluster, answers=answers)
+    pages, answers = {}, list[Answer]()
+    for cluster_id in sorted({row["cluster_id"] for rows in found for row in rows}) or [None]:
+        with ExitStack() as stack:
+            reader = Reader(find, cluster_id, options.moves, stack)
+            answers = [reader.answer(section) for section in SECTIONS]
+        if cluster_id is not None:
+            cluster = reader.cluster
+            pages[cluster_id] = cluster, answers
+            yield file_of(cluster_id), page.render(shared, cluster_id=cluster_id, cluster=cluster, answers=answers)
     # Without a cluster the index has what is missing.
-    answers = [] if pages else _answers(find, None, options.moves)[1]
-    yield INDEX, page.render(shared, cluster_id=None, pages=pages, answers=answers)
-
-
-def _answers(find: Find, cluster_id: str | None, moves: int) -> tuple[dict[str, Any] | None, list[Answer]]:
-    with ExitStack() as stack:
-        reader = Reader(find, cluster_id, moves, stack)
-        return reader.cluster, [reader.answer(section) for section in SECTIONS]
+    yield INDEX, page.render(shared, cluster_id=None, pages=pages, answers=[] if pages else answers)
 
 
 class Reader:
