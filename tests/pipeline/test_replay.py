@@ -15,19 +15,14 @@ from tests.history.replay import Rows, differences, in_order_of, restarted_polls
 from tests.pipeline.stored import history
 
 
-def replayed_by_poll(gathered_rows: DataFrame, table: str) -> dict[tuple[str, int], Rows]:
-    """Run and sequence to the columns of one table."""
+def differing(gathered_rows: DataFrame, table: str, before: list[Poll]) -> list[tuple[str, int, str]]:
+    """Polls and columns of one table that are not exactly as they were."""
     found: dict[tuple[str, int], Rows] = {}
     for row in replayed(gathered_rows, table).toArrow().to_pylist():
         columns = found.setdefault((row["run"], row["sequence"]), {})
         for name, value in row.items():
             columns.setdefault(name, []).append(value)
-    return found
-
-
-def differing(gathered_rows: DataFrame, table: str, before: list[Poll]) -> list[tuple[str, int, str]]:
-    """Polls and columns of one table that are not exactly as they were."""
-    found, different = replayed_by_poll(gathered_rows, table), []
+    different = []
     for poll in before:
         was = {table: rows(poll)[table]}
         if not any(map(len, was[table].values())):
