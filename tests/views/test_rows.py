@@ -18,7 +18,7 @@ from kafka_warden.model import Broker, Limit, Origin, Parameters, QuotaEntity, S
 from kafka_warden.views import alerts, recent, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
-from kafka_warden.views.fields import FAMILIES, LabelOf, Of, Text, fields_of
+from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
 from kafka_warden.views.specs import BY_NAME, TABLES
 from tests import scene
 from tests.building import Partition, known, snapshot
@@ -187,8 +187,8 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
 def test_fields_name_metrics_and_labels_that_exist() -> None:
     for kind in (rows.Cluster, rows.ExporterRow, recent.History, recent.SideHistory, *(spec.row for spec in TABLES)):
         for name, (_, about) in fields_of(kind).items():
-            assert isinstance(about, Of | LabelOf | Text), name
-            if not isinstance(about, Text):
+            assert isinstance(about, Of | LabelOf | str), name
+            if not isinstance(about, str):
                 family = FAMILIES[about.metric]
                 assert family in CATALOGUE
                 rest = {about.label} if isinstance(about, LabelOf) else set()

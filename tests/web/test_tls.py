@@ -169,7 +169,7 @@ def test_half_a_rotation_keeps_the_old_certificate(serve: Serve, tmp_path: Path,
     "text",
     [
         "tls_server_config: [",
-        "tls_server_confg: {}",
+        "rate_limit: {interval: 1ms, burst: 100}",
         "{}",
         "tls_server_config: {cert_file: missing, key_file: missing}",
     ],

@@ -236,7 +236,7 @@ class Top(App[int]):
             value = getattr(row, name)
             exact = UNKNOWN if value is None else visible(str(value))
             text = f"{numbers[name].text(row)} ({exact})" if name in numbers and value is not None else exact
-            parts += [(name, "bold"), f": {text}\n", (f"{about.about}\n", "dim")]
+            parts += [(name, "bold"), f": {text}\n", (f"{about}\n", "dim")]
         self.push_screen(Detail(Content.assemble(*parts)))
 
     @on(Input.Submitted)

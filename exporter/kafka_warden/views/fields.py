@@ -16,9 +16,8 @@ class Of:
     metric: str
     """Name without the prefix."""
 
-    @property
-    def about(self) -> str:
-        """The help of the metric."""
+    def __str__(self) -> str:
+        """Return the help of the metric."""
         return FAMILIES[self.metric].help
 
 
@@ -29,24 +28,17 @@ class LabelOf:
     metric: str
     label: str
 
-    @property
-    def about(self) -> str:
-        """The help of the metric."""
+    def __str__(self) -> str:
+        """Return the help of the metric, and which label."""
         return f"Label {self.label} of {FAMILIES[self.metric].full_name}. {FAMILIES[self.metric].help}"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A field that is no metric."""
+About = Of | LabelOf | str
+"""What a field is, with its description as text."""
 
-    about: str
-
-
-About = Of | LabelOf | Text
-Name = Annotated[str, Text("Name of the topic")]
-Broker = Annotated[int, Text("Id of the broker")]
-SideName = Annotated[str, Text("leader, follower, or log_dirs for copies between log directories")]
-
+Name = Annotated[str, "Name of the topic"]
+Broker = Annotated[int, "Id of the broker"]
+SideName = Annotated[str, "leader, follower, or log_dirs for copies between log directories"]
 
 _KNOWN: Final[dict[type, dict[str, tuple[Any, About]]]] = {}
 

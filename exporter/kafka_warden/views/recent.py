@@ -13,7 +13,7 @@ from kafka_warden.derive.replica_state import OUT_OF_SYNC
 from kafka_warden.derive.throttle import SideKey
 from kafka_warden.formatting import in_bytes, in_rate
 from kafka_warden.model import SIDES, Side
-from kafka_warden.views.fields import FAMILIES, Broker, Of, SideName, Text, fields_of
+from kafka_warden.views.fields import FAMILIES, Broker, Of, SideName, fields_of
 
 SECONDS: Final = 3600.0
 FINEST: Final = 4.5
@@ -41,13 +41,13 @@ class SideHistory:
 class History:
     """The last hour: single-precision numbers, at most one poll every five seconds."""
 
-    times: Annotated[tuple[float, ...], Text("Unix times of the polls, ascending")]
+    times: Annotated[tuple[float, ...], "Unix times of the polls, ascending"]
     remaining_bytes: Annotated[tuple[float | None, ...], Of("reassignment_total_bytes_remaining")]
     reassigning_partitions: Annotated[tuple[float | None, ...], Of("reassigning_partitions")]
     under_replicated_partitions: Annotated[tuple[float | None, ...], Of("under_replicated_partitions")]
     offline_partitions: Annotated[tuple[float | None, ...], Of("offline_partitions")]
-    out_of_sync: Annotated[tuple[float | None, ...], Text("Replicas out of sync")]
-    sides: Annotated[tuple[SideHistory, ...], Text("By broker and side: those that had a limit or copied")]
+    out_of_sync: Annotated[tuple[float | None, ...], "Replicas out of sync"]
+    sides: Annotated[tuple[SideHistory, ...], "By broker and side: those that had a limit or copied"]
 
 
 OF_CLUSTER: Final[Mapping[str, Any]] = {

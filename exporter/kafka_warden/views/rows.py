@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Generic, TypeVar
 
-from kafka_warden.views.fields import Broker, LabelOf, Name, Of, SideName, Text
+from kafka_warden.views.fields import Broker, LabelOf, Name, Of, SideName
 from kafka_warden.views.recent import Samples
 
 Row = TypeVar("Row")
-Partition = Annotated[int, Text("Number of the partition")]
-Severity = Annotated[str | None, Text("critical, warning or info, as its alert; null where nothing is wrong")]
-Runbook = Annotated[str | None, Text("Path of the runbook, below that of the status page; null where there is none")]
+Partition = Annotated[int, "Number of the partition"]
+Severity = Annotated[str | None, "critical, warning or info, as its alert; null where nothing is wrong"]
+Runbook = Annotated[str | None, "Path of the runbook, below that of the status page; null where there is none"]
 
 MOST: Final = 10_000
 """Rows of a table that are kept, the worst ones: a broken cluster can have hundreds of thousands."""
@@ -32,11 +32,11 @@ class Table(Generic[Row]):
 class Problem:
     """Something that needs a look, as a sentence."""
 
-    severity: Annotated[str, Text("critical, warning or info, as its alert")]
-    kind: Annotated[str, Text("Stable name of the kind of problem")]
-    sentence: Annotated[str, Text("What is wrong, for people")]
-    seconds: Annotated[float | None, Text("For how long it is known, the longest where the sentence counts several")]
-    section: Annotated[str, Text("Section of the status page with the details")]
+    severity: Annotated[str, "critical, warning or info, as its alert"]
+    kind: Annotated[str, "Stable name of the kind of problem"]
+    sentence: Annotated[str, "What is wrong, for people"]
+    seconds: Annotated[float | None, "For how long it is known, the longest where the sentence counts several"]
+    section: Annotated[str, "Section of the status page with the details"]
     runbook: Runbook
 
 
@@ -48,8 +48,8 @@ class Cluster:
     cluster_name: Annotated[str | None, LabelOf("cluster_info", "cluster_name")]
     kafka_version: Annotated[str | None, LabelOf("cluster_info", "kafka_version")]
     controller: Annotated[str | None, LabelOf("controller_info", "node")]
-    brokers: Annotated[Mapping[str, int], Text("Number of brokers by state")]
-    topics: Annotated[int, Text("Topics, internal ones included")]
+    brokers: Annotated[Mapping[str, int], "Number of brokers by state"]
+    topics: Annotated[int, "Topics, internal ones included"]
     partitions: Annotated[float | None, Of("cluster_partitions")]
     partition_limit: Annotated[float | None, Of("cluster_partition_limit")]
     partition_headroom: Annotated[float | None, Of("cluster_partition_headroom")]
@@ -59,13 +59,13 @@ class Cluster:
     under_min_isr_partitions: Annotated[float | None, Of("under_min_isr_partitions")]
     unknown_min_isr_partitions: Annotated[float | None, Of("unknown_min_isr_partitions")]
     at_min_isr_partitions: Annotated[float | None, Of("at_min_isr_partitions")]
-    uncounted: Annotated[Mapping[str, int], Text("Partitions by state that topics.uncounted leaves out, those above 0")]
+    uncounted: Annotated[Mapping[str, int], "Partitions by state that topics.uncounted leaves out, those above 0"]
     under_replicated_partitions: Annotated[float | None, Of("under_replicated_partitions")]
-    out_of_sync: Annotated[Mapping[str, int], Text("Replicas out of sync by state, those above 0")]
+    out_of_sync: Annotated[Mapping[str, int], "Replicas out of sync by state, those above 0"]
     reassigning_partitions: Annotated[float | None, Of("reassigning_partitions")]
     stuck_without_row: Annotated[
         Mapping[str, int],
-        Text("Stuck moves by cause, of topics without rows: topics.deny. reassignment_stuck counts the same ones"),
+        "Stuck moves by cause, of topics without rows: topics.deny. reassignment_stuck counts the same ones",
     ]
     move_ratio: Annotated[float | None, Of("reassignment_move_ratio")]
     remaining_bytes: Annotated[float | None, Of("reassignment_total_bytes_remaining")]
@@ -86,7 +86,7 @@ class BrokerRow:
     host: Annotated[str | None, LabelOf("broker_info", "host")]
     rack: Annotated[str | None, LabelOf("broker_info", "rack")]
     state: Annotated[str | None, LabelOf("broker_state", "state")]
-    fenced_responding: Annotated[bool, Text("It is fenced, and answers the exporter (broker_fenced_responding)")]
+    fenced_responding: Annotated[bool, "It is fenced, and answers the exporter (broker_fenced_responding)"]
     metadata_stale_seconds: Annotated[float | None, Of("broker_metadata_stale_seconds")]
     replicas: Annotated[float | None, Of("broker_replicas")]
     leaders: Annotated[float | None, Of("broker_leaders")]
@@ -117,10 +117,8 @@ class Move:
     topic: Name
     partition: Partition
     broker: Broker
-    adding: Annotated[
-        bool, Text("False for a replica that stays: the move copies nothing, and waits until it is in sync")
-    ]
-    leader: Annotated[int | None, Text("Id of the broker that it copies from; null without a leader")]
+    adding: Annotated[bool, "False for a replica that stays: the move copies nothing, and waits until it is in sync"]
+    leader: Annotated[int | None, "Id of the broker that it copies from; null without a leader"]
     remaining_bytes: Annotated[float | None, Of("reassignment_bytes_remaining")]
     remaining_messages: Annotated[int | None, Of("reassignment_messages_remaining")]
     progress: Annotated[float | None, Of("reassignment_progress_ratio")]
@@ -129,7 +127,7 @@ class Move:
     never_ends: Annotated[bool | None, Of("reassignment_never_ends")]
     stalled: Annotated[float | None, Of("reassignment_stalled_seconds")]
     cause: Annotated[str | None, LabelOf("reassignment_stuck", "cause")]
-    sentence: Annotated[str | None, Text("Why it is stuck, or why there is no ETA; null while it advances")]
+    sentence: Annotated[str | None, "Why it is stuck, or why there is no ETA; null while it advances"]
     runbook: Runbook
     severity: Severity = None
 
@@ -157,12 +155,10 @@ class Throttle:
     throttled_replicas: Annotated[float | None, Of("replication_throttled_replicas")]
     throttled_rate: Annotated[
         float | None,
-        Text(
-            "kafka_warden_leader_replication_throttled_bytes_per_second, or that of the follower side. Needs JMX. It "
-            "counts in-sync traffic, so it may be above the limit"
-        ),
+        "kafka_warden_leader_replication_throttled_bytes_per_second, or that of the follower side. Needs JMX. It "
+        "counts in-sync traffic, so it may be above the limit",
     ]
-    use: Annotated[float | None, Text("throttled_rate divided by limit; null without JMX or without a limit")]
+    use: Annotated[float | None, "throttled_rate divided by limit; null without JMX or without a limit"]
     catch_up: Annotated[float | None, Of("broker_catch_up_bytes_per_second")]
     floor: Annotated[float | None, Of("replication_throttle_floor_bytes_per_second")]
     headroom: Annotated[float | None, Of("replication_throttle_headroom_bytes_per_second")]
@@ -182,9 +178,9 @@ class ThrottleProblem:
 
     broker: Broker
     side: SideName
-    problem: Annotated[str, Text("Label problem of kafka_warden_replication_throttle_problem_seconds")]
+    problem: Annotated[str, "Label problem of kafka_warden_replication_throttle_problem_seconds"]
     seconds: Annotated[float | None, Of("replication_throttle_problem_seconds")]
-    sentence: Annotated[str, Text("What it means, for people")]
+    sentence: Annotated[str, "What it means, for people"]
     runbook: Runbook
     severity: Severity = None
 
@@ -196,8 +192,8 @@ class Replica:
     topic: Name
     partition: Partition
     broker: Broker
-    leader: Annotated[int | None, Text("Id of the broker that leads the partition; null without a leader")]
-    state: Annotated[str | None, Text("Label state of kafka_warden_replica_state; null without such a series")]
+    leader: Annotated[int | None, "Id of the broker that leads the partition; null without a leader"]
+    state: Annotated[str | None, "Label state of kafka_warden_replica_state; null without such a series"]
     out_of_sync_seconds: Annotated[float | None, Of("replica_out_of_sync_seconds")]
     behind_seconds: Annotated[float | None, Of("replica_behind_seconds")]
     lag_messages: Annotated[int | None, Of("replica_lag_messages")]
@@ -213,7 +209,7 @@ class Topic:
     topic: Name
     offline_partitions: Annotated[float | None, Of("topic_offline_partitions")]
     under_min_isr_partitions: Annotated[float | None, Of("topic_under_min_isr_partitions")]
-    uncounted: Annotated[bool, Text("topics.uncounted leaves it out of the numbers of the cluster and their alerts")]
+    uncounted: Annotated[bool, "topics.uncounted leaves it out of the numbers of the cluster and their alerts"]
     severity: Severity = None
 
 
@@ -224,7 +220,7 @@ class Candidate:
     topic: Name
     partition: Partition
     broker: Broker
-    member_of: Annotated[str, Text("isr, elr, or last_known_elr, which has the last leader")]
+    member_of: Annotated[str, "isr, elr, or last_known_elr, which has the last leader"]
     candidate: Annotated[float | None, Of("leader_candidate")]
     severity: Severity = None
 
@@ -233,8 +229,8 @@ class Candidate:
 class Client:
     """A client with a bucket of controller mutations."""
 
-    user: Annotated[str, Text("User, empty where the bucket has none")]
-    client_id: Annotated[str, Text("Client id, empty where the bucket has none")]
+    user: Annotated[str, "User, empty where the bucket has none"]
+    client_id: Annotated[str, "Client id, empty where the bucket has none"]
     tokens: Annotated[float | None, Of("controller_mutation_tokens")]
     burst: Annotated[float | None, Of("controller_mutation_burst_tokens")]
     quota: Annotated[float | None, Of("controller_mutation_quota_per_second")]
@@ -248,7 +244,7 @@ class LogDir:
     """A log directory of a broker."""
 
     broker: Broker
-    log_dir: Annotated[str, Text("Path on the broker")]
+    log_dir: Annotated[str, "Path on the broker"]
     online: Annotated[float | None, Of("log_dir_online")]
     bytes: Annotated[float | None, Of("log_dir_bytes")]
     usable_bytes: Annotated[float | None, Of("log_dir_usable_bytes")]
@@ -299,9 +295,9 @@ class TieredProblem:
     """A problem of a quota of tiered storage."""
 
     broker: Broker
-    problem: Annotated[str, Text("Label problem of kafka_warden_tiered_storage_problem_seconds")]
+    problem: Annotated[str, "Label problem of kafka_warden_tiered_storage_problem_seconds"]
     seconds: Annotated[float | None, Of("tiered_storage_problem_seconds")]
-    sentence: Annotated[str, Text("What it means, for people")]
+    sentence: Annotated[str, "What it means, for people"]
     runbook: Runbook
     severity: Severity = None
 
@@ -310,13 +306,13 @@ class TieredProblem:
 class SourceRow:
     """The requests of one kind to one broker, or to the cluster."""
 
-    source: Annotated[str, Text("Kind of request")]
-    broker: Annotated[str, Text("Id of the broker; empty for requests to any broker")]
+    source: Annotated[str, "Kind of request"]
+    broker: Annotated[str, "Id of the broker; empty for requests to any broker"]
     up: Annotated[float | None, Of("up")]
     not_available: Annotated[str | None, LabelOf("source_not_available", "reason")]
     duration: Annotated[float | None, Of("source_duration_seconds")]
     last_success: Annotated[float | None, Of("source_last_success_timestamp_seconds")]
-    errors: Annotated[Mapping[str, int], Text("Reason to polls in which a request was not answered")]
+    errors: Annotated[Mapping[str, int], "Reason to polls in which a request was not answered"]
     severity: Severity = None
 
 
@@ -324,8 +320,8 @@ class SourceRow:
 class ExporterRow:
     """The exporter itself."""
 
-    version: Annotated[str, Text("Version of the program")]
-    revision: Annotated[str, Text("Commit that it was built from")]
+    version: Annotated[str, "Version of the program"]
+    revision: Annotated[str, "Commit that it was built from"]
     snapshot_time: Annotated[float | None, Of("snapshot_timestamp_seconds")]
     poll_interval: Annotated[float | None, Of("poll_interval_seconds")]
     cluster_reachable: Annotated[float | None, Of("cluster_reachable")]
@@ -334,9 +330,9 @@ class ExporterRow:
     undescribed_topics: Annotated[float | None, Of("undescribed_topics")]
     state_last_save_successful: Annotated[float | None, Of("state_last_save_successful")]
     web_config_in_use: Annotated[float | None, Of("web_config_in_use")]
-    jmx: Annotated[bool, Text("Whether beans are read")]
-    dropped_series: Annotated[Mapping[str, int], Text("Family to series that are left out of /metrics")]
-    history: Annotated[Mapping[str, bool], Text("Destination of history to whether it can be written")]
+    jmx: Annotated[bool, "Whether beans are read"]
+    dropped_series: Annotated[Mapping[str, int], "Family to series that are left out of /metrics"]
+    history: Annotated[Mapping[str, bool], "Destination of history to whether it can be written"]
 
 
 EMPTY: Final[Table[Any]] = Table()

@@ -150,7 +150,7 @@ def _row(row: type) -> Schema:
     fields = fields_of(row)
     properties = {}
     for name, (kind, about) in fields.items():
-        properties[name] = {**schema(kind), "description": about.about}
+        properties[name] = {**schema(kind), "description": str(about)}
         if isinstance(about, Of):
             properties[name]["x-metric"] = f"kafka_warden_{about.metric}"
     return {
