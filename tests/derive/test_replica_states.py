@@ -231,6 +231,13 @@ def test_bootstrapping_after_its_disk_was_wiped() -> None:
     assert states[16:] == ["in_sync"] * 2
 
 
+def test_a_log_that_was_empty_in_the_isr_has_not_restarted() -> None:
+    def partition(clock: float) -> Partition:
+        return Partition(end=int(clock) * RATE, lag={2: max(int(clock) - 40, 0) * RATE}, out=(2,) * (clock > 40))
+
+    assert shown(partition, 90)[-1] == "stuck"
+
+
 def test_a_truncation_is_not_bootstrapping() -> None:
     """Records of an old epoch that a new leader does not have are dropped: the log goes on."""
 
