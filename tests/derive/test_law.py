@@ -8,7 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kafka_warden.arrays import Floats
-from kafka_warden.derive.law import Trend, Verdict, Window, burst, ceiling, fair_shares, gross, may_lose, net, verdict
+from kafka_warden.derive.law import (
+    DEFAULT_WINDOW,
+    Flow,
+    Trend,
+    Verdict,
+    Window,
+    burst,
+    ceiling,
+    fair_shares,
+    gross,
+    may_lose,
+    net,
+    verdict,
+)
 from tests.derive.law_runs import RUNS, Run
 
 MB = 1e6
@@ -100,6 +113,35 @@ def test_throttle_is_not_blamed_where_the_law_sees_a_clear_gain() -> None:
     assert not may_lose(2 * MB, 6.3 * MB, 0.58 * MB)
     assert may_lose(0.5 * MB, 6.3 * MB, 0.58 * MB)
     assert may_lose(0.5 * MB, 6.3 * MB, 0.52 * MB), "a gain of 5 % is within the law's error"
+
+
+@pytest.mark.parametrize(
+    ("why", "headroom", "mean", "least", "expected"),
+    [
+        ("a clear gain", 2.0, 0.58, 0.58, False),
+        ("a loss", 0.5, 0.66, 0.66, True),
+        ("a loss in the mean only", 0.5, 0.66, 0.0, None),
+        ("inbound unknown", 0.5, None, None, None),
+        ("the limit is unknown", None, 0.66, 0.66, None),
+        ("nothing left decides though inbound is unknown", 0.0, None, None, True),
+    ],
+)
+def test_throttle_is_blamed_for_what_is_known_only(
+    why: str, headroom: float | None, mean: float | None, least: float | None, expected: bool | None
+) -> None:
+    left, mean_in, least_in = (None if each is None else each * MB for each in (headroom, mean, least))
+    flow = Flow(
+        rows=np.arange(1),
+        remaining=None,
+        bytes_in=mean_in,
+        least_in=least_in,
+        settled=True,
+        burst=6.3 * MB,
+        response=6.3 * MB,
+        headroom=left,
+        window=DEFAULT_WINDOW,
+    )
+    assert flow.may_lose is expected, why
 
 
 def test_nothing_left_is_nothing_copied() -> None:

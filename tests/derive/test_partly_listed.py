@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -163,9 +164,15 @@ def test_a_move_that_joins_or_leaves_a_flow_restarts_its_slopes(joins: bool) -> 
     assert measured[-1] is not None
 
 
-def test_a_restart_knows_which_of_them_were_listed() -> None:
+@pytest.mark.parametrize(
+    "lists",
+    [TOOL, replace(TOOL, follower_throttled=""), replace(TOOL, leader_throttled="")],
+    ids=["of both sides", "of the leader", "of the follower"],
+)
+def test_a_restart_knows_which_of_them_were_listed(lists: TopicConfig) -> None:
     """The one that a limit of 0 blocks is stuck on the first page of the new process, and the other is not."""
-    *polls, then = (at(number, (0.0, 0.0), (6 * MB, 0.0), everywhere(0.0)) for number in range(POLLS + 1))
+    limits, fields = everywhere(0.0), {"topic_configs": {"t": lists}}
+    *polls, then = (at(number, (0.0, 0.0), (6 * MB, 0.0), limits, **fields) for number in range(POLLS + 1))
     (memory, _), last = remembering(*polls)[-1], polls[-1]
     document = json.loads(json.dumps(to_document(memory, last), allow_nan=False))
     again, before = from_document(document, last).moves, memory.moves
@@ -173,6 +180,16 @@ def test_a_restart_knows_which_of_them_were_listed() -> None:
     assert again.stuck == before.stuck
     _, derived = derive(then, from_document(document, last), Parameters())
     assert [move.stuck for move in derived.moves] == ["throttle_blocked", None]
+
+
+def test_beside_a_follower_that_only_catches_up_each_move_ends_by_itself() -> None:
+    """Of what their flow copies, the part of that follower is not measured."""
+    follower = Partition(replicas=(1, 2), end=10**7, lag={2: 1000}, out=(2,))
+    limits = throttle(TopicConfig(leader_throttled="*", follower_throttled="*"), {})
+    moves = ([moving(number, left, 0.5 * MB, 0.0) for left in (100 * MB, 300 * MB)] for number in range(POLLS))
+    polls = (poll({"t": [*each, follower]}, STEP * number, **limits) for number, each in enumerate(moves))
+    for move in judge_each(*polls)[-1].moves:
+        assert move.eta == pytest.approx(known(move.remaining_bytes) / (0.5 * MB))
 
 
 def test_history_distinguishes_them() -> None:

@@ -242,17 +242,25 @@ def test_a_disk_is_too_small_for_what_arrives_there_only() -> None:
 def test_beans_of_the_target_are_causes() -> None:
     """Of aux state errors those since the move last got on: no earlier ones, and no count that restarts."""
 
-    def cause(count: Callable[[int], float], bean: str = "build_remote_log_aux_state_errors_total") -> str:
+    def cause(
+        count: Callable[[int], float],
+        bean: str = "build_remote_log_aux_state_errors_total",
+        topics: Callable[[int], Topics] = lambda _: STANDING,
+    ) -> str:
         def beans(poll: int) -> dict[str, Any]:
             return {"broker_beans": {2: ProcessBeans(INTERVAL * poll, {bean: count(poll)})}}
 
-        return of(judged(lambda _: STANDING, beans))[-1]
+        return of(judged(topics, beans))[-1]
+
+    def got_on(poll: int) -> Topics:
+        return {"t": [Partition(**MOVE, end=END, lag={2: 400 + 100 * max(3 - poll, 0)})]}
 
     assert cause(lambda _: 1.0, "fetcher_failed_partitions_count") == "fetcher_failed"
     assert cause(lambda _: 1.0, "fetcher_dead_thread_count") == "fetcher_failed"
     assert cause(lambda poll: 5.0 + poll) == "aux_state_error"
     assert cause(lambda _: 5.0) == "no_progress"
     assert cause(lambda poll: 5.0 if poll < 2 else 0.0) == "no_progress"
+    assert cause(lambda poll: 5.0 + min(poll, 3), topics=got_on) == "no_progress"
 
 
 def test_a_small_disk_does_not_hide_a_fact() -> None:

@@ -320,3 +320,12 @@ def test_a_window_that_is_configured_is_not_asked(brokers: ScriptedCluster, cloc
     with polling(brokers, clock, controller_window=window) as polled:
         assert polled.poll().controller_window == window
         assert (polled.poller.not_available, polled.down()) == ({}, {})
+
+
+def test_a_window_that_is_configured_needs_no_controller(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    brokers.controller()
+    brokers.do("deny", rights=["cluster_describe"])
+    window = ControllerWindow(samples=1, seconds=11.0)
+    with polling(brokers, clock, controller_window=window) as polled:
+        snapshot = polled.poll()
+        assert (snapshot.controller, snapshot.controller_window) == (None, window)

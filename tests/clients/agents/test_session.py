@@ -199,7 +199,7 @@ def test_ten_thousand_brokers_cost_no_number_of_others(
 
 
 def test_an_agent_that_answered_before_is_read_before_others(
-    one: JmxTarget, asked: AgentSession, monkeypatch: pytest.MonkeyPatch, clock: VirtualClock
+    asked: AgentSession, monkeypatch: pytest.MonkeyPatch, clock: VirtualClock
 ) -> None:
     order: list[str] = []
     release = threading.Event()
