@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import weakref
 
 from kafka_warden.daemon_threads import DaemonThreads
 
@@ -33,3 +34,26 @@ def test_the_lowest_rank_is_next_and_the_first_of_these() -> None:
 
 def test_a_caller_that_gives_up_takes_no_thread() -> None:
     assert asyncio.run(order(1)) == [*IN_ORDER[1:], "last"]
+
+
+async def is_forgotten() -> bool:
+    threads, held = DaemonThreads(1, "test"), threading.Event()
+    running = asyncio.create_task(threads.run(held.wait))
+    await asyncio.sleep(0)
+    given_up = asyncio.create_task(threads.run(call := threading.Event().is_set))
+    await asyncio.sleep(0)
+    event = weakref.ref(call.__self__)
+    del call
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    del given_up
+    waiting = asyncio.create_task(threads.run(bool))
+    await asyncio.sleep(0)
+    forgotten = event() is None
+    held.set()
+    await asyncio.gather(running, waiting)
+    return forgotten
+
+
+def test_a_call_that_was_given_up_is_forgotten_while_all_threads_hang() -> None:
+    assert asyncio.run(is_forgotten())

@@ -38,7 +38,10 @@ class DaemonThreads:
             if self._free:
                 threading.Thread(target=self._work, name=self._name, daemon=True).start()
                 self._free -= 1
-            heapq.heappush(self._calls, (rank, next(self._numbers), call, done))
+            # A caller that gave up must not leave its call here: all threads may hang for long.
+            self._calls = [each for each in self._calls if not each[-1].cancelled()]
+            self._calls.append((rank, next(self._numbers), call, done))
+            heapq.heapify(self._calls)
         return await asyncio.wrap_future(done)
 
     def _work(self) -> None:

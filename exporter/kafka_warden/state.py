@@ -97,8 +97,8 @@ class StateFile:
         """
         if self._path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with self._temporary(bytes(PROBE)):
-            pass
+        with self._temporary(bytes(PROBE)) as temporary:
+            temporary.unlink()
         with contextlib.suppress(FileNotFoundError):
             self.read()
 

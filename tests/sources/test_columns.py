@@ -20,7 +20,7 @@ from kafka_warden.model import NO_LISTENER, UNKNOWN, Longs
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, parse_metadata
 from kafka_warden.sources.metadata_columns import VERSIONS, parse_columns
-from kafka_warden.sources.offsets import LATEST, OffsetsRequest, RowIndex, parse_offsets, request_offsets
+from kafka_warden.sources.offsets import LATEST, OffsetsRequest, RowIndex, index_rows, parse_offsets, request_offsets
 from tests.building import Partition, layout
 
 _Topic: Final = MetadataResponse.MetadataResponseTopic
@@ -158,7 +158,10 @@ def test_numbers_of_elements_are_read_as_they_are_written(value: int) -> None:
 
 @pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))
 def test_a_request_is_the_bytes_of_kafka_python(version: int) -> None:
-    for wanted in (RowIndex(), hosted()):
+    # A name that a broken reply of Metadata has twice.
+    first, _, *others = LAYOUT.topics
+    twice = index_rows(replace(LAYOUT, topics=(first, first, *others)), np.arange(len(LAYOUT.partition)))
+    for wanted in (RowIndex(), hosted(), twice):
         expected = request_offsets(wanted, LATEST).encode(version=version)
         assert OffsetsRequest(wanted, LATEST).encode(version) == expected
 

@@ -114,7 +114,7 @@ def few(spans: Iterable[tuple[N, N]], near: int, far: int) -> list[tuple[N, N]]:
 def batches(parts: Iterable[Part]) -> list[list[Part]]:
     """Divide new files into batches of whole UTC days, in their order. There is one at least.
 
-    The rows of a file stay together. Those of an hour do too, so polls come with the rows that they count.
+    The rows of a file stay together, and so do the files of an hour: polls come with the rows that they count.
     """
     files: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:

@@ -366,7 +366,7 @@ def run(request: Request[Options]) -> None:
 
 
 def _moves(text: object) -> int:
-    number = values.whole_number(text)
+    number = 0 if text == "0" else values.whole_number(text)
     if number > MOST_DRAWN:
         raise ValueError(f"expected {MOST_DRAWN} or less, got {number}")
     return number

@@ -47,7 +47,7 @@ LEAST_POLLS: Final = 4
 UNSECURED: Final = "PLAINTEXT"
 
 
-Plan = partial[int]
+Planned = partial[int]
 """Makes a plan from the configuration, prints it, and returns the exit code. Keywords are what the flags ask for."""
 
 
@@ -70,7 +70,7 @@ def run(load: Callable[[], Config], flags: Mapping[str, Any]) -> int:
     return plan(config)
 
 
-def read(flags: Mapping[str, Any]) -> Plan:
+def read(flags: Mapping[str, Any]) -> Planned:
     """Return the plan that the flags ask for; `None` is a flag that was not set.
 
     Raises:
@@ -91,7 +91,7 @@ def read(flags: Mapping[str, Any]) -> Plan:
     return _read_move(flags)
 
 
-def _read_move(flags: Mapping[str, Any]) -> Plan:
+def _read_move(flags: Mapping[str, Any]) -> Planned:
     read = read_values(
         flags, {"deadline": values.duration, "max_network_share": values.share, "measure": values.duration}
     )
@@ -112,7 +112,7 @@ def _read_move(flags: Mapping[str, Any]) -> Plan:
     )
 
 
-def _read_creation(flags: Mapping[str, Any]) -> Plan:
+def _read_creation(flags: Mapping[str, Any]) -> Planned:
     if flags["partitions"] is None:
         raise ConfigError("--topic: needs --partitions")
     read = read_values(flags, {"partitions": values.whole_number, "replication_factor": values.whole_number})

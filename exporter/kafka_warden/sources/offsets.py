@@ -28,7 +28,7 @@ class RowIndex:
     names: tuple[str, ...] = ()
     """All topics of the layout."""
     places: Mapping[bytes, int] = field(default_factory=dict)
-    """Name as of `write_name` to place in the layout, in that order, shared by all brokers."""
+    """Name as of `write_name` to place in the layout, shared by all brokers."""
     keys: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     """Ascending."""
     rows: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -89,7 +89,13 @@ def index_rows(layout: Layout, rows: Any) -> RowIndex:
 
 @functools.lru_cache(maxsize=1)
 def _places(topics: tuple[str, ...]) -> Mapping[bytes, int]:
-    return {write_name(name.encode()): place for place, name in enumerate(topics)}
+    return {name: place for place, name in enumerate(written_names(topics))}
+
+
+@functools.lru_cache(maxsize=1)
+def written_names(topics: tuple[str, ...]) -> Sequence[bytes]:
+    """Return the names of a layout's topics as requests have them."""
+    return [write_name(name.encode()) for name in topics]
 
 
 def column(rows: Sequence[Any], name: str) -> Longs:
@@ -160,7 +166,7 @@ class OffsetsRequest:
         # An empty array is one byte, after replica id and isolation level.
         empty = request_offsets(RowIndex(), self.timestamp).encode(version=version)
         places, counts = self.wanted.counted()
-        names = list(self.wanted.places)
+        names = written_names(self.wanted.names)
         return bytes(empty[:5] + write_topics([names[place] for place in places], counts, records) + empty[6:])
 
 

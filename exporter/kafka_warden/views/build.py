@@ -175,8 +175,8 @@ def _replicas(view: View) -> Table[Replica]:
     partition, shown, leader = table.partition[rows], times.shown[rows], partitions.leader[table.partition[rows]]
     columns = {
         "topic": [view.snapshot.topics[topic] for topic in partitions.topic[partition].tolist()],
-        "partition": listed(partitions.number[partition]),
-        "broker": listed(table.broker[rows]),
+        "partition": partitions.number[partition].tolist(),
+        "broker": table.broker[rows].tolist(),
         "leader": listed(np.where(leader == NO_LISTENER, UNKNOWN, leader)),
         "state": [str(STATES[code]) if shows else None for code, shows in zip(states[rows], shown, strict=True)],
         "out_of_sync_seconds": listed(ages[rows]),

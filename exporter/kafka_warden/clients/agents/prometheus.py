@@ -20,7 +20,7 @@ from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, Question, RawBe
 from kafka_warden.errors import ProtocolError
 
 Labels = frozenset[tuple[str, str]]
-Number = tuple[str, str]
+BeanAttribute = tuple[str, str]
 """Name of a bean, or the pattern of it, and an attribute."""
 
 LONGEST_NAME: Final = 4096
@@ -119,18 +119,18 @@ def read_page(lines: Iterable[bytes], question: Question) -> RawBeans:
 class _Page:
     """Where the numbers of a question are in a page, and what was read so far."""
 
-    exact: Mapping[tuple[str, Labels], Number]
+    exact: Mapping[tuple[str, Labels], BeanAttribute]
     """By name and all labels."""
-    of_clients: Mapping[tuple[str, str | None], Number]
+    of_clients: Mapping[tuple[str, str | None], BeanAttribute]
     """By name and label `resource`; the other labels are the keys of the bean's name."""
     in_names: Mapping[str, str]
     """Beginnings of names in which a rule has put user and client id, and the pattern of these beans."""
-    values: dict[Number, Scalar] = field(default_factory=dict)
+    values: dict[BeanAttribute, Scalar] = field(default_factory=dict)
     clients: dict[str, dict[str, dict[str, Scalar]]] = field(default_factory=dict)
     """By pattern and name of the bean."""
     size: int = 0
     """Bytes of `clients`."""
-    beyond: Counter[Number] = field(default_factory=Counter)
+    beyond: Counter[BeanAttribute] = field(default_factory=Counter)
     """Attributes of clients' beans that are left out."""
     unreadable: set[str] = field(default_factory=set)
     started: float | None = None
@@ -204,8 +204,8 @@ def _samples(lines: Iterator[bytes]) -> Iterator[tuple[str, Mapping[str, str], f
         while some := list(islice(lines, _AT_ONCE)):
             for family in text_string_to_metric_families(b"\n".join([*some, b""]).decode()):
                 for sample in family.samples:
-                    yield sample.name.lower(), sample.labels, sample.value
-    except ValueError as failure:
+                    yield sample.name.lower(), sample.labels, float(sample.value)
+    except (ValueError, OverflowError) as failure:
         raise ProtocolError(f"a line of the page is not in Prometheus format: {failure}") from None
 
 
