@@ -40,16 +40,17 @@ async def is_forgotten() -> bool:
     threads, held = DaemonThreads(1, "test"), threading.Event()
     running = asyncio.create_task(threads.run(held.wait))
     await asyncio.sleep(0)
-    given_up = asyncio.create_task(threads.run(call := threading.Event().is_set))
+    event = threading.Event()
+    given_up = asyncio.create_task(threads.run(event.is_set))
     await asyncio.sleep(0)
-    event = weakref.ref(call.__self__)
-    del call
+    kept = weakref.ref(event)
+    del event
     given_up.cancel()
     await asyncio.gather(given_up, return_exceptions=True)
     del given_up
     waiting = asyncio.create_task(threads.run(bool))
     await asyncio.sleep(0)
-    forgotten = event() is None
+    forgotten = kept() is None
     held.set()
     await asyncio.gather(running, waiting)
     return forgotten
