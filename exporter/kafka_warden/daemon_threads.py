@@ -1,7 +1,6 @@
 """Threads for calls that block an event loop."""
 
 import asyncio
-import heapq
 import itertools
 import threading
 from collections.abc import Callable
@@ -21,7 +20,7 @@ class DaemonThreads:
         self._free = most
         self._name = name
         self._calls: list[tuple[float, int, Callable[[], Any], Future[Any]]] = []
-        """A heap of what waits for a thread: rank, number, call and its result."""
+        """What waits for a thread: rank, number, call and its result."""
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
@@ -41,7 +40,6 @@ class DaemonThreads:
             # A caller that gave up must not leave its call here: all threads may hang for long.
             self._calls = [each for each in self._calls if not each[-1].cancelled()]
             self._calls.append((rank, next(self._numbers), call, done))
-            heapq.heapify(self._calls)
         return await asyncio.wrap_future(done)
 
     def _work(self) -> None:
@@ -61,5 +59,5 @@ class DaemonThreads:
             if not self._calls:
                 self._free += 1
                 return None
-            _, _, call, done = heapq.heappop(self._calls)
-            return call, done
+            self._calls.remove(first := min(self._calls))
+            return first[2:]
