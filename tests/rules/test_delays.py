@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.rules.delays import CASES, Case, Intervals, delays
+from kafka_warden.poller import PollerSettings
+from kafka_warden.rules.delays import CASES, DEADLINE, SELDOM_ASKED, Case, Intervals, delays
 from kafka_warden.rules.render import TEMPLATES, alerts, rules, templates
 from kafka_warden.rules.thresholds import seconds, thresholds
 from tests.alerts.scenarios.changes import broker_down, cluster_down, mutations, stopped, stuck, throttle_problem
@@ -75,6 +76,12 @@ def test_ages_are_those_of_polls() -> None:
     assert of(*blocked, throttle_blocked_age="300") == rest + 300
     assert of(*blocked, throttle_blocked_age="301") == rest + 310
     assert of(*blocked, throttle_blocked_age="1") == rest + 20
+
+
+def test_polls_are_as_the_exporter_makes_them() -> None:
+    made = PollerSettings()
+    assert (DEFAULTS.poll, DEADLINE) == (made.interval, made.deadline)
+    assert SELDOM_ASKED == made.log_dirs == made.slow
 
 
 def test_shares_are_multiplied() -> None:
