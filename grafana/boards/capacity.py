@@ -65,7 +65,6 @@ NOW: Final = (
                         "Log directories of the chosen brokers that are offline: their replicas are not served until "
                         "the disk is repaired and the broker is restarted."
                     ),
-                    runbooks=("KafkaLogDirOffline",),
                 ),
                 or_zero(number(f"{most('log_dir_online', DIRECTORY)} == 0"), "log_dir_online"),
                 steps=looks.RED_FROM_ONE,
@@ -114,7 +113,6 @@ PARTITIONS: Final = (
                 About(
                     "Partitions of the cluster",
                     "Partitions, each once, and replicas of all topics.",
-                    runbooks=LIMIT,
                 ),
                 [
                     Query(most("cluster_partitions"), "partitions"),
@@ -155,7 +153,6 @@ BYTES: Final = (
                     "Log directories",
                     "Bytes of local logs, the free space on their volume, and whether new replicas are kept out "
                     "(cordoned.log.dirs).",
-                    runbooks=("KafkaLogDirFilling", "KafkaLogDirOffline"),
                 ),
                 {"broker": "Broker", "log_dir": "Directory"},
                 [

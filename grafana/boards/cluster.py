@@ -50,7 +50,6 @@ HEALTH: Final = (
                 About(
                     "Active controller",
                     "The node that leads the quorum.",
-                    runbooks=("KafkaNoActiveController",),
                     see=(board("controller", "Controller quotas"),),
                 ),
                 Query(_most("controller_info", "node"), "node {{node}}"),

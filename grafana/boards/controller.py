@@ -88,7 +88,6 @@ CLIENTS: Final = (
                         "Tokens left (K), tokens that come back per second (R), the largest number of tokens (B), and "
                         "the delay of the next mutation."
                     ),
-                    runbooks=THROTTLED,
                     no_value=NO_CLIENTS,
                 ),
                 COLUMNS,
@@ -177,7 +176,6 @@ CLIENTS: Final = (
                 About(
                     "Delay of the next mutation",
                     "-K / R while tokens are below 0.",
-                    runbooks=THROTTLED,
                 ),
                 [Query(busiest("controller_mutation_admission_delay_seconds", CLIENT), LEGEND)],
                 looks.DURATION,
@@ -238,13 +236,12 @@ ITSELF: Final = (
                 About(
                     "Quorum: lag",
                     "Offsets by which a node is behind the end of the metadata log.",
-                    runbooks=("KafkaNoActiveController",),
                 ),
                 [Query(most("quorum_lag_offsets", "node, role"), "{{role}} {{node}}")],
                 looks.COUNT,
             ),
             number_panel(
-                About("Active controller", "The node that leads the quorum.", runbooks=("KafkaNoActiveController",)),
+                About("Active controller", "The node that leads the quorum."),
                 Query(most("controller_info", "node"), "node {{node}}"),
                 looks.TEXT,
             ),

@@ -51,13 +51,10 @@ CLUSTERS: Final = (
                     "and no alert under Critical and Warning. No data: no exporter serves numbers of the cluster now. "
                     "A cluster stays in the table as long as one of its snapshots is in the selected time range.",
                     runbooks=(
-                        "KafkaClusterUnreachable",
-                        "KafkaNoActiveController",
                         "KafkaPartitionOffline",
                         "KafkaPartitionUnderMinIsr",
                         "KafkaReassignmentStuck",
                         "KafkaWardenBlind",
-                        "KafkaWardenClusterLabelAmbiguous",
                     ),
                     no_value="no cluster in this time range",
                 ),
@@ -152,7 +149,6 @@ CAUSES: Final = (
                     "Out of sync, by state",
                     "Followers outside the ISR, without those that moves add. Bootstrapping replicas have not joined "
                     "the ISR yet, recovering replicas catch up, slow and stuck replicas do not.",
-                    runbooks=("KafkaReplicasOutOfSync",),
                     no_value="all replicas are in sync",
                 ),
                 {"cluster": CLUSTER, "state": "State"},

@@ -58,7 +58,7 @@ OVERVIEW: Final = (
                         "(docs/spec/throttle-law.md) and from measured rates. Never: producers write more than a "
                         "throttle lets through."
                     ),
-                    runbooks=("KafkaReassignmentWillMissItsTime", "KafkaThrottleTooLow"),
+                    runbooks=("KafkaThrottleTooLow",),
                     no_value=NOTHING_MOVES,
                 ),
                 most("reassignment_total_eta_seconds"),
@@ -84,7 +84,6 @@ OVERVIEW: Final = (
                     "Recommended throttle",
                     "The lowest throttle for all brokers that ends the moves within the option moves.deadline, inside "
                     "the bounds of KIP-73.",
-                    runbooks=("KafkaReassignmentWillMissItsTime",),
                     no_value="no throttle is enough, or nothing moves",
                 ),
                 most("replication_throttle_recommended_bytes_per_second"),
@@ -141,7 +140,6 @@ REPLICAS: Final = (
                 About(
                     "Stuck moves and causes",
                     "One cause at a time: the first one that applies. The runbook has a line for each.",
-                    runbooks=("KafkaReassignmentStuck",),
                     no_value="nothing is stuck",
                 ),
                 MOVING | {"cause": "Cause"},

@@ -51,12 +51,7 @@ SAFETY: Final = (
                         "under-replicated. Under min ISR is a lower bound while the configuration of some topics is "
                         "unknown."
                     ),
-                    runbooks=(
-                        "KafkaReplicasOutOfSync",
-                        "KafkaPartitionAtMinIsr",
-                        "KafkaPartitionUnderMinIsr",
-                        "KafkaPartitionOffline",
-                    ),
+                    runbooks=("KafkaReplicasOutOfSync",),
                     see=(board("cluster", "Cluster"),),
                 ),
                 [
@@ -74,7 +69,6 @@ SAFETY: Final = (
                         "In the selected time range: a replica that was not in sync became leader, and records were "
                         "lost."
                     ),
-                    runbooks=("KafkaUncleanLeaderElection",),
                 ),
                 total(increase("unclean_leader_elections_total", "node", "$__range")),
                 steps=looks.RED_FROM_ONE,
@@ -102,7 +96,6 @@ SAFETY: Final = (
                         "replicas have not joined the ISR yet, recovering replicas catch up, slow and stuck replicas "
                         "do not."
                     ),
-                    runbooks=("KafkaReplicasOutOfSync",),
                     see=(board("moves", "Moves"),),
                 ),
                 [Query(total(COUNTS, "state"), "{{state}}")],
@@ -225,7 +218,6 @@ TOPICS: Final = (
                     "Replicas that may lead offline partitions",
                     "Start their brokers to get the leaders back. With last_known_elr only the last leader is known: "
                     "records may be lost.",
-                    runbooks=("KafkaPartitionOffline",),
                     no_value="no partition is offline",
                 ),
                 {"topic": "Topic", "partition": "Partition", "broker": "Broker", "member_of": "Member of"},
@@ -284,7 +276,6 @@ BROKERS: Final = (
                 About(
                     "Brokers",
                     "State of each broker in the cluster, and whether it answers the exporter, from current metadata.",
-                    runbooks=("KafkaBrokerUnreachable",),
                 ),
                 Query(
                     " or ".join([OLD_METADATA, *IN_STATE]),
@@ -304,7 +295,6 @@ BROKERS: Final = (
                 About(
                     "Changes of the ISR",
                     "Replicas that left the ISR (shrinks) and came back (expands), by leader. Empty without JMX.",
-                    runbooks=("KafkaIsrFlapping",),
                 ),
                 [
                     Query(increase("broker_isr_shrinks_total", "broker"), "shrinks on {{broker}}"),

@@ -8,12 +8,6 @@ from grafana.kit.panels import About, Query, lines
 from grafana.kit.queries import ONE_CLUSTER, series
 from grafana.kit.tables import Value, rows
 
-UNREACHABLE: Final = (
-    "KafkaClusterUnreachable",
-    "KafkaBrokerUnreachable",
-    "KafkaWardenAccessRefused",
-    "KafkaWardenBlind",
-)
 IN_USE: Final = looks.named(("no", "red"), ("yes", "green"))
 WRITTEN: Final = looks.named(("not written", "red"), ("written", "green"))
 OF_PROCESS: Final = f'{ONE_CLUSTER}, instance=~"$instance"'
@@ -49,14 +43,6 @@ SIDECARS: Final = (
                     "and of web.config_file are in use as they are now, whether history and state file are written, "
                     "rows of history lost in the time range, and the time until the first certificate expires. If "
                     "there are two cluster ids, exporters of two clusters have the same label.",
-                    runbooks=(
-                        "KafkaWardenDown",
-                        "KafkaWardenRestarting",
-                        "KafkaWardenClusterLabelAmbiguous",
-                        "KafkaWardenConfigurationNotUsed",
-                        "KafkaWardenHistoryLost",
-                        "KafkaWardenCertificateExpiring",
-                    ),
                     no_value="none",
                 ),
                 {"instance": "Exporter", "version": "Version", "cluster_id": "Cluster id", "kafka_version": "Kafka"},
@@ -99,7 +85,6 @@ SIDECARS: Final = (
                     "Snapshot age",
                     "Time since the start of the poll that an exporter shows. After three intervals it shows only "
                     "self-metrics. Above the dashed line alerts do not use it.",
-                    runbooks=("KafkaWardenDown", "KafkaWardenBlind"),
                 ),
                 [Query(AGE, "{{instance}}")],
                 looks.SECONDS,
@@ -112,7 +97,7 @@ SIDECARS: Final = (
                         "Numbers from these requests are missing on the other dashboards, or as old as this. Without "
                         "a time: never answered."
                     ),
-                    runbooks=UNREACHABLE,
+                    runbooks=("KafkaClusterUnreachable", "KafkaBrokerUnreachable"),
                     no_value="everything answers",
                 ),
                 {"source": "Request", "broker": "Broker", "instance": "Exporter"},
@@ -131,7 +116,7 @@ SIDECARS: Final = (
                 About(
                     "Failed requests",
                     "Failed requests by reason. Empty before the first failure.",
-                    runbooks=UNREACHABLE,
+                    runbooks=("KafkaBrokerUnreachable", "KafkaWardenBlind"),
                     no_value="no request ever failed",
                 ),
                 [
@@ -147,7 +132,7 @@ SIDECARS: Final = (
                     "Unknown lags and topics",
                     "Followers with unknown lag, by broker: the reason for missing sums on other dashboards. And "
                     "topics that may not be described any more: all numbers lack them.",
-                    runbooks=("KafkaWardenBlind", "KafkaWardenAccessRefused"),
+                    runbooks=("KafkaWardenBlind",),
                 ),
                 [
                     Query(

@@ -13,7 +13,6 @@ SIDE: Final = {"broker": "Broker", "side": "Side"}
 BETWEEN_BROKERS: Final = 'side=~"leader|follower"'
 PROBLEM: Final = "broker, side, problem"
 PROBLEMS: Final = least("replication_throttle_problem_seconds", PROBLEM)
-ALERTS: Final = ("KafkaThrottleTooLow", "KafkaThrottleInconsistent", "KafkaThrottleLeftBehind")
 
 
 def _against_limit(side: str, metric: str, what: str, listed: str) -> Line:
@@ -108,7 +107,6 @@ SETTINGS: Final = (
                 About(
                     "Throttle problems",
                     "Problems by name, from the third poll on; docs/spec/throttles.md#problems explains each.",
-                    runbooks=ALERTS,
                     no_value="nothing is wrong",
                 ),
                 SIDE | {"problem": "Problem"},
@@ -122,7 +120,6 @@ SETTINGS: Final = (
                         "The limit of every broker and side, the number of its replicas in the throttled lists of "
                         "topics, and the origin of the limit."
                     ),
-                    runbooks=("KafkaThrottleLeftBehind", "KafkaThrottleInconsistent"),
                 ),
                 SIDE | {"origin": "Set for"},
                 [

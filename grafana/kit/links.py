@@ -1,5 +1,8 @@
 """Links to runbooks, and from one dashboard to another."""
 
+import re
+from functools import cache
+from pathlib import Path
 from typing import Final
 
 from grafana_foundation_sdk.builders.dashboard import DashboardLink
@@ -13,6 +16,8 @@ BASE: Final = "base"
 
 DEFAULT_BASE: Final = "/public/"
 """Grafana itself: compose.yaml mounts the runbooks there."""
+
+RUNBOOKS: Final = Path(__file__).parents[2] / "alerts" / "runbooks"
 
 
 def uid(name: str) -> str:
@@ -28,6 +33,16 @@ def runbook(alert: str) -> DashboardLink:
         .url(f"${{{BASE}}}alerts/runbooks/{alert}.md")
         .target_blank(True)
     )
+
+
+def naming(title: str) -> list[str]:
+    """Return the alerts whose runbooks name a panel: `*title*`."""
+    return [alert for alert, text in _runbooks().items() if re.search(rf"(?<!\*)\*{re.escape(title)}\*(?!\*)", text)]
+
+
+@cache
+def _runbooks() -> dict[str, str]:
+    return {page.stem: " ".join(page.read_text(encoding="utf-8").split()) for page in sorted(RUNBOOKS.glob("*.md"))}
 
 
 def board(name: str, title: str) -> DashboardLink:

@@ -19,7 +19,7 @@ from grafana_foundation_sdk.models import common
 from grafana_foundation_sdk.models.dashboard import DataSourceRef, DynamicConfigValue, ValueMapping
 from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 
-from grafana.kit.links import runbook
+from grafana.kit.links import naming, runbook
 from grafana.kit.looks import COUNT, NO_STEPS, RATIO, Steps, thresholds
 
 SOURCE: Final = DataSourceRef(type_val="prometheus", uid="${datasource}")
@@ -53,7 +53,7 @@ class About:
     Attributes:
         title: Unique on its dashboard.
         description: What it shows, and how to read it.
-        runbooks: Alerts whose runbooks it links to.
+        runbooks: Alerts whose runbooks it links to, after those whose runbooks name it.
         see: Links to other dashboards.
         no_value: Text without data.
     """
@@ -67,7 +67,7 @@ class About:
     @property
     def links(self) -> list[DashboardLink]:
         """Runbooks first."""
-        return [*map(runbook, self.runbooks), *self.see]
+        return [*map(runbook, dict.fromkeys((*naming(self.title), *self.runbooks))), *self.see]
 
 
 def number_panel(
