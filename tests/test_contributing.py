@@ -38,6 +38,7 @@ def test_each_errand_has_its_steps() -> None:
     lists = {head.partition("\n")[0]: STEP.findall(head) for head in GUIDE.split("\n### ")}
     errands = ("A metric from data that a snapshot already has", "A request to Kafka", "A cause of a stuck move")
     assert all(lists[name] for name in (*errands, "An alert", "A job of the pipeline"))
+    assert len([place for place, _ in lists["An alert"] if "runbooks" not in place]) <= 5
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.alerts import faults_throttles as throttles
 from tests.alerts import faults_tiered as tiered
 from tests.alerts import faults_worst_day as worst_day
 from tests.alerts import matrix
-from tests.alerts.fault import Round, Timed
+from tests.alerts.fault import Fault, Round, Timed
 from tests.alerts.stage import FAST, OFTEN
 from tests.support.rules import alerting_rules
 
@@ -24,28 +24,16 @@ QUIET_ROUNDS: Final = (
     Round("unclean election", (brokers.unclean_election,)),
 )
 """Those at `quiet.PACE`: no alert may fire but the one of the election."""
-ROUNDS: Final = (
+TOGETHER: Final = (
     Round("broker killed", (brokers.no_leader, brokers.min_isr, brokers.killed)),
     Round("throttle below inbound", (throttles.below_inbound, throttles.lopsided)),
     Round("throttle blocked", (throttles.blocked, clients.throttled)),
-    Round("throttle left behind", (throttles.left_behind,)),
-    Round("throttle uneven", (throttles.uneven,)),
-    Round("sidecar killed", (sidecar.sidecar_killed,)),
-    Round("sidecar restarts", (sidecar.restarts,)),
-    Round("label of two clusters", (sidecar.ambiguous,)),
     Round(
         "sidecar configured",
         (sidecar.jmx_port_dead, sidecar.budget_too_small, sidecar.brokers_full, sidecar.cluster_full),
     ),
-    Round("sidecar misconfigured", (process.configuration_refused,)),
-    Round("certificate expires", (process.certificate_expires,)),
-    Round("login refused", (process.login_refused,)),
-    Round("login of one refused", (process.second_refused,)),
-    Round("all brokers hang", (sidecar.cluster_hangs,)),
     Round("remote storage throttled", (tiered.copy_held_back, tiered.fetch_held_back)),
     Round("broker wiped, remote storage fails", (followers.wiped, tiered.remote_fails)),
-    Round("history refused", (history.topic_refuses,)),
-    Round("history not written", (history.folder_unwritable,)),
 )
 SMALL_ROUNDS: Final = (Round("broker hangs", (followers.hangs,)), Round("follower slow", (followers.slow,)))
 """Those on `followers.SMALL`."""
@@ -72,6 +60,18 @@ WORST_DAY: Final = (
     Timed(sidecar.never_up, "KafkaWardenDown", within=720, watched=60),
 )
 """Those on `worst_day.QUORUM`, one after the other. Two are watched for longer than a second warning needs."""
+ELSEWHERE: Final = [
+    *(fault for each in (*QUIET_ROUNDS, *TOGETHER, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults),
+    *(timed.fault for timed in WORST_DAY),
+]
+ALONE: Final = [
+    fault
+    for module in (brokers, clients, process, history, sidecar, throttles, tiered)
+    for fault in vars(module).values()
+    if isinstance(fault, Fault) and fault not in ELSEWHERE
+]
+ROUNDS: Final = (*TOGETHER, *(Round(fault.name, (fault,)) for fault in ALONE))
+"""Those at the usual settings."""
 HARMLESS: Final = (
     quiet.quiet,
     quiet.rolling_restart,
@@ -80,10 +80,7 @@ HARMLESS: Final = (
     worst_day.failover,
     worst_day.burst,
 )
-FAULTS: Final = (
-    *(fault for each in (*QUIET_ROUNDS, *ROUNDS, *SMALL_ROUNDS, *DISK_ROUNDS) for fault in each.faults),
-    *(timed.fault for timed in WORST_DAY),
-)
+FAULTS: Final = (*ELSEWHERE, *ALONE)
 
 
 def every_alert() -> list[str]:

@@ -1,23 +1,17 @@
 """The rules do what an engineer on call expects, in each scenario of `scenarios/`."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from tests.alerts.scenarios import every
 from tests.alerts.scenarios.scenario import Scenario
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import during
 from tests.support.promtool import encoded
 
-FILES: Final = sorted((Path(__file__).parent / "scenarios").glob("[!_]*.py"))
-SCENARIOS: Final = [
-    value
-    for file in FILES
-    for value in vars(import_module(f"tests.alerts.scenarios.{file.stem}")).values()
-    if isinstance(value, Scenario)
-]
+SCENARIOS: Final = every(Scenario)
 
 
 def _parameters() -> list[object]:

@@ -14,10 +14,13 @@ from typing import Final
 
 import pytest
 
-from tests.alerts.scenarios.faults import FAULTS, HARMLESS
+from kafka_warden.rules.delays import Intervals
+from tests.alerts.scenarios import changes, every
+from tests.alerts.scenarios.changes import moving, mutations, throttle_problem
+from tests.alerts.scenarios.fault import Change, Fault
 from tests.alerts.scenarios.scenario import fires, silent
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import MINUTE
+from tests.support.over_time import HOUR, MINUTE, after, age, during, ramp
 from tests.support.promtool import Check, Series, block, failures, write
 from tests.support.rules import alerting_rules
 
@@ -39,6 +42,46 @@ LENGTH: Final = 150.0
 QUIET: Final = 90.0
 """Until when harmless work must be silent, in minutes: its longest ends after an hour."""
 TIMEOUT: Final = 900.0
+
+FAULTS: Final = {each.name: each for each in every(Fault)}
+
+
+def _restart_all(exporter: Exporter, start: float) -> None:
+    """Restart all brokers, each with some topics without copies."""
+    end = changes.rolling_restart(exporter, start, down=200, catch_up=120)
+    alone = during(start, end, lambda t: 4.0 if (t - start) % 380 < 200 else 0.0)
+    exporter.set("offline_partitions", alone)
+
+
+def _burst(exporter: Exporter, start: float) -> None:
+    end = start + 2 * MINUTE
+    exporter.set("broker_out_of_sync_replicas", during(start, end, 30), broker=2, state="slow")
+    exporter.add("under_replicated_partitions", lambda t: 30.0 if start <= t < end else 0.0)
+    mutations(exporter, during(start, end, -20, 50))
+    throttle_problem(exporter, "below_inbound", age(start, end))
+    exporter.set("log_dir_usable_bytes", after(end, 5e11, ramp(start, end, 6e11, 5e11)), broker=2, log_dir="/data/a")
+
+
+def _move(exporter: Exporter, start: float) -> None:
+    end = start + HOUR / 2
+    left = during(start, end, ramp(start, end, changes.STILL, 0))
+    moving(exporter, value=during(start, end, 50), remaining=left, eta=during(start, end, lambda t: end - t, None))
+    exporter.set("broker_out_of_sync_replicas", during(start, end, 20), broker=2, state="moving")
+    throttle_problem(exporter, "left_behind", age(end, end + 5 * MINUTE))
+
+
+def _update(exporter: Exporter, start: float) -> None:
+    """Stop the process for a minute; the new one starts with other counts."""
+    exporter.outages = tuple(sorted([*exporter.outages, (start, start + MINUTE)]))
+
+
+HARMLESS: Final[dict[str, Change]] = {
+    "rolling restart": _restart_all,
+    "burst": _burst,
+    "normal move": _move,
+    "update of the exporter": _update,
+}
+"""Work that is no fault."""
 
 
 class Case:
@@ -71,7 +114,7 @@ class Case:
         seconds without a scrape.
         """
         usual, start = self._usual(), self.start
-        worst = FAULTS[self.name].worst_case(POLL, self.step, self.evaluation)
+        worst = FAULTS[self.name].longest(Intervals(self.step, self.evaluation, POLL))
         scrapes = range(int(start // self.step + 1) * self.step, int(LENGTH * MINUTE), self.step)
         starting = [(begin, begin + DECIDED) for _, begin in usual.outages]
         good = [t for t in scrapes if usual.answers(t) and not any(begin <= t < end for begin, end in starting)]
@@ -89,7 +132,7 @@ class Case:
             yield silent(until=QUIET, besides=tolerated, cluster=self.cluster)
             return
         fault, start = FAULTS[self.name], self.start / MINUTE
-        labels = {"cluster": self.cluster, **dict(fault.labels)}
+        labels = {"cluster": self.cluster, **fault.labels}
         yield silent(fault.alert, since=0.0, until=start, besides=tolerated, **labels)
         yield fires(fault.alert, since=start, until=self.deadline() / MINUTE, **labels)
 

@@ -6,16 +6,11 @@ from typing import Final
 
 import pytest
 
-from tests.alerts import texts_moves, texts_replicas, texts_sidecars, texts_volumes
 from tests.alerts.reading import Reading
+from tests.alerts.scenarios import every
 from tests.support.rules import alerting_rules
 
-READINGS: Final = {
-    f"{each.name.replace(' ', '_')}.txt": each
-    for module in (texts_moves, texts_replicas, texts_volumes, texts_sidecars)
-    for each in vars(module).values()
-    if isinstance(each, Reading)
-}
+READINGS: Final = {f"{each.name.replace(' ', '_')}.txt": each for each in every(Reading)}
 GOLDEN: Final = Path(__file__).parents[1] / "golden" / "texts"
 LINES: Final = 5
 WIDTH: Final = 40

@@ -1,7 +1,6 @@
 """The longest time from a fault to its alert."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,11 @@ from kafka_warden.poller import PollerSettings
 from kafka_warden.rules.delays import CASES, DEADLINE, SELDOM_ASKED, Case, Intervals, delays
 from kafka_warden.rules.render import TEMPLATES, alerts, rules, templates
 from kafka_warden.rules.thresholds import seconds, thresholds
-from tests.alerts.scenarios.changes import broker_down, cluster_down, mutations, stopped, stuck, throttle_problem
+from tests.alerts.scenarios import every
+from tests.alerts.scenarios.fault import Fault
 from tests.alerts.scenarios.scenario import firing, silent
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import MINUTE, after, age
+from tests.support.over_time import MINUTE
 from tests.support.promtool import block, failures, write
 
 DEFAULTS = Intervals()
@@ -102,60 +102,27 @@ def test_durations_are_read_as_prometheus_writes_them(duration: str, expected: f
     assert seconds(duration) == expected
 
 
-FAULTS: dict[str, tuple[tuple[str, str], Callable[[Exporter], None]]] = {
-    "killed": (("KafkaBrokerUnreachable", "killed or hangs"), lambda it: broker_down(it, 2, START)),
-    "ordered": (("KafkaBrokerUnreachable", "shut down in order"), lambda it: broker_down(it, 2, START, ordered=True)),
-    "cluster": (("KafkaClusterUnreachable", ""), lambda it: cluster_down(it, START)),
-    "offline": (("KafkaPartitionOffline", ""), lambda it: it.set("offline_partitions", after(START, 4))),
-    "min ISR": (
-        ("KafkaPartitionUnderMinIsr", ""),
-        lambda it: it.set("under_min_isr_partitions", after(START, 4)),
-    ),
-    "replicas": (
-        ("KafkaReplicasOutOfSync", ""),
-        lambda it: it.set("broker_out_of_sync_replicas", after(START, 4), broker=2, state="slow"),
-    ),
-    "stuck": (
-        ("KafkaReassignmentStuck", "other causes"),
-        lambda it: stuck(it, after(START + 30, 1, None), "no_progress", START),
-    ),
-    "blocked": (("KafkaThrottleTooLow", "blocked"), lambda it: throttle_problem(it, "blocked", age(START))),
-    "mutations": (
-        ("KafkaControllerMutationThrottled", "refused without a pause"),
-        lambda it: mutations(it, after(START, -1, 55)),
-    ),
-    "silent": (("KafkaWardenDown", "does not answer"), lambda _: None),
-    "old": (
-        ("KafkaWardenDown", "has old data"),
-        lambda it: it.set("snapshot_timestamp_seconds", stopped(START)),
-    ),
-}
-"""Fault to its case, and to what changes."""
-
-
 @pytest.mark.process
 @pytest.mark.parametrize(
     "intervals",
     [Intervals(60, 60, 10), pytest.param(DEFAULTS, marks=pytest.mark.full_alerts)],
     ids=lambda each: f"{each.scrape:g}",
 )
-@pytest.mark.parametrize("fault", FAULTS)
-def test_alerts_fire_within_it(fault: str, intervals: Intervals, tmp_path: Path) -> None:
-    case, change = FAULTS[fault]
-    longest, step = of(*case, intervals), int(intervals.scrape)
-    dead = [(START, math.inf)] if fault == "silent" else []
-    exporter = Exporter((START + longest) / MINUTE + 1, step=step, poll=intervals.poll, outages=dead)
-    change(exporter)
+@pytest.mark.parametrize("fault", every(Fault), ids=lambda each: each.name)
+def test_alerts_fire_within_it(fault: Fault, intervals: Intervals, tmp_path: Path) -> None:
+    longest, step = fault.longest(intervals), int(intervals.scrape)
+    exporter = Exporter((START + longest) / MINUTE + 1, step=step, poll=intervals.poll)
+    fault.change(exporter, START)
     checks = [
-        firing(case[0], at=(START + longest) / MINUTE),
-        silent(case[0], until=(START + longest / 3) / MINUTE),
+        firing(fault.alert, (START + longest) / MINUTE, None, **fault.labels),
+        silent(fault.alert, since=0.0, until=(START + longest / 3) / MINUTE, **fault.labels),
     ]
     files = [
         tmp_path / each.name
         for each in templates()
-        if each.name == "state.rules.yml" or f"- alert: {case[0]}\n" in each.read_text()
+        if each.name == "state.rules.yml" or f"- alert: {fault.alert}\n" in each.read_text()
     ]
     for file in files:
         file.write_text(rules(TEMPLATES / file.name))
-    test = block(fault, step, exporter.series(), checks)
+    test = block(fault.name, step, exporter.series(), checks)
     assert failures(write(tmp_path / "fault.test.yml", [test], int(intervals.evaluation), files)) == ""

@@ -13,6 +13,9 @@ LOG_DIRS: Final = 180.0
 STILL: Final = 1e12
 """Bytes that a move still has to copy."""
 
+ENDS: Final = [(20 * MINUTE, HOUR)]
+"""From 20 min on no exporter runs."""
+
 
 def broker_down(
     exporter: Exporter,

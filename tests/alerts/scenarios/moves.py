@@ -1,16 +1,22 @@
 """Reassignments, moves between log directories, and their throttles."""
 
+import math
+
+from tests.alerts.reading import reading
 from tests.alerts.scenarios.changes import STILL, moving, stuck, throttle_problem
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, fires, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, after, age, during, in_each, ramp
+
+LATE = "KafkaReassignmentWillMissItsTime"
 
 
 @scenario("S12", 24 * 60, step=60)
 def deadline_that_moves(exporter: Exporter) -> Checks:
     """The ETA of a move is 3 h 53 min for a whole day, with a deadline of 4 h: an alert within 8 h."""
     moving(exporter, value=after(10 * MINUTE, 200), eta=after(10 * MINUTE, 14000, None))
-    return [fires("KafkaReassignmentWillMissItsTime", until=490), firing("KafkaReassignmentWillMissItsTime", at=1430)]
+    return [fires(LATE, until=490), firing(LATE, at=1430)]
 
 
 @scenario("S12b", 12 * 60, step=60)
@@ -71,3 +77,31 @@ def batches_with_pauses(exporter: Exporter) -> Checks:
     exporter.set("reassignment_total_bytes_remaining", in_each(3600, 2100, lambda t: 1e9 * (2100 - t % 3600)))
     throttle_problem(exporter, "left_behind", in_each(3600, 2190, None, lambda t: t % 3600 - 2100))
     return [silent(until=240)]
+
+
+@reading("moves without an end", 25, (21, LATE))
+def read_no_end(exporter: Exporter) -> None:
+    moving(exporter, 12, 1.8e12, None)
+    exporter.set("reassignment_total_eta_seconds", after(300, math.inf, 3600))
+    exporter.set("reassignment_bottleneck_info", 1, broker=3, side="leader")
+    exporter.set("replication_throttle_bytes_per_second", 1.05e6, broker=3, side="leader")
+    exporter.set("replication_throttle_recommended_bytes_per_second", 4.2e6)
+
+
+@reading("moves that are late", 25, (16, LATE))
+def read_late(exporter: Exporter) -> None:
+    moving(exporter, 12, 1.8e12, 30 * HOUR)
+
+
+@reading("moves without an end and without data", 40, (30, LATE))
+def read_no_end_from_the_start(exporter: Exporter) -> None:
+    """There never was a finite ETA, and no broker answers any more."""
+    moving(exporter, 12, 1.8e12, math.inf)
+    exporter.set("up", after(1200, 0, 1), source="reassignments", broker="")
+    for name in ("reassigning_partitions", "reassignment_total_bytes_remaining", "reassignment_total_eta_seconds"):
+        exporter.add(name, during(0, 1230, 0, None))
+
+
+@fault(LATE, "the ETA is too late")
+def endless(exporter: Exporter, start: float) -> None:
+    moving(exporter, value=after(start, 10), eta=after(start, math.inf, None))

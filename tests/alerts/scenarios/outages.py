@@ -2,7 +2,9 @@
 
 import math
 
-from tests.alerts.scenarios.changes import broker_down, moving
+from tests.alerts.reading import reading
+from tests.alerts.scenarios.changes import ENDS, broker_down, moving
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, fires, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, after, during
@@ -141,3 +143,73 @@ def pages_without_exporter(exporter: Exporter) -> Checks:
     yield fires(OFFLINE, until=13)
     for alert in (OFFLINE, UNDER):
         yield from (*steady(alert, 13, 94.5), over(alert, at=97))
+
+
+@reading(
+    "partitions offline and under min ISR",
+    40,
+    *((10, OFFLINE), (10, UNDER), (22, "KafkaUncleanLeaderElection"), (35, OFFLINE), (35, UNDER)),
+)
+def read_partitions(exporter: Exporter) -> None:
+    """Broker 2 dies, and broker 3 loses a log directory; half an hour later more follows."""
+    broker_down(exporter, 2, MINUTE)
+    exporter.set("log_dir_online", after(2 * MINUTE, 0, 1), broker=3, log_dir="/data/a")
+    for name in ("offline", "under_min_isr"):
+        exporter.set(f"{name}_partitions", after(MINUTE + 18, after(30 * MINUTE, 4000, 13)))
+        for topic, count in (("single", 12), ("orders", 1), ("quiet", 0)):
+            exporter.set(f"topic_{name}_partitions", after(MINUTE, count), topic=topic)
+    exporter.set("broker_leader_candidate_partitions", after(MINUTE, 12), broker=2)
+    exporter.set("broker_leader_candidate_partitions", after(MINUTE, 3), broker=1)
+    exporter.set("unclean_leader_elections_total", after(20 * MINUTE, 1), node=1)
+
+
+@reading(
+    "partitions and many brokers",
+    35,
+    (10, OFFLINE),
+    (10, UNDER),
+    (35, OFFLINE),
+    (35, UNDER),
+    brokers=range(1, 10),
+    outages=ENDS,
+)
+def read_partitions_and_many_brokers(exporter: Exporter) -> None:
+    """Seven of nine brokers are gone."""
+    for broker in range(1, 8):
+        for state, value in (("active", 0), ("unanswering" if broker == 1 else "gone", 1)):
+            exporter.set("broker_state", value, broker=broker, state=state)
+    for name in ("offline", "under_min_isr"):
+        exporter.set(f"{name}_partitions", 1)
+
+
+@reading(
+    "partitions at min ISR",
+    300,
+    (40, AT),
+    (260, AT),
+    (290, AT),
+    step=60,
+    outages=[(270 * MINUTE, 400 * MINUTE)],
+)
+def read_at_min_isr(exporter: Exporter) -> None:
+    exporter.set("at_min_isr_partitions", 1)
+
+
+@fault(OFFLINE)
+def offline(exporter: Exporter, start: float) -> None:
+    exporter.set("offline_partitions", after(start, 9, 0))
+
+
+@fault(UNDER)
+def under_min_isr(exporter: Exporter, start: float) -> None:
+    exporter.set("under_min_isr_partitions", after(start, 9, 0))
+
+
+@fault(AT, "warning")
+def at_min_isr(exporter: Exporter, start: float) -> None:
+    exporter.set("at_min_isr_partitions", after(start, 9, 0))
+
+
+@fault(UNCLEAN)
+def unclean_elections(exporter: Exporter, start: float) -> None:
+    exporter.set("unclean_leader_elections_total", after(start, 3, 0), node=1)

@@ -2,7 +2,9 @@
 
 import math
 
-from tests.alerts.scenarios.changes import FENCING, broker_down, cluster_down, rolling_restart
+from tests.alerts.reading import reading
+from tests.alerts.scenarios.changes import ENDS, FENCING, broker_down, cluster_down, rolling_restart
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, after, age, during, in_each
@@ -218,3 +220,83 @@ def outages_without_exporter(down: Exporter) -> Checks:
     yield silent("Kafka[^W].+", cluster="well", until=100)
     for name, alert in (("down", CLUSTER), ("quorum", CONTROLLER)):
         yield from (*steady(alert, 12, 89.5, cluster=name), over(alert, at=92))
+
+
+@reading("a cluster without a broker that answers", 35, (11, CLUSTER), (35, CLUSTER), outages=ENDS)
+def read_cluster(exporter: Exporter) -> None:
+    cluster_down(exporter, 10 * MINUTE)
+    for reason in ("refused", "connect_timeout"):
+        errors = after(10 * MINUTE, lambda t: t // 10, 0)
+        exporter.set("source_errors_total", errors, source="metadata", broker="", reason=reason)
+    succeeded = after(10 * MINUTE, 600, lambda t: t)
+    exporter.set("source_last_success_timestamp_seconds", succeeded, source="metadata", broker="")
+
+
+@reading("no controller", 35, (11, CONTROLLER), (35, CONTROLLER), outages=ENDS)
+def read_controller(exporter: Exporter) -> None:
+    exporter.set("controller_reachable", after(10 * MINUTE, 0, 1))
+    exporter.set("controller_info", after(10 * MINUTE, None, 1), node=1)
+    exporter.set("controller_info", after(9 * MINUTE, after(10 * MINUTE, None, 1), None), node=101)
+
+
+@reading("a cluster without a label", 15, (11, CONTROLLER), cluster=None)
+def read_without_label(exporter: Exporter) -> None:
+    """Prometheus sets no label `cluster`: the option cluster.name has the name."""
+    exporter.name("orders-prod")
+    exporter.set("controller_reachable", after(10 * MINUTE, 0, 1))
+
+
+@reading(
+    "brokers that do not answer or are of no use",
+    35,
+    (10, BROKER),
+    (35, BROKER),
+    brokers=(1, 2, 3, 4),
+    outages=ENDS,
+)
+def read_brokers(exporter: Exporter) -> None:
+    """Broker 1 is dead, broker 2 is fenced, broker 3 has old metadata, broker 4 hangs."""
+    broker_down(exporter, 1, 5 * MINUTE)
+    exporter.set("broker_info", 1, broker=1, host="kafka-1.example.org", rack="a")
+    exporter.set("broker_fenced_responding", after(5 * MINUTE, 1, None), broker=2)
+    exporter.set("quorum_lag_offsets", 5, node=2, role="observer")
+    exporter.set("broker_metadata_stale_seconds", age(5 * MINUTE), broker=3)
+    exporter.set("up", after(5 * MINUTE, 0, 1), source="offsets", broker=4)
+    errors = after(5 * MINUTE, lambda t: t // 10, None)
+    exporter.set("source_errors_total", errors, source="offsets", broker=4, reason="connect_timeout")
+    exporter.set("broker_state", after(5 * MINUTE, 0, 1), broker=4, state="active")
+    exporter.set("broker_state", after(5 * MINUTE, 1, 0), broker=4, state="shutting_down")
+
+
+@fault(CLUSTER)
+def no_broker_answers(exporter: Exporter, start: float) -> None:
+    cluster_down(exporter, start)
+
+
+@fault(CONTROLLER)
+def no_controller(exporter: Exporter, start: float) -> None:
+    controller_down(exporter, start)
+    for source in ("reassignments", "quorum"):
+        exporter.set("up", after(start, 0, 1), source=source, broker="")
+
+
+@fault(BROKER, "killed or hangs")
+def killed(exporter: Exporter, start: float) -> None:
+    broker_down(exporter, 2, start)
+
+
+@fault(BROKER, "shut down in order")
+def shut_down(exporter: Exporter, start: float) -> None:
+    broker_down(exporter, 2, start, ordered=True)
+
+
+@fault(BROKER, "fenced, and answers")
+def fenced_for_good(exporter: Exporter, start: float) -> None:
+    fenced(exporter, 2, start, math.inf)
+    count = after(start, lambda t: (t - start) // 10 + 1, None)
+    exporter.set("source_errors_total", count, source="offsets", broker=2, reason="fenced")
+
+
+@fault(BROKER, "has old metadata")
+def old_metadata(exporter: Exporter, start: float) -> None:
+    exporter.set("broker_metadata_stale_seconds", after(start, age(start)), broker=2)

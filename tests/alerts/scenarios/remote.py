@@ -1,6 +1,8 @@
 """Remote storage: quotas that limit it, requests to it that fail, and topics that fall behind."""
 
+from tests.alerts.reading import reading
 from tests.alerts.scenarios.changes import broker_down, every, rolling_restart
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.quotas import COPY, overdue, tiered
 from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
@@ -182,3 +184,44 @@ def one_of_two_sees_quotas(exporter: Exporter) -> Checks:
     tiered(exporter.beside(instance="b:10073"))
     held_back(exporter, age(0))
     return [*steady(COPY, 17, 40, cause="quota"), *steady(FETCH, 17, 40, cause="quota")]
+
+
+@reading("quotas hold back remote storage", 30, (20, COPY), (20, FETCH), step=30, brokers=(1, 2))
+def read_remote_quotas(exporter: Exporter) -> None:
+    tiered(exporter)
+    held_back(exporter, age(0))
+    for what in ("copy", "fetch"):
+        exporter.set(f"remote_{what}_quota_bytes_per_second", 1e6, broker=2)
+        exporter.set(f"remote_{what}_bytes_per_second", 0.97e6, broker=2)
+
+
+@reading("remote storage fails", 65, (49, COPY), (49, FETCH), (62, COPY), (62, FETCH), step=30, brokers=(1, 2))
+def read_remote_errors(exporter: Exporter) -> None:
+    tiered(exporter, errors=lambda t: t / 30)
+    exporter.set("remote_delete_errors_total", lambda t: t / 60, broker=2)
+    exporter.set("remote_fetch_errors_total", lambda t: t / 20, broker=2)
+    overdue(exporter, 2.5e9, age(0))
+    exporter.set("up", after(3000, 0, 1), source="metadata", broker="")
+
+
+@fault(COPY, "quota")
+def copy_quota(exporter: Exporter, start: float) -> None:
+    tiered(exporter)
+    exporter.set("tiered_storage_problem_seconds", after(start, age(start)), broker=2, problem="copy_held_back")
+
+
+@fault(FETCH, "quota")
+def fetch_quota(exporter: Exporter, start: float) -> None:
+    tiered(exporter)
+    exporter.set("tiered_storage_problem_seconds", after(start, age(start)), broker=2, problem="fetch_held_back")
+
+
+@fault(COPY, "errors")
+def copies_fail(exporter: Exporter, start: float) -> None:
+    tiered(exporter, errors=after(start, lambda t: (t - start) // 10), copied=lambda t: 1e6 * min(t, start))
+
+
+@fault(COPY, "nothing is copied")
+def copies_stop(exporter: Exporter, start: float) -> None:
+    tiered(exporter)
+    overdue(exporter, 2e9, after(start, age(start)))

@@ -2,7 +2,9 @@
 
 import math
 
-from tests.alerts.scenarios.changes import broker_down, moving, throttle_problem
+from tests.alerts.reading import reading
+from tests.alerts.scenarios.changes import ENDS, broker_down, moving, throttle_problem
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, fires, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, Value, after, age, during, in_each
@@ -159,3 +161,35 @@ def flapping_without_exporter(exporter: Exporter) -> Checks:
     """The exporter stops while replicas flap, for 2 h: no value changes, so the alert ends after 40 min."""
     out_of_sync(exporter, after(5 * MINUTE, in_each(240, 90, 400)))
     return [*steady(FLAPPING, 20, 70), over(FLAPPING, at=90), silent(FLAPPING, until=140, since=90)]
+
+
+@reading("replicas out of sync", 35, (12, OUT), (34, OUT), outages=ENDS)
+def read_replicas(exporter: Exporter) -> None:
+    for state, count in (("offline", 3000), ("leader_unavailable", 1990), ("in_sync", 10), ("moving", 7)):
+        exporter.set("broker_out_of_sync_replicas", count, broker=2, state=state)
+    exporter.set("broker_out_of_sync_replicas", 1, broker=3, state="stuck")
+    for number, topic in enumerate("abcd", start=1):
+        for partition in range(number):
+            exporter.set("replica_out_of_sync_seconds", age(0), topic=topic, partition=partition, broker=2)
+
+
+@reading("replicas that flap", 30, (30, FLAPPING))
+def read_flapping(exporter: Exporter) -> None:
+    exporter.set("broker_out_of_sync_replicas", after(5 * MINUTE, in_each(240, 90, 400)), broker=2, state="slow")
+    exporter.set("topic_isr_shrinks_total", lambda t: t // 60 * 10, topic="orders")
+
+
+@fault(OUT, "stuck")
+def stuck_for_good(exporter: Exporter, start: float) -> None:
+    out_of_sync(exporter, after(start, 50, 0), "stuck")
+
+
+@fault(OUT)
+def slow_for_good(exporter: Exporter, start: float) -> None:
+    out_of_sync(exporter, after(start, 50, 0))
+
+
+@fault(FLAPPING, "the last change that counts", begins=HOUR / 2)
+def flaps(exporter: Exporter, start: float) -> None:
+    out_of_sync(exporter, after(start, in_each(240, 120, 400)))
+    exporter.set("topic_isr_shrinks_total", after(start, lambda t: 400 * ((t - start) // 240 + 1)), topic="orders")

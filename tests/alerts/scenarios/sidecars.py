@@ -3,13 +3,16 @@
 import math
 from typing import Any
 
-from tests.alerts.scenarios.changes import broker_down, cluster_down, moving, rolling_restart
+from tests.alerts.reading import reading
+from tests.alerts.scenarios.changes import broker_down, cluster_down, every, moving, rolling_restart, stopped
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, after, during, in_each
 from tests.support.promtool import Check
 
 DOWN, BLIND, REFUSED = "KafkaWardenDown", "KafkaWardenBlind", "KafkaWardenAccessRefused"
+RESTARTING = "KafkaWardenRestarting"
 SMALL = (1, 2)
 ABSENT: dict[str, Any] = {"target": (300, math.inf), "outages": [(0, math.inf)]}
 """A target from 5 min on that is never up."""
@@ -212,3 +215,92 @@ def hidden_topics(one: Exporter) -> Checks:
     """An ACL is removed, and topics are hidden from one of two exporters: one alert, and no other, which ends."""
     one.beside(instance="b:10073").set("undescribed_topics", during(5 * MINUTE, 27 * MINUTE, 3))
     return [silent(until=15.9), *steady(REFUSED, 17, 36), over(".+", at=44), silent("Kafka[^W].+", until=55)]
+
+
+@reading("some sidecars have no current data", 30, (25, DOWN), brokers=SMALL, outages=[(300, math.inf)])
+def read_down(exporter: Exporter) -> None:
+    exporter.beside(instance="b:10073", outages=exporter.outages)
+    old, without, _ = (exporter.beside(instance=f"{name}:10073") for name in "cde")
+    frozen(old, 300)
+    without.set("snapshot_timestamp_seconds", None)
+
+
+@reading("no sidecar has current data", 30, (25, DOWN), (25, BLIND), brokers=SMALL, outages=[(300, math.inf)])
+def read_all_down(exporter: Exporter) -> None:
+    frozen(exporter.beside(instance="b:10073"), 300)
+
+
+@reading("there is no target", 30, (30, DOWN), (30, BLIND), brokers=SMALL, target=(0, 300))
+def read_no_target(_: Exporter) -> None:
+    """Prometheus does not list it any more."""
+
+
+@reading("sidecars restart", 60, (60, RESTARTING), brokers=SMALL, outages=[(n, n + 30) for n in range(600, 2401, 600)])
+def read_restarts(exporter: Exporter) -> None:
+    exporter.beside(instance="b:10073", lost=lambda t: t // 15 % 5 == 4)
+
+
+@reading("pods are replaced", 90, (60, RESTARTING), step=30, brokers=SMALL, evaluation=15, **pod(0, 0, 9))
+def read_replaced(exporter: Exporter) -> None:
+    for number in range(1, 7):
+        exporter.beside(**pod(number, 10 * number, 10 * number + 9))
+
+
+@reading("two clusters have one label", 20, (15, "KafkaWardenClusterLabelAmbiguous"), brokers=SMALL)
+def read_ambiguous(exporter: Exporter) -> None:
+    other = exporter.beside(instance="b:10073")
+    other.set("cluster_info", 1, cluster_id="other", cluster_name="", kafka_version="4.1.1")
+    other.end(0, cluster_id="id-prod")
+
+
+@reading("access is refused", 20, (15, "KafkaWardenAccessRefused"), brokers=SMALL)
+def read_refused(exporter: Exporter) -> None:
+    other = exporter.beside(instance="b:10073")
+    exporter.set("source_errors_total", lambda t: t // 10, source="log_dirs", broker=2, reason="authorization")
+    other.set("source_errors_total", lambda t: t // 10, source="configs", broker="", reason="tls")
+    other.set("undescribed_topics", 3)
+
+
+@reading("parts are not monitored", 25, (24, BLIND), brokers=SMALL)
+def read_parts(exporter: Exporter) -> None:
+    moving(exporter, value=3, remaining=None, eta=None)
+    exporter.set("broker_replica_lag_unknown_replicas", 2, broker=2)
+    exporter.set("up", 0, source="jmx", broker=2)
+    exporter.set("source_errors_total", lambda t: t // 10, source="jmx", broker=2, reason="connect_timeout")
+
+
+@fault(DOWN, "does not answer")
+def dead(exporter: Exporter, start: float) -> None:
+    exporter.outages = (*(each for each in exporter.outages if each[1] < start), (start, math.inf))
+
+
+@fault(DOWN, "has old data")
+def hangs(exporter: Exporter, start: float) -> None:
+    exporter.set("snapshot_timestamp_seconds", stopped(start))
+
+
+@fault(RESTARTING, "the last restart that counts", begins=9 * MINUTE)
+def restarts_on_and_on(exporter: Exporter, start: float) -> None:
+    exporter.outages = (*(each for each in exporter.outages if each[1] < start), *every(180, first=start))
+
+
+@fault(BLIND, "all have old data", data="none")
+def wrong_clock(exporter: Exporter, start: float) -> None:
+    exporter.set("snapshot_timestamp_seconds", lambda t: t if t < start else t + 600)
+
+
+@fault(BLIND, "other data are missing", data="some")
+def verdicts_cut(exporter: Exporter, start: float) -> None:
+    exporter.set("dropped_verdicts", after(start, 9, 0))
+
+
+@fault(BLIND, "beans are missing", data="beans")
+def no_beans(exporter: Exporter, start: float) -> None:
+    exporter.set("up", after(start, 0, 1), source="jmx", broker=2)
+
+
+@fault(REFUSED)
+def access_refused(exporter: Exporter, start: float) -> None:
+    exporter.set("up", after(start, 0, 1), source="offsets", broker=2)
+    count = after(start, lambda t: (t - start) // 10 + 1, None)
+    exporter.set("source_errors_total", count, source="offsets", broker=2, reason="authorization")

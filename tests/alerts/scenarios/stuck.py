@@ -2,7 +2,9 @@
 
 import math
 
+from tests.alerts.reading import reading
 from tests.alerts.scenarios.changes import STILL, broker_down, moving, stuck, throttle_problem
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, after, age, during, in_each
@@ -191,3 +193,60 @@ def no_sidecar_for_hours(exporter: Exporter) -> Checks:
     for alert in (STUCK, "KafkaReassignmentWillMissItsTime"):
         yield from (*steady(alert, 30, 419), over(alert, at=435))
     yield silent(cluster="test", until=480)
+
+
+@reading("stuck by throttles", 25, (10, STUCK))
+def read_stuck_by_throttles(exporter: Exporter) -> None:
+    moving(exporter, 12, 1.8e12, None)
+    exporter.set("replication_throttle_recommended_bytes_per_second", 4.2e6)
+    stuck(exporter, 1, "throttle_below_inbound", broker=1)
+    exporter.set("partition_bytes_in_per_second", 2.1e6, topic="orders", partition=0)
+    for number, topic in enumerate("abcde", start=1):
+        for partition in range(number):
+            where = {"topic": topic, "partition": partition, "broker": 2}
+            exporter.set("reassignment_stuck", 1, **where, cause="throttle_blocked" if number > 1 else "no_progress")
+            exporter.set("reassignment_bytes_remaining", 1e9, **where)
+            exporter.set("reassignment_stalled_seconds", age(0), **where)
+    # It advances.
+    exporter.set("reassignment_bytes_remaining", 5e9, topic="f", partition=0, broker=2)
+    exporter.set("reassignment_stalled_seconds", lambda t: t + HOUR, topic="f", partition=0, broker=2)
+
+
+@reading("stuck by other causes", 25, (9, STUCK), (11, STUCK), (20, STUCK), brokers=(1, 2, 3, 4))
+def read_stuck_by_others(exporter: Exporter) -> None:
+    """The first cause ends; the moves of broker 3 have no series."""
+    moving(exporter, 12, 1.8e12, None)
+    stuck(exporter, during(0, 600, 1, None), "target_down", broker=1)
+    stuck(exporter, after(600, 1, None), "log_dir_full", broker=1)
+    # The leaders of other moves do not answer: another alert.
+    for number in range(5):
+        where = {"topic": "hung", "partition": number, "broker": 1}
+        exporter.set("reassignment_stuck", 1, **where, cause="leader_unresponsive")
+    exporter.set("log_dir_move_eta_seconds", math.inf, topic="orders", partition=1, broker=2)
+    exporter.set("log_dir_move_bytes_remaining", 3e10, topic="orders", partition=1, broker=2)
+    exporter.set("reassignment_stuck", 5, topic="", partition="", broker=3, cause="no_progress")
+    stuck(exporter, during(0, 800, 1, None), "throttle_blocked", broker=4)
+    exporter.set("up", during(0, 600, 0, 1), source="offsets", broker=1)
+    exporter.set("up", after(800, 0, 1), source="reassignments", broker="")
+
+
+def _stuck(exporter: Exporter, cause: str, start: float) -> None:
+    moving(exporter, value=after(start - 60, 10), eta=None)
+    stuck(exporter, after(start, 1, None), cause, since=start)
+
+
+@fault(STUCK, "cannot go on by itself")
+def blocked(exporter: Exporter, start: float) -> None:
+    _stuck(exporter, "throttle_blocked", start)
+
+
+@fault(STUCK, "other causes")
+def no_progress(exporter: Exporter, start: float) -> None:
+    _stuck(exporter, "no_progress", start)
+
+
+@fault(STUCK, "other causes")
+def stuck_between_directories(exporter: Exporter, start: float) -> None:
+    where = {"topic": "orders", "partition": 0, "broker": 2}
+    exporter.set("log_dir_move_bytes_remaining", after(start, 5e11, None), **where)
+    exporter.set("log_dir_move_eta_seconds", after(start, math.inf, None), **where)

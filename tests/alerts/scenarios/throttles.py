@@ -2,7 +2,9 @@
 
 import math
 
+from tests.alerts.reading import reading
 from tests.alerts.scenarios.changes import moving, stuck, throttle_problem
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import MINUTE, after, age, during, in_each
@@ -117,3 +119,59 @@ def too_low_at_times(exporter: Exporter) -> Checks:
     """A throttle is below the inbound rate for 5 of every 10 min, for 4 h: no alert."""
     throttle_problem(exporter, "below_inbound", in_each(600, 300, lambda t: t % 600, None))
     return [silent(until=240)]
+
+
+@reading("throttles that are too low", 25, (15, LOW), brokers=(1, 2, 3, 4))
+def read_too_low(exporter: Exporter) -> None:
+    moving(exporter, 12, 1.8e12, 3600)
+    exporter.set("replication_throttle_recommended_bytes_per_second", 4.2e6)
+    throttle_problem(exporter, "below_inbound", age(0), broker=1)
+    throttle_problem(exporter, "blocked", age(0), broker=2, side="follower")
+    exporter.set("replication_throttle_bytes_per_second", 0, broker=2, side="follower")
+    throttle_problem(exporter, "holds_original", age(0), broker=3, side="follower")
+    throttle_problem(exporter, "below_inbound", age(0), broker=4, side="log_dirs")
+
+
+@reading(
+    "throttles that do not match or are left behind",
+    40,
+    (20, INCONSISTENT),
+    (20, LEFT),
+    (35, LEFT),
+    brokers=(1, 2, 3),
+)
+def read_other_problems(exporter: Exporter) -> None:
+    throttle_problem(exporter, "lopsided", age(0), broker=1)
+    throttle_problem(exporter, "uneven", age(0), broker=2, side="follower")
+    throttle_problem(exporter, "left_behind", age(0), broker=3)
+    exporter.set("up", after(1500, 0, 1), source="configs", broker=3)
+
+
+@fault(LOW, "blocked")
+def blocked(exporter: Exporter, start: float) -> None:
+    throttle_problem(exporter, "blocked", age(start), side="follower")
+
+
+@fault(LOW, "below the inbound rate")
+def below_inbound(exporter: Exporter, start: float) -> None:
+    throttle_problem(exporter, "below_inbound", age(start))
+
+
+@fault(LOW, "holds replicas")
+def holds_original(exporter: Exporter, start: float) -> None:
+    throttle_problem(exporter, "holds_original", age(start), side="follower")
+
+
+@fault(INCONSISTENT, "one side")
+def lopsided(exporter: Exporter, start: float) -> None:
+    throttle_problem(exporter, "lopsided", age(start), side="follower")
+
+
+@fault(INCONSISTENT, "rates differ")
+def uneven(exporter: Exporter, start: float) -> None:
+    throttle_problem(exporter, "uneven", age(start), side="follower")
+
+
+@fault(LEFT, "after one move")
+def left_behind(exporter: Exporter, start: float) -> None:
+    throttle_problem(exporter, "left_behind", age(start), side="follower")

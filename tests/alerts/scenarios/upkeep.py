@@ -2,6 +2,8 @@
 
 import math
 
+from tests.alerts.reading import reading
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.alerts.scenarios.sidecars import SMALL, frozen
 from tests.support.exporter_pages import Exporter
@@ -159,3 +161,40 @@ def not_used_and_restarts(exporter: Exporter) -> Checks:
     exporter.beside(instance="b:10073")
     exporter.set("web_config_in_use", 0)
     return steady(UNUSED, 17, 60)
+
+
+@reading("history is not written", 40, (29, LOST), (40, LOST), brokers=SMALL, outages=[(1800, math.inf)])
+def read_history_lost(exporter: Exporter) -> None:
+    other = exporter.beside(instance="b:10073", outages=exporter.outages)
+    history(exporter, 0, lost=during(0, 1800, lambda t: 20 * t), written=0)
+    history(other, 1, written=lambda t: t)
+    other.set("state_last_save_successful", 0)
+
+
+@reading("certificates expire", 75, (70, "KafkaWardenCertificateExpiring"), step=60, brokers=SMALL)
+def read_certificates(exporter: Exporter) -> None:
+    certificate(exporter, 5 * DAY, 90 * DAY)
+    certificate(exporter.beside(instance="b:10073"), 6 * DAY, 90 * DAY)
+    certificate(exporter, -60, 90 * DAY, "kafka_client")
+
+
+@reading("configurations are not used", 30, (25, "KafkaWardenConfigurationNotUsed"), brokers=SMALL)
+def read_configurations(exporter: Exporter) -> None:
+    exporter.set("config_last_reload_successful", after(300, 0, 1))
+    for each in (exporter, exporter.beside(instance="b:10073")):
+        each.set("web_config_in_use", 0)
+
+
+@fault(LOST, "a write fails")
+def state_not_saved(exporter: Exporter, start: float) -> None:
+    exporter.set("state_last_save_successful", after(start, 0, 1))
+
+
+@fault(CERTIFICATE)
+def expires_soon(exporter: Exporter, start: float) -> None:
+    certificate(exporter, lambda t: t + (9e7 if t < start else 1e5), 9e7)
+
+
+@fault(UNUSED)
+def not_used(exporter: Exporter, start: float) -> None:
+    exporter.set("config_last_reload_successful", after(start, 0, 1))

@@ -2,7 +2,9 @@
 
 import math
 
+from tests.alerts.reading import reading
 from tests.alerts.scenarios.changes import mutations
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, Value, after, during, in_each, scaled
@@ -102,3 +104,44 @@ def throttled_without_polls(exporter: Exporter) -> Checks:
     mutations(exporter, -45)
     exporter.set("snapshot_timestamp_seconds", lambda t: min(t, 60))
     return [silent(THROTTLED, until=40)]
+
+
+@reading(
+    "limits of partitions are reached",
+    60,
+    (40, LIMIT),
+    (59, LIMIT),
+    step=60,
+    brokers=(1, 2),
+    outages=[(3000, HOUR * 9)],
+)
+def read_limits(exporter: Exporter) -> None:
+    for name, labels, count, limit in (("broker", {"broker": 2}, 3300, 4000), ("cluster", {}, 205000, 200000)):
+        exporter.set(f"{name}_partitions", count, **labels)
+        exporter.set(f"{name}_partition_limit", limit, **labels)
+
+
+@reading("the controller refuses clients", 40, (15, THROTTLED), (30, THROTTLED), step=30, brokers=(1, 2))
+def read_throttled(exporter: Exporter) -> None:
+    exporter.set("up", after(1200, 0, 1), source="jmx", broker=1)
+    for client, delay in (({"user": "ada", "client_id": "batch"}, 9), ({"user": "", "client_id": ""}, 0.5)):
+        exporter.set("controller_mutation_tokens", during(0, 1200, -45, None), **client)
+        exporter.set("controller_mutation_quota_per_second", during(0, 1200, 5, None), **client)
+        exporter.set("controller_mutation_admission_delay_seconds", during(0, 1200, delay, None), **client)
+
+
+@fault(LIMIT)
+def limit_of_a_broker(exporter: Exporter, start: float) -> None:
+    exporter.set("broker_partitions", after(start, 4500, 100), **BROKER)
+    exporter.set("broker_partition_limit", 5000, **BROKER)
+
+
+@fault(LIMIT)
+def limit_of_the_cluster(exporter: Exporter, start: float) -> None:
+    exporter.set("cluster_partitions", after(start, 180000, 100))
+    exporter.set("cluster_partition_limit", 200000)
+
+
+@fault(THROTTLED, "refused without a pause")
+def no_tokens(exporter: Exporter, start: float) -> None:
+    mutations(exporter, after(start, -20, 50))

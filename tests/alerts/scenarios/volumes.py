@@ -1,10 +1,12 @@
 """Log directories that fail, are removed or are not reported, and volumes that fill."""
 
+from tests.alerts.reading import reading
 from tests.alerts.scenarios.changes import broker_down, every, moving, rolling_restart
 from tests.alerts.scenarios.disks import DIR, FILLING, usable
+from tests.alerts.scenarios.fault import fault
 from tests.alerts.scenarios.scenario import Checks, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
-from tests.support.over_time import HOUR, MINUTE, Value, after, during, ramp, scaled
+from tests.support.over_time import HOUR, MINUTE, Function, Value, after, during, ramp, scaled
 
 OFFLINE = "KafkaLogDirOffline"
 
@@ -163,3 +165,47 @@ def size_unknown(exporter: Exporter) -> Checks:
     exporter.set("log_dir_total_bytes", 0, broker=1, log_dir="/data/a")
     exporter.set("log_dir_usable_bytes", 0, broker=1, log_dir="/data/a")
     return [silent(until=30)]
+
+
+@reading("a log directory is offline", 20, (5, "KafkaLogDirOffline"), (19, "KafkaLogDirOffline"), brokers=(1, 2))
+def read_offline(exporter: Exporter) -> None:
+    broker_down(exporter, 2, 600)
+    exporter.set("log_dir_online", during(0, 780, 0, None), broker=2, log_dir="/data/b")
+    for partition in range(2):
+        for broker in (1, 2):
+            where = {"topic": "orders", "partition": partition, "broker": broker, "state": "offline"}
+            exporter.set("replica_state", during(0, 600, 1, None), **where)
+
+
+@reading("volumes fill", 6 * 60, (355, FILLING), step=60, brokers=(1, 2))
+def read_filling(exporter: Exporter) -> None:
+    falling = ramp(0, 7.5 * HOUR, 0.5e12, 0)
+    exporter.set("log_dir_usable_bytes", falling, broker=2, log_dir="/data/a")
+    exporter.set("log_dir_usable_bytes", 0.02e12, broker=1, log_dir="/data/a")
+    exporter.set("reassignment_bytes_remaining", 2.5e11, topic="orders", partition=0, broker=2)
+    exporter.set("broker_sum_replica_lag_bytes", 2.5e11, broker=2)
+
+
+@reading("the broker of a full volume is down", 40, (39, FILLING), step=30, brokers=(1, 2))
+def read_full_and_dead(exporter: Exporter) -> None:
+    broker_down(exporter, 2, 600)
+    exporter.set("log_dir_usable_bytes", during(0, 780, 0.05e12, None), broker=2, log_dir="/data/a")
+
+
+def _asked_each_minute(value: Function, start: float) -> Function:
+    return lambda t: value(t // 60 * 60 - start)
+
+
+@fault(OFFLINE)
+def lost(exporter: Exporter, start: float) -> None:
+    exporter.set("log_dir_online", _asked_each_minute(lambda t: float(t < 0), start), **DIR)
+
+
+@fault(FILLING, "above its share")
+def nearly_full(exporter: Exporter, start: float) -> None:
+    usable(exporter, _asked_each_minute(lambda t: 0.6 if t < 0 else 0.08, start))
+
+
+@fault(FILLING, "above its higher share", severity="critical")
+def full(exporter: Exporter, start: float) -> None:
+    usable(exporter, _asked_each_minute(lambda t: 0.6 if t < 0 else 0.01, start))
