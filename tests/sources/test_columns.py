@@ -13,13 +13,13 @@ from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
-from kafka_warden.clients.kafka.columns import read_varint
+from kafka_warden.clients.kafka.columns.fields import read_varint
+from kafka_warden.clients.kafka.columns.metadata import VERSIONS, read_topics
 from kafka_warden.clients.kafka.requests import Undecoded
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Longs
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, parse_metadata
-from kafka_warden.sources.metadata_columns import VERSIONS, parse_columns
 from kafka_warden.sources.offsets import LATEST, OffsetsRequest, RowIndex, index_rows, parse_offsets, request_offsets
 from tests.building import Partition, layout
 
@@ -92,7 +92,7 @@ def same(one: Layout, other: Layout) -> bool:
 @given(seed=st.integers(0, 10_000), version=st.sampled_from(sorted(VERSIONS)))
 def test_metadata_as_columns_is_that_of_objects(seed: int, version: int) -> None:
     reply = Undecoded(version, metadata(seed, version), MetadataResponse[version])
-    assert parse_columns(reply.split("topics")[1], version) is not None
+    assert read_topics(reply.split("topics")[1], version) is not None
     assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))
 
 
@@ -113,7 +113,7 @@ def test_a_leader_without_the_listener_is_no_missing_leader(version: int, error:
 @pytest.mark.parametrize("version", range(MetadataResponse.max_version + 1))
 def test_columns_are_read_of_the_newest_versions(version: int) -> None:
     reply = Undecoded(version, metadata(0, version), MetadataResponse[version])
-    assert (parse_columns(reply.split("topics")[1], version) is not None) == (version in VERSIONS)
+    assert (read_topics(reply.split("topics")[1], version) is not None) == (version >= min(VERSIONS))
     assert same(MetadataQuestion().parse(reply), parse_metadata(reply.decode()))
 
 
@@ -126,11 +126,11 @@ def test_tagged_fields_of_a_partition_are_left_to_objects(after: int) -> None:
         for count in (1, MANY)
     )
     body = bytearray(Undecoded(13, many.encode(version=13), MetadataResponse[13]).split("topics")[1])
-    assert parse_columns(bytes(body), 13) is not None
+    assert read_topics(bytes(body), 13) is not None
 
     size = (len(many.encode(version=13)) - len(one.encode(version=13))) // (MANY - 1)
     body[-9 - size * after] = 1
-    assert parse_columns(bytes(body), 13) is None
+    assert read_topics(bytes(body), 13) is None
 
 
 @given(seed=st.integers(0, 3), at=st.integers(0, 12_000), byte=st.integers(0, 255))

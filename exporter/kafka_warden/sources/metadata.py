@@ -8,16 +8,18 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.arrays import Keys
+from kafka_warden.clients.kafka.columns.metadata import read_topics
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import Ask, BrokerLink
 from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest, Repeated, Undecoded
 from kafka_warden.errors import OtherClusterError, ProtocolError, SourceError, UnsupportedError
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Broker, Ints, members_of_isr
-from kafka_warden.sources.metadata_columns import leader_rows, leaders, parse_columns
 
 NO_TOPIC_ID: Final = bytes(16)
 MOST_BROKERS: Final = 10_000
 """Each is connected to. The largest clusters have some hundred brokers."""
+LISTENER_NOT_FOUND: Final = 72
+"""Error code of a partition whose leader lacks the listener of the request; its leader id is -1."""
 
 FENCED_BROKERS: Final = 2
 """First version of DescribeCluster that reports fenced brokers (Kafka 4.0)."""
@@ -100,9 +102,9 @@ class MetadataQuestion:
         topics, cluster_id = (reply.version, body), head.get("cluster_id")  # from version 2 on
         refuse_other_cluster(self.cluster_id, cluster_id, address)
         if self._layout is None or topics != self._topics:
-            columns = parse_columns(body, reply.version)
+            columns = read_topics(body, reply.version)
             brokers = parse_brokers(head["brokers"])
-            layout = Layout(cluster_id, brokers, **columns) if columns else parse_metadata(reply.decode())
+            layout = _layout(cluster_id, brokers, **columns) if columns else parse_metadata(reply.decode())
             self._topics, self._layout = topics, layout
         else:
             layout = replace(self._layout, brokers=parse_brokers(head["brokers"]))
@@ -195,25 +197,32 @@ def parse_metadata(reply: Any) -> Layout:
         for partition in sorted(topic.partitions, key=lambda partition: partition.partition_index)
     ]
     replicas = [(row, each, broker) for row, (_, each) in enumerate(rows) for broker in each.replica_nodes]
-    errors = np.array([each.error_code for _, each in rows], np.int32)
-    leader = leaders(np.array([each.leader_id for _, each in rows], np.int32), errors)
-    partition = np.array([row for row, _, _ in replicas], np.int32)
-    broker = np.array([broker for _, _, broker in replicas], np.int32)
-    return Layout(
-        cluster_id=reply.cluster_id,
-        brokers=parse_brokers(reply.brokers),
+    return _layout(
+        reply.cluster_id,
+        parse_brokers(reply.brokers),
         topics=tuple(topic.name for topic in topics),
         topic_ids=tuple(topic.topic_id.bytes if topic.topic_id else NO_TOPIC_ID for topic in topics),
         topic=np.array([index for index, _ in rows], np.int32),
         number=np.array([each.partition_index for _, each in rows], np.int32),
-        leader=leader,
+        error=np.array([each.error_code for _, each in rows], np.int32),
+        leader=np.array([each.leader_id for _, each in rows], np.int32),
         leader_epoch=np.array([each.leader_epoch for _, each in rows], np.int32),
-        leader_row=leader_rows(leader, partition, broker),
-        partition=partition,
-        broker=broker,
+        partition=np.array([row for row, _, _ in replicas], np.int32),
+        broker=np.array([broker for _, _, broker in replicas], np.int32),
         in_isr=np.array([broker in each.isr_nodes for _, each, broker in replicas], bool),
         offline=np.array([broker in (each.offline_replicas or ()) for _, each, broker in replicas], bool),
     )
+
+
+def _layout(
+    cluster_id: str | None, brokers: Mapping[int, Broker], *, error: Any, leader: Any, **columns: Any
+) -> Layout:
+    """Make a `Layout` of the columns of `read_topics`. A leader that is no replica has the row `UNKNOWN`."""
+    leader = np.where(error == LISTENER_NOT_FOUND, NO_LISTENER, leader).astype(np.int32)
+    leading = np.flatnonzero(columns["broker"] == leader[columns["partition"]])[::-1]
+    rows = np.full(len(leader), UNKNOWN, np.int32)
+    rows[columns["partition"][leading]] = leading
+    return Layout(cluster_id, brokers, leader=leader, leader_row=rows, **columns)
 
 
 def parse_brokers(nodes: Iterable[Any]) -> dict[int, Broker]:

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.clients.kafka.columns import Shape, write_name, write_topics
+from kafka_warden.clients.kafka.columns.fields import write_name
+from kafka_warden.clients.kafka.columns.offsets import Shape, write_request
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import ListOffsetsRequest, Repeated, Undecoded
 from kafka_warden.model import NOTHING_TIERED, UNKNOWN, Longs
@@ -119,15 +120,6 @@ SEARCH_MS: Final = 1000
 NO_OFFSET: Final = -1
 """What a broker answers to -5 while nothing is in remote storage, and to a time that no record reaches."""
 
-FLEXIBLE_VERSION: Final = 6
-ASKED: Final = np.dtype([("number", ">i4"), ("epoch", ">i4"), ("timestamp", ">i8"), ("tags", "u1")])
-"""A partition in a request, from the flexible version on."""
-ANSWERED: Final = np.dtype(
-    [("number", ">i4"), ("error", ">i2"), ("timestamp", ">i8"), ("offset", ">i8"), ("epoch", ">i4"), ("tags", "u1")]
-)
-"""A partition in a reply."""
-AFTER_THROTTLE_TIME: Final = 4
-
 _Topic = ListOffsetsRequest.ListOffsetsTopic
 _Partition = _Topic.ListOffsetsPartition
 
@@ -159,15 +151,11 @@ class OffsetsRequest:
 
     def encode(self, version: int) -> bytes:
         """Encode it in a version of the protocol."""
-        if version < FLEXIBLE_VERSION:
+        if not ListOffsetsRequest.flexible_version_q(version):
             return bytes(request_offsets(self.wanted, self.timestamp).encode(version=version))
-        records = np.zeros(len(self.wanted.keys), ASKED)
-        records["number"], records["epoch"], records["timestamp"] = self.wanted.numbers(), -1, self.timestamp
-        # An empty array is one byte, after replica id and isolation level.
         empty = request_offsets(RowIndex(), self.timestamp).encode(version=version)
-        places, counts = self.wanted.counted()
-        names = written_names(self.wanted.names)
-        return bytes(empty[:5] + write_topics([names[place] for place in places], counts, records) + empty[6:])
+        names, (places, counts) = written_names(self.wanted.names), self.wanted.counted()
+        return write_request(empty, [names[place] for place in places], counts, self.wanted.numbers(), self.timestamp)
 
 
 async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
@@ -245,13 +233,12 @@ def parse_tiered(reply: Any, wanted: RowIndex, target: Longs) -> None:
 
 def _answered(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
     """Return the rows that the reply has without an error, and their offsets."""
-    if isinstance(reply, Undecoded) and reply.version >= FLEXIBLE_VERSION:
+    if isinstance(reply, Undecoded) and ListOffsetsRequest.flexible_version_q(reply.version):
         if wanted.shape is None or not wanted.shape.fits(reply.body):
-            wanted.shape = Shape.read(reply.body, AFTER_THROTTLE_TIME, ANSWERED.itemsize, wanted.places, wanted.find)
-        if wanted.shape is not None:
-            rows, errors, offsets = wanted.shape.rows, *wanted.shape.columns(reply.body, ANSWERED, "error", "offset")
-            good = (rows != UNKNOWN) & (errors == 0)
-            return rows[good], offsets[good]
+            wanted.shape = Shape.read(reply.body, wanted.places, wanted.find)
+        if (shape := wanted.shape) is not None:
+            good = (shape.rows != UNKNOWN) & (shape.values(reply.body, "error") == 0)
+            return shape.rows[good], shape.values(reply.body, "offset")[good]
     reply = reply.decode() if isinstance(reply, Undecoded) else reply
     partitions, rows = find_partitions(reply.topics, wanted)
     good = (rows != UNKNOWN) & (column(partitions, "error_code") == 0)

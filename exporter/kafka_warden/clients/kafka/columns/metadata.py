@@ -1,4 +1,4 @@
-"""The partitions of a large MetadataResponse as columns, without an object for each of them."""
+"""The topics of a MetadataResponse as columns."""
 
 import itertools
 from array import array
@@ -7,15 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.clients.kafka.columns import MORE, field_at, ragged, read_varint
-from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Ints
+from kafka_warden.arrays import UNKNOWN, Bools, Ints
+from kafka_warden.clients.kafka.columns.fields import MORE, field_at, ragged, read_varint
 
 VERSIONS: Final = {10: 4, 11: 0, 12: 0, 13: 2}
-"""Versions of the protocol, with the bytes between the topics and the tagged fields of the whole reply."""
+"""Versions that are read as columns, with the bytes between the topics and the tagged fields of the whole reply."""
 
 TOPIC_ID: Final = 16
-LISTENER_NOT_FOUND: Final = 72
-"""Error code of a partition whose leader lacks the listener of the request; its leader id is -1."""
 REPLICAS: Final = 14
 """Bytes before the lists of brokers: error code, number, leader, leader epoch."""
 
@@ -30,11 +28,13 @@ class _Found:
     lists: bytearray = field(default_factory=bytearray)
 
 
-def parse_columns(body: bytes, version: int) -> dict[str, Any] | None:
-    """Turn the topics of a reply and what follows them into the columns of a `Layout`.
+def read_topics(body: bytes, version: int) -> dict[str, Any] | None:
+    """Read the topics of a reply and what follows them. A topic with an error, which is being deleted, is left out.
 
     Returns:
-        The fields of a `Layout` from `topics` on; `None` if the reply has another form, such as tagged fields.
+        `topics` and `topic_ids`, by name; by partition, in order, `topic` (index), `number`, `error`, `leader` and
+        `leader_epoch`; by replica `partition` (index), `broker`, `in_isr` and `offline`. `None` if the reply has
+        another form, such as tagged fields.
     """
     try:
         found = _scan(body, VERSIONS[version])
@@ -61,33 +61,19 @@ def parse_columns(body: bytes, version: int) -> dict[str, Any] | None:
 def _replicas(body: bytes, places: Any, lists: Any) -> dict[str, Any]:
     """Return the columns of leaders and replicas. `lists` (P, 3): lengths of replicas, ISR and offline replicas."""
     count, in_sync, offline = lists.T
-    leader = leaders(field_at(body, ">i4", places + 6), field_at(body, ">i2", places))
     first = places + REPLICAS + 1
     broker = field_at(body, ">i4", ragged(first, count, 4)).astype(np.int32)
     partition = np.repeat(np.arange(len(places), dtype=np.int32), count)
     isr_at = first + 4 * count + 1
     return {
-        "leader": leader,
+        "error": field_at(body, ">i2", places),
+        "leader": field_at(body, ">i4", places + 6).astype(np.int32),
         "leader_epoch": field_at(body, ">i4", places + 10).astype(np.int32),
-        "leader_row": leader_rows(leader, partition, broker),
         "partition": partition,
         "broker": broker,
         "in_isr": _listed(body, isr_at, in_sync, broker, partition),
         "offline": _listed(body, isr_at + 4 * in_sync + 1, offline, broker, partition),
     }
-
-
-def leaders(leader: Any, error: Any) -> Ints:
-    """Return the leaders of partitions, given their error codes."""
-    return np.where(error == LISTENER_NOT_FOUND, NO_LISTENER, leader).astype(np.int32)
-
-
-def leader_rows(leader: Ints, partition: Ints, broker: Ints) -> Ints:
-    """Return the row of each leader, `UNKNOWN` where it is no replica."""
-    leading = np.flatnonzero(broker == leader[partition])[::-1]
-    rows = np.full(len(leader), UNKNOWN, np.int32)
-    rows[partition[leading]] = leading
-    return rows
 
 
 def _listed(body: bytes, places: Any, lengths: Any, broker: Ints, partition: Ints) -> Bools:

@@ -1,0 +1,1 @@
+"""Large replies read as columns, and large requests written so: docs/architecture.md#replies-as-columns."""
