@@ -17,9 +17,10 @@ from typing import Final
 import numpy as np
 import pytest
 
-from kafka_warden import derive, releases
+from kafka_warden import derive, model, releases, replies
 from kafka_warden.derive import replica_state, stuck, throttle_problems, tiered
 from scripts.words import tracked
+from tests import building
 
 ROOT: Final = Path(__file__).parents[1]
 SPEC: Final = ROOT / "docs" / "spec"
@@ -28,23 +29,37 @@ MODULES: Final = {
     found.name: importlib.import_module(f"{derive.__name__}.{found.name}")
     for found in pkgutil.iter_modules(derive.__path__)
 }
+NAMES: Final = {
+    **MODULES,
+    **{module.__name__.rpartition(".")[2]: module for module in (model, releases, replies)},
+    "Partition": building.Partition,
+    "snapshot": building.snapshot,
+    "derived": building.judge,
+    "np": np,
+    "inf": math.inf,
+}
+"""What the examples use."""
 NAME: Final = re.compile(r"(?<![\w./{}<*-])((?:[\w.-]+/)*[\w-]+\.md)(#[\w-]+)?(?![\w/])")
 LINK: Final = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
 INVENTED: Final = {"tests/test_readability.py", "tests/test_site.py", "tests/test_words.py"}
 """Tests that make documents of their own."""
 
 
+def sections(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", text, re.MULTILINE))
+
+
 @pytest.mark.parametrize("page", sorted(SPEC.glob("*.md")), ids=lambda page: page.stem)
-def test_examples(page: Path) -> None:
-    more = (EXAMPLES / f"{page.stem}.txt").read_text()
-    text = "\n".join([*re.findall(r"^```pycon\n(.*?)^```$", page.read_text(), re.DOTALL | re.MULTILINE), more])
-    names = {**MODULES, "releases": releases, "np": np, "inf": math.inf}
-    test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), 0)
-    report = io.StringIO()
-    assert test.examples
+def test_rules_have_a_source_and_an_example_that_runs(page: Path) -> None:
+    rules, more = sections(page.read_text()), sections((EXAMPLES / f"{page.stem}.txt").read_text())
+    fenced = re.compile(r"^```pycon\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+    examples = {rule: "".join(fenced.findall(text)) + "\n" + more.get(rule, "") for rule, text in rules.items()}
+    assert [rule for rule, text in rules.items() if not re.search(r"\bSource: \S", text)] == []
+    assert [rule for rule in rules if ">>> " not in examples[rule]] == []
+    assert list(more) == [rule for rule in rules if rule in more]
+    report, names = io.StringIO(), dict(NAMES)
+    test = doctest.DocTestParser().get_doctest("".join(examples.values()), names, page.name, str(page), 0)
     assert doctest.DocTestRunner(verbose=False).run(test, out=report.write).failed == 0, report.getvalue()
-    rules = re.findall(r"^## .+$", more, re.MULTILINE)
-    assert rules == [heading for heading in re.findall(r"^## .+$", page.read_text(), re.MULTILINE) if heading in rules]
 
 
 @pytest.mark.parametrize(
