@@ -1,4 +1,8 @@
-"""The jobs of the pipeline as a DAG of Airflow 3, on a worker with kafka-warden[spark] and its jars."""
+"""The jobs of the pipeline as a DAG of Airflow 3. Replace STORE, the landing zone and the folder of jars.
+
+The worker needs `pip install kafka-warden[spark]` with `kafka-warden` on the PATH, Java 17, the jars of
+`kafka-warden pipeline jars --s3`, and in its environment AWS_REGION and credentials.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -16,6 +20,8 @@ with DAG(
     catchup=False,
     # Two runs damage nothing, but one of them ends with an error.
     max_active_runs=1,
+    # Each task has a Spark with 4 GB that uses all cores.
+    max_active_tasks=1,
     # Each attempt continues where the last one ended.
     default_args={"retries": 3, "retry_delay": timedelta(minutes=5)},
 ) as dag:

@@ -208,7 +208,7 @@ def _add_rules(add: AddCommand) -> None:
 
 
 def _pipeline(arguments: Sequence[str]) -> int:
-    for library in ("pyspark", "pyarrow", "pandas"):
+    for library in ("pyspark", "pyarrow", "pandas", "promql_parser"):
         check_installed(PIPELINE, library, "spark")
     from kafka_warden.pipeline import cli  # noqa: PLC0415  # needs the libraries
 

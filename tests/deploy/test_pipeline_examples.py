@@ -29,9 +29,12 @@ def jobs_of(arguments: Sequence[str]) -> list[str]:
 
 @pytest.mark.parametrize("version", ["1.27", "1.34"])
 def test_cron_job_is_valid(version: str) -> None:
-    made = yaml.safe_load((EXAMPLES / "cronjob.yaml").read_text())
-    kubernetes_validate.validate(made, version, strict=True)
-    (container,) = made["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    account, made = yaml.safe_load_all((EXAMPLES / "cronjob.yaml").read_text())
+    for each in (account, made):
+        kubernetes_validate.validate(each, version, strict=True)
+    pod = made["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == account["metadata"]["name"]
+    (container,) = pod["containers"]
     assert container["image"] == IMAGES["pipeline"]
     assert jobs_of(container["args"])[0] == "ingest"
 

@@ -30,7 +30,7 @@ from kafka_warden.pipeline.session import ROWS, adapt, java_options, set_shuffle
 from tests.history.places import write
 from tests.history.replay import scene_polls
 from tests.pipeline.commands import PLAIN, TIME_LIMIT
-from tests.support.processes import checked
+from tests.support.processes import checked, run
 from tests.support.processes import run as run_program
 
 ROOT = Path(__file__).parents[2]
@@ -261,6 +261,20 @@ def test_sigterm_ends_it_after_the_round(clock: Clock, every: float) -> None:
     assert repeat(run, every) == 0
     assert (len(began), clock.now) == (1, 0.0)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_job_at_once(number: signal.Signals) -> None:
+    """It ends without the work that is left for its end, and so does Spark."""
+    program = """
+import os, sys
+from kafka_warden.pipeline import cli
+cli._session = lambda _: os.kill(os.getpid(), int(sys.argv[1]))
+cli.main(["rollup", "--store", "store"])
+"""
+    ended = run(sys.executable, "-c", program, str(int(number)))
+    assert (ended.returncode, ended.stdout, ended.stderr) == (128 + number, "", "kafka-warden: interrupted\n")
 
 
 @pytest.mark.spark

@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
@@ -16,7 +18,7 @@ from kafka_warden.pipeline.marts import MOVE_SAMPLES, MOVES, REASSIGNMENTS, shap
 from kafka_warden.pipeline.moves import JOB, reassignments
 from kafka_warden.replies import FutureReplica, LogDir
 from tests.building import EPOCH, Partition, Topics, snapshot
-from tests.history.places import write
+from tests.history.places import rewrite, the_file, write
 from tests.history.replay import polls
 from tests.pipeline.stored import mart, request, stored
 
@@ -94,12 +96,17 @@ def found(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Mapp
         "jumped": (jumped(),),
         "blind": (blind(), of_run(range(80, 130, 10), "two", 80)),
         "without": (of_run(range(0, 30, 10), "one"),),
+        "lossy": (of_run(FIRST, "one"),),
     }
     folder = tmp_path_factory.mktemp("moves")
     for cluster, written in runs.items():
         for run in written:
             renamed = [replace(poll, snapshot=replace(poll.snapshot, cluster_id=cluster)) for poll in run]
             write(folder / "history" / cluster / run[0].run, renamed)
+    file = the_file(folder / "history" / "lossy" / "one", "moves")
+    listed = pq.read_table(file)
+    lost = pc.and_(pc.equal(listed["clock"], 50.0), pc.equal(listed["topic"], "undone"))
+    rewrite(file, listed.filter(pc.invert(lost)))
     place = stored(spark, folder / "store", folder / "history")
     JOB.run(request(spark, place))
     return {each.name: [since_first(row.asDict()) for row in mart(spark, place, each).collect()] for each in MARTS}
@@ -144,6 +151,8 @@ LIVES: dict[tuple[Any, ...], dict[str, Any]] = {
     # A poll that does not know ends nothing.
     ("blind", "undone", "reassignment", 30): {"ended": 70, "polls": 3},
     ("blind", "undone", "reassignment", 110): {"ended": None, "polls": 2},
+    # Neither does one that has lost a row.
+    ("lossy", "undone", "reassignment", 30): {"ended": 70, "polls": 3},
 }
 
 

@@ -1,6 +1,6 @@
 """`kafka-warden pipeline JOB`: reads the flags, starts Spark and runs one job or several in turn.
 
-Ctrl-C ends it at once, SIGTERM ends a loop (`--every`) after the round that runs.
+Ctrl-C and SIGTERM end it at once; SIGTERM ends a loop (`--every`) after the round that runs.
 """
 
 import argparse
@@ -36,6 +36,8 @@ JARS: Final = "KAFKA_WARDEN_JARS"
 """Variable of the environment: the folder of the jars."""
 
 _SEPARATOR: Final = ","
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM)
+"""Signals that end a job. In a container, nothing else does that for SIGTERM."""
 _SLICE: Final = 0.5
 """Seconds in which the end of a pause between rounds is noticed."""
 
@@ -53,10 +55,10 @@ def main(arguments: Sequence[str]) -> int:
     if parsed.job == jars.COMMAND:
         return jars.run(parsed)
     chosen, every = _chosen(parsed), _every(parsed)
-    before = signal.signal(signal.SIGINT, _interrupted)
+    before = [signal.signal(number, _interrupted) for number in _ENDS]
     try:
         spark = _session(parsed)
-        # Each new session replaces the handler.
+        # Each new session replaces the handler of Ctrl-C.
         signal.signal(signal.SIGINT, _interrupted)
         try:
             if every is None:
@@ -67,16 +69,17 @@ def main(arguments: Sequence[str]) -> int:
             with suppress(Py4JError):
                 spark.stop()
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in zip(_ENDS, before, strict=True):
+            signal.signal(number, handler)
 
 
-def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
+def _interrupted(number: int, _frame: FrameType | None) -> NoReturn:
     # An exception would interrupt a call to the JVM; Py4J prints its stack and takes it for a failure.
     # The JVM ends with this process, which holds its standard input.
     line = "\n" if sys.stderr.isatty() else ""
     os.write(sys.stderr.fileno(), f"{line}kafka-warden: interrupted\n".encode())
     # As in shells.
-    os._exit(128 + signal.SIGINT)
+    os._exit(128 + number)
 
 
 def repeat(run: Callable[[], int], every: float) -> int:
@@ -134,12 +137,17 @@ def _run(chosen: _Chosen, spark: SparkSession, parsed: argparse.Namespace) -> in
                 continue
             code = job.run(request)
         except SPARK_FAILURES as failure:
-            raise JobError(f"{job.name}: Spark failed: {error_text(failure)}") from failure
+            raise JobError(f"{job.name}: Spark failed: {error_text(failure)}{_advice(failure)}") from failure
         if parsed.metrics is not None:
             write_metrics(done, parsed.metrics)
         if code:
             return code
     return 0
+
+
+def _advice(failure: Exception) -> str:
+    missing = "S3AFileSystem not found" in str(failure)
+    return "; fetch the jars of S3: kafka-warden pipeline jars --s3 --to FOLDER" if missing else ""
 
 
 def _chosen(parsed: argparse.Namespace) -> _Chosen:

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import unquote
@@ -20,7 +20,7 @@ from kafka_warden.pipeline.job import Request
 from kafka_warden.pipeline.landing import few
 from kafka_warden.pipeline.maintain import compact, vacuum
 from kafka_warden.pipeline.marts import MARTS, Mart, shaped
-from kafka_warden.pipeline.progress import SPARK_FAILURES, error_text
+from kafka_warden.pipeline.progress import SPARK_FAILURES, Progress, error_text
 from kafka_warden.pipeline.session import set_shuffle_partitions
 from kafka_warden.pipeline.store import NO_DAY, TAKEN, Store, day_of, gathered, in_list, of_mart, raw, unix_time
 from kafka_warden.pipeline.timeline import DAY, HOUR
@@ -54,6 +54,7 @@ class Work:
     """Cluster to the hours that are computed again."""
     rows: int
     """Rows of `LARGEST` that made the hours, at least."""
+    progress: Progress = field(default_factory=Progress)
 
     def count(self) -> int:
         """Count the hours of all clusters."""
@@ -126,6 +127,8 @@ def compute(request: Request[Any], job: str, span: tuple[float, float], write: C
 
 def preview(request: Request[Any], job: str) -> str:
     """Return what a run of a job would compute."""
+    if request.store.version() is None:
+        return f"{job}: all hours that ingest takes would be computed, since there is no store yet"
     work, *_ = _pending(request, job, *request.span)
     return f"{job}: {work} would be computed"
 
@@ -137,9 +140,9 @@ def _pending(request: Request[Any], job: str, start: float, end: float) -> tuple
     version, is_due = runs.last(store, job)
     if start > 0.0 or end != math.inf:
         # Others that have to be computed stay so: the version is not stored.
-        return _work(store, _hours(store.read(TAKEN)), start, end), None, is_due
+        return _work(request, _hours(store.read(TAKEN)), start, end), None, is_due
     newest = store.newest_version(TAKEN)
-    return _work(store, _new_hours(request, version, newest), start, end), newest, is_due
+    return _work(request, _new_hours(request, version, newest), start, end), newest, is_due
 
 
 def replace(work: Work, mart: Mart, frame: DataFrame, where: str, *, gather: bool = True) -> None:
@@ -148,7 +151,8 @@ def replace(work: Work, mart: Mart, frame: DataFrame, where: str, *, gather: boo
     `gather`: as of `store.gathered`. Without it, rows of one partition are written by several tasks at a time.
     """
     table, rows = of_mart(mart), shaped(mart, frame)
-    work.store.replace(table, gathered(table, rows) if gather else rows, where)
+    count = work.store.replace(table, gathered(table, rows) if gather else rows, where)
+    work.progress.say(f"{mart.name}: {in_count(count, 'row')}")
 
 
 def _new_hours(request: Request[Any], version: int | None, newest: int) -> list[Any]:
@@ -174,7 +178,7 @@ def _hours(taken: DataFrame) -> list[Any]:
     return found
 
 
-def _work(store: Store, found: Iterable[Any], start: float, end: float) -> Work:
+def _work(request: Request[Any], found: Iterable[Any], start: float, end: float) -> Work:
     limits = (start // HOUR, -(-end // HOUR) if end != math.inf else end)
     hours, rows = defaultdict(list), 0
     for cluster, since, until, part in found:
@@ -182,7 +186,8 @@ def _work(store: Store, found: Iterable[Any], start: float, end: float) -> Work:
         if span[0] < span[1]:
             hours[cluster].append((int(span[0]), int(span[1])))
             rows += part or 0
-    return Work(store, {cluster: few(spans, 0, NEAR) for cluster, spans in sorted(hours.items())}, rows)
+    spans = {cluster: few(each, 0, NEAR) for cluster, each in sorted(hours.items())}
+    return Work(request.store, spans, rows, request.progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,15 @@
 import re
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import Final
 
+from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
+
 from kafka_warden.config import values
 from kafka_warden.config.options import read_values
+from kafka_warden.formatting import in_count
 from kafka_warden.history.schema import TABLES
 from kafka_warden.pipeline import runs
 from kafka_warden.pipeline.job import Job, Request
@@ -69,21 +72,26 @@ def keep_days(store: Store, chosen: Mapping[str, int]) -> tuple[dict[str, int], 
 
 def delete_old(store: Store, keep: Mapping[str, int], progress: Progress, *, raw_rows: bool) -> None:
     """Delete what is older than the days of `keep`. Raw rows only if no job can be reading them: `raw_rows`."""
-    before, today = store.taken_since(), store.today()
-    since = today - timedelta(days=keep["raw"])
+    before, since = store.taken_since(), store.today() - timedelta(days=keep["raw"])
     newest = store.newest_row()
     if newest is not None and newest < unix_time(since):
         progress.say(f"all rows are from before {since}, so none is deleted; is this machine's clock right?")
         return
     if newest is not None:
         store.set_taken_since(max(before, since))
-    store.expire(TAKEN, since)
-    if raw_rows:
-        for table in RAW:
-            store.expire(table, min(before, since - LATER))
-    for mart in MINUTES:
-        store.expire(of_mart(mart), today - timedelta(days=keep["minutes"]))
-    store.expire(RUNS, today - runs.KEPT)
+    for table, day in _first_days(store, keep, before):
+        if (raw_rows or table not in RAW) and (count := store.expire(table, day)):
+            progress.say(f"{table.name}: deleted {in_count(count, 'row')} from before {day}")
+
+
+def _first_days(store: Store, keep: Mapping[str, int], taken_since: date) -> Iterator[tuple[StoredTable, date]]:
+    """Yield each table that loses its old rows, and the first day that it keeps."""
+    today = store.today()
+    since = today - timedelta(days=keep["raw"])
+    yield TAKEN, since
+    yield from ((table, min(taken_since, since - LATER)) for table in RAW)
+    yield from ((of_mart(mart), today - timedelta(days=keep["minutes"])) for mart in MINUTES)
+    yield RUNS, today - runs.KEPT
 
 
 def vacuum(store: Store, tables: Iterable[StoredTable], progress: Progress) -> None:
@@ -134,8 +142,18 @@ def run(request: Request[Mapping[str, int]]) -> None:
 
 def preview(request: Request[Mapping[str, int]]) -> str:
     """Return what a run would delete."""
-    keep = {**request.store.retention(), **request.options}
-    return f"maintain: would keep {keep['raw']} days of raw rows and {keep['minutes']} of minutes"
+    store = request.store
+    keep = {**store.retention(), **request.options}
+    old = {
+        table.name: (day, store.read(table).where(F.col("date") < day).count())
+        for table, day in _first_days(store, keep, store.taken_since())
+    }
+    lines = [
+        f"{name}: {in_count(count, 'row')} from before {day} would be deleted"
+        for name, (day, count) in old.items()
+        if count
+    ]
+    return "\n".join([f"maintain: would keep {keep['raw']} days of raw rows and {keep['minutes']} of minutes", *lines])
 
 
 JOB: Final = Job(

@@ -62,10 +62,17 @@ def _with_moments(rows: DataFrame, *names: str) -> DataFrame:
 
 
 def move_polls(history: History) -> DataFrame:
-    """Return the polls of `move_samples`, which uses them many times."""
-    return timeline(
-        history.table("polls").select(*CLOCKS, "reassignments_known", "predicted", "predicted_bottleneck")
-    ).drop("parameters")
+    """Return the polls of `move_samples`, which uses them many times.
+
+    A poll of which rows of moves are missing does not know them.
+    """
+    listed = history.table("moves").groupBy(*POLL).agg(F.count("*").alias("listed"))
+    is_whole = F.col("rows")["moves"] == F.coalesce("listed", F.lit(0))
+    polls = history.table("polls").join(listed, [*POLL], "left")
+    known = polls.withColumn("reassignments_known", F.col("reassignments_known") & is_whole)
+    return timeline(known.select(*CLOCKS, "reassignments_known", "predicted", "predicted_bottleneck")).drop(
+        "parameters"
+    )
 
 
 def move_samples(history: History, polls: DataFrame) -> DataFrame:

@@ -205,5 +205,7 @@ def jar_list(jars: Path | str) -> str:
     """
     found = sorted(str(file) for file in Path(jars).glob("*.jar"))
     if not found:
-        raise ConfigError(f"--jars: no jars in {jars}; fetch them: kafka-warden pipeline jars --to {jars}")
+        raise ConfigError(
+            f"--jars: no jars in {jars}; fetch them: kafka-warden pipeline jars --to {jars} (for s3a, with --s3)"
+        )
     return ",".join(found)

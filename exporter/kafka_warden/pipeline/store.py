@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.types import StructType
 
@@ -273,10 +273,16 @@ class Store:
         with self._commit(table):
             self._writer(table, rows).mode("append").save(self._address(table))
 
-    def replace(self, table: StoredTable, rows: DataFrame, where: str) -> None:
-        """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it."""
+    def replace(self, table: StoredTable, rows: DataFrame, where: str) -> int:
+        """Replace the rows that match an SQL condition in one commit; as `append`. All new rows match it.
+
+        Return their number.
+        """
+        seen = Observation()
+        counted = rows.select(*table.schema.names).observe(seen, F.count("*").alias("rows"))
         with self._commit(table):
-            self._writer(table, rows).mode("overwrite").option("replaceWhere", where).save(self._address(table))
+            self._writer(table, counted).mode("overwrite").option("replaceWhere", where).save(self._address(table))
+        return int(seen.get["rows"])
 
     def insert_missing(self, table: StoredTable, rows: DataFrame, key: Iterable[str], where: str) -> None:
         """Add the rows whose key the table does not have, in one commit; as `append`.
@@ -323,10 +329,15 @@ class Store:
         with self._commit(table):
             self.spark.sql(f"OPTIMIZE {self._sql_name(table)} WHERE {where}").collect()
 
-    def expire(self, table: StoredTable, before: date) -> None:
-        """Delete the rows of all days before one; no commit if there are none. Files go 7 days after their rows."""
+    def expire(self, table: StoredTable, before: date) -> int:
+        """Delete the rows of all days before one; no commit if there are none. Files go 7 days after their rows.
+
+        Return their number.
+        """
         with _IfWritten(), self._commit(table):
-            self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE date < '{before}'").collect()  # noqa: S608  # an address of the user
+            rows: list[Any] = self.spark.sql(f"DELETE FROM {self._sql_name(table)} WHERE date < '{before}'").collect()  # noqa: S608  # an address of the user
+            return int(rows[0][0])
+        return 0
 
     def vacuum(self, table: StoredTable, hours: int) -> None:
         """Delete the files that no version of the last hours has, by the log: a listing would cost more each night."""
