@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from kafka_warden.derive import throttle
-from kafka_warden.derive.throttle import Replicas, ThrottledReplicas, parse_throttled
+from kafka_warden.derive.throttle import Replicas
+from kafka_warden.derive.throttle_lists import ThrottledReplicas, listed_rows, lists_of, parse_throttled
 
 NAN = float("nan")
 MB = 1e6
@@ -32,12 +33,12 @@ def test_parse(value: str, expected: ThrottledReplicas) -> None:
 
 
 def test_listed_rows() -> None:
-    lists = throttle.lists_of([(0, "*"), (1, "1:20"), (2, "")])
+    lists = lists_of([(0, "*"), (1, "1:20"), (2, "")])
     topic, partition, broker = (
         np.array(column) for column in ([0, 0, 1, 1, 1, 2], [0, 0, 0, 1, 1, 0], [10, 20, 20, 10, 20, 10])
     )
 
-    listed = throttle.listed_rows(lists, topic, partition, broker)
+    listed = listed_rows(lists, topic, partition, broker)
 
     assert set(lists) == {0, 1}
     assert listed.tolist() == [True, True, False, False, True, False]

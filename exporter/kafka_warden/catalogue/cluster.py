@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.catalogue.metric import Counted, Kind, Metric, Sample, View, by_broker, known, worst_first
+from kafka_warden.derive.cluster import Topics
 from kafka_warden.derive.lag import as_parts
 from kafka_warden.derive.limits import LogCounts, headroom
-from kafka_warden.derive.topics import Topics
 from kafka_warden.model import UNKNOWN
 from kafka_warden.replies import LogDir
 

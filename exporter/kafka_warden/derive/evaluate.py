@@ -9,7 +9,17 @@ from typing import Annotated
 import numpy as np
 
 from kafka_warden.arrays import Axis, Column, Keys
-from kafka_warden.derive.cluster import Ages, Candidates, Cluster, derive_ages, derive_candidates, derive_cluster
+from kafka_warden.derive.cluster import (
+    Ages,
+    Candidates,
+    Cluster,
+    Topics,
+    TopicsMemory,
+    derive_ages,
+    derive_candidates,
+    derive_cluster,
+    derive_topics,
+)
 from kafka_warden.derive.columns import Rows, blank, match, realign
 from kafka_warden.derive.inbound import (
     BytesIn,
@@ -32,7 +42,6 @@ from kafka_warden.derive.snapshot_index import IndexedSnapshot, index_snapshot
 from kafka_warden.derive.throttle import Throttles, derive_throttles
 from kafka_warden.derive.throttle_use import Throttling, ThrottlingMemory, derive_throttling
 from kafka_warden.derive.tiered import Tiered, TieredMemory, derive_tiered
-from kafka_warden.derive.topics import Topics, TopicsMemory, derive_topics
 from kafka_warden.model import UNKNOWN, Floats, Longs, Parameters, Snapshot
 
 

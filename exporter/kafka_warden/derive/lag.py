@@ -1,6 +1,7 @@
 """Lag of followers in messages and in bytes, and sums that are withheld when a part is unknown.
 
-docs/spec/lag.md; KIP-73, SumReplicaLag. Offsets are log ends as each broker reports them, the follower asked first.
+docs/spec/lag.md#messages, docs/spec/lag.md#bytes. Offsets are log ends as each broker reports them, the follower asked
+first.
 
 Bytes that adding replicas lack are from the sizes of one poll where possible, else from an estimate without a jump: a
 jump from one estimate to another would look like progress of a move, or like a stall. docs/spec/moves.md#bytes-to-copy.

@@ -1,4 +1,4 @@
-"""How fast a throttled move really goes: the law of docs/spec/throttle-law.md, measured over 33 runs on Kafka 4.1.1.
+"""How fast a throttled move really goes: docs/spec/throttle-law.md#the-law.
 
 A *flow* is one fetcher, leader -> target. Bytes and seconds throughout. Per flow: the headroom c that in-sync traffic
 leaves of its limits, the burst B that passes before it is counted, gross = bytes copied per second, net = gross less

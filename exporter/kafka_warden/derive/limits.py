@@ -1,7 +1,7 @@
 """Partition limits of KIP-578, which Kafka never built: room on brokers and in the cluster.
 
-docs/spec/limits.md. Headroom is limit less count, negative when over (what exists goes on working), `+inf` without a
-limit.
+docs/spec/limits.md#headroom. Headroom is limit less count, negative when over (what exists goes on working), `+inf`
+without a limit.
 
 Replicas without a log and logs without a replica: docs/spec/limits.md#missing-and-stray-logs. Metadata and log
 directories are not read at one instant: a topic that was just created or deleted is in one and not yet in the other. So

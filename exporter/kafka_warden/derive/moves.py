@@ -1,4 +1,4 @@
-"""Ongoing reassignments: remaining bytes, rate and ETA of each replica that they wait for (docs/spec/moves.md)."""
+"""Ongoing reassignments: remaining bytes, rate and ETA of each replica that they wait for (docs/spec/moves.md#eta)."""
 
 import math
 from collections.abc import Mapping

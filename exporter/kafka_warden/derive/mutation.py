@@ -1,6 +1,6 @@
 """The controller mutation quota of KIP-599: a bucket of K tokens that refills at R a second up to a burst B.
 
-docs/spec/quotas.md. A token is one partition created, deleted or added. Unlimited is `+inf`.
+docs/spec/quotas.md#tokens. A token is one partition created, deleted or added. Unlimited is `+inf`.
 """
 
 import math

@@ -1,13 +1,11 @@
-"""KIP-73's throttle: lists, in-sync traffic that counts against a limit (floor), headroom, bounds.
+"""KIP-73's throttle: in-sync traffic that counts against a limit (floor), headroom, bounds.
 
-docs/spec/throttles.md; KIP-73 Q&A 1, 4 and 5 and its amendment. Bytes per second; a limit that is not set is
-`+inf`. Arrays: R rows per replica, P rows per partition, B per broker.
+docs/spec/throttles.md#headroom, docs/spec/throttles.md#bounds. Bytes per second; a limit that is not set is `+inf`.
+Arrays: R rows per replica, P rows per partition, B per broker.
 """
 
 import math
-import re
-from collections.abc import Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -16,52 +14,12 @@ import numpy as np
 from kafka_warden.arrays import Axis, Column, Longs, Value
 from kafka_warden.derive.lag import Sums, sums
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
+from kafka_warden.derive.throttle_lists import ThrottledReplicas, held_rows, listed_replicas, lists_of_side
 from kafka_warden.model import SIDES, UNKNOWN, Bools, BrokerConfig, Floats, Ints, Limit, Side
-
-WILDCARD = "*"
-_ENTRY: Final = re.compile(r"\s*(\d{1,10}):(\d{1,10})\s*", re.ASCII)
 
 BINDING_SHARE: Final = 0.9
 LEAST_SHARE: Final = 0.5
 """Most and least of its limit that a throttled rate needs for the throttle to bind."""
-
-
-@dataclass(frozen=True, slots=True)
-class ThrottledReplicas:
-    """One topic's throttled list of one side. `everything` is `*`: every partition on every broker."""
-
-    everything: bool = False
-    pairs: AbstractSet[tuple[int, int]] = frozenset()
-    """(partition, broker)."""
-
-    def names(self, partition: int, broker: int) -> bool:
-        """Whether the list names that replica."""
-        return self.everything or (partition, broker) in self.pairs
-
-    def __bool__(self) -> bool:
-        return self.everything or bool(self.pairs)
-
-
-def parse_throttled(value: str) -> ThrottledReplicas:
-    """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`.
-
-    docs/spec/throttles.md#limits-and-lists. Kafka validates the value, except the number of digits. An entry of another
-    form names no replica.
-    """
-    text = value.strip()
-    if text == WILDCARD:
-        return ThrottledReplicas(everything=True)
-    entries = map(_ENTRY.fullmatch, text.split(","))
-    return ThrottledReplicas(pairs=frozenset((int(entry[1]), int(entry[2])) for entry in entries if entry))
-
-
-def listed_rows(lists: Mapping[int, ThrottledReplicas], topic: Ints, partition: Ints, broker: Ints) -> Bools:
-    """Which of R replicas the lists name. `lists` by topic index; `topic`, `partition`, `broker` are (R,)."""
-    listed: Bools = np.isin(topic, [index for index, names in lists.items() if names.everything])
-    rows = np.flatnonzero(np.isin(topic, [index for index, names in lists.items() if not names.everything]))
-    keys = zip(topic[rows].tolist(), partition[rows].tolist(), broker[rows].tolist(), strict=True)
-    listed[rows] = [lists[index].names(number, host) for index, number, host in keys]
-    return listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,12 +107,6 @@ def binds(limit: Floats, rate: Floats, samples: Longs) -> Bools:
     return binding
 
 
-def lists_of(values: Iterable[tuple[int, str]]) -> dict[int, ThrottledReplicas]:
-    """Parsed lists by topic index, without empty ones."""
-    parsed = ((index, parse_throttled(value)) for index, value in values)
-    return {index: replicas for index, replicas in parsed if replicas}
-
-
 THROTTLED_RATES = {Side.LEADER: "leader_replication_byte_rate", Side.FOLLOWER: "follower_replication_byte_rate"}
 """The throttled rates among the beans of a broker."""
 
@@ -197,8 +149,8 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
     """
     configs = indexed.snapshot.broker_configs
     limits = {(broker, side): limit for broker, config in configs.items() for side, limit in config.limits.items()}
-    lists = {side: _lists(indexed, side) for side in SIDES}
-    listed = {side: _listed(indexed, lists[side]) for side in SIDES}
+    lists = {side: lists_of_side(indexed, side) for side in SIDES}
+    listed = {side: listed_replicas(indexed, lists[side]) for side in SIDES}
     # A topic with unknown lists may name any replica: then neither a count nor a floor is known.
     lists_known = indexed.snapshot.topic_configs.keys() >= set(indexed.snapshot.topics)
     known = np.float64(0 if lists_known else math.nan)
@@ -211,7 +163,7 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
         lists=lists,
         lists_known=lists_known,
         listed=listed,
-        held=_held(indexed, listed),
+        held=held_rows(indexed, listed),
         throttled={side: indexed.hosted(listed[side]) + known for side in SIDES},
         floor=floor,
         headroom={side: _headroom(indexed, limits, side, floor[side]) for side in SIDES},
@@ -225,35 +177,6 @@ def floors(indexed: IndexedSnapshot, listed: Mapping[Side, Bools], bytes_in: Flo
     """In-sync traffic (B,) that counts against each side's limit, with lists (R,) by side."""
     columns = floors_of_sides(throttled_rows(indexed, listed), bytes_in, len(indexed.brokers))
     return dict(zip(SIDES, columns, strict=True))
-
-
-def _lists(indexed: IndexedSnapshot, side: Side) -> dict[int, ThrottledReplicas]:
-    snapshot = indexed.snapshot
-    configs = ((index, snapshot.topic_configs.get(name)) for index, name in enumerate(snapshot.topics))
-    values = (
-        (index, config.leader_throttled if side is Side.LEADER else config.follower_throttled)
-        for index, config in configs
-        if config is not None
-    )
-    return lists_of((index, value) for index, value in values if value)
-
-
-def _listed(indexed: IndexedSnapshot, lists: dict[int, ThrottledReplicas]) -> Bools:
-    if not lists:
-        return np.zeros(len(indexed.snapshot.replicas), bool)
-    snapshot = indexed.snapshot
-    partition = snapshot.replicas.partition
-    topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
-    return listed_rows(lists, topic, number, snapshot.replicas.broker)
-
-
-def _held(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> dict[Side, Bools]:
-    follower = ~indexed.is_leader
-    leader_row = indexed.snapshot.partitions.leader_row[indexed.snapshot.replicas.partition]
-    led = leader_row != UNKNOWN
-    by_leader = np.zeros(len(follower), bool)
-    by_leader[led] = listed[Side.LEADER][leader_row[led]]
-    return {Side.LEADER: by_leader & follower, Side.FOLLOWER: listed[Side.FOLLOWER] & follower}
 
 
 def throttled_rows(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> Replicas:

@@ -1,13 +1,102 @@
-"""Brokers that the throttled lists name, and entries whose broker does not host the replica."""
+"""The throttled lists: which replicas they name and hold back, and entries whose broker does not host the replica.
 
-from collections.abc import Mapping
+docs/spec/throttles.md#limits-and-lists, docs/spec/throttles.md#not-a-problem. Arrays: R rows per replica, B per broker.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle import ThrottledReplicas, Throttles
-from kafka_warden.model import SIDES, Bools, Side
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Ints, Side
+
+WILDCARD = "*"
+_ENTRY: Final = re.compile(r"\s*(\d{1,10}):(\d{1,10})\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ThrottledReplicas:
+    """One topic's throttled list of one side. `everything` is `*`: every partition on every broker."""
+
+    everything: bool = False
+    pairs: AbstractSet[tuple[int, int]] = frozenset()
+    """(partition, broker)."""
+
+    def names(self, partition: int, broker: int) -> bool:
+        """Whether the list names that replica."""
+        return self.everything or (partition, broker) in self.pairs
+
+    def __bool__(self) -> bool:
+        return self.everything or bool(self.pairs)
+
+
+Lists = Mapping[int, ThrottledReplicas]
+"""Of one side, by topic index, without empty ones."""
+
+
+def parse_throttled(value: str) -> ThrottledReplicas:
+    """`{leader,follower}.replication.throttled.replicas`: `*`, or `partition:broker,...`.
+
+    docs/spec/throttles.md#limits-and-lists. Kafka validates the value, except the number of digits. An entry of another
+    form names no replica.
+    """
+    text = value.strip()
+    if text == WILDCARD:
+        return ThrottledReplicas(everything=True)
+    entries = map(_ENTRY.fullmatch, text.split(","))
+    return ThrottledReplicas(pairs=frozenset((int(entry[1]), int(entry[2])) for entry in entries if entry))
+
+
+def listed_rows(lists: Lists, topic: Ints, partition: Ints, broker: Ints) -> Bools:
+    """Which of R replicas the lists name. `lists` by topic index; `topic`, `partition`, `broker` are (R,)."""
+    listed: Bools = np.isin(topic, [index for index, names in lists.items() if names.everything])
+    rows = np.flatnonzero(np.isin(topic, [index for index, names in lists.items() if not names.everything]))
+    keys = zip(topic[rows].tolist(), partition[rows].tolist(), broker[rows].tolist(), strict=True)
+    listed[rows] = [lists[index].names(number, host) for index, number, host in keys]
+    return listed
+
+
+def lists_of(values: Iterable[tuple[int, str]]) -> dict[int, ThrottledReplicas]:
+    """Parsed lists by topic index, without empty ones."""
+    parsed = ((index, parse_throttled(value)) for index, value in values)
+    return {index: replicas for index, replicas in parsed if replicas}
+
+
+def lists_of_side(indexed: IndexedSnapshot, side: Side) -> dict[int, ThrottledReplicas]:
+    """Return the lists of one side by topic index, without empty and unknown ones."""
+    snapshot = indexed.snapshot
+    configs = ((index, snapshot.topic_configs.get(name)) for index, name in enumerate(snapshot.topics))
+    values = (
+        (index, config.leader_throttled if side is Side.LEADER else config.follower_throttled)
+        for index, config in configs
+        if config is not None
+    )
+    return lists_of((index, value) for index, value in values if value)
+
+
+def listed_replicas(indexed: IndexedSnapshot, lists: Lists) -> Bools:
+    """(R,) replicas that the list of their topic names."""
+    if not lists:
+        return np.zeros(len(indexed.snapshot.replicas), bool)
+    snapshot = indexed.snapshot
+    partition = snapshot.replicas.partition
+    topic, number = snapshot.partitions.topic[partition], snapshot.partitions.number[partition]
+    return listed_rows(lists, topic, number, snapshot.replicas.broker)
+
+
+def held_rows(indexed: IndexedSnapshot, listed: Mapping[Side, Bools]) -> dict[Side, Bools]:
+    """(R,) followers that a list of that side holds back: an entry of the leader counts for all its followers."""
+    follower = ~indexed.is_leader
+    leader_row = indexed.snapshot.partitions.leader_row[indexed.snapshot.replicas.partition]
+    led = leader_row != UNKNOWN
+    by_leader = np.zeros(len(follower), bool)
+    by_leader[led] = listed[Side.LEADER][leader_row[led]]
+    return {Side.LEADER: by_leader & follower, Side.FOLLOWER: listed[Side.FOLLOWER] & follower}
+
 
 ListKey = tuple[bytes, str, Side]
 """Topic id, topic name and side: a topic that was created again has another list."""
@@ -44,12 +133,12 @@ class Named:
 
 
 def derive_named(
-    indexed: IndexedSnapshot, throttles: Throttles, memory: ListsMemory
+    indexed: IndexedSnapshot, lists: Mapping[Side, Lists], listed: Mapping[Side, Bools], memory: ListsMemory
 ) -> tuple[ListsMemory, dict[Side, Named]]:
-    """Resolve the lists of both sides."""
-    named = {side: _named(indexed, throttles, side, memory) for side in SIDES}
+    """Find which brokers the lists of both sides name; `listed` (R,) are the replicas."""
+    named = {side: _named(indexed, lists[side], listed, side, memory) for side in SIDES}
     kept = ListsMemory(
-        lists={_key(indexed, index, side): found for side in SIDES for index, found in throttles.lists[side].items()},
+        lists={_key(indexed, index, side): found for side in SIDES for index, found in lists[side].items()},
         unexplained={
             _key(indexed, index, side): left for side in SIDES for index, left in named[side].unexplained.items()
         },
@@ -61,13 +150,13 @@ def _key(indexed: IndexedSnapshot, index: int, side: Side) -> ListKey:
     return indexed.snapshot.topic_ids[index], indexed.snapshot.topics[index], side
 
 
-def _absent(indexed: IndexedSnapshot, throttles: Throttles, side: Side) -> dict[int, frozenset[Entry]]:
+def _absent(indexed: IndexedSnapshot, lists: Lists, listed: Bools) -> dict[int, frozenset[Entry]]:
     """Find entries without a replica, only in topics that do not host all their entries."""
-    explicit = {index: found.pairs for index, found in throttles.lists[side].items() if not found.everything}
+    explicit = {index: found.pairs for index, found in lists.items() if not found.everything}
     if not explicit:
         return {}
     partitions, replicas = indexed.snapshot.partitions, indexed.snapshot.replicas
-    rows = np.flatnonzero(throttles.listed[side])
+    rows = np.flatnonzero(listed)
     topic = partitions.topic[replicas.partition[rows]]
     hosted = np.bincount(topic, minlength=len(indexed.snapshot.topics))
     absent = {}
@@ -82,7 +171,7 @@ def _absent(indexed: IndexedSnapshot, throttles: Throttles, side: Side) -> dict[
 
 def _unexplained(
     indexed: IndexedSnapshot,
-    throttles: Throttles,
+    listed: Mapping[Side, Bools],
     memory: ListsMemory,
     side: Side,
     index: int,
@@ -95,7 +184,7 @@ def _unexplained(
     """
     key = _key(indexed, index, side)
     before, never_there = memory.lists.get(key), memory.unexplained.get(key, frozenset())
-    moved = _destinations(indexed, throttles, index) if side is Side.LEADER else frozenset()
+    moved = _destinations(indexed, listed[Side.FOLLOWER], index) if side is Side.LEADER else frozenset()
     return frozenset(
         (number, broker)
         for number, broker in entries
@@ -104,26 +193,28 @@ def _unexplained(
     )
 
 
-def _destinations(indexed: IndexedSnapshot, throttles: Throttles, index: int) -> frozenset[int]:
+def _destinations(indexed: IndexedSnapshot, listed: Bools, index: int) -> frozenset[int]:
     partitions, replicas = indexed.snapshot.partitions, indexed.snapshot.replicas
-    partition = replicas.partition[throttles.listed[Side.FOLLOWER] & ~replicas.adding]
+    partition = replicas.partition[listed & ~replicas.adding]
     return frozenset(partitions.number[partition[partitions.topic[partition] == index]].tolist())
 
 
-def _named(indexed: IndexedSnapshot, throttles: Throttles, side: Side, memory: ListsMemory) -> Named:
+def _named(
+    indexed: IndexedSnapshot, lists: Lists, listed: Mapping[Side, Bools], side: Side, memory: ListsMemory
+) -> Named:
     partitions, replicas = indexed.snapshot.partitions, indexed.snapshot.replicas
-    absent = _absent(indexed, throttles, side)
-    wild = [index for index, found in throttles.lists[side].items() if found.everything]
-    listed = np.flatnonzero(throttles.listed[side])
-    of_wild = np.isin(partitions.topic[replicas.partition[listed]], wild)
+    absent = _absent(indexed, lists, listed[side])
+    wild = [index for index, found in lists.items() if found.everything]
+    rows = np.flatnonzero(listed[side])
+    of_wild = np.isin(partitions.topic[replicas.partition[rows]], wild)
     elsewhere = {broker for entries in absent.values() for _, broker in entries}
     return Named(
-        one_by_one=(indexed.hosted(listed[~of_wild]) > 0) | np.isin(indexed.brokers, list(elsewhere)),
-        by_wildcard=indexed.hosted(listed[of_wild]) > 0,
+        one_by_one=(indexed.hosted(rows[~of_wild]) > 0) | np.isin(indexed.brokers, list(elsewhere)),
+        by_wildcard=indexed.hosted(rows[of_wild]) > 0,
         absent=absent,
         unexplained={
             index: left
             for index, entries in absent.items()
-            if (left := _unexplained(indexed, throttles, memory, side, index, entries))
+            if (left := _unexplained(indexed, listed, memory, side, index, entries))
         },
     )

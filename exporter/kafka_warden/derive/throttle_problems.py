@@ -1,6 +1,6 @@
 """What is wrong with a throttle: the table of problems, row by row, and the three polls for which one must hold.
 
-docs/spec/throttles.md#problems; KIP-73 Q&A 4 and 5. Predicates are element by element over columns: K rows of replicas,
+docs/spec/throttles.md#problems. Predicates are element by element over columns: K rows of replicas,
 or B brokers on one side. Limits are bytes per second, `+inf` where none is set and NaN where it is not known: an
 unknown limit never makes a problem.
 """
@@ -326,7 +326,7 @@ def derive_problems(
     parameters: Parameters,
 ) -> tuple[ProblemsMemory, dict[ProblemKey, float]]:
     """Return the memory, and the age in seconds of every problem that is raised, by broker and side."""
-    lists, named = derive_named(indexed, throttles, memory.lists)
+    lists, named = derive_named(indexed, throttles.lists, throttles.listed, memory.lists)
     replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
     # An old replica of a move is named by the leader's list only: while it is out, the move is not over.
     listed = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER] | throttles.listed[Side.LEADER]

@@ -1,6 +1,6 @@
 """Tiered storage: overdue bytes, since when nothing is copied, and problems of the quotas (KIP-405, KIP-956).
 
-docs/spec/tiered.md. The lag beans freeze while copying is throttled or fails; these formulas do not. `+inf` is
+docs/spec/tiered.md#overdue. The lag beans freeze while copying is throttled or fails; these formulas do not. `+inf` is
 unlimited. `None` is unknown, as an argument and as a result: no problem is raised on unknown values.
 
 Per topic: the sum of overdue bytes of its partitions, and the longest stall of one of them, both withheld while a part

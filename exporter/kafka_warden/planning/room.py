@@ -1,4 +1,4 @@
-"""Room on brokers for new replicas: KIP-578's limits and disks (docs/spec/limits.md).
+"""Room on brokers for new replicas: KIP-578's limits and disks (docs/spec/limits.md#headroom).
 
 Old replicas are deleted only after the whole partition was copied, so brokers need room for both.
 """
