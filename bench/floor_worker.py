@@ -15,12 +15,20 @@ import numpy as np
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest, ListOffsetsRequest, MetadataRequest, Repeated
+from kafka_warden.clients.kafka.requests import (
+    DescribeLogDirsRequest,
+    ListOffsetsRequest,
+    MetadataRequest,
+    Repeated,
+    request_log_dirs,
+    request_metadata,
+    request_offsets,
+)
 from kafka_warden.clock import monotonic
 from kafka_warden.poller.tables import Rows
 from kafka_warden.settings.strict import parse_address
-from kafka_warden.sources.metadata import MetadataQuestion, request_metadata
-from kafka_warden.sources.offsets import LATEST, request_offsets
+from kafka_warden.sources.metadata import MetadataQuestion
+from kafka_warden.sources.offsets import LATEST
 
 TIME_LIMIT = 60.0
 METADATA, LOG_DIRS = "metadata", "log dirs"
@@ -34,7 +42,7 @@ class _Broker:
         self.builders: dict[str, tuple[Any, Callable[[], Any]]] = {
             "followers": (ListOffsetsRequest, lambda: request_offsets(rows.followed[broker], LATEST)),
             "leaders": (ListOffsetsRequest, lambda: request_offsets(rows.led[broker], LATEST)),
-            LOG_DIRS: (DescribeLogDirsRequest, lambda: DescribeLogDirsRequest(topics=None)),
+            LOG_DIRS: (DescribeLogDirsRequest, request_log_dirs),
         }
         self.repeated = {name: Repeated(*builder, undecoded=True) for name, builder in self.builders.items()}
 

@@ -4,27 +4,27 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from kafka_warden.catalogue.replication import MUTATIONS
 from kafka_warden.catalogue.tiered import TIERED
 from kafka_warden.clients.kafka.requests import (
-    DescribeClientQuotasRequest,
-    DescribeClusterRequest,
+    FENCED_BROKERS,
+    QUORUM,
+    QUOTAS,
+    REASSIGNMENTS,
+    TIERED_ENDS,
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
-    ListOffsetsRequest,
-    ListPartitionReassignmentsRequest,
+    Since,
 )
-from kafka_warden.sources.metadata import FENCED_BROKERS
-from kafka_warden.sources.offsets import LATEST_TIERED_VERSION
 
 RECORD: Final = Path(__file__).with_name("versions.json")
 """Metric to the columns whose run showed it. `VERSIONS_TABLE=write make full-versions` writes it."""
 ZOOKEEPER, KRAFT = "ZooKeeper", "KRaft"
-QUORUM: Final = {(3, 3): 1, (3, 9): 2}
+OF_QUORUM: Final = {(3, 3): 1, (3, 9): 2}
 """Release to the newest version of DescribeQuorum in KRaft mode. kafka-python's table has ZooKeeper mode before 4.0."""
 
 Column = tuple[str, str]
@@ -50,26 +50,27 @@ class Feature:
     what: str
     metrics: frozenset[str]
     without: str
-    request: Any = None
-    version: int = 0
+    since: Since | None = None
     named: str = ""
     """What is shown in place of the request."""
 
     @property
     def needs(self) -> str:
         """What it needs, for the table."""
-        return self.named or f"{self.request.__name__.removesuffix('Request')} {self.version}"
+        known = self.since
+        return self.named if known is None else f"{known.request.__name__.removesuffix('Request')} {known.version}"
 
     def known_to(self, column: Column) -> bool:
         """Return whether brokers of a version know the request in this version."""
         major, minor = map(int, column[0].split(".")[:2])
-        if self.request is DescribeQuorumRequest:
-            newest = max(new for since, new in QUORUM.items() if since <= (major, minor)) if column[1] == KRAFT else -1
-            return self.version <= newest
+        request, version, _ = self.since or QUORUM
+        if request is DescribeQuorumRequest:
+            newest = max(new for of, new in OF_QUORUM.items() if of <= (major, minor)) if column[1] == KRAFT else -1
+            return version <= newest
         # brokers newer than kafka-python's table know all that is in it
         listed = max(release for release in BROKER_API_VERSIONS if release <= (major, minor))
-        least, most = BROKER_API_VERSIONS[listed].get(self.request.API_KEY, (0, -1))
-        return bool(least <= self.version <= most)
+        least, most = BROKER_API_VERSIONS[listed].get(request.API_KEY, (0, -1))
+        return bool(least <= version <= most)
 
     def seen(self, record: Mapping[str, Iterable[str]], column: Column) -> bool:
         """Return whether the run showed its metrics, without those that no run showed.
@@ -90,33 +91,31 @@ FEATURES: Final = (
         "moves",
         frozenset({"reassigning_partitions"}),
         "no reassignments, ETAs or stuck moves",
-        ListPartitionReassignmentsRequest,
+        REASSIGNMENTS,
     ),
     Feature(
         "mutation quotas",
         frozenset({"controller_mutation_quota_config_per_second"}),
         "tokens have no refill rate",
-        DescribeClientQuotasRequest,
+        QUOTAS,
     ),
     Feature(
         "space of log directories",
         frozenset({"log_dir_usable_bytes", "log_dir_total_bytes"}),
         "no total and usable bytes",
-        DescribeLogDirsRequest,
-        4,
+        Since(DescribeLogDirsRequest, 4),
     ),
     Feature(
         "quorum",
         frozenset({"quorum_lag_offsets"}),
         "no quorum lag",
-        DescribeQuorumRequest,
+        QUORUM,
     ),
     Feature(
         "age of the quorum's members",
         frozenset({"quorum_last_caught_up_timestamp_seconds", "broker_metadata_stale_seconds"}),
         "no time of the last catch-up",
-        DescribeQuorumRequest,
-        1,
+        Since(DescribeQuorumRequest, 1),
     ),
     Feature(
         "tokens of clients",
@@ -147,14 +146,12 @@ FEATURES: Final = (
         "tiered storage",
         frozenset(metric.name for metric in TIERED),
         "no lag of remote copies",
-        ListOffsetsRequest,
-        LATEST_TIERED_VERSION,
+        TIERED_ENDS,
     ),
     Feature(
         "fenced brokers",
         frozenset({"broker_fenced_responding"}),
         "they are shown as gone",
-        DescribeClusterRequest,
         FENCED_BROKERS,
     ),
 )

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 from kafka.protocol.api_message import ApiMessage
+from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
+from kafka_warden.clients.kafka import requests
 from kafka_warden.clients.kafka.connection import Connection
-from kafka_warden.clients.kafka.requests import READ_ONLY, Repeated
+from kafka_warden.clients.kafka.requests import QUORUM, READ_ONLY, Repeated, Since
 from kafka_warden.errors import ForbiddenRequestError
 
 READING = {
@@ -37,6 +39,8 @@ CLASSES = {
     if isinstance(value, type) and issubclass(value, ApiMessage) and value.__name__.endswith("Request")
 }
 """Every request of the protocol that kafka-python can build."""
+NONE = 0, -1
+"""Versions of a request that no broker of a release knows."""
 FORBIDDEN = [
     CLASSES[name] for name in sorted(CLASSES.keys() - HANDSHAKE) if name.removesuffix("Request") not in READING
 ]
@@ -55,3 +59,18 @@ def test_every_other_request_is_refused_before_it_is_sent(request_class: Any, *,
     request = Repeated(request_class, request_class) if repeated else request_class()
     with pytest.raises(ForbiddenRequestError, match=f"{request_class.__name__} is not a read-only request"):
         asyncio.run(Connection("test", "broker.example:9092").send(request, 0))
+
+
+def test_releases_that_messages_name_are_those_of_kafka_python() -> None:
+    """Not that of the quorum: its table has ZooKeeper mode before Kafka 4.0."""
+    named = {each for each in vars(requests).values() if isinstance(each, Since) and each.release} - {QUORUM}
+    first = {
+        each: min(
+            of for of, keys in BROKER_API_VERSIONS.items() if keys.get(each.request.API_KEY, NONE)[1] >= each.version
+        )
+        for each in named
+    }
+    assert {each: ".".join(map(str, release)) for each, release in first.items()} == {
+        each: each.release for each in named
+    }
+    assert len(named) > 5

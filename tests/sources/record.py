@@ -19,7 +19,7 @@ from kafka_warden.clients.kafka import connection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.requests import MetadataRequest
+from kafka_warden.clients.kafka.requests import QUORUM
 from kafka_warden.model import UNKNOWN
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.cluster import read_eligible_leaders, read_quorum, read_quotas, read_reassignments
@@ -165,7 +165,7 @@ class Questions:
     def _ask(self, name: str, read: Callable[[BrokerLink, float], Any]) -> Any:
         until = time.monotonic() + TIME_LIMIT
         self._name_next("")  # ApiVersions, which begins every connection
-        self._network.run(lambda: self._broker.supports(MetadataRequest, 0, until))
+        self._network.run(lambda: self._broker.supports(QUORUM, until))
         self._name_next(name)
         return self._network.run(lambda: read(self._broker, until))
 

@@ -15,12 +15,12 @@ from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
 from kafka_warden.clients.kafka.columns.fields import read_varint
 from kafka_warden.clients.kafka.columns.metadata import VERSIONS, read_topics
-from kafka_warden.clients.kafka.requests import Undecoded
+from kafka_warden.clients.kafka.requests import Undecoded, request_offsets
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Longs
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, parse_metadata
-from kafka_warden.sources.offsets import LATEST, OffsetsRequest, RowIndex, index_rows, parse_offsets, request_offsets
+from kafka_warden.sources.offsets import LATEST, OffsetsRequest, RowIndex, index_rows, parse_offsets
 from tests.building import Partition, layout
 
 _Topic: Final = MetadataResponse.MetadataResponseTopic

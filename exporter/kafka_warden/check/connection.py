@@ -18,7 +18,7 @@ from kafka_warden.clients.kafka.link import BrokerLink, Step
 from kafka_warden.clients.kafka.msk import MskSigner
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
-from kafka_warden.clients.kafka.requests import SaslHandshakeRequest
+from kafka_warden.clients.kafka.requests import FRAMED_LOGIN, SaslHandshakeRequest
 from kafka_warden.clients.kafka.tokens import Tokens
 from kafka_warden.config import Config
 from kafka_warden.errors import (
@@ -82,7 +82,7 @@ class Diagnosis:
     async def connect(self, link: BrokerLink) -> Finding | None:
         """Connect, and log in where the link does; return what is wrong."""
         try:
-            await link.supports(SaslHandshakeRequest, 0, self.until())
+            await link.supports(FRAMED_LOGIN, self.until())
         except SourceError as fault:
             return await self.explain(link, fault)
         return None

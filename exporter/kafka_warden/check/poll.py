@@ -10,18 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from kafka_warden.check.connection import LOG, Diagnosis, Servers
 from kafka_warden.check.results import Report
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import (
-    DescribeClientQuotasRequest,
-    DescribeQuorumRequest,
-    ListPartitionReassignmentsRequest,
-    MetadataRequest,
-)
+from kafka_warden.clients.kafka.requests import QUORUM, QUOTAS, REASSIGNMENTS, Since, request_metadata
 from kafka_warden.config import Config
 from kafka_warden.errors import (
     AnswerTimeoutError,
@@ -42,12 +37,12 @@ from kafka_warden.sources.configs import read_topic_configs
 from kafka_warden.sources.metadata import shared_addresses, topic_errors
 from kafka_warden.state import StateFile, watched_cluster
 
-REQUESTS: Final[Mapping[Any, tuple[str, str, OptionalQuestion]]] = {
-    ListPartitionReassignmentsRequest: ("2.4", "moves", OptionalQuestion.REASSIGNMENTS),
-    DescribeClientQuotasRequest: ("2.6", "mutation quotas", OptionalQuestion.QUOTAS),
-    DescribeQuorumRequest: ("3.3 in KRaft mode", "the quorum and the active controller", OptionalQuestion.QUORUM),
+LOST: Final[Mapping[Since, tuple[str, OptionalQuestion]]] = {
+    REASSIGNMENTS: ("moves", OptionalQuestion.REASSIGNMENTS),
+    QUOTAS: ("mutation quotas", OptionalQuestion.QUOTAS),
+    QUORUM: ("the quorum and the active controller", OptionalQuestion.QUORUM),
 }
-"""Request to the release that brings it, what is missing without it, and how to do without it."""
+"""What is missing without a request, and how to do without it."""
 
 PER_BROKER: Final = OptionalQuestion.LOG_DIRS, OptionalQuestion.BROKER_CONFIGS
 RIGHTS: Final = {
@@ -186,11 +181,11 @@ class Explanation:
         for broker, link in self.links.items():
             release = link.kafka_version or "unknown"
             releases[release].append(broker)
-            for request, (since, lost, question) in REQUESTS.items():
-                if link.knows(request) is False and question not in self.config.sources.disable:
+            for since, (lost, question) in LOST.items():
+                if link.knows(since) is False and question not in self.config.sources.disable:
                     missing = True
-                    text = f"Kafka {release} does not know {request.__name__.removesuffix('Request')}: no {lost}"
-                    fix = f"upgrade to Kafka {since} or later to have them"
+                    text = f"Kafka {release} does not know {since.request.__name__.removesuffix('Request')}: no {lost}"
+                    fix = f"upgrade to Kafka {since.release} or later to have them"
                     self.report.warning("KW-VERSION", f"broker {broker}", text, fix)
         if self.links and not missing:
             listed = (f"Kafka {release} on {in_count(len(brokers), 'broker')}" for release, brokers in releases.items())
@@ -251,12 +246,8 @@ class Explanation:
     async def _history_topic(self, lead: BrokerLink, topic: str) -> None:
         """Check that the topic exists, and that its authorized operations contain Write. Nothing is written."""
         code, fix = "KW-HISTORY-TOPIC", self._acl(["--topic", topic], "Write", "Describe")
-        request = MetadataRequest(
-            topics=[MetadataRequest.MetadataRequestTopic(topic_id=None, name=topic)],
-            allow_auto_topic_creation=False,
-            include_topic_authorized_operations=True,
-        )
-        found = (await lead.ask(request, self.diagnosis.until())).topics[0]
+        reply = await lead.ask(request_metadata([topic], operations=True), self.diagnosis.until())
+        found = reply.topics[0]
         fault = error_code_fault(found.error_code, None, lead.address)
         if isinstance(fault, AuthorizationError):
             self.report.error(code, topic, f"{self.principal} may not describe it", fix)

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeQuorumRequest, DescribeTopicPartitionsRequest
+from kafka_warden.clients.kafka.requests import ELIGIBLE_LEADERS, QUORUM
 from kafka_warden.errors import (
     AnswerTimeoutError,
     ProtocolError,
@@ -102,11 +102,7 @@ class ClusterQuestions:
             elif self._replaced:
                 state.replaced += 1
         # While a cluster migrates to KRaft, brokers in ZooKeeper mode do not read the metadata of its controllers.
-        readers = [
-            id_
-            for id_, broker in state.active.items()
-            if state.links.broker(broker).knows(DescribeQuorumRequest) is not False
-        ]
+        readers = [id_ for id_, broker in state.active.items() if state.links.broker(broker).knows(QUORUM) is not False]
         state.images.note_quorum(quorum, state.answers.brokers, readers, self.context.clock)
 
     async def _read_quorum(self, link: BrokerLink, timeout_at: float) -> Quorum:
@@ -168,7 +164,7 @@ class ClusterQuestions:
             return
         numbers = zip(self.layout.topic[rows].tolist(), self.layout.number[rows].tolist(), strict=True)
         partitions = [(self.layout.topics[topic], number) for topic, number in numbers]
-        if self.context.lead is not None and self.context.lead.knows(DescribeTopicPartitionsRequest) is False:
+        if self.context.lead is not None and self.context.lead.knows(ELIGIBLE_LEADERS) is False:
             self.context.eligible = {partition: {} for partition in partitions}
         elif self.context.wants(OptionalQuestion.ELIGIBLE_LEADERS):
             read = partial(read_eligible_leaders, partitions=partitions)

@@ -17,14 +17,14 @@ import numpy as np
 import structlog
 
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeClusterRequest, DescribeQuorumRequest
+from kafka_warden.clients.kafka.requests import FENCED_BROKERS, QUORUM
 from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, UnsupportedError
 from kafka_warden.model import NO_BROKER, Bools, Broker, OptionalQuestion, Source
 from kafka_warden.poller.answers import LOST_FOR, LastAnswers
 from kafka_warden.poller.asking import PollContext, watched_replicas
 from kafka_warden.poller.links import newer
 from kafka_warden.releases import effective, is_capped, min_insync_replicas
-from kafka_warden.sources.metadata import FENCED_BROKERS, Layout, MetadataQuestion, read_fenced, topic_errors
+from kafka_warden.sources.metadata import Layout, MetadataQuestion, read_fenced, topic_errors
 
 SHUTDOWN: Final = 5.0
 """Seconds. A broker that is shut down in order leaves the metadata less than that before or after the end of its
@@ -82,7 +82,7 @@ class Lead:
             state.links.leave_bootstrap()
         answers.kafka_version = lead.kafka_version or answers.kafka_version
         # In ZooKeeper mode, whose brokers do not know DescribeQuorum, the metadata names it: one of the brokers.
-        self.context.zookeeper = lead.knows(DescribeQuorumRequest) is False
+        self.context.zookeeper = lead.knows(QUORUM) is False
         known = answers.brokers.get(layout.controller)
         if self.context.zookeeper and known is not None and not known.gone:
             self.context.controller = known.id
@@ -117,7 +117,7 @@ class Lead:
             return None
         new = True
         with contextlib.suppress(SourceError):  # asking meets it again
-            new = await lead.supports(DescribeClusterRequest, FENCED_BROKERS, self.context.soon())
+            new = await lead.supports(FENCED_BROKERS, self.context.soon())
         # No connection is made only to find that another broker is old, too.
         candidates = [lead, *(link for link in others if new or link.connected)]
         read = partial(read_fenced, cluster_id=self.context.state.answers.metadata.cluster_id)

@@ -10,10 +10,10 @@ from typing import Any, Final
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import (
-    DescribeClientQuotasRequest,
-    DescribeQuorumRequest,
-    DescribeTopicPartitionsRequest,
-    ListPartitionReassignmentsRequest,
+    request_eligible_leaders,
+    request_quorum,
+    request_quotas,
+    request_reassignments,
 )
 from kafka_warden.errors import ProtocolError
 from kafka_warden.model import DEFAULT, IN_ELR, LAST_KNOWN_ELR, QuotaEntity
@@ -26,7 +26,7 @@ async def read_quotas(link: BrokerLink, timeout_at: float) -> tuple[QuotaEntity,
     Raises:
         SourceError: it did not answer, or may not.
     """
-    reply = await link.ask(DescribeClientQuotasRequest(components=[], strict=False), timeout_at)
+    reply = await link.ask(request_quotas(), timeout_at)
     if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
     return parse_quotas(reply)
@@ -67,7 +67,7 @@ async def read_reassignments(link: BrokerLink, timeout_at: float) -> Reassignmen
         SourceError: the broker or the controller behind it did not answer, or may not.
     """
     left = int(1000 * max(0.0, timeout_at - link.now()))
-    reply = await link.ask(ListPartitionReassignmentsRequest(timeout_ms=left, topics=None), timeout_at)
+    reply = await link.ask(request_reassignments(timeout_ms=left), timeout_at)
     if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
     return parse_reassignments(reply)
@@ -85,18 +85,13 @@ def parse_reassignments(reply: Any) -> Reassignments:
     }
 
 
-METADATA_TOPIC: Final = "__cluster_metadata"
-
-
 async def read_quorum(link: BrokerLink, timeout_at: float) -> Quorum:
     """Ask any broker, which forwards the question to the active controller.
 
     Raises:
         SourceError: the broker or the controller behind it did not answer, or may not.
     """
-    topic = DescribeQuorumRequest.TopicData
-    wanted = topic(topic_name=METADATA_TOPIC, partitions=[topic.PartitionData(partition_index=0)])
-    reply = await link.ask(DescribeQuorumRequest(topics=[wanted]), timeout_at)
+    reply = await link.ask(request_quorum(), timeout_at)
     if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
     return parse_quorum(reply, link.address)
@@ -162,12 +157,8 @@ async def read_eligible_leaders(
     for _ in range(MOST_REQUESTS):
         if not left:
             break
-        topics = [
-            DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in dict.fromkeys(name for name, _ in left)
-        ]
-        cursor = DescribeTopicPartitionsRequest.Cursor(topic_name=left[0][0], partition_index=left[0][1])
-        request = DescribeTopicPartitionsRequest(topics=topics, response_partition_limit=MOST_PARTITIONS, cursor=cursor)
-        reply = await link.ask(request, timeout_at)
+        names = dict.fromkeys(name for name, _ in left)
+        reply = await link.ask(request_eligible_leaders(names, left[0], MOST_PARTITIONS), timeout_at)
         found |= {key: flags for key, flags in parse_eligible_leaders(reply).items() if key in wanted}
         after = reply.next_cursor
         left = [each for each in left if after is not None and each >= (after.topic_name, after.partition_index)]

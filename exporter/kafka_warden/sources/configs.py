@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeConfigsRequest
+from kafka_warden.clients.kafka.requests import request_configs
 from kafka_warden.errors import InvalidRequestError, MisdirectedError, ProtocolError, SourceError
 from kafka_warden.model import UNLIMITED, BrokerConfig, Limit, Origin, Side, TopicConfig
 from kafka_warden.replies import ControllerWindow
@@ -71,8 +71,6 @@ TOPIC_KEYS: Final = (
     "min.insync.replicas",
 )
 
-_Resource = DescribeConfigsRequest.DescribeConfigsResource
-
 
 async def read_broker_config(link: BrokerLink, timeout_at: float, broker: int) -> BrokerConfig:
     """Ask a broker for its own configuration; another broker cannot answer for it.
@@ -135,11 +133,7 @@ Entries = Mapping[str, Any]
 async def _read(
     link: BrokerLink, kind: int, names: Sequence[str], keys: Sequence[str], timeout_at: float
 ) -> tuple[dict[str, Entries], SourceError | None]:
-    request = DescribeConfigsRequest(
-        resources=[_Resource(resource_type=kind, resource_name=name, configuration_keys=list(keys)) for name in names],
-        include_synonyms=kind == BROKER,
-        include_documentation=False,
-    )
+    request = request_configs(kind, names, keys, synonyms=kind == BROKER)
     return parse_configs(await link.ask(request, timeout_at), link.address)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeLogDirsRequest
+from kafka_warden.clients.kafka.requests import request_log_dirs
 from kafka_warden.errors import AuthorizationError
 from kafka_warden.model import UNKNOWN, Bools, Longs
 from kafka_warden.replies import FutureReplica, LogDir
@@ -17,8 +17,6 @@ from kafka_warden.sources.offsets import RowIndex, column, find_partitions
 MOST_OTHERS = 50_000
 """Logs of a broker that are kept beside those of its known replicas: each takes 200 bytes, until the next answer. A
 sidecar that may describe few topics does not know the replicas of the others, of which a broker may have more."""
-
-_Topic = DescribeLogDirsRequest.DescribableLogDirTopic
 
 
 @dataclass(slots=True)
@@ -54,8 +52,7 @@ async def read_log_dirs(
     Raises:
         SourceError: it did not answer, or may not.
     """
-    topics = None if wanted is None else [_Topic(topic=name, partitions=numbers) for name, numbers in wanted]
-    reply = await link.ask(DescribeLogDirsRequest(topics=topics), timeout_at)
+    reply = await link.ask(request_log_dirs(wanted), timeout_at)
     if fault := error_code_fault(reply.error_code, None, link.address):
         raise fault
     if not reply.results:

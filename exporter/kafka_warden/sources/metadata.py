@@ -11,7 +11,14 @@ from kafka_warden.arrays import Keys
 from kafka_warden.clients.kafka.columns.metadata import read_topics
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.link import Ask, BrokerLink
-from kafka_warden.clients.kafka.requests import DescribeClusterRequest, MetadataRequest, Repeated, Undecoded
+from kafka_warden.clients.kafka.requests import (
+    FENCED_BROKERS,
+    MetadataRequest,
+    Repeated,
+    Undecoded,
+    request_fenced_brokers,
+    request_metadata,
+)
 from kafka_warden.errors import OtherClusterError, ProtocolError, SourceError, UnsupportedError
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Bools, Broker, Ints, members_of_isr
 
@@ -20,9 +27,6 @@ MOST_BROKERS: Final = 10_000
 """Each is connected to. The largest clusters have some hundred brokers."""
 LISTENER_NOT_FOUND: Final = 72
 """Error code of a partition whose leader lacks the listener of the request; its leader id is -1."""
-
-FENCED_BROKERS: Final = 2
-"""First version of DescribeCluster that reports fenced brokers (Kafka 4.0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +116,6 @@ class MetadataQuestion:
         return self._layout
 
 
-def request_metadata() -> Any:
-    """Build the request for all topics."""
-    return MetadataRequest(topics=None, allow_auto_topic_creation=False)
-
-
 async def verify_cluster(watched: Callable[[], str | None], address: str, ask: Ask) -> None:
     """Ask over a new connection for the id of the cluster, and for no topic. Before Kafka 0.10.1 it is not known.
 
@@ -127,7 +126,7 @@ async def verify_cluster(watched: Callable[[], str | None], address: str, ask: A
         SourceError: it did not answer.
     """
     if (wanted := watched()) is not None:
-        reply = await ask(MetadataRequest(topics=[], allow_auto_topic_creation=False))
+        reply = await ask(request_metadata([]))
         refuse_other_cluster(wanted, reply.cluster_id, address)
 
 
@@ -151,8 +150,7 @@ async def topic_errors(link: BrokerLink, until: float, names: Sequence[str]) -> 
     """
     if not names:
         return {}
-    topics = [MetadataRequest.MetadataRequestTopic(topic_id=None, name=name) for name in names]
-    reply = await link.ask(MetadataRequest(topics=topics, allow_auto_topic_creation=False), until)
+    reply = await link.ask(request_metadata(names), until)
     return {str(topic.name): error_code_fault(topic.error_code, None, link.address) for topic in reply.topics}
 
 
@@ -164,9 +162,9 @@ async def read_fenced(link: BrokerLink, timeout_at: float, cluster_id: str | Non
         OtherClusterError: the broker belongs to another cluster.
         SourceError: it did not answer.
     """
-    if not await link.supports(DescribeClusterRequest, FENCED_BROKERS, timeout_at):
-        raise UnsupportedError(f"{link.address} does not report fenced brokers (Kafka 4.0)")
-    reply = await link.ask(DescribeClusterRequest(include_fenced_brokers=True), timeout_at)
+    if not await link.supports(FENCED_BROKERS, timeout_at):
+        raise UnsupportedError(f"{link.address} does not report fenced brokers (Kafka {FENCED_BROKERS.release})")
+    reply = await link.ask(request_fenced_brokers(), timeout_at)
     if fault := error_code_fault(reply.error_code, reply.error_message, link.address):
         raise fault
     refuse_other_cluster(cluster_id, reply.cluster_id, link.address)

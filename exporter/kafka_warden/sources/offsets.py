@@ -14,7 +14,15 @@ import numpy as np
 from kafka_warden.clients.kafka.columns.fields import write_name
 from kafka_warden.clients.kafka.columns.offsets import Shape, write_request
 from kafka_warden.clients.kafka.link import BrokerLink
-from kafka_warden.clients.kafka.requests import ListOffsetsRequest, Repeated, Undecoded
+from kafka_warden.clients.kafka.requests import (
+    COPY_DUE,
+    LOCAL_STARTS,
+    TIERED_ENDS,
+    ListOffsetsRequest,
+    Repeated,
+    Undecoded,
+    request_offsets,
+)
 from kafka_warden.model import NOTHING_TIERED, UNKNOWN, Longs
 from kafka_warden.sources.metadata import Layout
 
@@ -104,47 +112,19 @@ def column(rows: Sequence[Any], name: str) -> Longs:
     return np.fromiter(map(attrgetter(name), rows), dtype=np.int64, count=len(rows))
 
 
-DEBUGGING_REPLICA: Final = -2
 LATEST: Final = -1
 EARLIEST: Final = -2
 EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
-EARLIEST_LOCAL_VERSION: Final = 8
-"""First version of ListOffsets that knows -4 (Kafka 3.5). Before, the log's start is the local one."""
-LATEST_TIERED_VERSION: Final = 9
-"""First version of ListOffsets that knows -5 (Kafka 3.9). Before, no broker reports what is in remote storage."""
-COPY_LAG_VERSION: Final = 11
-"""The version of ListOffsets of Kafka 4.3, the last one before `remote.copy.lag.ms`."""
 SEARCH_MS: Final = 1000
 """For how long a broker may search by time."""
 NO_OFFSET: Final = -1
 """What a broker answers to -5 while nothing is in remote storage, and to a time that no record reaches."""
 
-_Topic = ListOffsetsRequest.ListOffsetsTopic
-_Partition = _Topic.ListOffsetsPartition
-
-
-def request_offsets(wanted: RowIndex, timestamp: int) -> Any:
-    """Build one request for all the given replicas of one broker. No duplicates: the broker refuses them."""
-    return ListOffsetsRequest(
-        replica_id=DEBUGGING_REPLICA,
-        isolation_level=0,
-        topics=[
-            _Topic(
-                name=name,
-                partitions=[
-                    _Partition(partition_index=number, timestamp=timestamp, current_leader_epoch=-1)
-                    for number in numbers
-                ],
-            )
-            for name, numbers in wanted
-        ],
-    )
-
 
 @dataclass(frozen=True, slots=True)
 class OffsetsRequest:
-    """The same request, encoded without an object for each partition."""
+    """That of `request_offsets`, encoded without an object for each partition."""
 
     wanted: RowIndex
     timestamp: int
@@ -173,7 +153,7 @@ async def read_starts(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
     Raises:
         SourceError: it did not answer.
     """
-    local = await link.supports(ListOffsetsRequest, EARLIEST_LOCAL_VERSION, timeout_at)
+    local = await link.supports(LOCAL_STARTS, timeout_at)
     request = _request(wanted, EARLIEST_LOCAL if local else EARLIEST)
     parse_offsets(await link.ask(request, timeout_at), wanted, target)
 
@@ -187,7 +167,7 @@ async def read_tiered(link: BrokerLink, wanted: RowIndex, timeout_at: float, tar
     Raises:
         SourceError: it did not answer. Brokers before Kafka 3.9 are not asked, and their rows stay unknown.
     """
-    if await link.supports(ListOffsetsRequest, LATEST_TIERED_VERSION, timeout_at):
+    if await link.supports(TIERED_ENDS, timeout_at):
         parse_tiered(await link.ask(_request(wanted, LATEST_TIERED), timeout_at), wanted, target)
 
 
@@ -201,14 +181,10 @@ async def read_copy_due(
     for `SEARCH_MS` at most.
 
     Raises:
-        SourceError: it did not answer. Brokers before Kafka 4.4 are not asked.
+        SourceError: it did not answer. Brokers that do not know `COPY_DUE` are not asked.
     """
-    if await link.supports(ListOffsetsRequest, COPY_LAG_VERSION, timeout_at):
-        request = request_offsets(wanted, LATEST)
-        request.timeout_ms = SEARCH_MS
-        for topic in request.topics:
-            for partition in topic.partitions:
-                partition.timestamp = times[topic.name]
+    if await link.supports(COPY_DUE, timeout_at):
+        request = request_offsets(wanted, times, SEARCH_MS)
         rows, offsets = _answered(await link.ask(request, timeout_at), wanted)
         target[rows] = np.where(offsets == NO_OFFSET, ends[rows], offsets)
 

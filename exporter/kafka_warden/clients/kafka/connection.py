@@ -18,6 +18,7 @@ from kafka_warden.clients.kafka.requests import (
     READ_ONLY,
     ApiVersionsRequest,
     Repeated,
+    Since,
     Undecoded,
     decoding,
 )
@@ -91,10 +92,10 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def newest(self, request_class: Any) -> int:
-        """Return the newest version of a request that the broker knows, -1 where it does not know the request."""
+    def knows(self, since: Since) -> bool:
+        """Return whether the broker knows that version of a request."""
         versions = self._versions.api_versions if self._versions is not None else {}
-        return int(versions.get(request_class.API_KEY, (0, -1))[1])
+        return bool(versions.get(since.request.API_KEY, (0, -1))[1] >= since.version)
 
     async def send(self, request: Any, version: int | None = None) -> Any:
         """Send one read-only request of kafka-python's, or a `Repeated`, and return its decoded reply.

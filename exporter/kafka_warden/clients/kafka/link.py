@@ -17,6 +17,7 @@ from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.login import Login, log_in
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
+from kafka_warden.clients.kafka.requests import Since
 from kafka_warden.clients.kafka.tokens import Token, Tokens
 from kafka_warden.errors import (
     AnswerTimeoutError,
@@ -132,18 +133,18 @@ class BrokerLink:
             waited = await self._wait_while_throttled(timeout_at)
             return await self._exchange(connection, request, timeout_at + waited)
 
-    async def supports(self, request_class: Any, version: int, timeout_at: float) -> bool:
-        """Return whether the broker knows this version of a request.
+    async def supports(self, since: Since, timeout_at: float) -> bool:
+        """Return whether the broker knows that version of a request.
 
         Raises:
             SourceError: it could not be connected to.
         """
         async with self._own_turn(timeout_at):
-            return (await self._connected(timeout_at)).newest(request_class) >= version
+            return (await self._connected(timeout_at)).knows(since)
 
-    def knows(self, request_class: Any) -> bool | None:
-        """Return whether the broker knows a request, without a wait. `None` while it is not connected."""
-        return None if self._connection is None else self._connection.newest(request_class) >= 0
+    def knows(self, since: Since) -> bool | None:
+        """Do the same without a wait; `None` while it is not connected."""
+        return None if self._connection is None else self._connection.knows(since)
 
     async def answers(self, timeout_at: float) -> bool:
         """Return whether the broker answers for its API versions, over a connection of its own and without a login."""

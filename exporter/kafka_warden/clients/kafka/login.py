@@ -15,12 +15,10 @@ from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.kerberos import KerberosLogin
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import UserLogin
-from kafka_warden.clients.kafka.requests import SaslAuthenticateRequest, SaslHandshakeRequest
+from kafka_warden.clients.kafka.requests import FRAMED_LOGIN, SaslAuthenticateRequest, SaslHandshakeRequest
 from kafka_warden.clients.kafka.tokens import Token
 from kafka_warden.errors import AuthenticationError, ProtocolError, UnsupportedError
 
-FRAMED: Final = 1
-"""First version of SaslHandshake after which SASL goes in Kafka's own requests (Kafka 1.0)."""
 RENEW_AT: Final = (0.85, 0.95)
 """Part of the session after which to log in again, as Java's clients do it."""
 LEAST_RENEWAL: Final = 1.1
@@ -51,9 +49,10 @@ async def log_in(connection: Connection, network: Network, mechanism: str, login
         AuthenticationError: the broker refused the mechanism or the login, or is not to be trusted.
         SourceError: it did not answer usefully.
     """
-    if connection.newest(SaslHandshakeRequest) < FRAMED:
-        raise UnsupportedError(f"{connection.address} is too old for SASL: Kafka 1.0 or newer is required")
-    handshake = await connection.send(SaslHandshakeRequest(mechanism=mechanism), FRAMED)
+    if not connection.knows(FRAMED_LOGIN):
+        wanted = f"Kafka {FRAMED_LOGIN.release} or newer is required"
+        raise UnsupportedError(f"{connection.address} is too old for SASL: {wanted}")
+    handshake = await connection.send(SaslHandshakeRequest(mechanism=mechanism), FRAMED_LOGIN.version)
     if handshake.error_code:
         offered = ", ".join(map(str, handshake.mechanisms))
         raise AuthenticationError(f"{connection.address} does not offer {mechanism}; it offers: {offered or 'nothing'}")
