@@ -103,7 +103,7 @@ full-kafka: tools setup ## all other tests of the exporter and the sandbox, on K
 full-versions: tools setup ## the core on each version of Kafka in docs/versions.md, and an upgrade; 12 minutes. VERSIONS_TABLE=write writes the table down
 	@scripts/step $(VENV)/python -m pytest -m full_versions $(ARGS)
 
-full-pipeline: tools setup ## all other tests of the pipeline: kills, a generated week, topics, the demo
+full-pipeline: tools setup ## all other tests of the pipeline: kills, a generated day, topics, the demo
 	@HYPOTHESIS_PROFILE=fresh scripts/step $(PYTEST) -m full_pipeline $(ARGS)
 
 full-alerts: tools setup ## every alert and every panel, by a real fault. ALERT_MATRIX=write writes down the result
