@@ -105,7 +105,8 @@ def compare(theirs: dict[Key, list[float]], ours: dict[Key, list[float]]) -> int
     wrong = 0
     for key in sorted(theirs.keys() | ours.keys()):
         one, other = sorted(theirs.get(key, [])), sorted(ours.get(key, []))
-        same = len(one) == len(other) and all(abs(a - b - INTERVAL) <= INTERVAL for a, b in zip(one, other, strict=True))
+        pairs = zip(one, other, strict=False)
+        same = len(one) == len(other) and all(abs(a - b - INTERVAL) <= INTERVAL for a, b in pairs)
         wrong += not same
         shift = [round(b - a, 1) for a, b in zip(one, other, strict=False)]
         cluster, rule, labels = key
