@@ -1,6 +1,7 @@
 """The properties of OAUTHBEARER in both spellings, and an issuer's token endpoint over HTTP."""
 
 import http.server
+import socket
 import ssl
 import threading
 import time
@@ -22,7 +23,7 @@ from sandbox import wait_for
 from sandbox.certificates import HERE, Authority
 from sandbox.issuer import Issuer
 from sandbox.passwords import write_secret
-from tests.support.serving import answering, dripping
+from tests.support.serving import answering, dripping, listening
 
 CANARY = "canary-Tr0ub4dor"
 WITHIN = 30.0
@@ -168,7 +169,7 @@ def test_an_issuer_over_tls_must_be_trusted(issuer: Issuer, tmp_path: Path) -> N
     context.load_cert_chain(pair.certificate, pair.key)
     issuer._server.socket = context.wrap_socket(issuer._server.socket, server_side=True)
     ask = partial(token_from, issuer.token_url.replace("http:", "https:"), secret=issuer.clients["monitor"])
-    with pytest.raises(TokenError, match=r"not trusted .* set https\.ca\.location"):
+    with pytest.raises(TokenError, match=r"not trusted: .* set https\.ca\.location"):
         ask()
     assert ask(https_ca_location=str(authority.certificate)).subject == "monitor"
     assert ask(https_ca_pem=authority.certificate.read_text()).subject == "monitor"
@@ -178,10 +179,10 @@ def test_an_issuer_that_cannot_be_reached_is_its_own_sentence(monkeypatch: pytes
     silent = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
     port = silent.server_address[1]
     monkeypatch.setattr(oauth, "TIMEOUT", 0.2)
-    with pytest.raises(TokenError, match=f":{port}/token did not answer in time"):
+    with pytest.raises(TokenError, match=f":{port}/token cannot be reached .no answer in time"):
         token_from(f"http://127.0.0.1:{port}/token")
     silent.server_close()
-    with pytest.raises(TokenError, match=r"cannot be reached \(Connection refused\)"):
+    with pytest.raises(TokenError, match=r"cannot be reached \(nothing listens there"):
         token_from(f"http://127.0.0.1:{port}/token")
 
 
@@ -206,13 +207,32 @@ def test_an_issuer_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, s
         if scheme == "proxy":
             monkeypatch.setenv("HTTPS_PROXY", f"http://{address}")
             issuer = "https://issuer.example/"
-        with pytest.raises(TokenError, match=f"{issuer} did not answer in time"):
+        with pytest.raises(TokenError, match=f"{issuer} cannot be reached .no answer in time"):
             token_from(issuer)
 
         def left(thread: threading.Thread) -> bool:
             return thread.name == "token" or isinstance(thread, threading.Timer)
 
         wait_for(lambda: not any(map(left, threading.enumerate())))
+
+
+def test_a_proxy_is_asked_for_a_tunnel_with_its_own_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def refuse(connection: socket.socket) -> None:
+        seen.append(connection.recv(10_000).decode())
+        connection.sendall(b"HTTP/1.1 502 No\r\n\r\n")
+
+    with listening(refuse) as address:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://ada:l%40ve@{address}")
+        with pytest.raises(TokenError, match=r"cannot be reached \(Tunnel connection failed: 502 No\)"):
+            token_from("https://127.0.0.1:1/token")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1:1")
+        with pytest.raises(TokenError, match="nothing listens there"):
+            token_from("https://127.0.0.1:1/token")
+    (request,) = seen
+    assert request.startswith("CONNECT 127.0.0.1:1 ")
+    assert request.partition("Proxy-Authorization: ")[2].split() == ["Basic", "YWRhOmxAdmU="]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,14 @@ import http.client
 import socket
 import ssl
 import threading
+import urllib.request
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Final, Self
+from urllib.parse import unquote, urlsplit
+
+from kafka_warden.settings.secrets import Secret, basic_authorization
+from kafka_warden.settings.strict import reason
 
 CHUNK: Final = 64 * 1024
 """Bytes that are read at once."""
@@ -72,12 +77,29 @@ class _TlsConnection(_Connection, http.client.HTTPSConnection):
 
 
 def connection(
-    limit: TimeLimit, host: str, port: int | None = None, *, timeout: float, context: ssl.SSLContext | None = None
+    limit: TimeLimit,
+    host: str,
+    port: int | None = None,
+    *,
+    timeout: float,
+    context: ssl.SSLContext | None = None,
+    proxied: bool = False,
 ) -> http.client.HTTPConnection:
-    """Make a connection, over TLS where there is a `context`. `timeout`: seconds of each of its calls."""
+    """Make a connection, over TLS where there is a `context`. `timeout`: seconds of each of its calls.
+
+    With TLS and `proxied` it goes through the proxy of HTTPS_PROXY, unless NO_PROXY names the host.
+    """
+    port = port or (80 if context is None else 443)  # http.client takes a part of an IPv6 address for one
     if context is None:
         return _Connection(limit, host, port, timeout=timeout)
-    return _TlsConnection(limit, host, port, timeout=timeout, context=context)
+    named = urllib.request.getproxies().get("https")
+    if not proxied or not named or urllib.request.proxy_bypass(f"{host}:{port}"):
+        return _TlsConnection(limit, host, port, timeout=timeout, context=context)
+    proxy = urlsplit(named if "://" in named else f"http://{named}")
+    tunnel = _TlsConnection(limit, proxy.hostname or "", proxy.port, timeout=timeout, context=context)
+    login = basic_authorization(unquote(proxy.username or ""), Secret(unquote(proxy.password or "")))
+    tunnel.set_tunnel(host, port, {"Proxy-Authorization": login.reveal()} if proxy.username else {})
+    return tunnel
 
 
 def parts(response: http.client.HTTPResponse, most: int, too_large: Exception) -> Iterator[bytes]:
@@ -94,3 +116,16 @@ def parts(response: http.client.HTTPResponse, most: int, too_large: Exception) -
         yield part
     if response.length:
         raise http.client.IncompleteRead(b"", response.length)
+
+
+def explained(failure: Exception, late: str = "no answer in time", hint: str = "") -> str:
+    """Return what went wrong with a connection. `hint` follows where one side may expect TLS and the other does not."""
+    texts: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
+        (ssl.SSLCertVerificationError, f"its certificate is not trusted: {getattr(failure, 'verify_message', '')}"),
+        (ssl.SSLError, f"TLS failed ({getattr(failure, 'reason', '')}){hint}"),
+        (TimeoutError, late),
+        (ConnectionRefusedError, "nothing listens there: connection refused"),
+        ((ConnectionError, http.client.IncompleteRead), f"it closed the connection before a whole answer{hint}"),
+        (http.client.HTTPException, "the answer is not HTTP"),
+    )
+    return next((text for kind, text in texts if isinstance(failure, kind)), reason(failure))

@@ -13,13 +13,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final, NoReturn, get_args, get_origin
 from urllib.parse import SplitResult
 
-from kafka_warden.clients.http import TimeLimit, connection, parts
+from kafka_warden.clients.http import TimeLimit, connection, explained, parts
 from kafka_warden.clock import monotonic
 from kafka_warden.daemon_threads import DaemonThreads
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.formatting import in_bytes, visible
 from kafka_warden.settings.secrets import SecretSource, basic_authorization
-from kafka_warden.settings.strict import parse_json, reason
+from kafka_warden.settings.strict import parse_json
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.recent import History
 from kafka_warden.views.rows import Cluster, ExporterRow, Table
@@ -77,7 +77,8 @@ class Client:
             async with asyncio.timeout(self.seconds):  # also for the lookup of the name
                 return await self._threads.run(lambda: self._ask(path))
         except (OSError, http.client.HTTPException) as failure:
-            raise NoAnswerError(self._explained(failure)) from None
+            hint = ". Is the address http://, or --cert missing?" if self.tls else ". Is the address https://?"
+            raise NoAnswerError(explained(failure, f"no answer within {self.seconds:g} s", hint)) from None
 
     def _ask(self, path: str) -> Answer:
         headers = {"Accept": "application/json", "Connection": "close", "User-Agent": "kafka-warden-top"}
@@ -94,18 +95,6 @@ class Client:
         with suppress(ValueError):  # its clock and ours may differ, and the age of data must not
             clock = parsedate_to_datetime(response.headers.get("Date", "")).timestamp()
         return Answer(response.status, body, clock)
-
-    def _explained(self, failure: Exception) -> str:
-        hint = "Is the address http://, or --cert missing?" if self.tls else "Is the address https://?"
-        texts: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
-            (ssl.SSLCertVerificationError, f"its certificate is not trusted: {getattr(failure, 'verify_message', '')}"),
-            (ssl.SSLError, f"TLS failed ({getattr(failure, 'reason', '')}). {hint}"),
-            (TimeoutError, f"no answer within {self.seconds:g} s"),
-            (ConnectionRefusedError, "nothing listens there: connection refused"),
-            ((ConnectionError, http.client.IncompleteRead), f"it closed the connection before a whole answer. {hint}"),
-            (http.client.HTTPException, "the answer is not HTTP"),
-        )
-        return next((text for kind, text in texts if isinstance(failure, kind)), reason(failure))
 
 
 @dataclass(frozen=True, slots=True)

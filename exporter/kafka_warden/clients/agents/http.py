@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from kafka_warden.clients.http import CHUNK, TimeLimit, connection, parts
+from kafka_warden.clients.http import CHUNK, TimeLimit, connection, explained, parts
 from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.errors import (
     AnswerTimeoutError,
@@ -97,19 +97,17 @@ def lines(body: Iterator[bytes]) -> Iterator[bytes]:
 @contextlib.contextmanager
 def _failures(where: str) -> Iterator[None]:
     """Turn what the connection raises into a `SourceError`."""
+    kind: type[SourceError]
     try:
         yield
-    except TimeoutError:
-        raise AnswerTimeoutError(
-            f"{where} did not answer in time; write rules for its agent that leave out partitions"
-        ) from None
-    except ssl.SSLCertVerificationError as failure:
-        raise TlsError(f"the certificate of {where} is not trusted ({failure.verify_message})") from None
-    except ssl.SSLError as failure:
-        raise TlsError(f"no TLS with {where} ({failure.reason}); does its agent use HTTPS?") from None
     except (OSError, http.client.HTTPException) as failure:
-        what = type(failure).__name__
-        raise ProtocolError(f"{where} does not answer in HTTP ({what}); correct jmx.port") from None
+        if isinstance(failure, TimeoutError):
+            kind, fix = AnswerTimeoutError, "write rules for its agent that leave out partitions"
+        elif isinstance(failure, ssl.SSLError):
+            kind, fix = TlsError, "does its agent use HTTPS, with a certificate that jmx.tls.ca_file has signed?"
+        else:
+            kind, fix = ProtocolError, "correct jmx.port"
+        raise kind(f"{where}: {explained(failure)}; {fix}") from None
 
 
 def _refusal(status: int, where: str, path: str, user: str | None) -> SourceError:

@@ -3,29 +3,29 @@
 The issuer's token endpoint is asked with the client credentials grant (RFC 6749, section 4.4). It blocks.
 """
 
+import contextlib
 import http.client
 import json
 import math
 import re
 import ssl
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.http import TimeLimit, connection
+from kafka_warden.clients.http import TimeLimit, connection, explained, parts
 from kafka_warden.clients.kafka import msk
 from kafka_warden.clients.kafka.jaas import NAME, Jaas, read_jaas
 from kafka_warden.clients.kafka.property_names import checked, refuse_unsupported
 from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clients.kafka.tokens import Token, TokenFile, Tokens, read_token, refused, said
 from kafka_warden.errors import ConfigError, SecretError, SourceError, TokenError
+from kafka_warden.formatting import in_bytes
 from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource, basic_authorization
-from kafka_warden.settings.strict import boolean, reason
+from kafka_warden.settings.strict import boolean
 
 URL: Final = "sasl.oauthbearer.token.endpoint.url"
 CLIENT_ID: Final = "sasl.oauthbearer.client.id"
@@ -138,9 +138,8 @@ class Oidc:
         *,
         urlencoded: bool = False,
     ) -> None:
-        parts = urllib.parse.urlsplit(url)
-        self.name = f"{parts.scheme}://{parts.netloc}{parts.path}"
-        self._url = url
+        self._url = urllib.parse.urlsplit(url)
+        self.name = f"{self._url.scheme}://{self._url.netloc}{self._url.path}"
         self._client = client
         self._files = files
         self._context = context
@@ -174,25 +173,22 @@ class Oidc:
     def _ask(self, client: Client) -> tuple[int, bytes]:
         """Return status and body of the answer."""
         body = {"grant_type": "client_credentials", **({"scope": client.scope} if client.scope else {})}
-        request = urllib.request.Request(  # noqa: S310  # http or https, as the configuration was checked for
-            self._url,
-            urllib.parse.urlencode(body).encode(),
-            {
-                "Accept": "application/json",
-                "Authorization": self._authorization(client).reveal(),
-                "Content-Type": "application/x-www-form-urlencoded",
-                "User-Agent": "kafka-warden",
-            },
-        )
-        # One without further handlers follows no redirect, which would take the secret to another host.
-        opener = urllib.request.OpenerDirector()
-        opener.add_handler(urllib.request.ProxyHandler())
-        opener.add_handler(urllib.request.UnknownHandler())
+        headers = {
+            "Accept": "application/json",
+            "Authorization": self._authorization(client).reveal(),
+            "Connection": "close",
+            "Content-Type": "application/x-www-form-urlencoded",
+            "User-Agent": "kafka-warden",
+        }
+        url, limit, large = self._url, TimeLimit(LONGEST), f"{self.name} answers with more than {in_bytes(MOST)}"
+        path = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
         try:
-            with TimeLimit(LONGEST) as limit:
-                opener.add_handler(_Handler(limit, self._context))
-                with opener.open(request, timeout=TIMEOUT) as answer:
-                    return int(answer.status), bytes(answer.read(MOST))
+            tls = self._context() if url.scheme == "https" else None
+            opened = connection(limit, url.hostname or "", url.port, timeout=TIMEOUT, context=tls, proxied=True)
+            with limit, contextlib.closing(opened) as asked:
+                asked.request("POST", path, urllib.parse.urlencode(body), headers)
+                answer = asked.getresponse()
+                return answer.status, b"".join(parts(answer, MOST, TokenError(large)))
         except (OSError, http.client.HTTPException, ValueError) as failure:
             raise self._unreachable(failure) from None
 
@@ -214,32 +210,12 @@ class Oidc:
         return TokenError(f"{self.name} answered HTTP {status}, and no token")
 
     def _unreachable(self, failure: Exception) -> TokenError:
-        cause = failure.reason if isinstance(failure, urllib.error.URLError) else failure
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return TokenError(
-                f"the certificate of {self.name} is not trusted ({cause.verify_message}); set https.ca.location"
-            )
-        if isinstance(cause, TimeoutError):
-            return TokenError(f"{self.name} did not answer in time; is a firewall dropping packets?")
-        why = reason(cause) if isinstance(cause, OSError) else type(cause).__name__
-        return TokenError(f"{self.name} cannot be reached ({why}); check the URL, and that the issuer runs")
-
-
-class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
-    """Opens connections with a time limit. `tls` makes the context of https."""
-
-    def __init__(self, limit: TimeLimit, tls: Callable[[], ssl.SSLContext]) -> None:
-        super().__init__()
-        self._limit = limit
-        self._tls = tls
-
-    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        """Send a request."""
-        return self.do_open(partial(connection, self._limit), req)
-
-    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        """Send a request over TLS."""
-        return self.do_open(partial(connection, self._limit, context=self._tls()), req)
+        fix = "check the URL, and that the issuer runs"
+        if isinstance(failure, ssl.SSLCertVerificationError):
+            fix = "set https.ca.location"
+        elif isinstance(failure, TimeoutError):
+            fix = "is a firewall dropping packets?"
+        return TokenError(f"{self.name} cannot be reached ({explained(failure)}); {fix}")
 
 
 def _json(answer: bytes) -> Mapping[str, Any]:
