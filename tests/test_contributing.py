@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md: its example of a metric, followed in a copy of the repository, and the places that steps name."""
+"""CONTRIBUTING.md: its lists of steps are followed in a copy of the repository; the places of all others exist."""
 
 import os
 import re
@@ -6,6 +6,9 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +18,10 @@ from sandbox.jars import CACHE_VARIABLE, cache_directory
 from tests.support.processes import run
 
 ROOT: Final = Path(__file__).parents[1]
-PARTS: Final = ("alerts", "conftest.py", "docs", "exporter", "fleet", "grafana", "pyproject.toml", "sandbox", "tests")
+PARTS: Final = (
+    *("alerts", "conftest.py", "deploy", "docs", "exporter", "fleet", "grafana", "pyproject.toml", "sandbox"),
+    *("scripts", "tests"),
+)
 """What the steps need."""
 CATALOGUE: Final = "exporter/kafka_warden/catalogue/cluster.py"
 GOLDEN: Final = "tests/golden/metrics.txt"
@@ -32,13 +38,6 @@ def test_each_step_leads_to_a_place_that_has_what_it_names(place: str, text: str
     assert files
     inside = "".join(each.read_text() for file in files for each in (file.rglob("*.py") if file.is_dir() else [file]))
     assert [name for name in WORD.findall(text) if name not in inside] == []
-
-
-def test_each_errand_has_its_steps() -> None:
-    lists = {head.partition("\n")[0]: STEP.findall(head) for head in GUIDE.split("\n### ")}
-    errands = ("A metric from data that a snapshot already has", "A request to Kafka", "A cause of a stuck move")
-    assert all(lists[name] for name in (*errands, "An alert", "A job of the pipeline"))
-    assert len([place for place, _ in lists["An alert"] if "runbooks" not in place]) <= 5
 
 
 @pytest.fixture
@@ -72,6 +71,12 @@ def python(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     return run(sys.executable, *arguments, cwd=directory, env=environment, timeout=300)
 
 
+def failed(done: subprocess.CompletedProcess[str]) -> set[str]:
+    """The tests that failed."""
+    assert "passed" in done.stdout, done.stdout + done.stderr
+    return set(re.findall(r"^(?:FAILED|ERROR) \S+::(\w+)", done.stdout, re.MULTILINE))
+
+
 def metric_tests(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     chosen = ("-k", "not promtool", "tests/test_catalogue.py", "tests/test_exposition.py")
     return python(directory, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, *options)
@@ -87,7 +92,7 @@ def test_a_metric_is_one_entry_and_the_golden_page(copy: Path) -> None:
     catalogue.write_text(f"{text}\n{entry},\n{end.lstrip()}")
 
     missed = metric_tests(copy)
-    assert re.findall(r"^FAILED \S+::(\w+)", missed.stdout, re.MULTILINE) == ["test_golden_page"], missed.stdout
+    assert failed(missed) == {"test_golden_page"}, missed.stdout
     updated = metric_tests(copy, "--update-golden")
     assert updated.returncode == 0, updated.stdout + updated.stderr
     assert changed(before, copy) == {CATALOGUE, GOLDEN}
@@ -95,3 +100,116 @@ def test_a_metric_is_one_entry_and_the_golden_page(copy: Path) -> None:
     made = python(copy, "-m", "docs.generate")
     assert made.returncode == 0, made.stderr
     assert changed(before, copy) == {CATALOGUE, GOLDEN, "docs/metrics.md"}
+
+
+@dataclass(frozen=True)
+class Errand:
+    """The steps below a heading, and the changes of `tests/errands/NAME.diff`, which follow them.
+
+    Attributes:
+        name: Of the file.
+        heading: Of the steps.
+        stages: Numbers of steps, and what fails once these and those before them are done: tests, or a module of
+            `makes`. Steps that need a cluster are left out.
+        tests: Arguments of pytest.
+        makes: Modules that run before the tests.
+        then: Modules that run at the end.
+        made: Files that modules and tests write.
+    """
+
+    name: str
+    heading: str
+    stages: Mapping[tuple[int, ...], set[str]]
+    tests: Sequence[str]
+    makes: Sequence[str] = ()
+    then: Sequence[str] = ()
+    made: set[str] = field(default_factory=set)
+
+    def step(self, file: str) -> int:
+        """Return the number of the step that names a file."""
+        (steps,) = (STEP.findall(each) for each in GUIDE.split("\n### ") if each.startswith(f"{self.heading}\n"))
+        named = [re.sub("NAME|SUBJECT|/$", lambda part: "/*" if part[0] == "/" else "*", place) for place, _ in steps]
+        # A file that is named itself is also one of `NAME.py`.
+        found = [("*" in place, number) for number, place in enumerate(named, 1) if fnmatch(file, place)]
+        return min(found)[1]
+
+    def edits(self) -> dict[str, list[tuple[str, str]]]:
+        """By file, texts that occur once in it, and what they become."""
+        text = (ROOT / "tests" / "errands" / f"{self.name}.diff").read_text()
+        files = (part.partition("\n") for part in text.removeprefix("+++ ").rstrip("\n").split("\n+++ "))
+        return {file: [sides(hunk) for hunk in hunks.split("\n@@\n")] for file, _, hunks in files}
+
+    def failures(self, directory: Path) -> set[str]:
+        for module in self.makes:
+            if python(directory, "-m", module).returncode:
+                return {module}
+        return failed(python(directory, "-m", "pytest", "-q", "-p", "no:cacheprovider", *self.tests))
+
+
+def sides(hunk: str) -> tuple[str, str]:
+    """A text before and after."""
+    before, after = ("\n".join(line[1:] for line in hunk.splitlines() if line[:1] in kinds) for kinds in (" -", " +"))
+    return before, after
+
+
+def apply(file: Path, changes: Sequence[tuple[str, str]]) -> None:
+    text = file.read_text() if file.exists() else ""
+    for before, after in changes:
+        assert not text or text.count(before) == 1, f"{file.name}: {before}"
+        text = text.replace(before, after) if text else f"{after}\n"
+    file.write_text(text)
+
+
+RULE_FILES: Final = {"deploy/chart/files/rules.yaml", "deploy/prometheusrule.yaml"}
+DISABLED: Final = "test_what_is_disabled_is_not_asked"
+WALKED: Final = (
+    Errand(
+        "cause",
+        "A cause of a stuck move",
+        {
+            (2,): {
+                "test_tables_have_all_names",
+                "test_every_cause_and_problem_has_a_sentence",
+                "test_every_cause_of_a_stuck_move_is_described",
+                "test_every_value_has_an_answer",
+                "test_every_cause_has_a_row",
+            },
+            (1, 3, 4, 5, 6): set(),
+        },
+        (
+            *("tests/test_spec.py", "tests/views/test_rows.py", "tests/alerts/test_runbooks_form.py"),
+            *("tests/alerts/test_rules.py", "tests/derive/test_stuck_causes.py"),
+            *("-k", "all_names or cause or is_short or every_value_has"),
+        ),
+        makes=("alerts.render",),
+        made=RULE_FILES | {"alerts/moves.rules.yml"},
+    ),
+    Errand(
+        "job",
+        "A job of the pipeline",
+        {
+            (1, 2, 3): {"test_every_table_is_opened", "test_job_has_its_name_and_help", "test_commands_are_valid"},
+            (4, 5, 6, 7): set(),
+        },
+        (
+            *("tests/pipeline/test_cli.py", "tests/pipeline/test_demo.py", "tests/pipeline/test_sql.py"),
+            *("-k", "job_has_its or commands_are_valid or table_is_opened"),
+        ),
+        then=("docs.generate",),
+        made={"docs/pipeline-marts.md"},
+    ),
+)
+
+
+@pytest.mark.parametrize("errand", WALKED, ids=lambda errand: errand.name)
+def test_an_errand_is_its_steps(copy: Path, errand: Errand) -> None:
+    """Each check fails until its step is done, then all pass; and no other file than those of the steps is changed."""
+    before, edits = contents(copy), errand.edits()
+    for steps, missing in errand.stages.items():
+        for file in edits:
+            if errand.step(file) in steps:
+                apply(copy / file, edits[file])
+        assert errand.failures(copy) == missing
+    assert {errand.step(file) for file in edits} == {step for steps in errand.stages for step in steps}
+    assert [module for module in errand.then if python(copy, "-m", module).returncode] == []
+    assert changed(before, copy) == edits.keys() | errand.made

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_warden.check.poll import RIGHTS
 from sandbox.certificates import DAY, Authority, Identity
 from sandbox.passwords import write_secret
 from tests.check.conftest import ScriptedDoctor
@@ -457,13 +458,13 @@ def test_no_token(doctor: ScriptedDoctor) -> None:
         (
             "cluster_describe",
             "KW-ACL-CLUSTER-DESCRIBE",
-            ["log_dirs", "reassignments", "quorum"],
+            [*map(str, RIGHTS["KW-ACL-CLUSTER-DESCRIBE"][1])],
             ("DescribeLogDirs", "ListPartitionReassignments", "DescribeQuorum"),
         ),
         (
             "cluster_configs",
             "KW-ACL-CLUSTER-CONFIGS",
-            ["broker_configs", "quotas", "controller_configs"],
+            [*map(str, RIGHTS["KW-ACL-CLUSTER-CONFIGS"][1]), "controller_configs"],
             ("DescribeClientQuotas",),
         ),
         ("topic_configs", "KW-ACL-TOPIC-CONFIGS", ["topic_configs"], ()),

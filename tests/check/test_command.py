@@ -9,11 +9,13 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.check import command
+from kafka_warden.check.poll import RIGHTS
 from kafka_warden.check.results import CHECKS, clean
 from kafka_warden.settings.secrets import Secret
 from tests.check.conftest import ScriptedDoctor
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "check.md").read_text()
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+PAGE = (REFERENCE / "check.md").read_text()
 
 
 def test_each_result_is_one_line(doctor: ScriptedDoctor) -> None:
@@ -37,6 +39,12 @@ def test_checks_are_chosen(doctor: ScriptedDoctor) -> None:
         "KW-ACL-CLUSTER-CONFIGS",
     }
     assert doctor.code == 0
+
+
+def test_rights_on_the_cluster_are_those_of_the_page_about_acls() -> None:
+    needed = re.findall(r"^\| `(\w+)` \|.*\| cluster: (\w+) \|", (REFERENCE / "acls.md").read_text(), re.MULTILINE)
+    assert needed
+    assert {(each.source, operation) for operation, questions in RIGHTS.values() for each in questions} == {*needed}
 
 
 def test_only_files_need_no_cluster(doctor: ScriptedDoctor) -> None:

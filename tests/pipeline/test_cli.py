@@ -40,6 +40,7 @@ ROOT = Path(__file__).parents[2]
 def test_job_has_its_name_and_help(name: str) -> None:
     assert load(name).name == name
     assert f"\n    {name}" in parser([]).format_help()
+    assert f"\n| `{name}` |" in (ROOT / "docs" / "pipeline.md").read_text()
 
 
 @pytest.mark.parametrize(
