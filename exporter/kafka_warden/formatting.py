@@ -89,6 +89,6 @@ def visible(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
-def in_count(number: int, thing: str) -> str:
-    """Format a number with its noun."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+def in_count(number: float, thing: str) -> str:
+    """Format a whole number with its noun."""
+    return f"{number:,.0f} {thing}" if number == 1 else f"{number:,.0f} {thing}s"

@@ -15,7 +15,7 @@ from kafka_warden.derive.stuck import EXPLAINED, Cause
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.model import Broker, Limit, Origin, Parameters, QuotaEntity, Side, Snapshot, TopicConfig
-from kafka_warden.views import alerts, recent, rows
+from kafka_warden.views import alerts, conditions, recent, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
@@ -176,9 +176,10 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
     assert set(alerts.STATES) == set(ReplicaState)
     assert set(alerts.THROTTLES) == set(ThrottleProblem)
     assert set(alerts.TIERED) == set(TieredProblem)
-    for cause in Cause:
-        assert "{" not in alerts.cause_of(cause, 1, None, adding=True)
-    assert {cause for cause in Cause if alerts.of_stuck(cause) != alerts.STUCK} == EXPLAINED
+    move = views_of(status_rows.troubled()).moves.rows[0]
+    moves = [replace(move, leader=None, cause=cause) for cause in Cause]
+    assert not any("{" in known(alerts.why(move)) for move in moves)
+    assert {row.cause for row in moves if conditions.conditions(row)[0].alert != conditions.STUCK} == EXPLAINED
     named = {alert for file in SOURCES for alert in re.findall(r'"(Kafka[A-Z]\w+)"', file.read_text())}
     assert len(named) > 15
     assert [alert for alert in named if not (ROOT / "alerts" / "runbooks" / f"{alert}.md").exists()] == []

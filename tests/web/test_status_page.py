@@ -11,7 +11,8 @@ from kafka_warden.exposition import Page
 from kafka_warden.formatting import visible
 from kafka_warden.rules.thresholds import thresholds
 from kafka_warden.views import Views
-from kafka_warden.views.alerts import FILLING_ABOVE, FULL_ABOVE, MARKS, NOT_AVAILABLE, of_row, source_state
+from kafka_warden.views.alerts import MARKS, NOT_AVAILABLE, source_state
+from kafka_warden.views.conditions import FILLING_ABOVE, FULL_ABOVE, noted
 from kafka_warden.views.problems import problems
 from kafka_warden.views.rows import LogDir, SourceRow, Table
 from kafka_warden.web.status import render
@@ -168,7 +169,7 @@ def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems(
         ("log_dir_filling", "Log directories more than 90% full: /9.0 of broker 1."),
         ("series_dropped", "Series left out of /metrics because of limits.series: 1,200."),
     ]
-    assert [of_row(each) for each in dirs] == ["critical", "warning", None]
+    assert [noted(each).severity for each in dirs] == ["critical", "warning", None]
 
 
 def test_a_cluster_that_cannot_be_reached_may_be_another_one_by_now() -> None:

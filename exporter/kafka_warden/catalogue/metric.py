@@ -9,6 +9,7 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 
 from kafka_warden.derive import Derived
+from kafka_warden.derive.moves import Move
 from kafka_warden.model import Bools, Floats, Parameters, SinkStatus, Snapshot, Source, SourceStatus
 
 
@@ -228,6 +229,10 @@ class Metric(Family[View]):
 
     source: str = field(kw_only=True)
     """The requests, beans or options that it is made of, and its document. For documents only."""
+    column: Callable[[View], Floats] | None = field(default=None, kw_only=True)
+    """Values (R,) of a family by replica, NaN where it has no series: to read some of very many."""
+    value: Callable[[Move], float | None] | None = field(default=None, kw_only=True)
+    """The same for a family by move: that of one."""
 
 
 class SidecarMetric(Family[Sidecar]):

@@ -13,9 +13,10 @@ MOVE = ("topic", "partition", "broker")
 
 
 def _each(name: str, about: str, value: Callable[[Move], float | None], *, source: str) -> Metric:
-    return Metric(
-        name, about, MOVE, lambda view: known((_labels(move), value(move)) for move in shown_moves(view)), source=source
-    )
+    def read(view: View) -> Iterator[Sample]:
+        return known((_labels(move), value(move)) for move in shown_moves(view))
+
+    return Metric(name, about, MOVE, read, source=source, value=value)
 
 
 def shown_moves(view: View) -> Iterator[Move]:

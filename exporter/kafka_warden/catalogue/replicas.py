@@ -10,7 +10,7 @@ from kafka_warden.catalogue.metric import Kind, Metric, Sample, View, broker_cou
 from kafka_warden.derive.lag import as_parts
 from kafka_warden.derive.mutation import active_controller
 from kafka_warden.derive.replica_state import STATES, ReplicaState
-from kafka_warden.model import Bools, Floats
+from kafka_warden.model import UNKNOWN, Floats
 
 REPLICA = ("topic", "partition", "broker")
 
@@ -18,25 +18,38 @@ ROUTINE = [STATES.index(state) for state in (ReplicaState.UNKNOWN, ReplicaState.
 """States without a problem to look at."""
 
 
-def _shown(view: View) -> Bools:
-    shown: Bools = view.derived.replicas.times.shown
-    return shown
+def states(view: View) -> np.ndarray:
+    """Return the shown states (R,) as an index into `STATES`, `UNKNOWN` for none."""
+    return np.where(view.derived.replicas.times.shown, view.derived.replicas.state, UNKNOWN)
 
 
-def _known(name: str, about: str, column: Callable[[View], np.ndarray], *, source: str) -> Metric:
+def in_trouble(view: View) -> np.ndarray:
+    """Return the rows (N,) of followers out of sync or in a state with a problem, of topics that may have series."""
+    chosen = ~np.isin(states(view), [UNKNOWN, *ROUTINE]) | ~np.isnan(view.derived.ages.out_seconds)
+    partitions = view.snapshot.partitions
+    return np.flatnonzero(chosen & view.topics[partitions.topic[view.snapshot.replicas.partition]])
+
+
+def _column(name: str, about: str, column: Callable[[View], Floats], *, source: str) -> Metric:
     def read(view: View) -> Iterator[Sample]:
         values = column(view)
-        return view.replicas(values, worst_first(values, _shown(view) & ~np.isnan(values)))
+        return view.replicas(values, worst_first(values, ~np.isnan(values)))
 
-    return Metric(name, about, REPLICA, read, source=source)
+    return Metric(name, about, REPLICA, read, source=source, column=column)
+
+
+def _shown(name: str, about: str, column: Callable[[View], np.ndarray], *, source: str) -> Metric:
+    return _column(
+        name, about, lambda view: np.where(view.derived.replicas.times.shown, column(view), np.nan), source=source
+    )
 
 
 def _states(view: View, *, routine: bool) -> Iterator[Sample]:
     """The longest behind first: the budget cuts from the end."""
-    replicas = view.derived.replicas
-    chosen = _shown(view) & (np.isin(replicas.state, ROUTINE) == routine)
-    behind = np.nan_to_num(replicas.times.behind_seconds)
-    for labels, code in view.replicas(replicas.state.astype(np.int64), worst_first(behind, chosen)):
+    shown = states(view)
+    chosen = (shown != UNKNOWN) & (np.isin(shown, ROUTINE) == routine)
+    behind = np.nan_to_num(view.derived.replicas.times.behind_seconds)
+    for labels, code in view.replicas(shown, worst_first(behind, chosen)):
         yield (*labels, STATES[int(code)]), 1
 
 
@@ -56,25 +69,25 @@ FOLLOWERS = (
         rest=partial(_states, routine=True),
         source="Metadata, ListOffsets, DescribeConfigs, beans LeaderReplication and FollowerReplication",
     ),
-    _known(
+    _shown(
         "replica_lag_messages",
         "Log end offset of the leader minus the follower's",
         lambda view: as_parts(view.derived.lag.messages),
         source="ListOffsets, replica id -2",
     ),
-    _known(
+    _shown(
         "replica_lag_bytes",
         "Lag in messages times the leader's bytes per offset; for adding replicas the remaining bytes",
         lambda view: view.derived.lag.bytes,
         source="ListOffsets, DescribeLogDirs",
     ),
-    _known(
+    _shown(
         "replica_lag_seconds",
         "Age of the oldest record that the follower lacks; a lower bound above 60 s",
         lambda view: view.derived.replicas.times.lag_seconds,
         source="ListOffsets",
     ),
-    _known(
+    _shown(
         "replica_behind_seconds",
         "Seconds since the follower was last caught up, which replica.lag.time.max.ms limits; absent without "
         "its leader",
@@ -165,11 +178,10 @@ def _partitions(view: View, column: Floats) -> Iterable[Sample]:
 
 
 REPLICAS = (
-    Metric(
+    _column(
         "replica_out_of_sync_seconds",
         "Seconds for which the replica has been out of the ISR",
-        REPLICA,
-        lambda view: view.replicas(ages := view.derived.ages.out_seconds, worst_first(ages, ~np.isnan(ages))),
+        lambda view: view.derived.ages.out_seconds,
         source="Metadata",
     ),
     Metric(

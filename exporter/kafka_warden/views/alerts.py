@@ -1,18 +1,13 @@
-"""Sentences for causes and problems, which alert a row has, and how severe that is: for page, `/api/v1` and `top`.
+"""Sentences for causes and problems, and the alerts with their severities: for page, `/api/v1` and `top`."""
 
-A row is as severe as its alert, and so is a problem that counts rows. Something wrong that has no alert is `info`.
-"""
-
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.stuck import Cause
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
-from kafka_warden.model import BrokerState, Source
 from kafka_warden.views import rows
 
 CAUSES: Final[Mapping[str, str]] = {
@@ -90,18 +85,18 @@ WAITS: Final = "Nothing is left to copy. The move ends when the replica on broke
 """Of a move that only removes replicas."""
 
 
-def cause_of(cause: Cause, broker: int, leader: int | None, *, adding: bool) -> str:
-    """Return the sentence for a stuck move."""
-    if cause is Cause.COPIED_NOT_COMPLETED and not adding:
-        return WAITS.format(broker=broker)
-    return CAUSES[cause].format(broker=broker, leader="without id" if leader is None else leader)
-
-
-def why_no_eta(*, known: bool, never: bool | None) -> str | None:
-    """Return why a move that is not stuck has no end in sight; `None` for one that has."""
-    if never:
+def why(move: rows.Move) -> str | None:
+    """Return why a move is stuck, or has no end in sight; `None` while it advances."""
+    waits = move.cause == Cause.COPIED_NOT_COMPLETED if move.cause else not move.never_ends
+    if waits and not move.adding:
+        return WAITS.format(broker=move.broker)
+    if move.cause is not None:
+        return CAUSES[move.cause].format(
+            broker=move.broker, leader="without id" if move.leader is None else move.leader
+        )
+    if move.never_ends:
         return "Producers write more than it copies: at this rate it never ends."
-    return None if known else "No ETA yet: the rate or the remaining bytes are not known."
+    return "No ETA yet: the rate or the remaining bytes are not known." if move.eta is None else None
 
 
 def source_state(up: float | None, not_available: str | None) -> str:
@@ -136,123 +131,10 @@ def named(name: str) -> Alert:
     return Alert(name, ALERTS[name][0])
 
 
-UNREACHABLE: Final = named("KafkaBrokerUnreachable")
-"""Also of a broker that answers and is of no use: fenced, or with old metadata."""
-STUCK: Final = named("KafkaReassignmentStuck")
-NEVER_ENDS: Final = named("KafkaReassignmentWillMissItsTime")
-OUT_OF_SYNC: Final = named("KafkaReplicasOutOfSync")
-PARTITION_LIMIT: Final = named("KafkaPartitionLimit")
-LOG_DIR_OFFLINE: Final = named("KafkaLogDirOffline")
-LOG_DIR_FILLING: Final = Alert("KafkaLogDirFilling", WARNING)
-LOG_DIR_FULL: Final = Alert("KafkaLogDirFilling", CRITICAL)
-FILLING_ABOVE: Final = 0.9
-FULL_ABOVE: Final = 0.97
-"""Used shares of a volume, `disk_full` and `disk_critical` of rules/thresholds.yml. What will be full soon is known to
-Prometheus only."""
-MUTATIONS: Final = named("KafkaControllerMutationThrottled")
-OFFLINE: Final = named("KafkaPartitionOffline")
-UNDER_MIN_ISR: Final = named("KafkaPartitionUnderMinIsr")
-BLIND: Final = Alert("KafkaWardenBlind", WARNING)
-JMX: Final = Alert("KafkaWardenBlind", INFO)
-
-UNAVAILABLE: Final[Mapping[str, tuple[str, Alert | None]]] = {
-    BrokerState.UNANSWERING: ("not answering", UNREACHABLE),
-    BrokerState.NO_LISTENER: ("without the listener that the exporter uses", BLIND),
-    BrokerState.GONE: ("gone from the cluster", UNREACHABLE),
-    BrokerState.FENCED: ("fenced", UNREACHABLE),
-    BrokerState.SHUTTING_DOWN: ("shutting down", None),
-}
-"""State of a broker to words, and the alert."""
-
-RUNBOOKS: Final = "alerts/runbooks/"
-"""Folder of the runbooks, in the project and below the address of the status page."""
-
-
-def runbook(alert: str | None) -> str | None:
-    """Return the path of the runbook of the alert of this name."""
-    return None if alert is None else f"{RUNBOOKS}{alert}.md"
-
-
-def severity(alert: Alert | None) -> str:
-    """Return how severe something wrong is that has this alert."""
-    return INFO if alert is None else alert.severity
-
-
 def worst(severities: Iterable[str]) -> str | None:
     """Return the worst of some severities; `None` for none."""
     return min(severities, key=SEVERITIES.index, default=None)
 
 
-def alerts(row: Any) -> list[Alert | None]:
-    """Return the alerts of a row: none if nothing is wrong with it, `None` for something wrong without an alert."""
-    return list(_ALERTS[type(row)](row)) if type(row) in _ALERTS else []
-
-
-def of_row(row: Any) -> str | None:
-    """Return the severity of a row; `None` if nothing is wrong with it."""
-    return worst(map(severity, alerts(row)))
-
-
-_EXPLAINED: Final[Mapping[str, Alert]] = {Cause.LEADER_UNRESPONSIVE: UNREACHABLE, Cause.NO_LEADER: OFFLINE}
-"""Cause of a stuck move to the alert that reports it instead: those of `stuck.EXPLAINED`."""
-
-
-def of_stuck(cause: str) -> Alert:
-    """Return the alert of a move that is stuck for this cause."""
-    return _EXPLAINED.get(cause, STUCK)
-
-
-def of_move(stuck: str | None, *, never_ends: bool) -> Alert | None:
-    """Return the alert of a move; `stuck` is the cause."""
-    return of_stuck(stuck) if stuck is not None else NEVER_ENDS if never_ends else None
-
-
-def of_replica(state: str | None, out_of_sync_seconds: float | None) -> str | None:
-    """Return the severity of a follower. One that a move adds is not expected to be in sync."""
-    if state == ReplicaState.MOVING:
-        return None
-    return severity(None if out_of_sync_seconds is None else OUT_OF_SYNC)
-
-
-def _broker(row: rows.BrokerRow) -> Iterator[Alert | None]:
-    if row.state is not None and row.state in UNAVAILABLE:
-        yield UNAVAILABLE[row.state][1]
-    elif row.metadata_stale_seconds:
-        yield UNREACHABLE
-    if (row.partition_headroom or 0) < 0:
-        yield PARTITION_LIMIT
-
-
-def _topic(row: rows.Topic) -> Iterator[Alert | None]:
-    if row.offline_partitions:
-        yield None if row.uncounted else OFFLINE
-    if row.under_min_isr_partitions:
-        yield None if row.uncounted else UNDER_MIN_ISR
-
-
-def _source(row: rows.SourceRow) -> Iterator[Alert]:
-    if row.up == 0:
-        yield JMX if row.source == Source.JMX else BLIND
-
-
-def _log_dir(row: rows.LogDir) -> Iterator[Alert]:
-    if row.online == 0:
-        yield LOG_DIR_OFFLINE
-    if row.used is not None and row.used > FILLING_ABOVE:
-        yield LOG_DIR_FULL if row.used > FULL_ABOVE else LOG_DIR_FILLING
-
-
-def _noted(alert: str | None) -> list[Alert | None]:
-    return [None if alert is None else named(alert)]
-
-
-_ALERTS: Final[Mapping[type, Callable[[Any], Iterable[Alert | None]]]] = {
-    rows.BrokerRow: _broker,
-    rows.Topic: _topic,
-    rows.SourceRow: _source,
-    rows.LogDir: _log_dir,
-    rows.LogDirMove: lambda row: [STUCK] if row.eta == math.inf else [],
-    rows.Client: lambda row: [MUTATIONS] if row.tokens is not None and row.tokens < 0 else [],
-    rows.ThrottleProblem: lambda row: _noted(THROTTLES[row.problem][1]),
-    rows.TieredProblem: lambda row: _noted(TIERED[row.problem][1]),
-}
+RUNBOOKS: Final = "alerts/runbooks/"
+"""Folder of the runbooks, in the project and below the address of the status page."""

@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -11,21 +12,10 @@ import numpy as np
 from kafka_warden.arrays import listed
 from kafka_warden.catalogue import Sidecar, View
 from kafka_warden.catalogue.moves import shown_moves
-from kafka_warden.catalogue.replicas import ROUTINE
-from kafka_warden.derive.moves import Move as DerivedMove
+from kafka_warden.catalogue.replicas import in_trouble, states
 from kafka_warden.derive.replica_state import STATES, ReplicaState
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Source
-from kafka_warden.views.alerts import (
-    THROTTLES,
-    TIERED,
-    WAITS,
-    cause_of,
-    of_move,
-    of_replica,
-    of_row,
-    runbook,
-    why_no_eta,
-)
+from kafka_warden.views.conditions import noted
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
 from kafka_warden.views.problems import problems
 from kafka_warden.views.recent import Samples
@@ -39,17 +29,16 @@ from kafka_warden.views.rows import (
     SourceRow,
     Table,
     Throttle,
-    ThrottleProblem,
-    TieredProblem,
     Topic,
     Views,
 )
 from kafka_warden.views.specs import BY_NAME, TABLES
+from kafka_warden.views.table_spec import TableSpec
 
 Row = TypeVar("Row")
 Key = tuple[str, ...]
-_SAME: Final = fields_of(Move).keys() - {"cause", "sentence", "runbook", "severity"}
-"""Fields that a row has of the derived move."""
+_WHOLE: Final[Mapping[Any, Callable[[float], Any]]] = {int | None: int, bool | None: bool}
+"""Types of fields to what makes such a value of that of a series."""
 
 
 def series(data: View | Sidecar, metric: str) -> dict[Key, float]:
@@ -96,15 +85,10 @@ def joined(data: View | Sidecar, row: type[Row], keys: tuple[str, ...], **more: 
     return rows
 
 
-def table(rows: Iterable[Row], worst: Callable[[Row], Any] | None = None) -> Table[Row]:
-    """Order rows by a key, lowest first, keep the first ones, and note how severe each is."""
-    ordered = list(rows) if worst is None else sorted(rows, key=worst)
-    return Table(tuple(map(_rated, ordered[:MOST])), len(ordered))
-
-
-def _rated(row: Row) -> Row:
-    found = of_row(row)
-    return row if found is None else replace(row, severity=found)  # type: ignore[type-var]  # every row is a dataclass
+def table(spec: TableSpec, rows: Iterable[Any]) -> Table[Any]:
+    """Order rows, keep the worst ones, and note what is wrong with each."""
+    ordered = spec.ordered(rows)
+    return Table(tuple(map(noted, ordered[:MOST])), len(ordered))
 
 
 THROTTLED_RATE = {
@@ -118,76 +102,66 @@ def make_views(view: View | None, sidecar: Sidecar, history: Samples) -> Views:
     made = Views(
         time=sidecar.snapshot_time,
         fresh=view is not None,
-        problems=table(()),
+        problems=Table(),
         sidecar=_sidecar(sidecar),
-        sources=table(_sources(sidecar), BY_NAME["sources"].worst),
+        sources=table(BY_NAME["sources"], _sources(sidecar)),
         history=history,
     )
     if view is not None:
         tables: dict[str, Any] = {
             spec.attribute: table(
-                ROWS[spec.name](view) if spec.name in ROWS else joined(view, spec.row, spec.key), spec.worst
+                spec, ROWS[spec.name](view) if spec.name in ROWS else joined(view, spec.row, spec.key)
             )
             for spec in TABLES
-            if not spec.of_sidecar and spec.name not in ("moves", "replicas")
+            if not spec.of_sidecar and spec.row not in (Move, Replica)
         }
         made = replace(made, cluster=_cluster(view), moves=_moves(view), replicas=_replicas(view), **tables)
-    return replace(made, problems=table(problems(made)))
+    return replace(made, problems=table(BY_NAME["problems"], problems(made)))
 
 
 def _moves(view: View) -> Table[Move]:
-    """Return the moves: stuck ones first, then those that never end, then the latest ETA."""
-    shown = sorted(shown_moves(view), key=_worst_move)
-    return Table(tuple(map(_move, shown[:MOST])), len(shown))
-
-
-def _worst_move(move: DerivedMove) -> tuple[bool, bool, float]:
-    latest = -math.inf if move.eta is None else -move.eta
-    return move.stuck is None, not move.never_ends, latest
-
-
-def _move(move: DerivedMove) -> Move:
-    stuck = move.stuck
-    alert = of_move(stuck, never_ends=bool(move.never_ends))
-    if stuck is not None:
-        sentence: str | None = cause_of(stuck, move.broker, move.leader, adding=move.adding)
-    elif not move.adding and not move.never_ends:
-        sentence = WAITS.format(broker=move.broker)
-    else:
-        sentence = why_no_eta(known=move.eta is not None, never=move.never_ends)
-    return Move(
-        **{name: getattr(move, name) for name in _SAME},
-        cause=None if stuck is None else str(stuck),
-        sentence=sentence,
-        runbook=None if alert is None else runbook(alert.name),
-        severity=None if alert is None else alert.severity,
-    )
+    """Make rows of the worst moves only."""
+    spec, read = BY_NAME["moves"], {name: family.value for name, family in _families(Move)}
+    read["cause"] = attrgetter("stuck")
+    moves = spec.ordered(shown_moves(view), read.__getitem__)
+    worst = moves[:MOST]
+    same = {name: [getattr(move, name) for move in worst] for name in (*spec.key, "adding", "leader")}
+    return _made(Move, same | {name: [of(move) for move in worst] for name, of in read.items()}, len(moves))
 
 
 def _replicas(view: View) -> Table[Replica]:
-    """Return followers out of sync or with a problem, the longest out of sync first. Made of columns: many are left."""
-    derived, table, partitions = view.derived, view.snapshot.replicas, view.snapshot.partitions
-    ages, times, states = derived.ages.out_seconds, derived.replicas.times, derived.replicas.state
-    chosen = (times.shown & ~np.isin(states, ROUTINE)) | ~np.isnan(ages)
-    found = np.flatnonzero(chosen & view.topics[partitions.topic[table.partition]])
-    order = np.lexsort((-np.nan_to_num(times.behind_seconds[found]), -np.nan_to_num(ages[found], nan=-1.0)))
-    rows = found[order][:MOST]
-    partition, shown, leader = table.partition[rows], times.shown[rows], partitions.leader[table.partition[rows]]
-    columns = {
-        "topic": [view.snapshot.topics[topic] for topic in partitions.topic[partition].tolist()],
-        "partition": partitions.number[partition].tolist(),
-        "broker": table.broker[rows].tolist(),
+    """Make rows of the worst followers only."""
+    found, snapshot = in_trouble(view), view.snapshot
+    columns = {name: family.column(view) for name, family in _families(Replica)}
+    rank = BY_NAME["replicas"].rank
+    worst = found[np.lexsort([rank[name](columns[name][found]) for name in reversed(rank)])][:MOST]
+    partition = snapshot.replicas.partition[worst]
+    leader = snapshot.partitions.leader[partition]
+    values = {
+        "topic": [snapshot.topics[topic] for topic in snapshot.partitions.topic[partition].tolist()],
+        "partition": snapshot.partitions.number[partition].tolist(),
+        "broker": snapshot.replicas.broker[worst].tolist(),
         "leader": listed(np.where(leader == NO_LISTENER, UNKNOWN, leader)),
-        "state": [str(STATES[code]) if shows else None for code, shows in zip(states[rows], shown, strict=True)],
-        "out_of_sync_seconds": listed(ages[rows]),
-        "behind_seconds": listed(np.where(shown, times.behind_seconds[rows], np.nan)),
-        "lag_messages": listed(np.where(shown, derived.lag.messages[rows], UNKNOWN)),
-        "lag_bytes": listed(np.where(shown, derived.lag.bytes[rows], np.nan)),
-        "lag_seconds": listed(np.where(shown, times.lag_seconds[rows], np.nan)),
+        "state": [None if code == UNKNOWN else str(STATES[code]) for code in states(view)[worst].tolist()],
     }
-    columns["severity"] = list(map(of_replica, columns["state"], columns["out_of_sync_seconds"]))
-    made = (Replica(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True))
-    return Table(tuple(made), len(found))
+    return _made(Replica, values | {name: listed(column[worst]) for name, column in columns.items()}, len(found))
+
+
+def _families(row: type) -> Iterator[tuple[str, Any]]:
+    """Return the fields of a row that are values of a family, with the family."""
+    return ((name, FAMILIES[about.metric]) for name, (_, about) in fields_of(row).items() if isinstance(about, Of))
+
+
+def _made(row: type[Row], columns: Mapping[str, list[Any]], total: int) -> Table[Row]:
+    """Make rows of the values of the first fields."""
+    known = [_typed(hint, columns[name]) for name, (hint, _) in fields_of(row).items() if name in columns]
+    return Table(tuple(map(noted, map(row, *known))), total)
+
+
+def _typed(hint: Any, values: list[Any]) -> list[Any]:
+    if hint not in _WHOLE:
+        return values
+    return [None if value is None else _WHOLE[hint](value) for value in values]
 
 
 def _cluster(view: View) -> Cluster:
@@ -237,19 +211,10 @@ def _throttles(view: View) -> list[Throttle]:
     return joined(view, Throttle, ("broker", "side"), throttled_rate=rate, use=use)
 
 
-def _noted(row: type[Row], *keys: str, notes: Mapping[str, tuple[str, str | None]]) -> Callable[[View], list[Row]]:
-    """Make rows of problems, with sentence and runbook by the last key."""
-    return lambda view: joined(
-        view, row, keys, sentence=lambda key: notes[key[-1]][0], runbook=lambda key: runbook(notes[key[-1]][1])
-    )
-
-
 ROWS: Final[Mapping[str, Callable[[View], Iterable[Any]]]] = {
     "brokers": _brokers,
     "topics": _topics,
     "throttles": _throttles,
-    "throttle-problems": _noted(ThrottleProblem, "broker", "side", "problem", notes=THROTTLES),
-    "tiered-problems": _noted(TieredProblem, "broker", "problem", notes=TIERED),
 }
 """Tables with fields that are no metric."""
 

@@ -127,8 +127,8 @@ class Move:
     never_ends: Annotated[bool | None, Of("reassignment_never_ends")]
     stalled: Annotated[float | None, Of("reassignment_stalled_seconds")]
     cause: Annotated[str | None, LabelOf("reassignment_stuck", "cause")]
-    sentence: Annotated[str | None, "Why it is stuck, or why there is no ETA; null while it advances"]
-    runbook: Runbook
+    sentence: Annotated[str | None, "Why it is stuck, or why there is no ETA; null while it advances"] = None
+    runbook: Runbook = None
     severity: Severity = None
 
 
@@ -180,8 +180,8 @@ class ThrottleProblem:
     side: SideName
     problem: Annotated[str, "Label problem of kafka_warden_replication_throttle_problem_seconds"]
     seconds: Annotated[float | None, Of("replication_throttle_problem_seconds")]
-    sentence: Annotated[str, "What it means, for people"]
-    runbook: Runbook
+    sentence: Annotated[str, "What it means, for people"] = ""
+    runbook: Runbook = None
     severity: Severity = None
 
 
@@ -237,6 +237,13 @@ class Client:
     mutations_per_second: Annotated[float | None, Of("controller_mutations_per_second")]
     admission_delay: Annotated[float | None, Of("controller_mutation_admission_delay_seconds")]
     severity: Severity = None
+
+    @property
+    def tokens_left(self) -> float | None:
+        """Tokens as a share of the burst, as they are without one; `None` for unknown or unlimited ones."""
+        if self.tokens is None or math.isinf(self.tokens):
+            return None
+        return self.tokens / self.burst if self.burst else self.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +304,8 @@ class TieredProblem:
     broker: Broker
     problem: Annotated[str, "Label problem of kafka_warden_tiered_storage_problem_seconds"]
     seconds: Annotated[float | None, Of("tiered_storage_problem_seconds")]
-    sentence: Annotated[str, "What it means, for people"]
-    runbook: Runbook
+    sentence: Annotated[str, "What it means, for people"] = ""
+    runbook: Runbook = None
     severity: Severity = None
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kafka_warden.formatting import in_words
 from kafka_warden.views import recent, rows
-from kafka_warden.views.alerts import STATES, source_state
+from kafka_warden.views.alerts import SEVERITIES, STATES, source_state
 from kafka_warden.views.recent import Curve, History
 from kafka_warden.views.table_spec import TableSpec
 
@@ -14,9 +14,13 @@ MOST_SIDES: Final = 100
 """Brokers and sides in one answer of the history."""
 
 
-def largest(value: float | None) -> float:
-    """Return a key that orders the largest first and the unknown last."""
+def largest(value: Any) -> Any:
+    """Return a key that orders the largest first and the unknown last: of a number, or of a column with NaN."""
     return math.inf if value is None else -value
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def _side(history: History, row: Any) -> Curve | None:
@@ -38,12 +42,6 @@ def _log_dir_state(row: rows.LogDir) -> str:
     return f"{row.state}, nearly full" if row.severity and row.online else row.state
 
 
-def _fewest_tokens(client: rows.Client) -> tuple[float, str, str]:
-    tokens, burst = client.tokens, client.burst
-    share = math.inf if tokens is None or math.isinf(tokens) else tokens / burst if burst else tokens
-    return share, client.user, client.client_id
-
-
 def _failures(row: rows.SourceRow) -> str:
     return ", ".join(f"{count} {in_words(reason)}" for reason, count in row.errors.items()) or "none"
 
@@ -60,6 +58,7 @@ TABLES: Final = (
         "Nothing needs a look.",
         "Severity severity, For seconds, What sentence",
         ("kind", "sentence"),
+        rank={"severity": SEVERITIES.index},
         filters=("severity", "kind"),
         of_sidecar=True,
     ),
@@ -72,6 +71,11 @@ TABLES: Final = (
         "Partition topic, State cause, ETA eta, To broker, Done progress, Left remaining_bytes, Rate bytes_per_second, "
         "From leader, Stalled stalled, Why sentence",
         _REPLICA,
+        rank={
+            "cause": lambda cause: cause is None,
+            "never_ends": lambda never: not never,
+            "eta": lambda eta: -math.inf if eta is None else -eta,
+        },
         filters=("topic", "broker", "leader", "cause"),
         of={**_PARTITION, "cause": _move_state},
         sides=0,
@@ -85,7 +89,7 @@ TABLES: Final = (
         "No replica moves to another log directory.",
         "Partition topic, Broker broker, ETA eta, Left remaining_bytes",
         _REPLICA,
-        lambda row: largest(row.eta),
+        rank={"eta": largest},
         filters=("topic", "broker"),
         of=_PARTITION,
     ),
@@ -98,7 +102,7 @@ TABLES: Final = (
         "Broker broker, Side side, Limit limit, Copies catch_up, Use use, Headroom headroom, In-sync floor floor, "
         "Listed throttled_replicas, Origin origin",
         ("broker", "side"),
-        lambda row: (row.limit is None or math.isinf(row.limit), row.broker),
+        rank={"limit": lambda limit: limit is None or math.isinf(limit), "broker": _as_it_is},
         filters=("broker", "side"),
         sides=MOST_SIDES,
         curve=_side,
@@ -111,7 +115,7 @@ TABLES: Final = (
         "No throttle has a problem.",
         "Broker broker, Side side, Problem problem, For seconds, Means sentence",
         ("broker", "side", "problem"),
-        lambda row: largest(row.seconds),
+        rank={"seconds": largest},
         filters=("broker", "side", "problem"),
     ),
     TableSpec(
@@ -123,6 +127,7 @@ TABLES: Final = (
         "Partition topic, State state, Out of sync out_of_sync_seconds, Broker broker, Behind behind_seconds, "
         "Bytes lag_bytes, Leader leader, Messages lag_messages, Means sentence",
         _REPLICA,
+        rank={"out_of_sync_seconds": largest, "behind_seconds": largest},
         filters=("topic", "broker", "leader", "state"),
         of={**_PARTITION, "sentence": lambda row: STATES.get(row.state or "")},
         sides=0,
@@ -136,7 +141,7 @@ TABLES: Final = (
         "No topic has a partition that is offline or under min ISR.",
         "Topic topic, Offline offline_partitions, Under min ISR under_min_isr_partitions",
         ("topic",),
-        lambda row: (largest(row.offline_partitions), largest(row.under_min_isr_partitions)),
+        rank={"offline_partitions": largest, "under_min_isr_partitions": largest},
         filters=("topic",),
     ),
     TableSpec(
@@ -147,7 +152,7 @@ TABLES: Final = (
         "No partition is without a leader, or no replica of one may lead it.",
         "Partition topic, Broker broker, Member of member_of",
         (*_REPLICA, "member_of"),
-        lambda row: (row.topic, row.partition, row.member_of, row.broker),
+        rank=dict.fromkeys(("topic", "partition", "member_of", "broker"), _as_it_is),
         filters=("topic", "broker"),
         of=_PARTITION,
     ),
@@ -160,7 +165,7 @@ TABLES: Final = (
         "Broker broker, State state, Under-replicated under_replicated_partitions, Lag lag_bytes, Hosts replicas, "
         "Leads leaders, Limit used limit_used, Headroom partition_headroom, Host host, Rack rack",
         ("broker",),
-        lambda row: (row.state == "active", row.host is not None),
+        rank={"state": lambda state: state == "active", "host": lambda host: host is not None},
         filters=("broker", "state"),
         of={"state": _broker_state},
     ),
@@ -172,7 +177,7 @@ TABLES: Final = (
         "No log directory is known.",
         "Broker broker, Directory log_dir, State state, Used used, Free usable_bytes, Logs bytes, Volume total_bytes",
         ("broker", "log_dir"),
-        lambda row: (row.online != 0, row.broker, row.log_dir),
+        rank={"online": lambda online: online != 0, "broker": _as_it_is, "log_dir": _as_it_is},
         filters=("broker",),
         of={"state": _log_dir_state},
     ),
@@ -185,7 +190,11 @@ TABLES: Final = (
         "User user, Client id client_id, Tokens tokens, Admitted in admission_delay, Quota/s quota, Burst burst, "
         "Mutations/s mutations_per_second",
         ("user", "client_id"),
-        _fewest_tokens,
+        rank={
+            "tokens_left": lambda left: math.inf if left is None else left,
+            "user": _as_it_is,
+            "client_id": _as_it_is,
+        },
         filters=("user", "client_id"),
     ),
     TableSpec(
@@ -197,7 +206,7 @@ TABLES: Final = (
         "Topic topic, Overdue overdue_bytes, Nothing copied for stalled_seconds, Allowed lag allowed_lag_bytes, "
         "Allowed age allowed_lag_seconds",
         ("topic",),
-        lambda row: largest(row.overdue_bytes),
+        rank={"overdue_bytes": largest},
         filters=("topic",),
     ),
     TableSpec(
@@ -209,7 +218,7 @@ TABLES: Final = (
         "Broker broker, Copies copy_rate, Copy quota copy_quota, Reads fetch_rate, Read quota fetch_quota, "
         "Copy lag copy_lag_bytes, Copy errors copy_errors, Read errors fetch_errors",
         ("broker",),
-        lambda row: row.broker,
+        rank={"broker": _as_it_is},
         filters=("broker",),
     ),
     TableSpec(
@@ -220,7 +229,7 @@ TABLES: Final = (
         "No quota of tiered storage has a problem.",
         "Broker broker, Problem problem, For seconds, Means sentence",
         ("broker", "problem"),
-        lambda row: largest(row.seconds),
+        rank={"seconds": largest},
         filters=("broker", "problem"),
     ),
     TableSpec(
@@ -231,7 +240,7 @@ TABLES: Final = (
         "No request was sent yet.",
         "Request source, Broker broker, State up, Failures errors, Last answered last_success, Took duration",
         ("source", "broker"),
-        lambda row: (row.up != 0, row.up is not None, row.source, row.broker),
+        rank={"up": lambda up: (up != 0, up is not None), "source": _as_it_is, "broker": _as_it_is},
         filters=("source", "broker"),
         of_sidecar=True,
         of={"up": lambda row: source_state(row.up, row.not_available), "errors": _failures},

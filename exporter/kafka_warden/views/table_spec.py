@@ -1,6 +1,6 @@
 """What a table is on the status page, in `/api/v1` and in `top`: rows, columns, order and filters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
@@ -68,7 +68,7 @@ class TableSpec:
         empty: What is shown without rows.
         titles: Title and field of each column, the most important ones first: a narrow terminal shows these.
         key: Fields that identify a row over several polls.
-        worst: The key of the order, lowest first; without one the rows come in order.
+        rank: The order: field to the key of its value, lowest first.
         filters: Fields that can be filtered.
         of_sidecar: It is served without a fresh snapshot, too.
         of: What a column shows instead of the value of its field.
@@ -83,7 +83,7 @@ class TableSpec:
     empty: str
     titles: str
     key: tuple[str, ...]
-    worst: Callable[[Any], Any] | None = None
+    rank: dict[str, Callable[[Any], Any]]
     filters: tuple[str, ...] = ()
     of_sidecar: bool = False
     of: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
@@ -112,6 +112,14 @@ class TableSpec:
             return Column(title, name, value, in_words, number=False, is_id=hint in (int, int | None))
         unit = "seconds" if name == "seconds" else next(unit for unit in _UNITS if unit in metric)
         return Column(title, name, value, _UNITS[unit], number=True, unit=unit)
+
+    def ordered(self, rows: Iterable[Any], value: Callable[[str], Callable[[Any], Any]] = attrgetter) -> list[Any]:
+        """Return the rows in their order; `value` returns what reads a field of one."""
+        ordered = list(rows)
+        for name, key in reversed(self.rank.items()):
+            places = list(map(key, map(value(name), ordered)))
+            ordered = [ordered[place] for place in sorted(range(len(places)), key=places.__getitem__)]
+        return ordered
 
     def key_of(self, row: Any) -> tuple[Any, ...]:
         """Return what identifies a row."""
