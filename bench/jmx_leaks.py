@@ -12,7 +12,7 @@ from typing import Final
 
 from bench.procfs import pss_bytes
 from bench.report import Row, show
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from sandbox.ports import LOOPBACK
@@ -41,7 +41,7 @@ def main() -> int:
 
 def _growth(target: JmxTarget, readings: int) -> float:
     """Megabytes by which the child grows. Every reading looks for the absent beans again."""
-    question = Question((BeanQuery(NUMBERS, ("Number", "Half")), *ABSENT))
+    question = BeanQueries((BeanQuery(NUMBERS, ("Number", "Half")), *ABSENT))
     with contextlib.closing(JmxSession({"broker": question}, absent_recheck=0.0)) as session:
         _read(session, target, WARM_UP)
         before = _megabytes(session)

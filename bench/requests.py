@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bench.cluster import Target
-from kafka_warden.clients.jmx.protocol import BeanQuery, Kind, Question, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery, Kind, RawBeans
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clients.kafka.requests import READ_ONLY
 from kafka_warden.clock import monotonic
 from kafka_warden.settings.strict import parse_address
 
 PATTERN = "kafka.network:type=RequestMetrics,name=RequestsPerSec,*"
-QUESTIONS: Mapping[Kind, Question] = {"broker": Question(beans=(), patterns=(BeanQuery(PATTERN, ("Count",)),))}
+QUESTIONS: Mapping[Kind, BeanQueries] = {"broker": BeanQueries(beans=(), patterns=(BeanQuery(PATTERN, ("Count",)),))}
 TIME_LIMIT = 30.0
 _KIND = re.compile(r"request=(\w+)")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka_warden.catalogue import Build, Figures
 from kafka_warden.clients.agents.session import AgentSession
-from kafka_warden.clients.jmx.protocol import Kind, Question
+from kafka_warden.clients.jmx.protocol import BeanQueries, Kind
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.librdkafka import librdkafka
 from kafka_warden.config import Config
@@ -68,7 +68,7 @@ def make_jmx(config: Config) -> JmxQuestions | None:
     return jmx_questions(config, QUESTIONS) if config.jmx.enabled else None
 
 
-def jmx_questions(config: Config, questions: Mapping[Kind, Question]) -> JmxQuestions:
+def jmx_questions(config: Config, questions: Mapping[Kind, BeanQueries]) -> JmxQuestions:
     """Make what reads beans, in a JVM over RMI or from the HTTP servers of agents: where, and as which user."""
     jmx, tls = config.jmx, config.jmx.tls
     if jmx.source == RMI:

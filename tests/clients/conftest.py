@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.clients.jmx import process
-from kafka_warden.clients.jmx.protocol import Question
+from kafka_warden.clients.jmx.protocol import BeanQueries
 from kafka_warden.clients.jmx.session import JmxSession
 from kafka_warden.clients.kafka.network import Network
 from tests.clients.jmx_server import ASK_NUMBER, JmxServer, MakeSession, Servers, compile_java
@@ -36,9 +36,9 @@ def make_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeSession]:
     with ExitStack() as stack:
 
         def make(
-            question: Question = ASK_NUMBER,
+            question: BeanQueries = ASK_NUMBER,
             java_options: Sequence[str] = (),
-            controller: Question = ASK_NUMBER,
+            controller: BeanQueries = ASK_NUMBER,
             **options: object,
         ) -> JmxSession:
             program = (

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery, RawBeans
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from sandbox import wait_for
@@ -18,7 +18,7 @@ from sandbox.ports import LOOPBACK, Ports
 SOURCE = Path(__file__).with_name("java") / "JmxServer.java"
 NUMBERS = "test:type=Numbers"
 NUMBER = (NUMBERS, "Number")
-ASK_NUMBER = Question(beans=(BeanQuery(NUMBERS, ("Number",)),))
+ASK_NUMBER = BeanQueries(beans=(BeanQuery(NUMBERS, ("Number",)),))
 READER = "monitor"
 TIME_LIMIT = 30.0
 """Seconds for what takes milliseconds on an idle machine."""

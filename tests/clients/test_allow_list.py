@@ -11,7 +11,7 @@ from kafka.protocol.api_message import ApiMessage
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from kafka_warden.clients.kafka import requests
-from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.connection import BrokerConnection
 from kafka_warden.clients.kafka.requests import QUORUM, READ_ONLY, Repeated, Since
 from kafka_warden.errors import ForbiddenRequestError
 
@@ -51,7 +51,7 @@ def test_every_other_request_is_refused_before_it_is_sent(request_class: Any, *,
     """There is no connection to send it over, and it is the kind of request that is the reason."""
     request = Repeated(request_class, request_class) if repeated else request_class()
     with pytest.raises(ForbiddenRequestError, match=f"{request_class.__name__} is not a read-only request"):
-        asyncio.run(Connection("test", "broker.example:9092").send(request, 0))
+        asyncio.run(BrokerConnection("test", "broker.example:9092").send(request, 0))
 
 
 def test_releases_that_messages_name_are_those_of_kafka_python() -> None:

@@ -18,7 +18,7 @@ from kafka.protocol.metadata import ApiVersionsResponse, MetadataResponse
 from kafka.protocol.sasl import SaslHandshakeResponse
 from kafka.protocol.schemas.fields.codecs import UnsignedVarInt32
 
-from kafka_warden.clients.kafka.bounds import ALWAYS, BoundedContext, Reader
+from kafka_warden.clients.kafka.bounds import ALWAYS, BoundedContext, TagsReader
 from kafka_warden.clients.kafka.connection import decode_reply
 from kafka_warden.errors import ProtocolError
 
@@ -140,7 +140,7 @@ def test_a_reply_to_another_request_is_refused() -> None:
 
 
 def test_a_reader_reads_no_further_than_its_end() -> None:
-    reader = Reader(memoryview(b"abcdef"), 2)
+    reader = TagsReader(memoryview(b"abcdef"), 2)
     assert (reader.read(3), reader.tell(), reader.read(3), reader.read(1), reader.tell()) == (b"cde", 3, b"f", b"", 4)
     with pytest.raises(ValueError, match=r"^a field has a negative size$"):
         reader.read(-1)

@@ -13,7 +13,7 @@ import pytest
 from kafka_warden.clients.jmx import process
 from kafka_warden.clients.jmx import session as sessions
 from kafka_warden.clients.jmx.child import CLASSES
-from kafka_warden.clients.jmx.protocol import Hello, Request, encode
+from kafka_warden.clients.jmx.protocol import BeanRequest, Hello, encode
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, SourceError, UnsupportedError
@@ -151,7 +151,7 @@ def test_the_child_ends_with_its_input(servers: Servers) -> None:
         child.stdin.flush()
         assert b"ready" in child.stdout.readline()
         with servers[0].paused():
-            child.stdin.write(encode(Request(1, "one", "broker", LOOPBACK, servers[0].port)))
+            child.stdin.write(encode(BeanRequest(1, "one", "broker", LOOPBACK, servers[0].port)))
             child.stdin.close()
             assert child.wait(5.0) == 0
 

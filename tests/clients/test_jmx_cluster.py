@@ -8,7 +8,7 @@ import jmxquery
 import pytest
 
 from bench.procfs import cpu_seconds, pss_bytes
-from kafka_warden.clients.jmx.protocol import RawBeans, TlsFiles
+from kafka_warden.clients.jmx.protocol import JmxTls, RawBeans
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AuthenticationError
@@ -105,7 +105,7 @@ def test_brokers_with_tls_and_a_password(make_cluster: Callable[..., Cluster]) -
     cluster = make_cluster(brokers=1, jmx_password=True, jmx_tls=True, jmx_client_certificate=True)
     tls = cluster.protection.jmx.tls
     assert tls
-    session = JmxSession(QUESTIONS, tls=TlsFiles(str(tls.ca_file), str(tls.client.certificate), str(tls.client.key)))
+    session = JmxSession(QUESTIONS, tls=JmxTls(str(tls.ca_file), str(tls.client.certificate), str(tls.client.key)))
     try:
         asked = targets(cluster)
         found = read(session, asked)

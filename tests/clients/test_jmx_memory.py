@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from bench.procfs import memory_bytes
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans, TlsFiles
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery, JmxTls, RawBeans
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.errors import RefusedError, SourceError, TlsError
 from tests.clients.jmx_server import NUMBERS, MakeSession, Servers, ask_one
@@ -23,24 +23,22 @@ ABSENT = tuple(BeanQuery(f"test:type=Absent,number={each}", ("Number",)) for eac
 @pytest.mark.parametrize(
     ("question", "options"),
     [
-        (Question((BeanQuery(NUMBERS, ("Number",)), *ABSENT)), {"absent_recheck": 0.0}),
-        (Question((), (BeanQuery("test:type=Numbers", ("Broken", "Absent")),)), {}),
+        (BeanQueries((BeanQuery(NUMBERS, ("Number",)), *ABSENT)), {"absent_recheck": 0.0}),
+        (BeanQueries((), (BeanQuery("test:type=Numbers", ("Broken", "Absent")),)), {}),
     ],
     ids=["absent beans", "attributes that fail"],
 )
 def test_what_cannot_be_read_leaks_nothing(
-    make_session: MakeSession, servers: Servers, question: Question, options: Mapping[str, float]
+    make_session: MakeSession, servers: Servers, question: BeanQueries, options: Mapping[str, float]
 ) -> None:
     session = make_session(question, java_options=SMALL_HEAP, **options)
     assert isinstance(ask_one(session, servers[0].target()), RawBeans)
     assert _growth(session, servers[0].target()) < LIMIT
 
 
-@pytest.mark.parametrize(
-    ("port", "tls", "error"), [(1, None, RefusedError), (None, TlsFiles("/missing.pem"), TlsError)]
-)
+@pytest.mark.parametrize(("port", "tls", "error"), [(1, None, RefusedError), (None, JmxTls("/missing.pem"), TlsError)])
 def test_a_connection_that_fails_leaks_nothing(
-    make_session: MakeSession, servers: Servers, port: int | None, tls: TlsFiles | None, error: type[SourceError]
+    make_session: MakeSession, servers: Servers, port: int | None, tls: JmxTls | None, error: type[SourceError]
 ) -> None:
     session, target = make_session(tls=tls, java_options=SMALL_HEAP), servers[0].target()
     target = replace(target, port=port or target.port)

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from kafka_warden.clients.jmx import process
 from kafka_warden.clients.jmx.failures import CONNECT_TIMED_OUT, Chain, classify
 from kafka_warden.clients.jmx.protocol import (
+    BeanQueries,
     BeanQuery,
+    BeanRequest,
     BeanRow,
     Hello,
-    Question,
+    JmxTls,
     RawBeans,
-    Request,
     Scalar,
-    TlsFiles,
     decode_answer,
     decode_hello,
     encode,
@@ -31,7 +31,7 @@ from kafka_warden.clients.jmx.session import Slot
 from kafka_warden.errors import AuthenticationError, ProtocolError, RefusedError
 from kafka_warden.settings.secrets import Secret
 
-QUESTION = Question((BeanQuery("a:type=B", ("x", "y")),), (BeanQuery("a:*", ("z",)),))
+QUESTION = BeanQueries((BeanQuery("a:type=B", ("x", "y")),), (BeanQuery("a:*", ("z",)),))
 text = st.text()
 scalars = st.floats(allow_nan=False) | st.integers() | text | st.booleans()
 Rows = Sequence[tuple[str, Mapping[str, Scalar]]]
@@ -42,22 +42,22 @@ rows = st.lists(st.tuples(text, st.dictionaries(text, scalars, max_size=3)), max
     "hello",
     [
         Hello({"broker": QUESTION}),
-        Hello({"broker": QUESTION, "controller": Question(())}, TlsFiles("ca", "cert", "key", registry=False), 2.5),
+        Hello({"broker": QUESTION, "controller": BeanQueries(())}, JmxTls("ca", "cert", "key", registry=False), 2.5),
     ],
 )
 def test_hello_survives(hello: Hello) -> None:
     assert decode_hello(encode(hello)) == hello
 
 
-@given(st.builds(Request, st.integers(), text, text, text, st.integers(), text | st.none(), text | st.none()))
-def test_requests_survive(request: Request) -> None:
+@given(st.builds(BeanRequest, st.integers(), text, text, text, st.integers(), text | st.none(), text | st.none()))
+def test_requests_survive(request: BeanRequest) -> None:
     line = encode(request)
     assert line.count(b"\n") == 1
-    assert Request(**json.loads(line)) == request
+    assert BeanRequest(**json.loads(line)) == request
 
 
 def test_the_password_is_in_the_line_only() -> None:
-    request = Request(7, "broker 1", "broker", "127.0.0.1", 9999, "monitor", "open sesame")
+    request = BeanRequest(7, "broker 1", "broker", "127.0.0.1", 9999, "monitor", "open sesame")
     assert b"open sesame" in encode(request)
     assert "sesame" not in repr(request)
 
@@ -186,6 +186,6 @@ def test_failures_have_a_reason_and_an_advice(chain: Chain, reason: str, says: s
 def test_a_server_that_wants_a_client_certificate_is_understood() -> None:
     """TLS 1.3 says no by closing: only without a certificate of ours is that taken for a matter of TLS."""
     closed = [("java.rmi.MarshalException", "x"), ("java.net.SocketException", "Broken pipe")]
-    failure = classify(closed, "h:1", tls=TlsFiles("authority"))
+    failure = classify(closed, "h:1", tls=JmxTls("authority"))
     assert (failure.reason, "client certificate" in str(failure)) == ("tls", True)
-    assert {classify(closed, "h:1", tls=tls).reason for tls in (None, TlsFiles("a", "own", "key"))} == {"refused"}
+    assert {classify(closed, "h:1", tls=tls).reason for tls in (None, JmxTls("a", "own", "key"))} == {"refused"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.clients.jmx import child
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans, TlsFiles
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery, JmxTls, RawBeans
 from kafka_warden.clients.jmx.session import Answer, JmxSession, JmxTarget
 from kafka_warden.errors import AuthenticationError, AuthorizationError, ProtocolError, TlsError
 from kafka_warden.settings.secrets import Secret, SecretFile
@@ -20,7 +20,7 @@ from tests.clients.jmx_server import READER, TIME_LIMIT, JmxServer, MakeSession,
 
 STORE_PASSWORD = "changeit"
 ELSEWHERE = "127.0.0.9"
-ASK_GADGET = Question((BeanQuery("test:type=Hostile", ("Gadget",)),))
+ASK_GADGET = BeanQueries((BeanQuery("test:type=Hostile", ("Gadget",)),))
 
 
 def test_a_wrong_password_waits_for_another(make_session: MakeSession, classes: Path, tmp_path: Path) -> None:
@@ -93,19 +93,19 @@ def test_a_hostile_object_is_never_made(make_session: MakeSession, classes: Path
 
 
 def test_a_reply_that_fills_the_heap_is_not_read(make_session: MakeSession, classes: Path) -> None:
-    answer = _beside_a_good_one(make_session, classes, Question((BeanQuery("test:type=Large", ("Text",)),)))
+    answer = _beside_a_good_one(make_session, classes, BeanQueries((BeanQuery("test:type=Large", ("Text",)),)))
     assert isinstance(answer, ProtocolError)
     assert "larger than 4194304 bytes" in str(answer)
 
 
 def test_many_replies_that_fill_the_heap_are_not_kept(make_session: MakeSession, classes: Path) -> None:
     texts = "test:type=Texts,*"
-    answer = _beside_a_good_one(make_session, classes, Question((), (BeanQuery(texts, ("Text",)),)))
+    answer = _beside_a_good_one(make_session, classes, BeanQueries((), (BeanQuery(texts, ("Text",)),)))
     assert isinstance(answer, RawBeans)
     assert not answer.rows[texts]
 
 
-def _beside_a_good_one(make_session: MakeSession, classes: Path, hostile: Question) -> Answer:
+def _beside_a_good_one(make_session: MakeSession, classes: Path, hostile: BeanQueries) -> Answer:
     """The second answer of a process to this question, while another one is asked for its number."""
     session = make_session(controller=hostile, timeout=TIME_LIMIT)
     with JmxServer(classes, options=("-Xmx256m",)) as server:
@@ -175,18 +175,18 @@ def test_tls_end_to_end(make_session: MakeSession, classes: Path, certificates: 
     own = certificates.client
     with JmxServer(classes, options=options) as server:
         target = server.target(user=READER, password=SecretFile(secret))
-        session = make_session(tls=TlsFiles(trusted, str(own.certificate), str(own.key)))
+        session = make_session(tls=JmxTls(trusted, str(own.certificate), str(own.key)))
         assert number(ask_one(session, target)) == 1
         assert number(ask_one(session, target)) == 1
-        assert isinstance(ask_one(make_session(tls=TlsFiles(trusted)), target), TlsError)
+        assert isinstance(ask_one(make_session(tls=JmxTls(trusted)), target), TlsError)
         assert isinstance(ask_one(make_session(), target), ProtocolError | TlsError)
 
 
 def test_tls_of_the_objects_alone(
     make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
-    trusted = TlsFiles(str(certificates.authority.certificate), registry=False)
-    foreign = TlsFiles(str(certificates.foreign.certificate), registry=False)
+    trusted = JmxTls(str(certificates.authority.certificate), registry=False)
+    foreign = JmxTls(str(certificates.foreign.certificate), registry=False)
     options = _tls_options(tmp_path, certificates, certificates.server, registry=False, client=False)
     with JmxServer(classes, options=options) as server:
         assert number(ask_one(make_session(tls=trusted), server.target())) == 1
@@ -198,13 +198,13 @@ def test_tls_refuses_whom_it_should(
 ) -> None:
     right, foreign = str(certificates.authority.certificate), str(certificates.foreign.certificate)
     with JmxServer(classes, options=_tls_options(tmp_path, certificates, certificates.server, client=False)) as server:
-        untrusted = ask_one(make_session(tls=TlsFiles(foreign)), server.target())
-        absent = ask_one(make_session(tls=TlsFiles(str(tmp_path / "missing.pem"))), server.target())
+        untrusted = ask_one(make_session(tls=JmxTls(foreign)), server.target())
+        absent = ask_one(make_session(tls=JmxTls(str(tmp_path / "missing.pem"))), server.target())
     options = _tls_options(tmp_path, certificates, certificates.misnamed, client=False)
     with JmxServer(classes, options=options) as server:
-        misnamed = ask_one(make_session(tls=TlsFiles(right)), server.target())
+        misnamed = ask_one(make_session(tls=JmxTls(right)), server.target())
     with JmxServer(classes) as server:
-        clear = ask_one(make_session(tls=TlsFiles(right)), server.target())
+        clear = ask_one(make_session(tls=JmxTls(right)), server.target())
     answers = {"untrusted": untrusted, "absent": absent, "misnamed": misnamed, "clear": clear}
     assert {name: type(answer) for name, answer in answers.items()} == dict.fromkeys(answers, TlsError)
     assert "missing.pem" in str(absent)
@@ -213,7 +213,7 @@ def test_tls_refuses_whom_it_should(
 def test_a_stopped_tls_target_is_a_time_out(
     make_session: MakeSession, classes: Path, certificates: Certificates, tmp_path: Path
 ) -> None:
-    session = make_session(tls=TlsFiles(str(certificates.authority.certificate)))
+    session = make_session(tls=JmxTls(str(certificates.authority.certificate)))
     with JmxServer(classes, options=_tls_options(tmp_path, certificates, certificates.server, client=False)) as server:
         with server.paused():
             first, second = (ask_one(session, server.target()) for _ in range(2))
@@ -232,7 +232,7 @@ def test_the_password_goes_in_clear_only_where_the_user_says(
         answer = ask_one(session, JmxTarget("one", host, 1, READER, Secret("secret"), named=named))
         return isinstance(answer, TlsError) and "jmx.tls.ca_file, or name the address in jmx.brokers" in str(answer)
 
-    session, secure = make_session(), make_session(tls=TlsFiles(str(certificates.authority.certificate)))
+    session, secure = make_session(), make_session(tls=JmxTls(str(certificates.authority.certificate)))
     assert refused(session, "192.0.2.1")
     assert refused(session, "elsewhere.invalid")
     assert all(refused(session, host) for host in ("localhost", "127.0.0.2", "::1"))

@@ -9,7 +9,7 @@ import pytest
 
 from bench.procfs import threads
 from kafka_warden.clients.jmx import session as sessions
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery, RawBeans
 from kafka_warden.clients.jmx.session import MOST_TARGETS, JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import AnswerTimeoutError, ConnectTimeoutError, ProtocolError, RefusedError
@@ -23,7 +23,7 @@ def test_reads_exactly_what_is_asked(make_session: MakeSession, servers: Servers
     attributes = ("Number", "Half", "Nothing", "Yes", "Text", "Broken", "Absent")
     absent = BeanQuery("test:type=Absent", ("Number",))
     session = make_session(
-        Question((absent, BeanQuery(NUMBERS, attributes)), (BeanQuery("test:type=Client,*", ("Tokens",)),))
+        BeanQueries((absent, BeanQuery(NUMBERS, attributes)), (BeanQuery("test:type=Client,*", ("Tokens",)),))
     )
     before = monotonic()
 
@@ -49,7 +49,7 @@ def test_beans_past_the_limit_are_counted_and_logged_once(
     make_session: MakeSession, servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
     pattern = "test:type=Many,*"
-    session = make_session(Question((), (BeanQuery(pattern, ("Tokens",)),)))
+    session = make_session(BeanQueries((), (BeanQuery(pattern, ("Tokens",)),)))
     for _ in range(2):
         answer = ask(session, servers[0].target())["one"]
         assert isinstance(answer, RawBeans)
@@ -219,7 +219,7 @@ def test_a_port_that_does_not_speak_rmi(session: JmxSession) -> None:
 
 def test_a_slow_target_is_given_up(make_session: MakeSession, classes: Path) -> None:
     queries = tuple(BeanQuery(f"test:type=Slow,number={k}", ("Number",)) for k in range(60))
-    slow, some = Question(queries), Question(queries[:2])
+    slow, some = BeanQueries(queries), BeanQueries(queries[:2])
     with JmxServer(classes, pause=0.3) as server:
         assert isinstance(ask(make_session(some, timeout=2.0), server.target())["one"], RawBeans)
         answer = ask(make_session(slow, timeout=0.5), server.target())["one"]
@@ -243,7 +243,7 @@ def test_a_child_that_is_too_large_is_replaced(
 def test_a_bean_that_appears_later(make_session: MakeSession, classes: Path, recheck: float, found: bool) -> None:
     late = BeanQuery("test:type=Late", ("Number",))
     maker = BeanQuery("test:type=Maker", ("Tokens",))
-    session = make_session(Question((late, maker)), absent_recheck=recheck)
+    session = make_session(BeanQueries((late, maker)), absent_recheck=recheck)
     with JmxServer(classes, number=5) as server:
         first, second = (ask_one(session, server.target()).values for _ in range(2))  # type: ignore[union-attr]  # else it fails
     assert first == {("test:type=Maker", "Tokens"): 5.0}

@@ -8,7 +8,7 @@ from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from kafka_warden.clients.kafka import requests
-from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.connection import BrokerConnection
 from kafka_warden.clients.kafka.requests import Repeated, Undecoded
 from kafka_warden.errors import ProtocolError, TooLargeError
 
@@ -42,7 +42,7 @@ def metadata(version: int, **fields: Any) -> bytes:
     return bytes(MetadataResponse(version=version, brokers=[node], topics=[topic], **known).encode(version=version))
 
 
-class Exchanged(Connection):
+class Exchanged(BrokerConnection):
     """Keeps the frames that it sends, and answers each with a body of the test."""
 
     def __init__(self, *bodies: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.connection import BrokerConnection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import MOST_DECODED, DescribeClusterRequest, DescribeLogDirsRequest
 from kafka_warden.errors import AnswerTimeoutError, ProtocolError, RefusedError, SourceError, TlsError, TooLargeError
@@ -88,13 +88,13 @@ def test_a_reply_without_a_long_list_stays_small(client: Client) -> None:
 
 
 def test_requests_carry_the_name_of_the_client(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent, exchange = list[bytes](), Connection._exchange
+    sent, exchange = list[bytes](), BrokerConnection._exchange
 
-    async def record(connection: Connection, frame: bytes) -> bytes:
+    async def record(connection: BrokerConnection, frame: bytes) -> bytes:
         sent.append(frame)
         return await exchange(connection, frame)
 
-    monkeypatch.setattr(Connection, "_exchange", record)
+    monkeypatch.setattr(BrokerConnection, "_exchange", record)
     client.ask(client.link(client_id="me"))
     assert ([b"\0\2me" in frame for frame in sent], b"\x0dkafka-warden\x08unknown" in sent[0]) == ([True, True], True)
 
@@ -112,7 +112,7 @@ def test_a_reply_that_arrives_together_with_the_end_of_the_stream_is_returned() 
 
     async def exchange() -> bytes:
         transport: Any = SimpleNamespace(is_closing=lambda: False, write=lambda _: None)
-        connection = Connection("test", "one:1")
+        connection = BrokerConnection("test", "one:1")
         connection.connection_made(transport)
         reply = asyncio.create_task(connection._exchange(b"request"))
         await asyncio.sleep(0)
@@ -126,7 +126,7 @@ def test_a_reply_that_arrives_together_with_the_end_of_the_stream_is_returned() 
 def test_bytes_without_a_request_end_the_connection() -> None:
     aborted: list[bool] = []
     transport: Any = SimpleNamespace(abort=lambda: aborted.append(True))
-    connection = Connection("test", "one:1")
+    connection = BrokerConnection("test", "one:1")
     connection.connection_made(transport)
     connection.data_received(length(2) + b"no")
     assert aborted == [True]
@@ -205,13 +205,13 @@ def test_a_closed_connection_is_freed_at_once(
     client: Client, authority: Authority, monkeypatch: pytest.MonkeyPatch, *, tls: bool
 ) -> None:
     alive: list[weakref.ref[Any]] = []
-    make = Connection.__init__
+    make = BrokerConnection.__init__
 
-    def init(self: Connection, *arguments: Any) -> None:
+    def init(self: BrokerConnection, *arguments: Any) -> None:
         make(self, *arguments)
         alive.append(weakref.ref(self))
 
-    monkeypatch.setattr(Connection, "__init__", init)
+    monkeypatch.setattr(BrokerConnection, "__init__", init)
     if tls:
         secured(client, authority)
     link = trusting(client, authority.certificate) if tls else client.link()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from jmxquery import JMXConnection, JMXQuery
 
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery, RawBeans
 from kafka_warden.clients.jmx.session import JmxSession, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.settings.secrets import SecretFile
@@ -45,7 +45,7 @@ def read_secured(cluster: Cluster, pattern: str, attribute: str) -> dict[str, fl
 
     jmxquery would show the password to `ps`.
     """
-    question = Question(beans=(), patterns=(BeanQuery(pattern, (attribute,)),))
+    question = BeanQueries(beans=(), patterns=(BeanQuery(pattern, (attribute,)),))
     session = JmxSession({"broker": question})
     password = SecretFile(cluster.jmx_password_file) if cluster.jmx_password_file is not None else None
     targets = []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_warden.clients.jmx.protocol import TlsFiles
+from kafka_warden.clients.jmx.protocol import JmxTls
 from kafka_warden.config import FLAGS, OPTIONS, Config, load
 from kafka_warden.config.layers import PROPERTIES_FILE, from_file, variable
 from kafka_warden.config.types import BOOTSTRAP, HistoryConfig, HistoryKafkaConfig, ParquetConfig
@@ -82,7 +82,7 @@ log: {level: DEBUG, format: json}
     assert config.jmx.controllers == {"101": ("::1", 9999)}
     assert config.jmx.user == "monitor"
     assert known(config.jmx.password).read() == Secret(CANARY)
-    assert config.jmx.tls.files() == TlsFiles(str(tmp_path / "ca.pem"), registry=False)
+    assert config.jmx.tls.files() == JmxTls(str(tmp_path / "ca.pem"), registry=False)
     assert (config.controllers.bootstrap, config.controllers.quota_window) == ((("c", 9093),), 11.0)
     assert (config.poll.interval, config.poll.deadline, config.poll.log_dirs) == (3.0, 0.5, 120.0)
     assert config.sources.disable == {"log_dirs", "broker_configs"}

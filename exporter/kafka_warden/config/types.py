@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
-from kafka_warden.clients.jmx.protocol import TlsFiles
+from kafka_warden.clients.jmx.protocol import JmxTls
 from kafka_warden.clients.kafka.properties import KafkaClientSettings
 from kafka_warden.config import values
 from kafka_warden.config.options import Flag, Option, Section, options_of
@@ -63,12 +63,12 @@ class JmxTlsConfig(Section):
     key_file: OptionalPath
     registry: Annotated[bool, Option(boolean, "true")]
 
-    def files(self) -> TlsFiles | None:
+    def files(self) -> JmxTls | None:
         """Return what the JVM needs for TLS, or `None` without TLS."""
         if self.ca_file is None:
             return None
         cert, key = (None if path is None else str(path) for path in (self.cert_file, self.key_file))
-        return TlsFiles(str(self.ca_file), cert, key, self.registry)
+        return JmxTls(str(self.ca_file), cert, key, self.registry)
 
     def context(self) -> ssl.SSLContext:
         """Make the context for HTTPS, which needs `ca_file`.

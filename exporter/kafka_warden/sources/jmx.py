@@ -6,24 +6,24 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import unquote
 
-from kafka_warden.clients.jmx.protocol import BeanQuery, BeanRow, Kind, Question, RawBeans, Scalar
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery, BeanRow, Kind, RawBeans, Scalar
 from kafka_warden.model import ClientBean, ProcessBeans
 from kafka_warden.sources.bean_list import BEANS, CLIENTS, MUTATIONS, REQUESTS, ClientBeans
 
 
-def _question(where: Kind) -> Question:
+def _question(where: Kind) -> BeanQueries:
     beans: dict[str, list[str]] = {}
     for bean in BEANS:
         if bean.where == where:
             beans.setdefault(bean.object_name, []).append(bean.attribute)
     patterns = (clients for clients in CLIENTS if clients.where == where)
-    return Question(
+    return BeanQueries(
         beans=tuple(BeanQuery(name, tuple(attributes)) for name, attributes in beans.items()),
         patterns=tuple(BeanQuery(clients.pattern, tuple(clients.attributes)) for clients in patterns),
     )
 
 
-QUESTIONS: Final[Mapping[Kind, Question]] = {"broker": _question("broker"), "controller": _question("controller")}
+QUESTIONS: Final[Mapping[Kind, BeanQueries]] = {"broker": _question("broker"), "controller": _question("controller")}
 """What :class:`kafka_warden.clients.jmx.session.JmxSession` asks of each kind of process."""
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.clients.kafka.columns.fields import write_name
-from kafka_warden.clients.kafka.columns.offsets import Shape, write_request
+from kafka_warden.clients.kafka.columns.offsets import ReplyShape, write_request
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.requests import (
     COPY_DUE,
@@ -44,7 +44,7 @@ class RowIndex:
     """Of the `ReplicaTable`, one per key."""
     requests: dict[int, dict[int, bytes]] = field(default_factory=dict, repr=False, compare=False)
     """Encoded ListOffsets requests for these replicas, by timestamp and version of the protocol."""
-    shape: Shape | None = field(default=None, repr=False, compare=False)
+    shape: ReplyShape | None = field(default=None, repr=False, compare=False)
     """That of the last reply to one of them."""
 
     def __bool__(self) -> bool:
@@ -211,7 +211,7 @@ def _answered(reply: Any, wanted: RowIndex) -> tuple[Longs, Longs]:
     """Return the rows that the reply has without an error, and their offsets."""
     if isinstance(reply, Undecoded) and ListOffsetsRequest.flexible_version_q(reply.version):
         if wanted.shape is None or not wanted.shape.fits(reply.body):
-            wanted.shape = Shape.read(reply.body, wanted.places, wanted.find)
+            wanted.shape = ReplyShape.read(reply.body, wanted.places, wanted.find)
         if (shape := wanted.shape) is not None:
             good = (shape.rows != UNKNOWN) & (shape.values(reply.body, "error") == 0)
             return shape.rows[good], shape.values(reply.body, "offset")[good]

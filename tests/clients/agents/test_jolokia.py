@@ -10,11 +10,11 @@ import pytest
 
 from kafka_warden.clients.agents.jolokia import MOST_NAMES, read_beans
 from kafka_warden.clients.agents.prometheus import LONGEST_NAME
-from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, BeanRow, Question
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQueries, BeanQuery, BeanRow
 from kafka_warden.errors import AuthorizationError, ProtocolError, SourceError, TooLargeError
 
 PATTERN = "kafka.server:type=Request,*"
-QUESTION = Question((BeanQuery("a:type=B", ("Count", "Rate")),), (BeanQuery(PATTERN, ("throttle-time", "rate")),))
+QUESTION = BeanQueries((BeanQuery("a:type=B", ("Count", "Rate")),), (BeanQuery(PATTERN, ("throttle-time", "rate")),))
 CLIENTS = ("kafka.server:client-id=x,type=Request", "kafka.server:client-id=y,type=Request")
 NOT_A_NUMBER = {"status": 400, "error_type": "java.lang.NumberFormatException"}
 

@@ -10,7 +10,7 @@ import pytest
 
 from kafka_warden.clients.agents import session as agents
 from kafka_warden.clients.agents.session import AgentSession
-from kafka_warden.clients.jmx.protocol import BeanQuery, Question, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQueries, BeanQuery, RawBeans
 from kafka_warden.clients.jmx.session import FORGET, MOST_TARGETS, Answer, JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.config.types import JmxTlsConfig
@@ -32,7 +32,7 @@ from sandbox.ports import LOOPBACK
 from tests.support.scripted import VirtualClock
 from tests.support.serving import Server, answering, dripping, listening
 
-QUESTION = Question((BeanQuery("a:type=B,name=C", ("Value",)),))
+QUESTION = BeanQueries((BeanQuery("a:type=B,name=C", ("Value",)),))
 PAGE = b'a_B_Value{name="C"} 4\n'
 WITHIN = 30.0
 PASSWORD = "canary-agent"

@@ -14,7 +14,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from structlog.processors import format_exc_info
 from structlog.testing import capture_logs
 
-from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.connection import BrokerConnection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.cycle import Cycle
@@ -106,9 +106,9 @@ class _Rows:
 class _Link(BrokerLink):
     """A link to a broker whose id is its port; other ports are refused."""
 
-    connect: Callable[[int, str], Connection]
+    connect: Callable[[int, str], BrokerConnection]
 
-    async def _connected(self, timeout_at: float) -> Connection:
+    async def _connected(self, timeout_at: float) -> BrokerConnection:
         if self.port not in BROKERS:
             return await super()._connected(timeout_at)
         if self._connection is None:
@@ -123,7 +123,7 @@ class _Link(BrokerLink):
         raise ConnectionResetError
 
 
-class _Answering(Connection):
+class _Answering(BrokerConnection):
     """Answers as a scripted broker does, some replies with absurd values."""
 
     connected = True  # there is nothing to lose

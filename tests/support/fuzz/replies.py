@@ -15,7 +15,7 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.sasl import SaslHandshakeResponse
 from structlog.testing import capture_logs
 
-from kafka_warden.clients.kafka.connection import SMALL, Connection
+from kafka_warden.clients.kafka.connection import SMALL, BrokerConnection
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.login import log_in
 from kafka_warden.clients.kafka.properties import UserLogin, translate
@@ -106,7 +106,7 @@ class _Clock(Clock):
         return asyncio.get_running_loop().time()
 
 
-class _Answering(Connection):
+class _Answering(BrokerConnection):
     """Answers requests of one kind with the reply, and handshakes with what a broker answers."""
 
     connected = True  # there is nothing to lose

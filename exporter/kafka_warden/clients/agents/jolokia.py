@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any, Final, TypeVar
 
 from kafka_warden.clients.agents.prometheus import LONGEST_NAME
-from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, Question, RawBeans, Scalar
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQueries, BeanRow, RawBeans, Scalar
 from kafka_warden.errors import AuthorizationError, ProtocolError, TooLargeError
 
 Asked = TypeVar("Asked")
@@ -31,7 +31,7 @@ _parsing: Final = threading.Lock()
 """An answer needs many times its size while it is parsed, and several agents are read at once."""
 
 
-def read_beans(post: Post, question: Question) -> RawBeans:
+def read_beans(post: Post, question: BeanQueries) -> RawBeans:
     """Ask for all beans of a question, with `post`; the answer has no time.
 
     Raises:

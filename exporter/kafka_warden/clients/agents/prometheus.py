@@ -16,7 +16,7 @@ from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanRow, Question, RawBeans, Scalar
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQueries, BeanRow, RawBeans, Scalar
 from kafka_warden.errors import ProtocolError
 
 Labels = frozenset[tuple[str, str]]
@@ -88,7 +88,7 @@ def _labels(properties: Mapping[str, str]) -> Labels:
     return frozenset((_name(key), value) for key, value in properties.items())
 
 
-def read_page(lines: Iterable[bytes], question: Question) -> RawBeans:
+def read_page(lines: Iterable[bytes], question: BeanQueries) -> RawBeans:
     """Read the numbers that a question asks for; the answer has no time.
 
     Raises:

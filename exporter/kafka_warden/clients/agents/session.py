@@ -14,7 +14,7 @@ from typing import Final
 from kafka_warden.clients.agents.http import CONNECT_SECONDS, answer, lines
 from kafka_warden.clients.agents.jolokia import read_beans
 from kafka_warden.clients.agents.prometheus import read_page
-from kafka_warden.clients.jmx.protocol import Kind, Question, RawBeans
+from kafka_warden.clients.jmx.protocol import BeanQueries, Kind, RawBeans
 from kafka_warden.clients.jmx.session import AUTH_HOLD, FORGET, MOST_TARGETS, Answer, JmxTarget, Place, no_room
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import (
@@ -81,7 +81,7 @@ class AgentSession:
         clock: monotonic seconds.
     """
 
-    questions: Mapping[Kind, Question]
+    questions: Mapping[Kind, BeanQueries]
     path: str
     context: Callable[[], ssl.SSLContext] | None = None
     clock: Callable[[], float] = monotonic

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
-from kafka_warden.clients.jmx.protocol import Hello, Request, decode_hello, encode
+from kafka_warden.clients.jmx.protocol import BeanRequest, Hello, decode_hello, encode
 
 CLASSES = Path(__file__).with_name("java")
 """Compiled classes, their sources beside them. A test compares the two."""
@@ -150,7 +150,7 @@ def main() -> None:
     workers = Workers(hello, send)
     send({"ready": version})
     for line in sys.stdin.buffer:
-        workers.put(Request(**json.loads(line)))
+        workers.put(BeanRequest(**json.loads(line)))
     os._exit(0)  # do not wait for the JVM and for threads in a hung call
 
 

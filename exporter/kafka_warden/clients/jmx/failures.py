@@ -6,7 +6,7 @@ neither do Java's messages.
 
 from collections.abc import Sequence
 
-from kafka_warden.clients.jmx.protocol import TlsFiles
+from kafka_warden.clients.jmx.protocol import JmxTls
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -25,7 +25,7 @@ Chain = Sequence[tuple[str, str]]
 """(class name, message) of an exception and its causes, the outermost first."""
 
 
-def classify(chain: Chain, where: str, user: str | None = None, tls: TlsFiles | None = None) -> SourceError:
+def classify(chain: Chain, where: str, user: str | None = None, tls: JmxTls | None = None) -> SourceError:
     """The error of the first rule of `_RULES` that one of the chain's exceptions meets; `where` is host:port.
 
     With TLS 1.3 a server that requires a client certificate closes a connection without one after the handshake.

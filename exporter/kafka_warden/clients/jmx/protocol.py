@@ -1,6 +1,6 @@
 """The line protocol between the sidecar and its JMX child: JSON, one message a line, over the child's stdin and stdout.
 
-The parent writes one :class:`Hello`, then any number of :class:`Request`. The child writes `{"ready": ...}` or
+The parent writes one :class:`Hello`, then any number of :class:`BeanRequest`. The child writes `{"ready": ...}` or
 `{"failed": message}`, then one reply for each request, in any order, matched by `id`. It has a reason of
 :mod:`kafka_warden.errors` and a message, or beans: `{"id": 1, "beans": [[name, {attribute: value}]], "rows": {pattern:
 [[name, {attribute: value}]]}, "left_out": 0}`. The parent starts the child, so both have the same version, and a
@@ -32,7 +32,7 @@ class BeanQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class BeanQueries:
     """What one kind of process is asked: beans by their exact names, and patterns if the names are not known."""
 
     beans: tuple[BeanQuery, ...]
@@ -40,7 +40,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class TlsFiles:
+class JmxTls:
     """JMX over TLS: PEM files, and whether the registry uses TLS too (`jmxremote.registry.ssl`)."""
 
     ca_file: str
@@ -56,14 +56,14 @@ class Hello:
     `timeout`: seconds of one RMI step. `absent_recheck`: seconds after which an absent bean is looked for again.
     """
 
-    questions: Mapping[str, Question]
-    tls: TlsFiles | None = None
+    questions: Mapping[str, BeanQueries]
+    tls: JmxTls | None = None
     timeout: float = 1.0
     absent_recheck: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class BeanRequest:
     """Ask one process once. No other message has the password."""
 
     id: int
@@ -103,7 +103,7 @@ class RawBeans:
     """Patterns of which there are beans whose names cannot be read: an agent's rules made them ambiguous."""
 
 
-def encode(message: Hello | Request | Mapping[str, Any]) -> bytes:
+def encode(message: Hello | BeanRequest | Mapping[str, Any]) -> bytes:
     """One line of the protocol, its newline included."""
     body = dict(message) if isinstance(message, Mapping) else asdict(message)
     return json.dumps(body, separators=(",", ":")).encode() + b"\n"
@@ -114,10 +114,10 @@ def decode_hello(line: bytes) -> Hello:
     body = json.loads(line)
     tls = body.pop("tls")
     questions = {
-        kind: Question(_queries(asked["beans"]), _queries(asked["patterns"]))
+        kind: BeanQueries(_queries(asked["beans"]), _queries(asked["patterns"]))
         for kind, asked in body.pop("questions").items()
     }
-    return Hello(questions=questions, tls=TlsFiles(**tls) if tls else None, **body)
+    return Hello(questions=questions, tls=JmxTls(**tls) if tls else None, **body)
 
 
 def decode_answer(reply: Mapping[str, Any], at: float) -> RawBeans | errors.SourceError:

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 from kafka_warden.clients.jmx.process import ChildProcess
 from kafka_warden.clients.jmx.protocol import (
+    BeanQueries,
+    BeanRequest,
     Hello,
+    JmxTls,
     Kind,
-    Question,
     RawBeans,
-    Request,
-    TlsFiles,
     decode_answer,
     encode,
 )
@@ -165,9 +165,9 @@ class JmxSession:
 
     def __init__(
         self,
-        questions: Mapping[Kind, Question],
+        questions: Mapping[Kind, BeanQueries],
         *,
-        tls: TlsFiles | None = None,
+        tls: JmxTls | None = None,
         timeout: float = 1.0,
         absent_recheck: float = 2.0,
     ) -> None:
@@ -250,7 +250,9 @@ class JmxSession:
             slot.outstanding, slot.since, slot.password = number, now, password
             self._asked[number] = slot
             shown = password.reveal() if password is not None else None
-            child.send(encode(Request(number, target.key, target.kind, target.host, target.port, target.user, shown)))
+            child.send(
+                encode(BeanRequest(number, target.key, target.kind, target.host, target.port, target.user, shown))
+            )
 
     def _unsettled(self, asked: Sequence[Wanted], child: ChildProcess) -> bool:
         for wanted in asked:

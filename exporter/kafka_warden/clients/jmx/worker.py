@@ -22,7 +22,7 @@ from typing import Any, Final
 from jpype import JArray, JClass, JString
 
 from kafka_warden.clients.jmx.failures import Chain, classify
-from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, Hello, Request, Scalar
+from kafka_warden.clients.jmx.protocol import MAX_ROWS, BeanQuery, BeanRequest, Hello, Scalar
 from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
@@ -45,13 +45,13 @@ class Worker:
     """Asks one process, one request at a time, over one authenticated session with its MBean server."""
 
     def __init__(self, hello: Hello, registry_sockets: Any) -> None:
-        self.inbox: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self.inbox: queue.SimpleQueue[BeanRequest] = queue.SimpleQueue()
         self._hello = hello
         self._registry_sockets = registry_sockets
         self._reader: Any = None
         """The session, while it works."""
 
-    def answer(self, request: Request) -> Mapping[str, Any]:
+    def answer(self, request: BeanRequest) -> Mapping[str, Any]:
         """The reply; it never raises. A connection that broke is replaced within the request."""
         JClass("warden.Dialer").enter(request.host)
         found = self._attempt(request) if self._reader is not None else None
@@ -68,7 +68,7 @@ class Worker:
         JClass("warden.Dialer").leave()
         JClass("java.lang.Thread").detach()
 
-    def _attempt(self, request: Request) -> dict[str, Any] | SourceError:
+    def _attempt(self, request: BeanRequest) -> dict[str, Any] | SourceError:
         where, hello = f"{request.host}:{request.port}", self._hello
         reader, self._reader = self._reader, None
         try:
@@ -103,7 +103,7 @@ class Workers:
         self._lock = threading.Lock()
         self._running: dict[tuple[str, str, int], Worker] = {}
 
-    def put(self, request: Request) -> None:
+    def put(self, request: BeanRequest) -> None:
         """Give the request to its worker."""
         place = (request.key, request.host, request.port)
         with self._lock:
@@ -143,7 +143,7 @@ def _install_sockets(hello: Hello) -> None:
         JClass("warden.TlsSockets").dialer = dialer(millis, files)
 
 
-def _credentials(request: Request) -> Any:
+def _credentials(request: BeanRequest) -> Any:
     given = request.user is not None and request.password is not None
     return JString[:]((request.user, request.password)) if given else None
 

@@ -46,7 +46,7 @@ class BoundedContext(CodegenContext):  # type: ignore[misc]  # kafka-python ship
         if len(self.lines) == 1 and self.lines[0].endswith("decode(data, pos):"):
             super().emit(indent, f"_left = {ALWAYS} + len(data) // {BYTES_EACH}")
         if copy := _TAGS_COPY.fullmatch(line):
-            self.globs["_Reader"] = Reader
+            self.globs["_Reader"] = TagsReader
             line = f"{copy[1]}_Reader(data, pos)"
         elif loop := _ARRAY_LOOP.fullmatch(line):
             message = "an array has more elements than the reply has bytes"
@@ -62,7 +62,7 @@ class BoundedContext(CodegenContext):  # type: ignore[misc]  # kafka-python ship
             super().emit(indent + "    ", f"if {step[1]} > {LAST_SHIFT}: raise ValueError('a varint is too long')")
 
 
-class Reader:
+class TagsReader:
     """Reads tagged fields out of a reply in place. Its position counts from where the fields begin."""
 
     def __init__(self, data: memoryview, start: int) -> None:

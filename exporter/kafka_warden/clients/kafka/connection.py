@@ -41,7 +41,7 @@ LONGEST_PAUSE: Final = 60.0
 _CORRELATIONS: Final = 1 << 31
 
 
-class Connection(asyncio.Protocol):
+class BrokerConnection(asyncio.Protocol):
     """Sends requests and decodes their replies, one at a time, over TCP or TLS.
 
     A frame is a length of four bytes and as many bytes of message. The buffer grows with the bytes that arrive, never

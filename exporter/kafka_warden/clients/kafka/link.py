@@ -11,7 +11,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, Final
 
-from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.connection import BrokerConnection
 from kafka_warden.clients.kafka.faults import connect_fault, handshake_fault, request_fault, resolve_fault
 from kafka_warden.clients.kafka.kerberos import Kerberos
 from kafka_warden.clients.kafka.login import Login, log_in
@@ -77,7 +77,7 @@ class BrokerLink:
         """Monotonic time at which the broker last closed a connection between two questions."""
         self.step = Step.RESOLVE
         """The last step that was begun."""
-        self._connection: Connection | None = None
+        self._connection: BrokerConnection | None = None
         self._lost = lost
         self._verify = verify
         self._verified = False
@@ -120,7 +120,7 @@ class BrokerLink:
         return max(longest or 0.0, left) if left > 0 else longest
 
     async def ask(self, request: Any, timeout_at: float) -> Any:
-        """Send one read-only request, as `Connection.send` does, and wait for its decoded reply.
+        """Send one read-only request, as `BrokerConnection.send` does, and wait for its decoded reply.
 
         `timeout_at` is the monotonic time at which to give up; the connection is closed then. A pause that the broker
         asks for and that ends before comes on top: what is left of the time may be too short for any reply.
@@ -194,7 +194,7 @@ class BrokerLink:
         await asyncio.sleep(left)
         return left
 
-    async def _exchange(self, connection: Connection, request: Any, timeout_at: float) -> Any:
+    async def _exchange(self, connection: BrokerConnection, request: Any, timeout_at: float) -> Any:
         try:
             if self._log_in_at is not None and self.now() >= self._log_in_at:
                 login = await self._login(timeout_at)
@@ -212,7 +212,7 @@ class BrokerLink:
         self._note_reply(connection)
         return reply
 
-    async def _connected(self, timeout_at: float) -> Connection:
+    async def _connected(self, timeout_at: float) -> BrokerConnection:
         if self._connection is None or not self.connected:
             self.close()
             self.step = Step.LOGIN
@@ -231,8 +231,8 @@ class BrokerLink:
         return self._connection
 
     async def _open(
-        self, timeout_at: float, log_in: Callable[[Connection], Awaitable[None]] | None = None
-    ) -> Connection:
+        self, timeout_at: float, log_in: Callable[[BrokerConnection], Awaitable[None]] | None = None
+    ) -> BrokerConnection:
         try:
             self.step = Step.TLS
             context = self._settings.ssl_context()
@@ -247,13 +247,13 @@ class BrokerLink:
             raise handshake_fault(failure, self.address) from failure
 
     async def _established(
-        self, plain: socket.socket, context: Any, log_in: Callable[[Connection], Awaitable[None]] | None
-    ) -> Connection:
+        self, plain: socket.socket, context: Any, log_in: Callable[[BrokerConnection], Awaitable[None]] | None
+    ) -> BrokerConnection:
         """Make a connection of a socket: TLS, API versions, login where it is wanted."""
         self.step = Step.TLS if context is not None else Step.VERSIONS
         settings = self._settings
         limits = settings.request_timeout, settings.receive_message_max_bytes
-        connection = Connection(settings.client_id, self.address, *limits, self._note_loss)
+        connection = BrokerConnection(settings.client_id, self.address, *limits, self._note_loss)
         try:
             await asyncio.get_running_loop().create_connection(
                 lambda: connection,
@@ -292,7 +292,7 @@ class BrokerLink:
             return await credentials.login(self._network, self.host, timeout_at)
         return self._settings.login()
 
-    async def _log_in(self, login: Login | None, connection: Connection) -> None:
+    async def _log_in(self, login: Login | None, connection: BrokerConnection) -> None:
         self._log_in_at = None
         mechanism, credentials = self._settings.sasl_mechanism, self._settings.credentials
         if mechanism is None or login is None:
@@ -306,7 +306,7 @@ class BrokerLink:
         if again_in is not None:
             self._log_in_at = self.now() + again_in
 
-    def _note_reply(self, connection: Connection) -> None:
+    def _note_reply(self, connection: BrokerConnection) -> None:
         self.answered_at = self.now()
         self._quiet_until = self.answered_at + connection.throttle_time
         self._longest_throttle = max(self._longest_throttle or 0.0, connection.throttle_time)

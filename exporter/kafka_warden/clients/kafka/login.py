@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 
-from kafka_warden.clients.kafka.connection import Connection
+from kafka_warden.clients.kafka.connection import BrokerConnection
 from kafka_warden.clients.kafka.faults import error_code_fault
 from kafka_warden.clients.kafka.kerberos import KerberosLogin
 from kafka_warden.clients.kafka.network import Network
@@ -42,7 +42,7 @@ Login = UserLogin | Token | KerberosLogin
 """User name and password, a token, or a login that was begun with a ticket."""
 
 
-async def log_in(connection: Connection, network: Network, mechanism: str, login: Login) -> float | None:
+async def log_in(connection: BrokerConnection, network: Network, mechanism: str, login: Login) -> float | None:
     """Log in over a connection; return in how many seconds to do so again, `None` for never.
 
     Raises:
@@ -62,7 +62,7 @@ async def log_in(connection: Connection, network: Network, mechanism: str, login
     return max(LEAST_RENEWAL, lifetime / 1000 * random.uniform(*RENEW_AT))  # noqa: S311  # spreads load, no secret
 
 
-async def _exchange_all(connection: Connection, network: Network, mechanism: str, login: Login) -> int:
+async def _exchange_all(connection: BrokerConnection, network: Network, mechanism: str, login: Login) -> int:
     """Exchange all messages of a mechanism; return the lifetime of the session in milliseconds."""
     if isinstance(login, Token):
         exchange = partial(_exchange, connection, "the token")
@@ -84,7 +84,7 @@ async def _exchange_all(connection: Connection, network: Network, mechanism: str
     return await scram(exchange, network.hashers.run, mechanism, login)
 
 
-async def _exchange(connection: Connection, login: str, message: bytes) -> tuple[bytes, int]:
+async def _exchange(connection: BrokerConnection, login: str, message: bytes) -> tuple[bytes, int]:
     """Send one SASL message; return the answer and the lifetime of the session in milliseconds."""
     reply = await connection.send(SaslAuthenticateRequest(auth_bytes=message))
     if fault := error_code_fault(reply.error_code, reply.error_message, connection.address, login):

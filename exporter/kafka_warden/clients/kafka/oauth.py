@@ -74,7 +74,7 @@ def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSour
     for name, known in _CHOICES.items():
         refuse_unsupported(properties, name, known)
     url = checked(properties, URL, _url, "")
-    read = partial(Client.read, properties, secrets)
+    read = partial(ClientCredentials.read, properties, secrets)
     client = read()
     if url.startswith("file:"):
         if client.id:
@@ -98,7 +98,7 @@ def oauth_tokens(properties: Mapping[str, str], secrets: Mapping[str, SecretSour
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class ClientCredentials:
     """Who asks for a token, and for what."""
 
     id: str
@@ -107,7 +107,7 @@ class Client:
     extensions: Mapping[str, str]
 
     @classmethod
-    def read(cls, properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> "Client":
+    def read(cls, properties: Mapping[str, str], secrets: Mapping[str, SecretSource]) -> "ClientCredentials":
         """Read it from properties, and from the options of Java's login module, as they are now."""
         jaas = read_jaas(secrets.get("sasl.jaas.config"), "OAUTHBEARER", "OAuthBearerLoginModule")
         if any(name.startswith("ssl.") for name in jaas.options):
@@ -132,7 +132,7 @@ class Oidc:
     def __init__(
         self,
         url: str,
-        client: Callable[[], Client],
+        client: Callable[[], ClientCredentials],
         files: tuple[Path, ...],
         context: Callable[[], ssl.SSLContext],
         *,
@@ -170,7 +170,7 @@ class Oidc:
             raise TokenError(f"{self.name} gave a token that has expired; look at the clocks of both machines")
         return token if math.isfinite(token.lifetime) else replace(token, lifetime=UNKNOWN_LIFETIME)
 
-    def _ask(self, client: Client) -> tuple[int, bytes]:
+    def _ask(self, client: ClientCredentials) -> tuple[int, bytes]:
         """Return status and body of the answer."""
         body = {"grant_type": "client_credentials", **({"scope": client.scope} if client.scope else {})}
         headers = {
@@ -192,13 +192,13 @@ class Oidc:
         except (OSError, http.client.HTTPException, ValueError) as failure:
             raise self._unreachable(failure) from None
 
-    def _authorization(self, client: Client) -> Secret:
+    def _authorization(self, client: ClientCredentials) -> Secret:
         if not self._urlencoded:
             return basic_authorization(client.id, client.secret)
         quote = urllib.parse.quote_plus
         return basic_authorization(quote(client.id), Secret(quote(client.secret.reveal())))
 
-    def _refusal(self, client: Client, status: int, document: Mapping[str, Any]) -> SourceError:
+    def _refusal(self, client: ClientCredentials, status: int, document: Mapping[str, Any]) -> SourceError:
         code, description = (str(document.get(name, "")) for name in ("error", "error_description"))
         if status in (400, 401, 403) and (_ERROR.fullmatch(code) or status == http.HTTPStatus.UNAUTHORIZED):
             why = code if _ERROR.fullmatch(code) else f"HTTP {status}"

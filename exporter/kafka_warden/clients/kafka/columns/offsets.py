@@ -1,6 +1,6 @@
 """ListOffsets: its request written from columns, and the offsets of its reply as a column.
 
-Where a reply has its partitions is found once, and again where topics changed: a `Shape`.
+Where a reply has its partitions is found once, and again where topics changed: a `ReplyShape`.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ def write_request(empty: bytes, names: Sequence[bytes], counts: Sequence[int], n
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ReplyShape:
     """Where a reply has its partitions. Replies to the same request mostly have the same shape: only values change."""
 
     length: int
@@ -67,7 +67,7 @@ class Shape:
     digest: bytes
 
     @classmethod
-    def read(cls, body: bytes, places: Mapping[bytes, int], find: Find) -> "Shape | None":
+    def read(cls, body: bytes, places: Mapping[bytes, int], find: Find) -> "ReplyShape | None":
         """Find the partitions; `None` if the reply has another form. `places`: of topics, by names of `write_name`."""
         try:
             topics, counts, firsts = _scan(bytes(body), places).T
