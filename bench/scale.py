@@ -143,7 +143,7 @@ def look(view: View, recent: Recent) -> tuple[float, float]:
 def evaluate(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
     """Evaluate one poll, all topics of which are shown."""
     memory, derived = derive(snapshot, memory, parameters)
-    sidecar = Sidecar(snapshot.status, Build("0", "0", "3"), snapshot.time)
+    sidecar = Sidecar(snapshot, Build("0", "0", "3"), snapshot.time)
     return memory, View(derived, sidecar, np.ones(len(snapshot.topics), bool))
 
 

@@ -14,7 +14,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from kafka_warden.derive import Derived, derive
-from kafka_warden.model import UNKNOWN, Broker, Parameters, PartitionTable, ReplicaTable, Snapshot, Source, SourceStatus
+from kafka_warden.model import (
+    UNKNOWN,
+    Broker,
+    Parameters,
+    PartitionTable,
+    PollResult,
+    ReplicaTable,
+    Snapshot,
+    Source,
+    SourceStatus,
+)
 from kafka_warden.sources.metadata import Layout
 
 EPOCH = 1_700_000_000.0
@@ -29,6 +39,12 @@ def known(value: T | None) -> T:
     """Return a value that must be known."""
     assert value is not None
     return value
+
+
+def expect_snapshot(result: PollResult) -> Snapshot:
+    """Return the result of a poll whose metadata a broker answered."""
+    assert isinstance(result, Snapshot)
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ from kafka_warden.model import (
     Limit,
     Origin,
     Parameters,
+    PollResult,
     ProcessBeans,
     QuotaEntity,
     Side,
@@ -98,20 +99,23 @@ def sidecar() -> Sidecar:
         "web_logins_refused_total": {("wrong",): 4, ("overload",): 5},
         "web_config_in_use": {(): False},
         "state_last_save_successful": {(): True},
-        "undescribed_topics": {(): 0},
         "config_last_reload_successful": {(): True},
         "config_last_reload_success_timestamp_seconds": {(): EPOCH},
         "certificate_expiry_timestamp_seconds": {("web",): EPOCH + 86_400, ("kafka_client",): EPOCH + 172_800},
         "certificate_lifetime_seconds": {("web",): 31_536_000.0, ("kafka_client",): 604_800.0},
-        "jmx_child_starts_total": {(): 1},
-        "jmx_source_info": {("rmi",): 1},
-        "exporter_throttle_seconds": {("1",): 0.0, ("2",): 0.25},
-        "broker_fenced_responding": {("4",): True},
-        "cluster_reachable": {(): True},
-        "controller_reachable": {(): True},
         "poll_interval_seconds": {(): 10.0},
     }
-    return Sidecar(status, BUILD, EPOCH + last, not_available=not_available, sinks=sinks, figures=figures)
+    polled = PollResult(
+        status=status,
+        not_available=not_available,
+        cluster_reachable=True,
+        controller_reachable=True,
+        fenced_responding={4: True},
+        throttle_seconds={1: 0.0, 2: 0.25},
+        jmx_source="rmi",
+        jmx_child_starts=1,
+    )
+    return Sidecar(polled, BUILD, EPOCH + last, sinks=sinks, figures=figures)
 
 
 def poll(clock: float) -> Snapshot:

@@ -17,7 +17,7 @@ from kafka_warden.catalogue.metric import Labels
 from kafka_warden.catalogue.replicas import LONGEST
 from kafka_warden.derive.throttle_problems import Problem
 from kafka_warden.exposition import BROKER_SERIES, FIXED_SERIES, PARTS, Budget, Exposition
-from kafka_warden.model import NO_BROKER, SIDES, UNKNOWN, Broker, QuotaEntity, Source
+from kafka_warden.model import NO_BROKER, SIDES, UNKNOWN, Broker, PollResult, QuotaEntity, Source
 from tests import scene
 from tests.building import Partition, answered, brokers_of, judge, snapshot
 
@@ -75,7 +75,8 @@ def test_the_status_of_unknown_brokers_is_shown_while_there_is_room(count: int) 
     topics = {"t": [Partition(replicas=(1, broker)) for broker in hosts]}
     brokers = brokers_of({"t": [Partition(replicas=(1,))]}) | {id_: Broker(id_, "", 0, gone=True) for id_ in hosts}
     shown = seen(topics, brokers=brokers)
-    sidecar = replace(shown.sidecar, status={(Source.JMX, str(broker)): answered(0.0, 0.1) for broker in hosts})
+    status = {(Source.JMX, str(broker)): answered(0.0, 0.1) for broker in hosts}
+    sidecar = replace(shown.sidecar, polled=PollResult(status=status))
     lines, families = page(replace(shown, sidecar=sidecar), sidecar=sidecar)
     dropped = value(lines, 'kafka_warden_dropped_series{family="kafka_warden_up"}') if count > 1 else 0
     assert families["kafka_warden_up"] + dropped == count
@@ -86,7 +87,8 @@ def test_registered_brokers_are_bounded() -> None:
     brokers = {number: Broker(number, "x.example", 9092) for number in range(5000)}
     sources = (Source.OFFSETS, Source.LOG_DIRS, Source.CONFIGS, Source.JMX)
     status = {(source, str(broker)): answered() for source in sources for broker in brokers}
-    sidecar = replace(scene.sidecar(), status={(Source.METADATA, NO_BROKER): answered(), **status})
+    polled = PollResult(status={(Source.METADATA, NO_BROKER): answered(), **status})
+    sidecar = replace(scene.sidecar(), polled=polled)
     view = seen({"t": [Partition(replicas=(1, 2))]}, brokers=brokers)
     for each in (view, None):
         _, families = page(each, sidecar=sidecar)

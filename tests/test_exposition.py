@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 
 from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar
 from kafka_warden.exposition import LONGEST_LABEL, Exposition, Page
-from kafka_warden.model import ProcessBeans, QuotaEntity, Source, SourceStatus
+from kafka_warden.model import PollResult, ProcessBeans, QuotaEntity, Source, SourceStatus
 from sandbox.monitoring_tools import tools
 from tests import scene
 from tests.building import Partition, judge, snapshot
@@ -226,9 +226,8 @@ def test_wrong_number_of_labels_is_refused() -> None:
 def test_pages_of_one_exposition_do_not_mix() -> None:
     exposition, view = Exposition(1000), scene.view()
     first = exposition.render(view.sidecar, view)
-    changed = replace(
-        view.sidecar, status={(Source.METADATA, ""): SourceStatus(up=False, duration=1.0, last_success=None, errors={})}
-    )
+    status = SourceStatus(up=False, duration=1.0, last_success=None, errors={})
+    changed = replace(view.sidecar, polled=PollResult(status={(Source.METADATA, ""): status}))
     second = series(parse_text(exposition.render(changed, view).text.decode()))
     labels = frozenset({("source", "metadata"), ("broker", "")})
     assert series(parse_text(first.text.decode()))["kafka_warden_up", labels] == 1

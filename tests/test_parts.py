@@ -21,16 +21,13 @@ def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
         kafka=SimpleNamespace(settings=SimpleNamespace(tls=tls)),
         web=SimpleNamespace(config_file=None),
     )
-    poller: Any = SimpleNamespace(jmx=SimpleNamespace(child_starts=2, source="rmi"))
     server = WebServer(WebSettings(Address("127.0.0.1", 0)), PageHolder(), health=Health)
     reloader: Any = SimpleNamespace(config=config, problem="a", in_force_since=7.0)
-    found = figures(reloader, poller, server)
+    found = figures(reloader, server)
     labels = {metric.name: len(metric.labels) for metric in SIDECAR}
     assert {name: {len(key) for key in samples} for name, samples in found.items()} == {
         name: {labels[name]} for name in found
     }
-    assert found["jmx_child_starts_total"] == {(): 2}
-    assert found["jmx_source_info"] == {("rmi",): 1}
     assert found["web_config_in_use"] == {(): None}
     assert found["config_last_reload_successful"] == {(): False}
     for name in ("certificate_expiry_timestamp_seconds", "certificate_lifetime_seconds"):

@@ -124,7 +124,7 @@ class Sidecar:
         where = config.web
         web = WebSettings(where.listen, where.config_file, where.hosts, version=build().version)
         self._server = WebServer(web, self._cycle.holder, health=self._health)
-        self._cycle.figures = lambda: figures(self._reloader, self._poller, self._server)
+        self._cycle.figures = lambda: figures(self._reloader, self._server)
 
     def start(self) -> None:
         """Start all threads.

@@ -19,7 +19,7 @@ from kafka_warden.exposition import Exposition, OnDemand, PageHolder
 from kafka_warden.history.poll import Remembered
 from kafka_warden.history.recorder import Recorder
 from kafka_warden.lifecycle import FreeMemory
-from kafka_warden.model import Bools, OptionalQuestion, Parameters, Snapshot
+from kafka_warden.model import Bools, OptionalQuestion, Parameters, PollResult, Snapshot
 from kafka_warden.poller import SHOWN_FOR, Poller
 from kafka_warden.state import BOOTSTRAP, StateFile, watched_cluster
 from kafka_warden.timer import Pace, most_silent
@@ -75,8 +75,10 @@ class Cycle:
         self._loaded = False
         self._failing_since: float | None = None
         """Start of the first of the polls up to now that raised, or could not be evaluated."""
+        self._polled = PollResult()
+        """Of the last poll."""
         self._snapshot: Snapshot | None = None
-        """That of the last poll."""
+        """The last one that was evaluated."""
         self._view: View | None = None
         """What the page shows of it."""
         self._snapshot_interval = 0.0
@@ -99,20 +101,18 @@ class Cycle:
         if not self._loaded:
             self._loaded = True
             self._document = self._state.load() if self._state is not None else None
-            if self._document is not None:
-                # An address that it was saved with may lead to another cluster by now.
-                self._poller.watch(watched_cluster(self._document, self._poller.bootstrap))
-        failed = False
+            self._watch(self._document or {})
+        polled, failed = None, False
         try:
-            snapshot = self._poller.poll(self.interval)
+            polled = self._polled = self._poller.poll(self.interval)
         except PollAbandonedError:
             return
         except Exception:
             log.exception("the poll failed; this is a bug, please report it")
-            snapshot, failed = self._snapshot, True
+            failed = True
         self._pace.running(self._clock.awake() - started)
         try:
-            self._show(snapshot)
+            self._show(polled)
         except Exception:
             log.exception("the snapshot could not be evaluated; this is a bug, please report it")
             # The memory may be the cause: the next poll is evaluated without it.
@@ -123,6 +123,13 @@ class Cycle:
             self._failing_since = None
         elif self._failing_since is None:
             self._failing_since = started
+
+    def _watch(self, document: Mapping[str, Any]) -> None:
+        """Poll only the cluster of a state file: an address that it was saved with may lead to another one by now."""
+        cluster, answered = watched_cluster(document, self._poller.bootstrap), document.get(EVER_ANSWERED)
+        if cluster is not None:
+            listed = answered if isinstance(answered, list) else ()
+            self._poller.watch(cluster, [question for question in OptionalQuestion if question.value in listed])
 
     def configure(
         self,
@@ -149,7 +156,7 @@ class Cycle:
             kept = self._kept
             if self._state is not None and kept is not None:
                 self._saved_at = kept[1].clock
-                answered, bootstrap = sorted(self._poller.ever_answered), sorted(self._poller.bootstrap)
+                answered, bootstrap = sorted(self._polled.ever_answered), sorted(self._poller.bootstrap)
                 self._state.save({**to_document(*kept), EVER_ANSWERED: answered, BOOTSTRAP: bootstrap})
         except Exception:
             log.exception("the state could not be written; this is a bug, please report it")
@@ -176,30 +183,28 @@ class Cycle:
         """Seconds between the starts of two polls."""
         return self._pace.interval
 
-    def _show(self, snapshot: Snapshot | None) -> None:
-        if snapshot is None or not self._fresh(snapshot):
-            self._publish(None)
+    def _show(self, snapshot: PollResult | None) -> None:
+        """Show a new snapshot; without one, the last as long as it is fresh."""
+        if not isinstance(snapshot, Snapshot) or not self._fresh(snapshot):
+            self._publish(self._view if self._fresh(self._snapshot) else None)
             return
-        if self._snapshot is None or snapshot.clock != self._snapshot.clock:
-            # The page stays. Two evaluations of a large cluster at once would add a fifth to the memory in use.
-            self._view = None
-            if self.holder.page is not None and self.holder.page.views is not None:
-                self.holder.page.views.release()
-            parameters = replace(self._parameters, poll_interval=self.interval)
-            shown, uncounted = self._matched(snapshot.topics)
-            view = View(
-                derived=self._evaluate(snapshot, parameters),
-                sidecar=self._sidecar(snapshot),
-                topics=shown,
-                parameters=parameters,
-                uncounted=uncounted,
-            )
-            self._recent.add(view)
-            with self._rendering:
-                self._snapshot, self._view, self._snapshot_interval = snapshot, view, self.interval
-                self._publish(view)
-        else:
-            self._publish(self._view)
+        # The page stays. Two evaluations of a large cluster at once would add a fifth to the memory in use.
+        self._view = None
+        if self.holder.page is not None and self.holder.page.views is not None:
+            self.holder.page.views.release()
+        parameters = replace(self._parameters, poll_interval=self.interval)
+        shown, uncounted = self._matched(snapshot.topics)
+        view = View(
+            derived=self._evaluate(snapshot, parameters),
+            sidecar=self._sidecar(snapshot),
+            topics=shown,
+            parameters=parameters,
+            uncounted=uncounted,
+        )
+        self._recent.add(view)
+        with self._rendering:
+            self._snapshot, self._view, self._snapshot_interval = snapshot, view, self.interval
+            self._publish(view)
         if snapshot.clock - self._saved_at >= SAVE_SECONDS:
             self.save()
 
@@ -226,9 +231,6 @@ class Cycle:
         except StateError as problem:
             self._state.refuse(problem)
             return None, None
-        answered = document.get(EVER_ANSWERED)
-        if isinstance(answered, list):
-            self._poller.restore([optional for optional in OptionalQuestion if optional.value in answered])
         return memory, document
 
     def _publish(self, view: View | None) -> None:
@@ -248,19 +250,13 @@ class Cycle:
     def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
         state = self._state
         own: Figures = {
-            "exporter_throttle_seconds": {(str(broker),): time for broker, time in self._poller.throttle_times.items()},
-            "cluster_reachable": {(): self._poller.reach.cluster},
-            "broker_fenced_responding": {(str(broker),): on for broker, on in self._poller.reach.fenced.items()},
-            "controller_reachable": {(): self._poller.reach.controller},
             "poll_interval_seconds": {(): self.interval},
-            "undescribed_topics": {(): self._poller.undescribed},
             "state_last_save_successful": {(): state.problem is None if state is not None and state.saved else None},
         }
         return Sidecar(
-            self._poller.status,
+            self._polled,
             self._build,
             snapshot.time if snapshot is not None else None,
-            not_available=self._poller.not_available,
             sinks=self._history.status if self._history is not None else {},
             figures={**self._figures(), **own},
         )

@@ -310,8 +310,33 @@ class SinkStatus:
     """Unix seconds."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollResult:
+    """All that a poll learned. It is a `Snapshot` if a broker answered for the metadata."""
+
+    status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)
+    not_available: Mapping[tuple[Source, str], str] = field(default_factory=dict)
+    """Sources that are not available, and why."""
+    ever_answered: frozenset[OptionalQuestion] = frozenset()
+    """Questions that were ever answered: to have them refused is a failure."""
+    cluster_reachable: bool | None = None
+    """Whether a broker answered anything or refused access; `None` where that is not known."""
+    controller_reachable: bool | None = None
+    """Whether the active controller answered a request that brokers forwarded to it, when that was last known."""
+    fenced_responding: Mapping[int, bool] = field(default_factory=dict)
+    """By broker that is fenced, whether it answers."""
+    throttle_seconds: Mapping[int, float] = field(default_factory=dict)
+    """By broker, the longest pause that it asked for."""
+    undescribed_topics: int = 0
+    """How many topics the metadata had, and may not be described any more."""
+    jmx_source: str | None = None
+    """What beans are read from: `rmi`, `prometheus` or `jolokia`."""
+    jmx_child_starts: int | None = None
+    """Child processes that were started for beans: more than one means that some were replaced."""
+
+
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(PollResult):
     """The data of one poll, and the last good answer of what is asked less often."""
 
     time: Annotated[float, "start of the poll", "Unix s"]
@@ -359,7 +384,6 @@ class Snapshot:
     broker_beans: Annotated[Mapping[int, ProcessBeans], "JMX values without clients"] = field(default_factory=dict)
     controller_beans: Annotated[Mapping[str, ProcessBeans], "JMX values without clients"] = field(default_factory=dict)
     """By node id as text, or by address until the id is known."""
-    status: Mapping[tuple[Source, str], SourceStatus] = field(default_factory=dict)
 
     def kafka_version_of(self, broker: int) -> str | None:
         """Return the release of a broker; if it is unknown, that of the broker that answered for the metadata."""

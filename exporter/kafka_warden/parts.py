@@ -17,7 +17,7 @@ from kafka_warden.config.types import RMI
 from kafka_warden.history.recorder import Recorder, Sink
 from kafka_warden.installed import version
 from kafka_warden.model import OptionalQuestion
-from kafka_warden.poller import Poller, PollerSettings
+from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.reload import Reloader
 from kafka_warden.replies import ControllerWindow
@@ -26,7 +26,7 @@ from kafka_warden.sources.jmx import QUESTIONS
 from kafka_warden.web.server import WebServer
 
 
-def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
+def figures(reloader: Reloader, server: WebServer) -> Figures:
     """Return what the parts count and how long their certificates are valid. Read for every page."""
     current, config = server.current, reloader.config
     tls = config.kafka.settings.tls
@@ -45,8 +45,6 @@ def figures(reloader: Reloader, poller: Poller, server: WebServer) -> Figures:
         "config_last_reload_success_timestamp_seconds": {(): reloader.in_force_since},
         "certificate_expiry_timestamp_seconds": {name: each.end for name, each in known.items()},
         "certificate_lifetime_seconds": {name: each.lifetime for name, each in known.items()},
-        "jmx_child_starts_total": {(): poller.jmx.child_starts if poller.jmx is not None else None},
-        "jmx_source_info": {(poller.jmx.source,): 1} if poller.jmx is not None else {},
     }
 
 

@@ -36,8 +36,6 @@ ALONE, STRICT = "single", "strict"
 """A topic without copies, and one that needs all three to accept writes; 100 partitions each."""
 RECORDS_A_SECOND, BEHIND, RECORD = 100, 1_000_000, 100
 FIGURES: Final[Figures] = {
-    "cluster_reachable": {(): 1.0},
-    "controller_reachable": {(): 1.0},
     # A busy machine needs seconds for one: it counts for three of these, as in a sidecar whose polls take longer.
     "poll_interval_seconds": {(): 4 * INTERVAL},
 }
@@ -70,8 +68,9 @@ class GeneratedSidecar:
         """Show what a poll finds now; `progress` is the part of the phase that is over."""
         seen = self._advanced(self._cluster[phase], phase, progress)
         self._memory, derived = derive(seen, self._memory, self._parameters)
-        fenced: Figures = {"broker_fenced_responding": {(str(VICTIM),): 0.0 if phase is Phase.DEAD else None}}
-        sidecar = Sidecar(seen.status, Build("0", "0", "3"), seen.time, figures={**FIGURES, **fenced})
+        fenced = {VICTIM: False} if phase is Phase.DEAD else {}
+        polled = replace(seen, cluster_reachable=True, controller_reachable=True, fenced_responding=fenced)
+        sidecar = Sidecar(polled, Build("0", "0", "3"), seen.time, figures=FIGURES)
         view = View(derived, sidecar, np.ones(len(seen.topics), dtype=bool), self._parameters)
         self.page = self._exposition.render(sidecar, view).text
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kafka_warden.clients.kafka.properties import translate
+from kafka_warden.model import Snapshot
 from kafka_warden.poller import Poller, PollerSettings
 from sandbox import Cluster, wait_for
 from tests.cluster.forwarder import Forwarder
@@ -57,7 +58,7 @@ class Watching(threading.Thread):
     def run(self) -> None:
         while not self.stopped.wait(0.5):
             snapshot = self.poller.poll()
-            if snapshot is not None:
+            if isinstance(snapshot, Snapshot):
                 replicas = snapshot.replicas
                 self.under_replicated = int((~replicas.in_isr[replicas.broker == CUT_OFF]).sum())
         self.poller.close()

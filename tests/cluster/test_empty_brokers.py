@@ -11,7 +11,7 @@ from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.lead import SHUTDOWN
 from kafka_warden.timer import SOON
 from sandbox import Cluster, wait_for
-from tests.building import known
+from tests.building import expect_snapshot
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_versions]
 
@@ -32,7 +32,7 @@ def cluster_before_4(request: pytest.FixtureRequest, make_cluster: Callable[...,
 def polling(cluster: Cluster) -> Iterator[Poller]:
     """A poller that knows both brokers, and has a connection to each."""
     with closing(Poller(PollerSettings(), translate({"bootstrap.servers": cluster.bootstrap}, {}), None)) as poller:
-        assert set(known(poller.poll()).offsets_at) == {1, EMPTY}
+        assert set(expect_snapshot(poller.poll()).offsets_at) == {1, EMPTY}
         yield poller
 
 
@@ -48,19 +48,19 @@ def test_its_end_leaves_a_trace_unless_it_was_in_order(cluster_before_4: Cluster
         stopping.start()
         # As the timer does.
         wait_for(lambda: link.lost_at + SOON <= link.now() < link.lost_at + SHUTDOWN, WITHIN, "its connection is lost")
-        snapshot = known(poller.poll())
+        snapshot = expect_snapshot(poller.poll())
         stopping.join()
         assert EMPTY not in snapshot.brokers
         cluster.start(EMPTY)
         cluster.wait_ready(EMPTY)
-        assert EMPTY in known(poller.poll()).offsets_at
+        assert EMPTY in expect_snapshot(poller.poll()).offsets_at
 
         cluster.kill(EMPTY)
         wait_for(lambda: not listed(cluster), WITHIN, "the cluster no longer lists it")
         took = link.now() - link.lost_at
         print(f"killed: unlisted after {took:.1f} s")
         assert took > SHUTDOWN
-        assert known(poller.poll()).brokers[EMPTY].gone
+        assert expect_snapshot(poller.poll()).brokers[EMPTY].gone
         cluster.start(EMPTY)
         cluster.wait_ready(EMPTY)
-        assert not known(poller.poll()).brokers[EMPTY].gone
+        assert not expect_snapshot(poller.poll()).brokers[EMPTY].gone

@@ -11,7 +11,7 @@ from kafka_warden.model import NO_BROKER, Source
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.cluster import AGREED
 from sandbox import Cluster
-from tests.building import known
+from tests.building import expect_snapshot, known
 
 pytestmark = [pytest.mark.cluster, pytest.mark.full_kafka]
 
@@ -23,7 +23,7 @@ def test_its_controller_is_believed_after_some_polls(make_cluster: Callable[...,
     for _ in range(3):
         cluster.restart(CONTROLLER)
     with closing(Poller(PollerSettings(), translate({"bootstrap.servers": cluster.bootstrap}, {}), None)) as poller:
-        before = known(known(poller.poll()).quorum)
+        before = known(expect_snapshot(poller.poll()).quorum)
         nodes = (*cluster.broker_ids, *cluster.controller_ids)
         for node in nodes:
             cluster.kill(node)
@@ -34,10 +34,11 @@ def test_its_controller_is_believed_after_some_polls(make_cluster: Callable[...,
         for node in reversed(nodes):
             cluster.wait_ready(node)
         for _ in range(AGREED):
-            poller.poll()
-            assert not poller.status[Source.QUORUM, NO_BROKER].up
-        assert poller.status[Source.QUORUM, NO_BROKER].errors == {ReplacedControllerError.reason: AGREED}
-        after = known(known(poller.poll()).quorum)
+            status = poller.poll().status[Source.QUORUM, NO_BROKER]
+            assert not status.up
+        assert status.errors == {ReplacedControllerError.reason: AGREED}
+        snapshot = expect_snapshot(poller.poll())
+        after = known(snapshot.quorum)
         print(f"epochs: {before.leader_epoch} before, {after.leader_epoch} after")
         assert after.leader_epoch < before.leader_epoch
-        assert poller.status[Source.QUORUM, NO_BROKER].up
+        assert snapshot.status[Source.QUORUM, NO_BROKER].up

@@ -13,7 +13,7 @@ from kafka_warden.catalogue import Build, Sidecar, View
 from kafka_warden.catalogue.metric import Sample
 from kafka_warden.catalogue.moves import MOVES
 from kafka_warden.derive import Derived
-from kafka_warden.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
+from kafka_warden.model import UNKNOWN, BrokerConfig, Limit, Origin, PollResult, Side
 from kafka_warden.replies import FutureReplica
 from tests.building import Partition, snapshot
 from tests.derive.throttled import MB, Watch
@@ -169,4 +169,4 @@ def test_the_longest_of_the_topics_without_series_is_shown_by_broker() -> None:
 def samples(derived: Derived, name: str, *, shown: bool) -> list[Sample]:
     """The series of a metric if the topic may have some, or may not."""
     metric = next(metric for metric in MOVES if metric.name == name)
-    return list(metric.read(View(derived, Sidecar({}, Build("0", "0", "3")), np.array([shown]))))
+    return list(metric.read(View(derived, Sidecar(PollResult(), Build("0", "0", "3")), np.array([shown]))))

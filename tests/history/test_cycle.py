@@ -20,7 +20,6 @@ from kafka_warden.history.recorder import Recorder
 from kafka_warden.installed import check_installed
 from kafka_warden.model import Parameters, Snapshot
 from kafka_warden.parts import make_history
-from kafka_warden.poller.asking import Reach
 from kafka_warden.state import StateFile
 from tests import scene
 from tests.building import Partition, snapshot
@@ -44,15 +43,7 @@ def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle,
     history = Recorder([sink], Parameters())
     poller: Any = SimpleNamespace(
         poll=lambda _: turns.pop(0),
-        status={},
-        not_available={},
-        ever_answered=frozenset(),
-        restore=lambda _: None,
         bootstrap=frozenset(),
-        undescribed=0,
-        watch=lambda _: None,
-        throttle_times={},
-        reach=Reach(),
     )
     file = StateFile(state) if state is not None else None
     cycle = Cycle(poller, Parameters(), scene.BUILD, file, history)

@@ -22,6 +22,6 @@ def pages(history: Path) -> Iterator[tuple[Poll, str]]:
         assert poll is not None, again.problem
         seen = poll.snapshot
         figures: Figures = {"poll_interval_seconds": {(): poll.parameters.poll_interval}}
-        sidecar = Sidecar(seen.status, Build("1", "", ""), seen.time, figures=figures)
+        sidecar = Sidecar(seen, Build("1", "", ""), seen.time, figures=figures)
         view = View(poll.derived, sidecar, np.ones(len(seen.topics), bool), poll.parameters)
         yield poll, exposition.render(sidecar, view).text.decode()

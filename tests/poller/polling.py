@@ -9,12 +9,13 @@ from typing import Any
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.cycle import Cycle
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.model import Parameters, Snapshot, Source, SourceStatus
+from kafka_warden.model import Parameters, PollResult, Snapshot, Source, SourceStatus
 from kafka_warden.poller import Poller, PollerSettings
 from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.settings.secrets import Secret
 from kafka_warden.state import StateFile
 from tests import scene
+from tests.building import known
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
 INTERVAL, DEADLINE = 10.0, 5.0
@@ -32,18 +33,21 @@ class Polling:
 
     def poll(self, after: float = INTERVAL) -> Snapshot:
         """Poll once, so many seconds after the end of the poll before; the cluster has been known before."""
-        snapshot = self.poll_any(after)
-        assert snapshot is not None
-        return snapshot
+        return known(self.poll_any(after))
 
     def poll_any(self, after: float = INTERVAL) -> Snapshot | None:
-        """Poll as `poll` does, of a cluster that may never have answered."""
+        """Poll as `poll` does; return `None` when no broker answers."""
         self.clock.advance(after)
         self.brokers.do("forget")
         started = self.clock.monotonic()
-        snapshot = self.poller.poll()
+        result = self.poller.poll()
         self.took = self.clock.monotonic() - started
-        return snapshot
+        return result if isinstance(result, Snapshot) else None
+
+    @property
+    def last(self) -> PollResult:
+        """The result of the last poll, also of a cycle."""
+        return self.poller._last
 
     def configure(self, **settings: Any) -> None:
         """Use other settings from the next poll on: the default ones, except these."""
@@ -63,7 +67,7 @@ class Polling:
         """Return the sources that did not answer in the last poll, with their broker, and all their reasons so far."""
         return {
             f"{source}{broker}": ",".join(status.errors)
-            for (source, broker), status in self.poller.status.items()
+            for (source, broker), status in self.last.status.items()
             if not status.up
         }
 
@@ -76,8 +80,7 @@ class Polling:
         return int(self.brokers.do("received").get(CONNECTED, 0))
 
     def status(self, source: Source, broker: str = "") -> SourceStatus:
-        found: SourceStatus = self.poller.status[source, broker]
-        return found
+        return self.last.status[source, broker]
 
 
 @contextmanager

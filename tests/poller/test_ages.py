@@ -45,12 +45,11 @@ def test_quotas_are_unknown_after_three_minutes(polled: Polling) -> None:
     assert known == [True] * 18 + [False]
 
 
-def test_the_last_snapshot_is_returned_when_no_broker_answers(polled: Polling) -> None:
-    before = polled.poll()
+def test_without_an_answer_there_is_no_snapshot_and_every_source_is_down(polled: Polling) -> None:
+    polled.poll()
     polled.brokers.each("refuse")
-    snapshot = polled.poll()
-    assert (snapshot.clock, snapshot.time) == (before.clock, before.time)
-    assert {status.up for status in snapshot.status.values()} == {False}
+    assert polled.poll_any() is None
+    assert {status.up for status in polled.last.status.values()} == {False}
 
 
 def test_a_broker_is_limited_by_any_throttle() -> None:

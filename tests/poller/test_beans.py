@@ -28,6 +28,8 @@ ALL: Final = ["broker 1", "broker 2", "broker 3", *CONTROLLER]
 class Session:
     """Keeps which processes were asked, and answers at once: with nothing, or with a fault."""
 
+    source, starts = "rmi", 1
+
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
         self.faults: dict[str, SourceError] = {}
@@ -66,7 +68,8 @@ class Watched:
         return list(self.session.asked)
 
     def shown(self) -> dict[str, bool]:
-        return {name: status.up for (source, name), status in self.polled.poller.status.items() if source is Source.JMX}
+        book = self.polled.poller._state.book.publish()
+        return {name: status.up for (source, name), status in book.items() if source is Source.JMX}
 
 
 @pytest.fixture

@@ -57,8 +57,8 @@ def test_topics_none_of_which_could_ever_be_described_are_not_available(
     with polling(brokers, clock) as polled:
         for _ in POLLS:
             polled.poll()
-            assert polled.poller.not_available == {(Source.CONFIGS, NO_BROKER): "authorization"}
-            assert (Source.CONFIGS, NO_BROKER) not in polled.poller.status
+            assert polled.last.not_available == {(Source.CONFIGS, NO_BROKER): "authorization"}
+            assert (Source.CONFIGS, NO_BROKER) not in polled.last.status
 
 
 @pytest.fixture(params=[0, 1, 2])
@@ -93,7 +93,7 @@ def test_an_active_controller_that_no_listener_answers_for_is_one_failure(config
     assert configured.status(Source.CONFIGS, "100").errors == {"timeout": 1}
     configured.brokers.do("controllers", controllers=[{"id": 102}])
     configured.poll()
-    assert (Source.CONFIGS, "100") not in configured.poller.status
+    assert (Source.CONFIGS, "100") not in configured.last.status
 
 
 def test_a_listener_of_the_active_controller_that_cannot_be_reached(
@@ -137,7 +137,7 @@ def test_one_outcome_for_all_questions_of_a_poll(polled: Polling) -> None:
         context.publish()
 
     state.network.run(run)
-    status = polled.status(Source.METADATA)
+    status = state.book.publish()[Source.METADATA, NO_BROKER]
     assert (status.up, status.duration, status.errors) == (False, 7.0, {"refused": 1})
 
 
@@ -152,7 +152,7 @@ def test_a_question_after_the_deadline_is_a_timeout(polled: Polling) -> None:
         context.publish()
 
     state.network.run(run)
-    assert polled.status(Source.QUOTAS).errors == {"timeout": 1}
+    assert state.book.publish()[Source.QUOTAS, NO_BROKER].errors == {"timeout": 1}
 
 
 def test_the_columns_of_a_poll_are_freed_with_it(polled: Polling) -> None:

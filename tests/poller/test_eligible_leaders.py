@@ -76,4 +76,4 @@ def test_brokers_that_do_not_know_the_request_have_no_eligible_leaders(polled: P
     offline(polled, "b", 1)
     assert flags(polled.poll(), "b") == [[0, 0]]
     assert not polled.brokers.seen(REQUEST)
-    assert not polled.poller.not_available
+    assert not polled.last.not_available

@@ -172,7 +172,7 @@ def test_a_throttled_broker_is_waited_for_and_keeps_its_connection(polled: Polli
         assert set(snapshot.offsets_at) == {1, 2, 3}
         first, second = (each["at"] for each in polled.brokers.seen("ListOffsets") if each["broker"] == 2)
         assert second - first == pytest.approx(0.8)
-        assert polled.poller.throttle_times == {1: 0.0, 2: 0.8, 3: 0.0}
+        assert polled.last.throttle_seconds == {1: 0.0, 2: 0.8, 3: 0.0}
     assert polled.connections() == before
 
 
@@ -183,10 +183,10 @@ def test_a_pause_longer_than_the_poll_costs_that_broker_only(polled: Polling) ->
     for left in (31.0, 21.0, 11.0):
         polled.poll()
         assert set(polled.down()) == {"offsets2", "log_dirs2", "configs2"}
-        assert polled.poller.throttle_times[2] == pytest.approx(left)
+        assert polled.last.throttle_seconds[2] == pytest.approx(left)
     polled.poll()
     assert polled.down() == {}
-    assert polled.poller.throttle_times[2] == 0.0
+    assert polled.last.throttle_seconds[2] == 0.0
     assert polled.connections() == before
     assert polled.brokers.seen(CONNECTED) == []
 
@@ -248,7 +248,7 @@ def test_a_broker_that_knows_no_brokers_is_not_believed(polled: Polling) -> None
     assert polled.down() == {}
     polled.brokers.rule(None, "Metadata", changes={"brokers": [], "topics": []})
     with capture_logs() as logs:
-        polled.poll()
+        assert polled.poll_any() is None
     assert re.fullmatch(r"127.0.0.1:\d+ knows no brokers", logs[0]["error"])
 
 

@@ -15,7 +15,7 @@ ASSIGNED = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
 
 
 def sources_of(polled: Polling, broker: int) -> set[str]:
-    return {str(source) for source, name in polled.poller.status if name == str(broker)}
+    return {str(source) for source, name in polled.last.status if name == str(broker)}
 
 
 def test_a_fenced_broker_is_not_asked(polled: Polling) -> None:

@@ -49,8 +49,8 @@ def started(brokers: ScriptedCluster, clock: VirtualClock) -> Iterator[Polling]:
 
 
 def absent(polled: Polling, reason: str = "authorization") -> set[str]:
-    found = polled.poller.not_available
-    assert not found.keys() & polled.poller.status.keys()
+    found = polled.last.not_available
+    assert not found.keys() & polled.last.status.keys()
     return {f"{source}{broker}" for (source, broker), why in found.items() if why == reason}
 
 
@@ -74,7 +74,7 @@ def test_what_is_refused_from_the_start_is_no_failure(started: Polling, right: s
         started.poll()
     assert absent(started) == set()
     assert started.down() == {}
-    assert {name for source, broker in started.poller.status for name in [f"{source}{broker}"]} >= RIGHTS[right]
+    assert {name for source, broker in started.last.status for name in [f"{source}{broker}"]} >= RIGHTS[right]
 
 
 def test_an_old_broker_that_refuses_log_directories_returns_none(started: Polling) -> None:
@@ -194,7 +194,7 @@ def test_what_is_disabled_is_not_asked(
         assert lacks(snapshot, optional)
         polled.configure()
         snapshot = polled.poll(60.0)
-        assert polled.poller.not_available == {}
+        assert polled.last.not_available == {}
         assert not lacks(snapshot, optional)
         polled.configure(disabled=disabled)
         snapshot = polled.poll(240.0)
@@ -281,10 +281,10 @@ def test_nothing_is_said_of_a_controller_that_is_not_asked(started: Polling) -> 
     for request_name in ("ListPartitionReassignments", "DescribeQuorum"):
         started.brokers.rule(None, request_name, hang=True)
     started.poll()
-    assert started.poller.reach.controller is False
+    assert started.last.controller_reachable is False
     started.configure(disabled=disabled)
     started.poll()
-    assert started.poller.reach.controller is None
+    assert started.last.controller_reachable is None
 
 
 def test_a_listener_of_controllers_that_never_answered_is_not_available(started: Polling) -> None:
@@ -319,7 +319,7 @@ def test_a_window_that_is_configured_is_not_asked(brokers: ScriptedCluster, cloc
     window = ControllerWindow(samples=1, seconds=11.0)
     with polling(brokers, clock, controller_window=window) as polled:
         assert polled.poll().controller_window == window
-        assert (polled.poller.not_available, polled.down()) == ({}, {})
+        assert (polled.last.not_available, polled.down()) == ({}, {})
 
 
 def test_a_window_that_is_configured_needs_no_controller(brokers: ScriptedCluster, clock: VirtualClock) -> None:

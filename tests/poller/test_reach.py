@@ -25,13 +25,13 @@ def reachable(polled: Polling) -> list[bool | None]:
     for _ in range(2):
         polled.poll_any()
         assert polled.took <= DEADLINE
-        found.append(polled.poller.reach.cluster)
+        found.append(polled.last.cluster_reachable)
     return found
 
 
 def test_a_cluster_that_answers_is_reachable(brokers: ScriptedCluster, clock: VirtualClock) -> None:
     with polling(brokers, clock) as polled:
-        assert polled.poller.reach.cluster is None
+        assert polled.last.cluster_reachable is None
         assert reachable(polled) == [True, True]
 
 
@@ -149,7 +149,7 @@ def test_names_that_never_resolved_show_nothing_of_the_cluster(
 def test_brokers_that_ask_for_a_long_pause_are_reachable(polled: Polling) -> None:
     polled.brokers.rule(throttle_ms=55_000)
     polled.poll_any()
-    assert polled.poller.reach.controller
+    assert polled.last.controller_reachable
     assert reachable(polled) == [True, True]
     assert reachable(polled) == [True, True]
     assert "metadata" in polled.down()
@@ -181,7 +181,7 @@ def controller(polled: Polling, after: float = INTERVAL) -> list[bool | None]:
     for _ in range(3):
         polled.poll_any(after)
         assert polled.took <= DEADLINE
-        found.append(polled.poller.reach.controller)
+        found.append(polled.last.controller_reachable)
     return found
 
 
@@ -195,10 +195,10 @@ def fail(polled: Polling, broker: int | None = None, **rule: Any) -> None:
 @pytest.mark.parametrize("rule", [{"hang": True}, {"error": 7}], ids=["hangs", "timed out"])
 def test_a_controller_that_hangs_is_not_reachable(polled: Polling, rule: dict[str, Any], after: float) -> None:
     """From the first poll on, while all brokers answer for the metadata; it is in the first poll that it answers."""
-    assert polled.poller.reach.controller
+    assert polled.last.controller_reachable
     fail(polled, **rule)
     assert controller(polled, after) == [False] * 3
-    assert polled.poller.reach.cluster
+    assert polled.last.cluster_reachable
     polled.brokers.do("clear")
     assert controller(polled, after) == [True] * 3
 
@@ -260,7 +260,7 @@ def fenced(polled: Polling) -> Polling:
     polled.brokers.brokers({"id": 3, "fenced": True})
     polled.brokers.topic("a", [[1, 2, 3], [2, 3, 1], [3, 1, 2]], isr=[[1, 2], [2, 1], [1, 2]])
     polled.poll()
-    assert polled.poller.reach.fenced == {3: True}
+    assert polled.last.fenced_responding == {3: True}
     return polled
 
 
@@ -268,11 +268,11 @@ def test_a_fenced_broker_that_answers_is_responding(fenced: Polling) -> None:
     """Without a login: it may not know its users yet. One that is not fenced any more is not shown."""
     fenced.brokers.do("accounts", mechanism="PLAIN", users={"warden": "secret"})
     fenced.poll()
-    assert fenced.poller.reach.fenced == {3: True}
+    assert fenced.last.fenced_responding == {3: True}
     fenced.brokers.do("accounts", mechanism="PLAIN", users={})
     fenced.brokers.brokers({"id": 3})
     fenced.poll_any()
-    assert fenced.poller.reach.fenced == {}
+    assert fenced.last.fenced_responding == {}
 
 
 @pytest.mark.parametrize("rule", [{"hang": True}, {"drop": True}, {"body": b""}, None])
@@ -285,7 +285,7 @@ def test_a_fenced_broker_that_does_not_answer_is_not_responding(fenced: Polling,
     began = fenced.clock.monotonic() + INTERVAL
     for _ in range(2):
         snapshot = fenced.poll(began - fenced.clock.monotonic())
-        assert fenced.poller.reach.fenced == {3: False}
+        assert fenced.last.fenced_responding == {3: False}
         assert set(snapshot.offsets_at.values()) == {began}
         assert fenced.took <= 0.4 * DEADLINE
         assert len(fenced.brokers.seen("connected")) <= 1
@@ -293,7 +293,7 @@ def test_a_fenced_broker_that_does_not_answer_is_not_responding(fenced: Polling,
 
 
 def offsets_errors(polled: Polling) -> dict[str, int]:
-    return dict(polled.poller.status[Source.OFFSETS, "3"].errors)
+    return dict(polled.last.status[Source.OFFSETS, "3"].errors)
 
 
 @pytest.mark.parametrize("stopped", [True, False])
@@ -313,10 +313,10 @@ def test_a_broker_that_is_fenced_before_a_poll_asks_it_hangs_unless_it_closed_it
 def test_nothing_is_known_of_fenced_brokers_before_kafka_4(fenced: Polling) -> None:
     fenced.limit({"DescribeCluster": (0, 1)})
     fenced.poll()
-    assert fenced.poller.reach.fenced == {}
+    assert fenced.last.fenced_responding == {}
     fenced.brokers.each("refuse")
     fenced.poll_any()
-    assert fenced.poller.reach.fenced == {}
+    assert fenced.last.fenced_responding == {}
 
 
 def test_without_a_token_nothing_is_said_of_the_cluster() -> None:

@@ -116,7 +116,7 @@ def test_an_issuer_that_is_down_is_its_own_reason(login: Polling, issuer: Issuer
         assert login.poll_any() is None
     assert set(login.down().values()) == {"token"}
     assert login.brokers.seen(CONNECTED) == []
-    assert login.poller.reach.cluster is None
+    assert login.last.cluster_reachable is None
     issuer.fault = None
     login.poll_any(40.0)
     assert login.down() == {}

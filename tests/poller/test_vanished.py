@@ -33,17 +33,15 @@ def named(polled: Polling) -> int:
 def test_a_topic_with_a_problem_does_not_vanish_with_its_right(polled: Polling, trouble: Mapping[str, Any]) -> None:
     """The metadata is refused until the right is back: the last numbers age, and nothing resolves."""
     add(polled, **trouble)
-    last = polled.poll()
     polled.brokers.topic("lost", [[1, 2]], listed=False, **trouble)
     for poll in range(1, 4):
-        stale = polled.poll()
-        assert (stale.clock, stale.topics) == (last.clock, ("a", "lost"))
+        assert polled.poll_any() is None
         assert polled.status(Source.METADATA).errors == {"authorization": poll}
-        assert polled.poller.undescribed == 1
-        assert polled.poller.reach.cluster
+        assert polled.last.undescribed_topics == 1
+        assert polled.last.cluster_reachable
     polled.brokers.topic("lost", [[1, 2]], **trouble)
-    assert polled.poll().clock > last.clock
-    assert polled.poller.undescribed == 0
+    assert polled.poll().topics == ("a", "lost")
+    assert polled.last.undescribed_topics == 0
     assert polled.status(Source.METADATA).up
 
 
@@ -55,7 +53,7 @@ def test_a_topic_under_min_isr_with_all_replicas_in_sync(
     add(polled, config={"min.insync.replicas": "3"})
     monkeypatch.setattr("kafka_warden.poller.lead.is_capped", lambda _: capped)
     polled.brokers.topic("lost", [[1, 2]], listed=False)
-    assert ("lost" not in polled.poll().topics) == capped
+    assert (polled.poll_any() is not None) == capped
 
 
 def test_topics_without_a_problem_are_counted(polled: Polling) -> None:
@@ -64,25 +62,24 @@ def test_topics_without_a_problem_are_counted(polled: Polling) -> None:
     with capture_logs() as logs:
         for _ in range(3):
             assert polled.poll().topics == ("a",)
-            assert polled.poller.undescribed == 1
+            assert polled.last.undescribed_topics == 1
             assert named(polled) == 2
     assert polled.down() == {}
     (warning,) = [entry["error"] for entry in logs if entry["log_level"] == "warning"]
     assert warning.startswith("lost may not be described any more: grant Describe")
     polled.brokers.topic("lost", [[1, 2]])
     assert polled.poll().topics == ("a", "lost")
-    assert polled.poller.undescribed == 0
+    assert polled.last.undescribed_topics == 0
     assert named(polled) == 1
 
 
 def test_without_any_topic_left_the_metadata_is_refused(polled: Polling) -> None:
-    last = polled.poll()
     polled.brokers.do("deny", rights=[DESCRIBE])
     for _ in range(2):
-        assert polled.poll().clock == last.clock
+        assert polled.poll_any() is None
         assert polled.down()["metadata"] == "authorization"
     for _ in range(2):
-        polled.poll(LOST_FOR)
+        polled.poll_any(LOST_FOR)
         assert polled.down()["metadata"] == "authorization"
     polled.brokers.do("deny", rights=[])
     assert polled.poll(61.0).topics == ("a",)
@@ -94,12 +91,12 @@ def test_a_few_topics_that_are_refused_for_long_count_as_deleted(polled: Polling
     """They were deleted together with their ACLs. The others are shown again, at once where the rest has no problem."""
     add(polled, **trouble)
     polled.brokers.topic("lost", [[1, 2]], listed=False, **trouble)
-    polled.poll()
-    polled.poll(LOST_FOR - 20.0)
-    assert polled.poller.undescribed == 1
+    polled.poll_any()
+    polled.poll_any(LOST_FOR - 20.0)
+    assert polled.last.undescribed_topics == 1
     with capture_logs() as logs:
         assert [polled.poll(20.0).topics for _ in range(2)] == [("a",), ("a",)]
-    assert polled.poller.undescribed == 0
+    assert polled.last.undescribed_topics == 0
     assert named(polled) == 1
     assert polled.status(Source.METADATA).up
     (note,) = [entry for entry in logs if entry["log_level"] == "warning"]
@@ -116,11 +113,11 @@ def test_many_topics_that_are_refused_stay_so(polled: Polling) -> None:
     polled.poll()
     for _ in range(3):
         polled.poll(LOST_FOR)
-        assert polled.poller.undescribed == 3
+        assert polled.last.undescribed_topics == 3
     polled.brokers.topic("t0", [[1, 2]])
     polled.brokers.do("remove_topics", topics=["t1"])
     polled.poll(LOST_FOR)
-    assert polled.poller.undescribed == 0
+    assert polled.last.undescribed_topics == 0
 
 
 def test_a_topic_that_can_be_described_meanwhile_starts_again(polled: Polling) -> None:
@@ -133,12 +130,12 @@ def test_a_topic_that_can_be_described_meanwhile_starts_again(polled: Polling) -
     polled.poll(LOST_FOR - 20.0)
     for name in ("x", "lost"):
         polled.brokers.topic(name, [[1, 2]], listed=False, isr=[[1]])
-        polled.poll(60.0)
-    assert polled.poller.undescribed == 2
-    polled.poll(LOST_FOR - 60.0)
-    assert (polled.poller.undescribed, polled.status(Source.METADATA).up) == (2, False)
+        polled.poll_any(60.0)
+    assert polled.last.undescribed_topics == 2
+    polled.poll_any(LOST_FOR - 60.0)
+    assert (polled.last.undescribed_topics, polled.status(Source.METADATA).up) == (2, False)
     assert "lost" not in polled.poll(60.0).topics
-    assert (polled.poller.undescribed, polled.status(Source.METADATA).up) == (0, True)
+    assert (polled.last.undescribed_topics, polled.status(Source.METADATA).up) == (0, True)
 
 
 @pytest.mark.parametrize("trouble", [{}, *TROUBLES], ids=str)
@@ -149,7 +146,7 @@ def test_a_deleted_topic_is_forgotten(polled: Polling, trouble: Mapping[str, Any
     assert named(polled) == 2
     assert polled.poll().topics == ("a",)
     assert named(polled) == 1
-    assert polled.poller.undescribed == 0
+    assert polled.last.undescribed_topics == 0
     assert polled.down() == {}
 
 
@@ -161,7 +158,7 @@ def test_some_of_very_many_topics_are_asked_for(polled: Polling, monkeypatch: py
     for name in ("x", "y", "z"):
         polled.brokers.topic(name, [[1, 2]], listed=False, deleted=name == "x")
     assert polled.poll().topics == ("a",)
-    assert polled.poller.undescribed == 2
+    assert polled.last.undescribed_topics == 2
 
 
 def test_a_broker_that_does_not_answer_for_names_shows_nothing(polled: Polling) -> None:
@@ -171,7 +168,7 @@ def test_a_broker_that_does_not_answer_for_names_shows_nothing(polled: Polling) 
     polled.brokers.rule(lead, "Metadata", times=1)
     polled.brokers.rule(lead, "Metadata", hang=True)
     polled.brokers.rule(lead, "Metadata", times=1)
-    assert polled.poll().topics == ("a", "lost")
+    assert polled.poll_any() is None
     assert polled.down()["metadata"] == "timeout"
     assert polled.poll().topics == ("a",)
     assert polled.status(Source.METADATA).up

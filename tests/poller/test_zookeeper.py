@@ -33,7 +33,7 @@ def asked(polled: Polling) -> list[int]:
 
 
 def reachable(polled: Polling) -> bool | None:
-    return polled.poller.reach.controller
+    return polled.last.controller_reachable
 
 
 def test_the_moves_are_asked_of_the_controller(old: Polling) -> None:
@@ -45,7 +45,7 @@ def test_the_moves_are_asked_of_the_controller(old: Polling) -> None:
     assert snapshot.partitions.reassigning.tolist() == [True, False]
     assert old.down() == {}
     assert reachable(old) is True
-    assert old.poller.not_available == dict.fromkeys([(Source.QUORUM, ""), (Source.FENCED_BROKERS, "")], "unsupported")
+    assert old.last.not_available == dict.fromkeys([(Source.QUORUM, ""), (Source.FENCED_BROKERS, "")], "unsupported")
 
 
 def test_a_new_controller_is_asked_in_the_same_poll(old: Polling) -> None:
@@ -62,7 +62,7 @@ def test_a_controller_that_is_another_by_now_is_a_failure_of_one_poll(old: Polli
     assert reachable(old) is None
     old.poll()
     assert reachable(old) is True
-    assert old.poller.status[Source.REASSIGNMENTS, ""].up
+    assert old.last.status[Source.REASSIGNMENTS, ""].up
 
 
 def test_the_quota_window_is_that_of_the_controller(old: Polling) -> None:

@@ -10,6 +10,7 @@ from kafka_warden.clock import Clock
 from kafka_warden.derive import Memory, derive
 from kafka_warden.model import Parameters
 from kafka_warden.poller import Poller, PollerSettings
+from tests.building import expect_snapshot
 from tests.support.scripted import ScriptedCluster
 
 SUSPENDED = 8 * 3600.0
@@ -61,8 +62,7 @@ def test_a_rate_over_a_suspension_is_right(brokers: ScriptedCluster, poller: Pol
     for seconds in (0.0, 0.0, SUSPENDED):
         suspension.seconds += seconds
         brokers.do("time", now=1000.0 + suspension.seconds)
-        snapshot = poller.poll()
-        assert snapshot is not None
+        snapshot = expect_snapshot(poller.poll())
         memory, derived = derive(snapshot, memory, Parameters())
         rates.append(derived.bytes_in.item())
     assert rates[-1] == pytest.approx(RATE * MESSAGE, rel=0.05)

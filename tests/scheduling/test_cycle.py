@@ -12,10 +12,9 @@ from structlog.testing import capture_logs
 from kafka_warden.cycle import Cycle
 from kafka_warden.derive import Memory
 from kafka_warden.errors import PollAbandonedError
-from kafka_warden.model import OptionalQuestion, Parameters, Snapshot
-from kafka_warden.poller.asking import Reach
+from kafka_warden.model import Parameters, PollResult, Snapshot
 from tests import scene
-from tests.building import Partition, snapshot
+from tests.building import Partition, known, snapshot
 from tests.support.scripted import VirtualClock
 
 INTERVAL = 10.0
@@ -24,31 +23,21 @@ WITHIN = 60.0
 
 
 class Polled:
-    """A poller that answers with a new snapshot, with the one before, or not at all."""
+    """A poller that answers with a new snapshot, or that no broker answers."""
 
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
-        self.status: Any = {}
-        self.not_available: Any = {}
-        self.ever_answered: frozenset[OptionalQuestion] = frozenset()
         self.bootstrap: frozenset[str] = frozenset()
-        self.undescribed = 0
-        self.throttle_times: Any = {}
-        self.reach = Reach()
-        self.last: Snapshot | None = None
         self.answers = True
         self.raises: type[Exception] | None = None
 
-    def watch(self, cluster_id: str | None) -> None:
-        """Has only one cluster."""
-
-    def poll(self, interval: float = 0.0) -> Snapshot | None:  # noqa: ARG002  # as of a poller
+    def poll(self, interval: float = 0.0) -> PollResult:  # noqa: ARG002  # as of a poller
         if self.raises is not None:
             raise self.raises
-        if self.answers:
-            now = self._clock.monotonic()
-            self.last = snapshot({"t": [Partition(lag={2: 5}, out=(2,))]}, clock=now, time=self._clock.time())
-        return None if self.last is None else replace(self.last, status={})
+        if not self.answers:
+            return PollResult(cluster_reachable=False)
+        now, time = self._clock.monotonic(), self._clock.time()
+        return snapshot({"t": [Partition(lag={2: 5}, out=(2,))]}, clock=now, time=time)
 
 
 @pytest.fixture
@@ -120,7 +109,11 @@ def test_a_shorter_interval_does_not_empty_the_page(cycle: Cycle, clock: Virtual
 def test_a_suspension_during_a_poll_stretches_nothing(
     cycle: Cycle, clock: VirtualClock, polled: Polled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polled, "poll", lambda _: clock.suspend(8 * 3600.0))
+    def suspended(_: float) -> PollResult:
+        clock.suspend(8 * 3600.0)
+        return PollResult()
+
+    monkeypatch.setattr(polled, "poll", suspended)
     with capture_logs() as logs:
         cycle.once()
     assert (logs, cycle.interval) == ([], INTERVAL)
@@ -219,6 +212,14 @@ def test_polls_without_an_answer_show_the_last_numbers_for_three_intervals(
     vars(polled).update(answers=True, raises=None)
     cycle.once()
     assert cycle.holder.ready
+
+
+def test_the_last_numbers_are_shown_beside_what_a_poll_without_an_answer_learned(cycle: Cycle, polled: Polled) -> None:
+    cycle.once()
+    polled.answers = False
+    cycle.once()
+    assert shows(cycle)
+    assert b"kafka_warden_cluster_reachable 0\n" in known(cycle.holder.page).text
 
 
 @pytest.mark.parametrize("broken", ["kafka_warden.cycle.derive", "kafka_warden.cycle.View", "poll"])

@@ -83,11 +83,11 @@ def quiet(interval: float = 10.0) -> Page:
         return snapshot(topics, clock=clock, topic_configs={"orders": TopicConfig()}, broker_configs=configs)
 
     def healthy(sidecar: Sidecar) -> Sidecar:
-        status = {key: each for key, each in sidecar.status.items() if each.up}
+        status = {key: each for key, each in sidecar.polled.status.items() if each.up}
         sinks = {name: replace(sink, up=True) for name, sink in sidecar.sinks.items()}
         return replace(
             sidecar,
-            status=status,
+            polled=replace(sidecar.polled, status=status),
             sinks=sinks,
             figures={**sidecar.figures, "web_config_in_use": {(): True}, "poll_interval_seconds": {(): interval}},
         )

@@ -39,6 +39,8 @@ DEAD, HANGS = 4, 8
 class Beans:
     """Answers for each process at once, with every bean and one client that is over its quota."""
 
+    source, starts = "rmi", 1
+
     def ask(self, targets: Sequence[JmxTarget], _: float) -> dict[str, RawBeans]:
         return {target.key: self._of(target.key) for target in targets}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from kafka_warden.derive import Derived
 from kafka_warden.derive.moves import Move
-from kafka_warden.model import Bools, Floats, Parameters, SinkStatus, Snapshot, Source, SourceStatus
+from kafka_warden.model import Bools, Floats, Parameters, PollResult, SinkStatus, Snapshot
 
 
 class Rank(IntEnum):
@@ -107,13 +107,12 @@ class Build:
 class Sidecar:
     """Data on the sidecar itself, available with or without a snapshot."""
 
-    status: Mapping[tuple[Source, str], SourceStatus]
+    polled: PollResult
+    """Of the last poll."""
     build: Build
     snapshot_time: float | None = None
     dropped: Mapping[tuple[str, Rank], int] = field(default_factory=dict)
     """Full name of a family, and rank, to the series that are left out."""
-    not_available: Mapping[tuple[Source, str], str] = field(default_factory=dict)
-    """Sources that are not available, and why."""
     sinks: Mapping[str, SinkStatus] = field(default_factory=dict)
     """Destinations of history, by the name of the sink."""
     figures: Figures = field(default_factory=dict)

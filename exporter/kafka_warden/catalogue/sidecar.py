@@ -1,25 +1,26 @@
 """The sidecar itself: served with or without a snapshot."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from kafka_warden.catalogue.metric import Kind, Metric, Rank, Sample, Sidecar, SidecarMetric, known
-from kafka_warden.model import SinkStatus, SourceStatus
+from kafka_warden.catalogue.metric import Kind, Labels, Metric, Rank, Sample, Sidecar, SidecarMetric, known
+from kafka_warden.model import PollResult, SinkStatus, SourceStatus
 
 SOURCE = ("source", "broker")
 SINK = ("sink",)
 ReadSidecar = Callable[[Sidecar], Iterable[Sample]]
+ReadPoll = Callable[[PollResult], Mapping[Labels, float | None]]
 
 
 def _sources(name: str, about: str, value: Callable[[SourceStatus], float | None]) -> SidecarMetric:
     def read(sidecar: Sidecar) -> Iterator[Sample]:
-        return known((key, value(status)) for key, status in sidecar.status.items())
+        return known((key, value(status)) for key, status in sidecar.polled.status.items())
 
     return SidecarMetric(name, about, SOURCE, read)
 
 
 def _errors(sidecar: Sidecar) -> Iterator[Sample]:
-    for (source, broker), status in sidecar.status.items():
+    for (source, broker), status in sidecar.polled.status.items():
         for reason, count in status.errors.items():
             yield (source, broker, reason), count
 
@@ -34,11 +35,19 @@ def _sink_dropped(sidecar: Sidecar) -> Iterator[Sample]:
             yield (sink, reason), rows
 
 
-def _figures(name: str, about: str, *labels: str) -> SidecarMetric:
-    """Make a family of what the parts of the sidecar count."""
+def _figures(name: str, about: str, *labels: str, polled: ReadPoll | None = None) -> SidecarMetric:
+    """Make a family of what the parts of the sidecar count, or of what the last poll learned."""
     kinds = {"total": Kind.COUNTER, "info": Kind.INFO}
     kind = kinds.get(name.rpartition("_")[2], Kind.GAUGE)
-    return SidecarMetric(name, about, labels, lambda sidecar: known(sidecar.figures.get(name, {}).items()), kind)
+
+    def read(sidecar: Sidecar) -> Iterator[Sample]:
+        return known((polled(sidecar.polled) if polled is not None else sidecar.figures.get(name, {})).items())
+
+    return SidecarMetric(name, about, labels, read, kind)
+
+
+def _by_broker(values: Mapping[int, float]) -> Mapping[Labels, float]:
+    return {(str(broker),): value for broker, value in values.items()}
 
 
 def _dropped(sidecar: Sidecar) -> Iterator[Sample]:
@@ -58,7 +67,7 @@ SIDECAR = (
         "source_not_available",
         "1 when requests of this kind cannot be used: authorization, unsupported, disabled or unreachable",
         (*SOURCE, "reason"),
-        lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.not_available.items()),
+        lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.polled.not_available.items()),
     ),
     _sources(
         "source_duration_seconds",
@@ -81,25 +90,30 @@ SIDECAR = (
         "exporter_throttle_seconds",
         "Longest pause that the broker asked for in the last poll (throttle_time_ms, KIP-219); 0 is none",
         "broker",
+        polled=lambda polled: _by_broker(polled.throttle_seconds),
     ),
     _figures(
         "broker_fenced_responding",
         "1 when a fenced broker answered in the last poll, else 0; absent for others, and before Kafka 4.0",
         "broker",
+        polled=lambda polled: _by_broker(polled.fenced_responding),
     ),
     _figures(
         "cluster_reachable",
         "1 when a broker answered or refused access in the last poll, 0 when all refused the connection or "
         "timed out; absent when no name resolves",
+        polled=lambda polled: {(): polled.cluster_reachable},
     ),
     _figures(
         "controller_reachable",
         "1 when the active controller answered a forwarded request, 0 when that timed out through two brokers; "
         "absent when no broker answers",
+        polled=lambda polled: {(): polled.controller_reachable},
     ),
     _figures(
         "undescribed_topics",
         "Topics that the exporter saw and may not describe any more (ACL Describe): all counts and sums lack them",
+        polled=lambda polled: {(): polled.undescribed_topics},
     ),
     SidecarMetric(
         "snapshot_timestamp_seconds",
@@ -180,8 +194,14 @@ SIDECAR = (
     _figures(
         "jmx_child_starts_total",
         "Starts of the child process for beans: again if it ended, hung, or used too much memory",
+        polled=lambda polled: {(): polled.jmx_child_starts},
     ),
-    _figures("jmx_source_info", "What beans are read from: rmi, prometheus or jolokia", "source"),
+    _figures(
+        "jmx_source_info",
+        "What beans are read from: rmi, prometheus or jolokia",
+        "source",
+        polled=lambda polled: {(polled.jmx_source,): 1} if polled.jmx_source is not None else {},
+    ),
     SidecarMetric(
         "build_info",
         "This program",

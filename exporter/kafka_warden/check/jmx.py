@@ -67,7 +67,7 @@ def check_jmx(config: Config, snapshot: Snapshot | None, unreachable: Container[
             text, _, fix = str(answer).partition("; ")
             report.error("KW-JMX", subject, text, fix or "look into its log")
         elif any(name.startswith("kafka.") for name, _ in answer.values.keys() - {REPORTER}):
-            _report_groups(jmx.source, target, answer, report, is_followed=target.key in followed)
+            _report_groups(jmx.session.source, target, answer, report, is_followed=target.key in followed)
             if compares(config):
                 _compare(target, answer, subject, report)
         else:

@@ -77,12 +77,13 @@ def poll(config: Config, poller: Poller) -> tuple[Snapshot | None, Outcomes]:
     """
     with suppress(OSError, StateError):  # KW-STATE reports it
         bootstrap = [str(each) for each in config.kafka.settings.bootstrap]
-        poller.watch(watched_cluster(StateFile(config.state.path).read(), bootstrap))
-    snapshot, outcomes = poller.poll(), poller.outcomes
+        if (cluster := watched_cluster(StateFile(config.state.path).read(), bootstrap)) is not None:
+            poller.watch(cluster)
+    results, outcomes = [poller.poll()], poller.outcomes
     late = any(isinstance(outcome.fault, AnswerTimeoutError) for outcome in outcomes.values())
     for _ in range(2 if late else 0):
-        snapshot, outcomes = poller.poll(), {**outcomes, **poller.outcomes}
-    return snapshot, outcomes
+        results, outcomes = [poller.poll(), *results], {**outcomes, **poller.outcomes}
+    return next((result for result in results if isinstance(result, Snapshot)), None), outcomes
 
 
 @dataclass(slots=True)

@@ -271,9 +271,10 @@ def restored(row: Mapping[str, Any]) -> tuple[View, Sidecar]:
     of: Any = derived
     view = View(of, None, np.ones(len(listed), bool), parameters)  # type: ignore[arg-type]
     outcomes = [row.get("outcomes") or (), *(each["outcomes"] or () for each in brokers)]
-    # History has neither what was dropped, nor sinks, nor what the sidecar's parts count.
+    # History has of a poll only the status beside the snapshot, and nothing of the exporter.
+    polled: Any = Values(status=status_of(outcomes))
     lacks: Any = None
-    return view, Sidecar(status_of(outcomes), lacks, row["at"], lacks, lacks, lacks, lacks)
+    return view, Sidecar(polled, lacks, row["at"], lacks, lacks, lacks)
 
 
 def _mapping(pairs: Any) -> Mapping[Any, Any]:

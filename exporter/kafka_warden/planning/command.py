@@ -126,7 +126,7 @@ def _current(config: Config, rollback: Path | None) -> int:
     """Print the file of the reassignments in progress; `rollback` is for the replicas from before them."""
     with closing(_poller(config, config.poll.interval)) as poller:
         snapshot = _poll(poller)
-        _check_moves(poller, snapshot)
+        _check_moves(snapshot)
     if not (moves := in_progress(snapshot, snapshot.replicas.removing)):
         # No empty file: with it, --cancel of the tool removes the throttles of all brokers.
         complain("kafka-warden: no reassignment is in progress")
@@ -219,14 +219,13 @@ def _poller(config: Config, interval: float) -> Poller:
 
 
 def _poll(poller: Poller) -> Snapshot:
-    begun = monotonic()
-    snapshot = poller.poll()
-    if snapshot is None or snapshot.clock < begun:
+    result = poller.poll()
+    if not isinstance(result, Snapshot):
         raise IncompleteError("no broker answered: is a broker of kafka.bootstrap.servers up?")
-    return snapshot
+    return result
 
 
-def _check_moves(poller: Poller, snapshot: Snapshot) -> None:
+def _check_moves(snapshot: Snapshot) -> None:
     """Check that the moves in progress are known.
 
     Raises:
@@ -235,7 +234,7 @@ def _check_moves(poller: Poller, snapshot: Snapshot) -> None:
     if not snapshot.reassignments_known:
         status = snapshot.status.get((Source.REASSIGNMENTS, NO_BROKER))
         errors = dict(status.errors) if status is not None else {}
-        refused = poller.not_available.get((Source.REASSIGNMENTS, NO_BROKER), "unknown")
+        refused = snapshot.not_available.get((Source.REASSIGNMENTS, NO_BROKER), "unknown")
         reason = max(errors, key=lambda name: errors[name], default=refused)
         hint = "; docs/reference/acls.md lists the required ACLs" if reason == "authorization" else ""
         raise IncompleteError(f"the moves in progress are unknown: {reason}{hint}")
@@ -262,5 +261,5 @@ def _measured(
         if (left := until - monotonic()) <= 0:
             break
         time.sleep(min(interval, left))
-    _check_moves(poller, snapshot)
+    _check_moves(snapshot)
     return snapshot, inbound

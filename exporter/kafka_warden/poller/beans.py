@@ -106,16 +106,6 @@ class JmxQuestions:
             else:
                 answers.controller_beans[name] = beans
 
-    @property
-    def child_starts(self) -> int | None:
-        """Child processes that were started: more than one means that some were replaced. `None`: there are none."""
-        return self.session.starts
-
-    @property
-    def source(self) -> str:
-        """What the numbers come from: `rmi`, `prometheus` or `jolokia`."""
-        return self.session.source
-
     def close(self) -> None:
         """End the child process, and with it the questions under way."""
         self.session.close()

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import wait
-from dataclasses import replace
 from itertools import chain
 from typing import Any, Final, TypeVar
 
@@ -22,12 +21,13 @@ from kafka_warden.model import (
     Longs,
     OptionalQuestion,
     PartitionTable,
+    PollResult,
     ReplicaTable,
     Snapshot,
     Source,
 )
 from kafka_warden.poller.answers import LastAnswers
-from kafka_warden.poller.asking import Outcome, PollContext, PollerSettings, PollerState, Reach
+from kafka_warden.poller.asking import Outcome, PollContext, PollerSettings, PollerState
 from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
@@ -77,29 +77,21 @@ class Poller:
             settings,
             images=Images(turn),
         )
-        self._last: Snapshot | None = None
-        self.throttle_times: Mapping[int, float] = {}
-        """Broker to the longest pause in seconds that it asked for in the last poll."""
-        self.reach = Reach()
-        """What answered in the last poll."""
+        self._last = PollResult()
         self.outcomes: Mapping[tuple[Source, str], Outcome] = {}
         """How each source at each broker fared in the last poll."""
 
-    def poll(self, interval: float = 0.0) -> Snapshot | None:
-        """Ask all brokers and return the answers.
+    def poll(self, interval: float = 0.0) -> PollResult:
+        """Ask all brokers and return a snapshot; only what else was learned if no broker answered for the metadata.
 
         `interval`: seconds between the starts of two polls, where that is more than configured.
-
-        Returns:
-            A new snapshot; the previous one with a new `status` when no broker answered for the metadata; `None` when
-            none ever has.
 
         Raises:
             PollAbandonedError: the poller was closed meanwhile.
         """
         now = self._clock.time()
         # A broker that throttles this user answers all questions, but later. It said in the last poll how much.
-        pauses = REQUESTS * min(max(self.throttle_times.values(), default=0.0), LONGEST_PAUSE)
+        pauses = REQUESTS * min(max(self._last.throttle_seconds.values(), default=0.0), LONGEST_PAUSE)
         try:
             asked, beans = self._ask(pauses)
             if self._state.images.misled_by(self._state.lead, self._state.active):
@@ -111,7 +103,7 @@ class Poller:
             if self.links.closed:
                 raise PollAbandonedError("the exporter is stopping") from None
         asked.publish()
-        self.throttle_times, self.reach, self.outcomes = self.links.take_throttle_times(), asked.reach, asked.outcomes
+        self.outcomes = asked.outcomes
         metadata = asked.outcomes[Source.METADATA, NO_BROKER]
         if asked.layout is None and metadata.fault is not None:
             # Without the metadata no broker is asked anything: what was up a poll ago is not known to be up now.
@@ -119,7 +111,7 @@ class Poller:
         if self.jmx is not None:
             for question in beans:
                 self.jmx.keep(question, self._state.answers, self._state.book)
-        self._last = self._snapshot(now, asked, max(interval, self._state.settings.interval))
+        self._last = self._result(now, asked, max(interval, self._state.settings.interval))
         return self._last
 
     def configure(self, settings: PollerSettings, kafka: KafkaClientSettings | None, jmx: JmxQuestions | None) -> None:
@@ -135,41 +127,21 @@ class Poller:
             before.close()
             asked = {target.key for target in jmx.targets(state.answers.brokers)} if jmx is not None else set()
             state.answers.keep_beans(asked)
-            names = {name for source, name in self.status if source is Source.JMX}
+            names = {name for source, name in state.book.publish() if source is Source.JMX}
             state.book.forget(names - {key.partition(" ")[2] for key in asked}, only=Source.JMX)
-
-    @property
-    def status(self) -> Any:
-        """Status of every source, also before the first snapshot."""
-        return self._state.book.publish()
-
-    @property
-    def not_available(self) -> Mapping[tuple[Source, str], str]:
-        """Sources that are not available, and why."""
-        return self._state.book.not_available()
-
-    @property
-    def ever_answered(self) -> frozenset[OptionalQuestion]:
-        """Questions that were ever answered: to have them refused is a failure."""
-        return self._state.book.ever_answered
-
-    @property
-    def undescribed(self) -> int:
-        """How many topics the metadata had, and may not be described any more."""
-        return len(self._state.answers.undescribed)
 
     @property
     def bootstrap(self) -> frozenset[str]:
         """The addresses of `bootstrap.servers`."""
         return frozenset(map(str, self.links.settings.bootstrap))
 
-    def watch(self, cluster_id: str | None) -> None:
-        """Use the answers of this cluster only. `None`, and without this call: of the one that answers first."""
-        self._state.answers.metadata.cluster_id = cluster_id
+    def watch(self, cluster_id: str, ever_answered: Collection[OptionalQuestion] = ()) -> None:
+        """Use the answers of this cluster only; without this call, of the one that answers first.
 
-    def restore(self, ever_answered: Collection[OptionalQuestion]) -> None:
-        """Add the questions that an earlier process had answers to. Call it between two polls."""
-        self._state.book.restore(ever_answered)
+        `ever_answered`: the questions that an earlier process had its answers to. Call it before the first poll.
+        """
+        self._state.answers.metadata.cluster_id = cluster_id
+        self._state.book.ever_answered = frozenset(ever_answered)
 
     def close(self) -> None:
         """Close every connection and end the JMX child."""
@@ -181,7 +153,7 @@ class Poller:
     def _ask(self, pauses: float, beans: Sequence[Question] = ()) -> tuple[PollContext, Sequence[Question]]:
         clock = self._clock.monotonic()
         asked = PollContext(self._state, clock, clock + self._state.settings.deadline + pauses)
-        asked.reach.controller = self.reach.controller
+        asked.reach.controller = self._last.controller_reachable
         return asked, self._network.run(lambda: self._ask_all(asked, beans))
 
     async def _ask_all(self, asked: PollContext, beans: Sequence[Question]) -> Sequence[Question]:
@@ -208,11 +180,23 @@ class Poller:
         started = self.jmx.start(self._state.answers.brokers, asked.controller, asked.deadline_at, before)
         return () if started is None else (started,)
 
-    def _snapshot(self, now: float, asked: PollContext, interval: float) -> Snapshot | None:
-        settings, answers, status = self._state.settings, self._state.answers, self._state.book.publish()
+    def _result(self, now: float, asked: PollContext, interval: float) -> PollResult:
+        settings, answers, book = self._state.settings, self._state.answers, self._state.book
         layout, rows, clock = asked.layout, answers.rows, asked.clock
+        learned: dict[str, Any] = {
+            "status": book.publish(),
+            "not_available": book.not_available(),
+            "ever_answered": book.ever_answered,
+            "cluster_reachable": asked.reach.cluster,
+            "controller_reachable": asked.reach.controller,
+            "fenced_responding": asked.reach.fenced,
+            "throttle_seconds": self.links.take_throttle_times(),
+            "undescribed_topics": len(answers.undescribed),
+            "jmx_source": self.jmx and self.jmx.session.source,
+            "jmx_child_starts": self.jmx and self.jmx.session.starts,
+        }
         if layout is None or rows is None:
-            return None if self._last is None else replace(self._last, status=status)
+            return PollResult(**learned)
         oldest = clock - SHOWN_FOR * interval
         slow = clock - SHOWN_FOR * max(interval, settings.slow, settings.log_dirs)
         # Old reassignments mark replicas, too: an adding replica did not fall out of the ISR.
@@ -247,7 +231,7 @@ class Poller:
             controller_window=answers.windows.get(controller, settings.controller_window),
             broker_beans=fresh(answers.broker_beans, clock, interval),
             controller_beans=fresh(answers.controller_beans, clock, interval),
-            status=status,
+            **learned,
         )
 
 

@@ -89,14 +89,6 @@ class StatusBook:
         for entry in self._entries.values():
             entry.refused_at = -math.inf
 
-    def restore(self, ever_answered: Collection[OptionalQuestion]) -> None:
-        """Add what an earlier process had answers to. What was refused meanwhile has failed."""
-        self.ever_answered |= frozenset(ever_answered)
-        for (source, broker), entry in list(self._entries.items()):
-            refused = entry.not_available == AuthorizationError.reason
-            if refused and self._optional[source, broker] in self.ever_answered:
-                self.failed(source, broker, entry.duration, AuthorizationError("an earlier process had an answer"))
-
     def answered(self, source: Source, broker: str, duration: float, now: float) -> None:
         """Note an answer: the seconds that it took, and its Unix time."""
         entry = self._entries[source, broker]

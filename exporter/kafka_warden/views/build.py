@@ -220,7 +220,7 @@ ROWS: Final[Mapping[str, Callable[[View], Iterable[Any]]]] = {
 
 
 def _sources(sidecar: Sidecar) -> list[SourceRow]:
-    errors = {(str(source), broker): dict(each.errors) for (source, broker), each in sidecar.status.items()}
+    errors = {(str(source), broker): dict(each.errors) for (source, broker), each in sidecar.polled.status.items()}
     return joined(sidecar, SourceRow, ("source", "broker"), errors=lambda key: errors.get((key[0], key[1]), {}))
 
 
@@ -232,7 +232,7 @@ def _sidecar(sidecar: Sidecar) -> ExporterRow:
         (),
         version=lambda _: sidecar.build.version,
         revision=lambda _: sidecar.build.revision,
-        jmx=lambda _: any(source is Source.JMX for source, _ in sidecar.status),
+        jmx=lambda _: any(source is Source.JMX for source, _ in sidecar.polled.status),
         dropped_series=lambda _: dropped,
         history=lambda _: {name: sink.up for name, sink in sidecar.sinks.items()},
     )[0]
