@@ -1,14 +1,15 @@
-"""State between polls: columns that are declared once, and one way to make, realign, write and read all of them.
+"""State between polls: fields that are declared once, and one way to make, realign, write and read all of them.
 
 A state is a dataclass. A field `Annotated[Floats, Column(...)]` is a column of a snapshot, and `Mapping[Side, Bools]`
-has one column per side. A field may be a state itself, or a tuple of states. Other fields have no rows.
+has one column per side. A field `Annotated[Mapping[...], Saved(...)]` is by key, with values whose fields are `Saved`,
+too. A field may be a state itself, or a tuple of states. Other fields have no rows.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -22,6 +23,21 @@ Row = Mapping[str, Any]
 
 Rows = Mapping[Axis, Longs]
 """The old row of each new topic, partition and replica; `UNKNOWN` if it is new."""
+
+UNLIMITED: Final = "unlimited"
+"""Infinity in the state file: JSON has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A mapping that is kept from poll to poll and saved as rows, or a field of its values."""
+
+    name: str
+    """Of the table, which mappings with the same keys share, or in the row."""
+    parts: tuple[str, ...] = ()
+    """Of a mapping: the names of the parts of a key in its row."""
+    time: bool = False
+    """Whether it is in monotonic seconds. The state file has Unix seconds."""
 
 
 class Clock:
@@ -56,17 +72,16 @@ class _Field(NamedTuple):
     kind: Any
     """Its type."""
     column: Column | None
-    required: bool
-    """It has no default."""
+    saved: Saved | None
 
 
 def _find_fields(state: Any) -> tuple[_Field, ...]:
-    hints, found = get_type_hints(state, include_extras=True), []
-    for field in fields(state):
-        hint = hints[field.name]
-        column = next((note for note in getattr(hint, "__metadata__", ()) if isinstance(note, Column)), None)
-        required = field.default is MISSING and field.default_factory is MISSING
-        found.append(_Field(field.name, hint if column is None else hint.__origin__, column, required))
+    found = []
+    for name, hint in get_type_hints(state, include_extras=True).items():
+        notes = getattr(hint, "__metadata__", ())
+        column = next((note for note in notes if isinstance(note, Column)), None)
+        saved = next((note for note in notes if isinstance(note, Saved)), None)
+        found.append(_Field(name, hint.__origin__ if column or saved else hint, column, saved))
     return tuple(found)
 
 
@@ -128,10 +143,10 @@ def _realigned(value: Any, column: Column | None, rows: Rows) -> Any:
 
 def blank(kind: type[State], keys: Keys, /, **others: Any) -> State:
     """Make the state of new rows. `others`: values of fields that are neither columns nor states."""
-    return _make(kind, lambda column, _: np.full(_size(keys, column.axis), column.fill), others)
+    return _make(kind, lambda column, _: np.full(_size(keys, column.axis), column.fill), lambda *_: {}, others)
 
 
-def read(kind: type[State], keys: Keys, tables: Mapping[Axis, Sequence[Row]], clock: Clock, /, **others: Any) -> State:
+def read(kind: type[State], keys: Keys, tables: Mapping[Any, Sequence[Row]], clock: Clock, /, **others: Any) -> State:
     """Make a state from the tables of a state file. Columns that are not in the file are those of new rows.
 
     Raises:
@@ -141,15 +156,17 @@ def read(kind: type[State], keys: Keys, tables: Mapping[Axis, Sequence[Row]], cl
     def values(column: Column, side: Side | None) -> Sequence[Any] | np.ndarray:
         if not column.saved:
             return np.full(_size(keys, column.axis), column.fill)
-        return [_read(column, side, row, clock) for row in tables[column.axis]]
+        return [_read_cell(column, side, row, clock) for row in tables[column.axis]]
 
-    return _make(kind, values, others)
+    return _make(kind, values, lambda kind, saved: _read_keyed(kind, saved, tables, clock), others)
 
 
 def write(state: Any, axis: Axis, rows: int, clock: Clock) -> list[dict[str, Any]]:
     """Return the saved columns of an axis, by rows."""
     table: list[dict[str, Any]] = [{} for _ in range(rows)]
-    for column, values in _saved(state, axis):
+    for field, values in _noted(state):
+        if (column := field.column) is None or column.axis is not axis or not column.saved:
+            continue
         for row, value in zip(table, _written(column, values, clock), strict=True):
             if column.place is None:
                 row[column.saved] = value
@@ -161,6 +178,7 @@ def write(state: Any, axis: Axis, rows: int, clock: Clock) -> list[dict[str, Any
 def _make(
     kind: type[State],
     values: Callable[[Column, Side | None], Sequence[Any] | np.ndarray],
+    keyed: Callable[[Any, Saved], Mapping[Any, Any]],
     others: Mapping[str, Any],
 ) -> State:
     made = dict(others)
@@ -171,8 +189,10 @@ def _make(
                 made[field.name] = {side: np.asarray(values(column, side), dtype) for side in SIDES}
             else:
                 made[field.name] = np.asarray(values(column, None), _dtype(field.kind))
-        elif field.required and field.name not in others:
-            made[field.name] = _make(field.kind, values, {})
+        elif field.saved is not None:
+            made[field.name] = keyed(field.kind, field.saved)
+        elif isinstance(field.kind, type) and is_dataclass(field.kind) and field.name not in others:
+            made[field.name] = _make(field.kind, values, keyed, {})
     return kind(**made)
 
 
@@ -185,7 +205,7 @@ def _size(keys: Keys, axis: Axis) -> int:
     return len({Axis.TOPIC: keys.topics, Axis.PARTITION: keys.topic, Axis.REPLICA: keys.broker}[axis])
 
 
-def _read(column: Column, side: Side | None, row: Row, clock: Clock) -> Any:
+def _read_cell(column: Column, side: Side | None, row: Row, clock: Clock) -> Any:
     if column.saved not in row:
         return column.fill
     value = row[column.saved] if column.place is None else row[column.saved][column.place]
@@ -198,13 +218,14 @@ def _read(column: Column, side: Side | None, row: Row, clock: Clock) -> Any:
     return column.names.index(value) if column.names else value
 
 
-def _saved(state: Any, axis: Axis) -> Iterator[tuple[Column, Any]]:
+def _noted(state: Any) -> Iterator[tuple[_Field, Any]]:
+    """All columns and saved mappings of a state and of the states in it."""
     for field in _fields(type(state)):
         value = getattr(state, field.name)
-        if field.column is None and is_dataclass(value):
-            yield from _saved(value, axis)
-        elif field.column is not None and field.column.saved and field.column.axis is axis:
-            yield field.column, value
+        if field.column or field.saved:
+            yield field, value
+        elif is_dataclass(value):
+            yield from _noted(value)
 
 
 def _written(column: Column, values: Any, clock: Clock) -> Iterable[Any]:
@@ -216,3 +237,71 @@ def _written(column: Column, values: Any, clock: Clock) -> Iterable[Any]:
     if column.names:
         return (None if code == UNKNOWN else column.names[code] for code in values.tolist())
     return (None if value != value else value for value in values.tolist())  # noqa: PLR0124  # NaN
+
+
+def write_keyed(state: Any, clock: Clock) -> dict[str, list[dict[str, Any]]]:
+    """Return the tables of the saved mappings, in the order of their keys. A missing value has empty fields."""
+    tables: dict[str, dict[Any, dict[str, Any]]] = {}
+    found = [(field.saved, get_args(field.kind)[1], values) for field, values in _noted(state) if field.saved]
+    for saved, _, values in found:
+        rows = tables.setdefault(saved.name, {})
+        rows |= {key: dict(zip(saved.parts, _plain(tuple(key), clock), strict=True)) for key in values}
+    for saved, kind, values in found:
+        for key, row in tables[saved.name].items():
+            row.update(_plain_fields(kind, values.get(key), clock))
+    return {name: [rows[key] for key in sorted(rows)] for name, rows in tables.items()}
+
+
+def _saved_fields(kind: Any) -> list[tuple[_Field, Saved]]:
+    return [(field, field.saved) for field in _fields(kind) if field.saved]
+
+
+def _plain_fields(kind: Any, value: Any, clock: Clock) -> Row:
+    fields = _saved_fields(kind)
+    return {saved.name: _plain(getattr(value, field.name, None), clock, time=saved.time) for field, saved in fields}
+
+
+def _plain(value: Any, clock: Clock, *, time: bool = False) -> Any:
+    """Convert to JSON values: bytes to hexadecimal digits, a mapping to lists of the parts of a key and its value."""
+    if time and value is not None:
+        return clock.write(value)
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, tuple):
+        return [_plain(each, clock) for each in value]
+    if isinstance(value, Mapping):
+        return [[*_plain(key, clock), each] for key, each in value.items()]
+    if is_dataclass(value):
+        return _plain_fields(type(value), value, clock)
+    return UNLIMITED if value == np.inf else value
+
+
+def _read_keyed(kind: Any, saved: Saved, tables: Mapping[Any, Sequence[Row]], clock: Clock) -> dict[Any, Any]:
+    key, value = get_args(kind)
+    names = [field.name for _, field in _saved_fields(value)]
+    rows = (row for row in tables[saved.name] if any(row[name] is not None for name in names))
+    return {_read_tuple(key, [row[part] for part in saved.parts], clock): _read(value, row, clock) for row in rows}
+
+
+def _read_tuple(kind: Any, parts: Sequence[Any], clock: Clock) -> Any:
+    kinds = get_args(kind) or get_type_hints(kind).values()
+    values = [_read(each, part, clock) for each, part in zip(kinds, parts, strict=True)]
+    return getattr(kind, "_make", tuple)(values)  # a named tuple, or a plain one
+
+
+def _read(kind: Any, value: Any, clock: Clock, *, time: bool = False) -> Any:
+    """Convert from JSON values, the reverse of `_plain`."""
+    parts = get_args(kind)
+    if type(None) in parts:
+        return None if value is None else _read(parts[0], value, clock, time=time)
+    if time:
+        return clock.read(value)
+    if get_origin(kind) is tuple:
+        return _read_tuple(kind, value, clock)
+    if get_origin(kind) is Mapping:
+        return {_read_tuple(parts[0], key, clock): parts[1](each) for *key, each in value}
+    if fields := _saved_fields(kind):
+        read = ((field, value[saved.name], saved.time) for field, saved in fields)
+        return kind(**{field.name: _read(field.kind, each, clock, time=time) for field, each, time in read})
+    convert = bytes.fromhex if kind is bytes else kind
+    return np.inf if value == UNLIMITED else convert(value)

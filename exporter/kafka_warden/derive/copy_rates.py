@@ -8,10 +8,11 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
+from kafka_warden.derive.columns import Saved
 from kafka_warden.derive.law import DEFAULT_WINDOW, FlowKey, Trend, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles
@@ -76,9 +77,9 @@ def first_kept(times: Sequence[float], oldest: float) -> int:
 class Minimum:
     """State of the stall clock: the least value so far, when it was reached, and how many samples followed."""
 
-    value: float
-    at: float
-    samples: int = 0
+    value: Annotated[float, Saved("value")]
+    at: Annotated[float, Saved("at", time=True)]
+    samples: Annotated[int, Saved("samples")] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +107,20 @@ def stall(state: Minimum | None, clock: float, value: float | None) -> tuple[Min
 MoveKey = tuple[bytes, str, int, int]
 """Topic id, topic name, partition, broker of the replica: a topic that was created again is another move."""
 
+MOVES: Final = Saved("moves", ("topic_id", "topic", "partition", "broker"))
+FLOWS: Final = Saved("pairs", FlowKey._fields)
+"""Tables of the state file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """What a slope depends on, and when it last changed, in monotonic seconds."""
 
-    limits: tuple[float | None, float | None]
+    limits: Annotated[tuple[float | None, float | None], Saved("limits")]
     """Of the leader and of the target, `+inf` where it does not hold the flow back; `None` is unknown."""
-    moves: Mapping[MoveKey, bool]
+    moves: Annotated[Mapping[MoveKey, bool], Saved("throttled")]
     """Whether the replica of each move is in the ISR."""
-    at: float
+    at: Annotated[float, Saved("changed_at", time=True)]
 
 
 def move_key(indexed: IndexedSnapshot, row: int) -> MoveKey:

@@ -9,8 +9,11 @@ from typing import Annotated
 import numpy as np
 
 from kafka_warden.arrays import as_finite, as_known
+from kafka_warden.derive.columns import Saved
 from kafka_warden.derive.copy_rates import (
+    FLOWS,
     LONGEST_SLOPE,
+    MOVES,
     Change,
     CopyProgress,
     Measured,
@@ -71,15 +74,15 @@ class Track:
     times: tuple[float, ...] = ()
     remaining: tuple[float, ...] = ()
     copied: tuple[float, ...] = ()
-    minimum: Minimum | None = None
+    minimum: Annotated[Minimum | None, Saved("least")] = None
 
 
 @dataclass(frozen=True, slots=True)
 class MovesMemory:
     """State from poll to poll."""
 
-    tracks: Mapping[MoveKey, Track] = field(default_factory=dict)
-    changes: Mapping[FlowKey, Change] = field(default_factory=dict)
+    tracks: Annotated[Mapping[MoveKey, Track], MOVES] = field(default_factory=dict)
+    changes: Annotated[Mapping[FlowKey, Change], FLOWS] = field(default_factory=dict)
     copy_progress: Mapping[FlowKey, CopyProgress] = field(default_factory=dict)
     measured: Mapping[FlowKey, Measured] = field(default_factory=dict)
     """From `copy_progress`, since `changes`."""

@@ -5,25 +5,19 @@ from (its least remaining, its cause, its last change). Rates, samples and windo
 Times are Unix seconds, because the monotonic clock ends with the machine.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from kafka_warden.arrays import Axis, Keys
-from kafka_warden.derive.columns import Clock, Row, read, rows_of, write
-from kafka_warden.derive.copy_rates import Change, Minimum, MoveKey
+from kafka_warden.derive.columns import Clock, Row, read, rows_of, write, write_keyed
+from kafka_warden.derive.copy_rates import MOVES
 from kafka_warden.derive.evaluate import Memory, remembered, take
 from kafka_warden.derive.law import FlowKey
-from kafka_warden.derive.moves import MovesMemory, Track
-from kafka_warden.derive.stuck import Cause, Stuck, StuckMemory, Together
-from kafka_warden.derive.throttle_problems import Held
-from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
-from kafka_warden.derive.tiered import Holding
-from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.errors import StateError
-from kafka_warden.model import Bools, BrokerConfig, Longs, Side, Snapshot
+from kafka_warden.model import Bools, BrokerConfig, Longs, Snapshot
 
 LONGEST_ABSENCE: Final = 14 * 86400.0
 """Seconds after which a document is not used: a condition that holds again has most likely ended in between."""
@@ -33,6 +27,9 @@ AHEAD: Final = 86400.0
 
 FORMAT: Final = 1
 """Version of the document: others are not read."""
+
+LISTED: Final = FlowKey._fields[2:]
+"""Parts of the key of a flow that the document has beside each of its moves."""
 
 Document = Mapping[str, Any]
 
@@ -44,30 +41,15 @@ def to_document(memory: Memory, snapshot: Snapshot) -> Document:
     partitions = np.unique(np.concatenate([partitions, memory.keys.partition[replicas]]))
     keys = _subset(memory.keys, partitions, replicas)
     kept, clock = take(memory, keys, rows_of(memory.keys, keys, partitions, replicas)), Clock(snapshot)
-    # Flows refer to moves by their place in that table.
-    moves = sorted(memory.moves.tracks)
+    tables = write_keyed(memory, clock)
+    _shorten(tables["moves"], tables["pairs"])
     return {
         "format": FORMAT,
         "cluster_id": snapshot.cluster_id,
         "saved_at": snapshot.time,
         "partitions": _write_partitions(kept, clock),
         "replicas": _write_replicas(kept, clock),
-        "moves": [_write_move(memory.moves, key, clock) for key in moves],
-        "pairs": _write_flows(memory.moves, {key: place for place, key in enumerate(moves)}, clock),
-        "throttle_problems": [
-            {"broker": broker, "side": side, "problem": problem, "polls": held.polls, "since": clock.write(held.since)}
-            for (broker, side, problem), held in memory.throttling.problems.held.items()
-        ],
-        "tiered_problems": [
-            {
-                "broker": broker,
-                "problem": problem,
-                "shown": held.shown,
-                "seen": held.seen,
-                "start": None if held.start is None else clock.write(held.start),
-            }
-            for (broker, problem), held in memory.tiered.problems.items()
-        ],
+        **tables,
     }
 
 
@@ -107,25 +89,9 @@ def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory
 def _read(document: Document, clock: Clock) -> Memory:
     partitions, replicas = document["partitions"], document["replicas"]
     keys = _read_keys(partitions, replicas)
-    made = read(Memory, keys, {Axis.PARTITION: partitions, Axis.REPLICA: replicas}, clock, keys=keys)
-    held = {
-        (row["broker"], Side(row["side"]), ThrottleProblem(row["problem"])): Held(
-            clock.read(row["since"]), int(row["polls"])
-        )
-        for row in document["throttle_problems"]
-    }
-    holdings = {
-        (row["broker"], TieredProblem(row["problem"])): Holding(
-            bool(row["shown"]), bool(row["seen"]), None if row["start"] is None else clock.read(row["start"])
-        )
-        for row in document["tiered_problems"]
-    }
-    return replace(
-        made,
-        moves=_read_moves(document["moves"], document["pairs"], clock),
-        throttling=replace(made.throttling, problems=replace(made.throttling.problems, held=held)),
-        tiered=replace(made.tiered, problems=holdings),
-    )
+    flows = list(_lengthen(document["moves"], document["pairs"]))
+    tables: dict[Any, Any] = {**document, Axis.PARTITION: partitions, Axis.REPLICA: replicas, "pairs": flows}
+    return read(Memory, keys, tables, clock, keys=keys)
 
 
 def _lasting_replicas(memory: Memory, snapshot: Snapshot) -> Bools:
@@ -185,89 +151,18 @@ def _read_keys(partitions: Sequence[Row], replicas: Sequence[Row]) -> Keys:
     )
 
 
-def _write_move(moves: MovesMemory, key: MoveKey, clock: Clock) -> Row:
-    topic_id, topic, partition, broker = key
-    fact, polls = moves.stuck.facts.get(key, (None, 0))
-    stuck = moves.stuck.shown.get(key)
-    return {
-        "topic": topic,
-        "topic_id": topic_id.hex(),
-        "partition": partition,
-        "broker": broker,
-        "least": _write_minimum(moves.tracks[key].minimum, clock),
-        "fact": fact,
-        "fact_polls": polls,
-        "cause": None if stuck is None else stuck.cause,
-        "stuck_at": None if stuck is None else clock.write(stuck.since),
-    }
+def _shorten(moves: Sequence[Row], flows: Sequence[dict[str, Any]]) -> None:
+    """Let flows refer to moves by their place in that table. The lists name all moves of a flow alike."""
+    places = {tuple(row[part] for part in MOVES.parts): str(place) for place, row in enumerate(moves)}
+    for flow in flows:
+        listed = [flow.pop(part) for part in LISTED]
+        flow["throttled"] = {places[tuple(move)]: [*listed, in_isr] for *move, in_isr in flow["throttled"]}
 
 
-def _write_flows(moves: MovesMemory, places: Mapping[MoveKey, int], clock: Clock) -> list[Row]:
-    return [
-        {
-            "target": flow.target,
-            "leader": flow.leader,
-            "least": _write_minimum(together.minimum, clock),
-            "errors": together.errors,
-            "changed_at": clock.write(change.at),
-            # JSON has no infinity.
-            "limits": ["unlimited" if limit == np.inf else limit for limit in change.limits],
-            "throttled": {
-                str(places[key]): [flow.leader_listed, flow.follower_listed, in_isr]
-                for key, in_isr in change.moves.items()
-            },
-        }
-        for flow, together in moves.stuck.flows.items()
-        if (change := moves.changes.get(flow)) is not None
-    ]
-
-
-def _read_moves(rows: Sequence[Row], flow_rows: Sequence[Row], clock: Clock) -> MovesMemory:
-    """Read moves and flows back."""
-    keys = [(bytes.fromhex(row["topic_id"]), row["topic"], row["partition"], row["broker"]) for row in rows]
-    flows = {_flow_key(row): row for row in flow_rows}
-    return MovesMemory(
-        tracks={key: Track(minimum=_read_minimum(row["least"], clock)) for key, row in zip(keys, rows, strict=True)},
-        changes={flow: _read_change(row, keys, clock) for flow, row in flows.items()},
-        stuck=StuckMemory(
-            flows={
-                flow: Together(
-                    _read_minimum(row["least"], clock), None if row["errors"] is None else float(row["errors"])
-                )
-                for flow, row in flows.items()
-            },
-            facts={
-                key: (None if row["fact"] is None else Cause(row["fact"]), int(row["fact_polls"]))
-                for key, row in zip(keys, rows, strict=True)
-            },
-            shown={
-                key: Stuck(Cause(row["cause"]), clock.read(row["stuck_at"]))
-                for key, row in zip(keys, rows, strict=True)
-                if row["cause"] is not None
-            },
-        ),
-    )
-
-
-def _flow_key(row: Row) -> FlowKey:
-    # The lists name all moves of a flow alike.
-    (leader_listed, follower_listed, _), *_ = row["throttled"].values()
-    return FlowKey(int(row["target"]), int(row["leader"]), bool(leader_listed), bool(follower_listed))
-
-
-def _read_change(row: Row, keys: Sequence[MoveKey], clock: Clock) -> Change:
-    leader, target = (np.inf if limit == "unlimited" else limit for limit in row["limits"])
-    moves = {keys[int(place)]: bool(in_isr) for place, (*_, in_isr) in row["throttled"].items()}
-    return Change((leader, target), moves, clock.read(row["changed_at"]))
-
-
-def _write_minimum(minimum: Minimum | None, clock: Clock) -> Row | None:
-    """Write the state of a stall clock."""
-    if minimum is None:
-        return None
-    return {"value": minimum.value, "at": clock.write(minimum.at), "samples": minimum.samples}
-
-
-def _read_minimum(row: Row | None, clock: Clock) -> Minimum | None:
-    """Read it back."""
-    return None if row is None else Minimum(float(row["value"]), clock.read(row["at"]), int(row["samples"]))
+def _lengthen(moves: Sequence[Row], flows: Sequence[Row]) -> Iterator[Row]:
+    """Undo that."""
+    for flow in flows:
+        (*listed, _), *_ = flow["throttled"].values()
+        named = ((moves[int(place)], in_isr) for place, (*_, in_isr) in flow["throttled"].items())
+        throttled = [[*(move[part] for part in MOVES.parts), in_isr] for move, in_isr in named]
+        yield {**flow, **dict(zip(LISTED, listed, strict=True)), "throttled": throttled}

@@ -8,11 +8,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from kafka_warden.arrays import as_known, sum_known
 from kafka_warden.derive import law
-from kafka_warden.derive.copy_rates import Change, Measured, Minimum, MoveKey, Stall, stall
+from kafka_warden.derive.columns import Saved
+from kafka_warden.derive.copy_rates import FLOWS, MOVES, Change, Measured, Minimum, MoveKey, Stall, stall
 from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, Window
 from kafka_warden.derive.log_dir_moves import Disks
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
@@ -248,17 +249,24 @@ class MoveProgress:
 class Together:
     """State of one flow, since it has had the same moves."""
 
-    minimum: Minimum | None = None
+    minimum: Annotated[Minimum | None, Saved("least")] = None
     """The least sum of what remains."""
-    errors: float | None = None
+    errors: Annotated[float | None, Saved("errors")] = None
     """Aux state errors of the target at that time, `None` while unknown."""
+
+
+class Fact(NamedTuple):
+    """The first fact that holds for a move, and in how many polls in a row it was the same."""
+
+    cause: Annotated[Cause | None, Saved("fact")] = None
+    polls: Annotated[int, Saved("fact_polls")] = 0
 
 
 class Stuck(NamedTuple):
     """The verdict on a move."""
 
-    cause: Cause
-    since: float
+    cause: Annotated[Cause, Saved("cause")]
+    since: Annotated[float, Saved("stuck_at", time=True)]
     """Monotonic seconds: since then it is stuck, for causes that this alert reports."""
 
 
@@ -266,10 +274,9 @@ class Stuck(NamedTuple):
 class StuckMemory:
     """State from poll to poll."""
 
-    flows: Mapping[FlowKey, Together] = field(default_factory=dict)
-    facts: Mapping[MoveKey, tuple[Cause | None, int]] = field(default_factory=dict)
-    """Move to the first fact that holds, and in how many polls in a row it was the same."""
-    shown: Mapping[MoveKey, Stuck] = field(default_factory=dict)
+    flows: Annotated[Mapping[FlowKey, Together], FLOWS] = field(default_factory=dict)
+    facts: Annotated[Mapping[MoveKey, Fact], MOVES] = field(default_factory=dict)
+    shown: Annotated[Mapping[MoveKey, Stuck], MOVES] = field(default_factory=dict)
     """Moves that are stuck."""
 
 
@@ -288,11 +295,11 @@ def evaluate_stuck(inputs: MoveProgress, memory: StuckMemory) -> StuckMemory:
         for row in rows:
             move = inputs.keys[row]
             of_replica = _facts_of(inputs, key, row, of_flow, disks, complete=not waiting[row])
-            causes, (before, polls) = holding(of_replica), memory.facts.get(move, (None, 0))
+            causes, (before, polls) = holding(of_replica), memory.facts.get(move, Fact())
             # A fact needs no waiting, whatever else holds: a small disk must not hide a target that is down.
             fact = next((cause for cause in causes if cause in FACTS), None)
             polls = polls + 1 if before is fact else 1
-            facts[move] = fact, polls
+            facts[move] = Fact(fact, polls)
             # A replica in sync only waits for the others of its partition.
             done = replicas.in_isr[row] and waiting[row]
             if not done and _stands_still(inputs, key, row, stalled, len(rows)):

@@ -14,6 +14,7 @@ import numpy as np
 
 from kafka_warden.arrays import Axis, Column
 from kafka_warden.derive import throttle
+from kafka_warden.derive.columns import Saved
 from kafka_warden.derive.etas import Load
 from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Verdict
@@ -43,8 +44,8 @@ class Problem(StrEnum):
 class Held:
     """State of one problem's clock: since when it holds, polls in which it held, polls in a row without a decision."""
 
-    since: float
-    polls: int = 1
+    since: Annotated[float, Saved("since", time=True)]
+    polls: Annotated[int, Saved("polls")] = 1
     unknown: int = 0
 
 
@@ -313,7 +314,7 @@ class ProblemsMemory:
 
     in_sync: Annotated[Mapping[Side, Bools], Column(Axis.REPLICA, 0, "was_in_sync")]
     """(R,) replicas that were in the ISR since they are throttled on that side."""
-    held: Mapping[ProblemKey, Held] = field(default_factory=dict)
+    held: Annotated[Mapping[ProblemKey, Held], Saved("throttle_problems", ("broker", "side", "problem"))]
     lists: ListsMemory = field(default_factory=ListsMemory)
 
 

@@ -8,14 +8,14 @@ is unknown. Per broker: problems of its led partitions, where tiered storage is 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Final
 
 import numpy as np
 
 from kafka_warden.arrays import Axis, Column, Longs
-from kafka_warden.derive.columns import blank
+from kafka_warden.derive.columns import Saved, blank
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import DEFAULT, NOTHING_TIERED, UNKNOWN, Bools, BrokerConfig, Entity, Floats, TopicConfig
 
@@ -206,9 +206,9 @@ Key = tuple[int, Problem]
 class Holding:
     """One problem of one broker in the last polls."""
 
-    shown: bool
-    seen: bool
-    start: float | None = None
+    shown: Annotated[bool, Saved("shown")]
+    seen: Annotated[bool, Saved("seen")]
+    start: Annotated[float | None, Saved("start", time=True)] = None
     """Monotonic time of the first of the polls that saw it."""
 
 
@@ -218,7 +218,7 @@ class TieredMemory:
 
     copying: Copying
     """(P,)"""
-    problems: Mapping[Key, Holding] = field(default_factory=dict)
+    problems: Annotated[Mapping[Key, Holding], Saved("tiered_problems", ("broker", "problem"))]
 
 
 @dataclass(frozen=True, slots=True)
