@@ -34,6 +34,10 @@ TIME_LIMIT = 60.0
 METADATA, LOG_DIRS = "metadata", "log dirs"
 
 
+def _repeated(request_class: Any, build: Callable[[], Any]) -> Repeated:
+    return Repeated(request_class, lambda version: build().encode(version=version))
+
+
 class _Broker:
     """One broker: its link, and the requests that it is asked in every poll, by the round of the poll."""
 
@@ -44,7 +48,7 @@ class _Broker:
             "leaders": (ListOffsetsRequest, lambda: request_offsets(rows.led[broker], LATEST)),
             LOG_DIRS: (DescribeLogDirsRequest, request_log_dirs),
         }
-        self.repeated = {name: Repeated(*builder, undecoded=True) for name, builder in self.builders.items()}
+        self.repeated = {name: _repeated(*builder) for name, builder in self.builders.items()}
 
     async def ask(self, name: str, *, decoded: bool) -> None:
         request = self.builders[name][1]() if decoded else self.repeated[name]
@@ -57,7 +61,7 @@ class _Floor:
         self._settings = translate({"bootstrap.servers": bootstrap}, {})
         address = parse_address(bootstrap.partition(",")[0])
         self._door = BrokerLink(self.network, self._settings, address.host, address.port)
-        self._metadata = Repeated(MetadataRequest, request_metadata, undecoded=True)
+        self._metadata = _repeated(MetadataRequest, request_metadata)
         self.brokers: list[_Broker] = []
         self.network.run(self._meet)
 

@@ -9,29 +9,21 @@ from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from kafka_warden.clients.kafka import requests
 from kafka_warden.clients.kafka.connection import BrokerConnection
-from kafka_warden.clients.kafka.requests import Repeated, Undecoded
+from kafka_warden.clients.kafka.requests import Repeated, Undecoded, request_metadata, request_offsets
 from kafka_warden.errors import ProtocolError, TooLargeError
 
 CLIENT = "kafka-warden"
 FIRST_WITH_THROTTLE = 3
 
 
-def request_offsets() -> Any:
-    topic = ListOffsetsRequest.ListOffsetsTopic
-    partitions = [
-        topic.ListOffsetsPartition(partition_index=number, timestamp=-1, current_leader_epoch=-1) for number in (0, 7)
-    ]
-    return ListOffsetsRequest(replica_id=-2, isolation_level=0, topics=[topic(name="orders", partitions=partitions)])
+def offsets_request() -> Any:
+    return request_offsets([("orders", [0, 7])], -1)
 
 
 def offsets(version: int) -> bytes:
     """Encode an empty reply to it, with the tags of the header."""
     tags = b"\0" if ListOffsetsResponse.flexible_version_q(version) else b""
     return tags + bytes(ListOffsetsResponse(version=version, topics=[]).encode(version=version))
-
-
-def request_metadata() -> Any:
-    return MetadataRequest(topics=None, allow_auto_topic_creation=False)
 
 
 def metadata(version: int, **fields: Any) -> bytes:
@@ -60,32 +52,31 @@ class Exchanged(BrokerConnection):
 def test_a_repeated_request_is_the_frame_that_kafka_python_makes(version: int) -> None:
     body = offsets(version)
     connection = Exchanged(body, body, body)
-    repeated = Repeated(ListOffsetsRequest, request_offsets)
+    repeated = Repeated(ListOffsetsRequest, lambda version: offsets_request().encode(version=version))
 
     async def send() -> None:
-        for request in (request_offsets(), repeated, repeated):
+        for request in (offsets_request(), repeated, repeated):
             await connection.send(request, version)
 
     asyncio.run(send())
     for correlation, frame in enumerate(connection.sent, start=1):
-        expected = request_offsets()
+        expected = offsets_request()
         expected.API_VERSION = version
         expected.with_header(correlation_id=correlation, client_id=CLIENT)
         assert frame == expected.encode(framed=True, header=True)
 
 
-def test_a_repeated_request_is_built_once_a_version() -> None:
+def test_a_repeated_request_is_encoded_once_a_version() -> None:
     """Building thousands of partitions is what the shortcut saves; another version is another encoding."""
-    built = []
+    encoded = []
 
-    def build() -> Any:
-        built.append(1)
-        return request_offsets()
+    def encode(version: int) -> bytes:
+        encoded.append(version)
+        return bytes([version])
 
-    repeated = Repeated(ListOffsetsRequest, build)
-    bodies = [repeated.body(version) for version in (6, 6, 7, 6)]
-    assert len(built) == 2
-    assert bodies[0] == bodies[1] == bodies[3]
+    repeated = Repeated(ListOffsetsRequest, encode)
+    assert [repeated.body(version) for version in (6, 6, 7, 6)] == [b"\6", b"\6", b"\7", b"\6"]
+    assert encoded == [6, 7]
 
 
 @pytest.mark.parametrize("version", [1, 5, 8, 9, 12, 13])
@@ -93,7 +84,8 @@ def test_an_undecoded_reply_comes_through_the_connection_and_decodes_to_the_same
     """The connection matches it by its correlation id, and what is left of it is all of its fields."""
     tags = b"\0" if MetadataResponse.flexible_version_q(version) else b""
     connection = Exchanged(tags + metadata(version))
-    reply = asyncio.run(connection.send(Repeated(MetadataRequest, request_metadata, undecoded=True), version))
+    request = Repeated(MetadataRequest, lambda version: request_metadata().encode(version=version))
+    reply = asyncio.run(connection.send(request, version))
     assert reply.version == version
     assert [topic.name for topic in reply.decode().topics] == ["orders"]
     before, rest = reply.split("topics")

@@ -20,7 +20,7 @@ from kafka_warden.errors import ProtocolError
 from kafka_warden.model import NO_LISTENER, UNKNOWN, Longs
 from kafka_warden.poller.tables import Rows
 from kafka_warden.sources.metadata import Layout, MetadataQuestion, parse_metadata
-from kafka_warden.sources.offsets import LATEST, OffsetsRequest, RowIndex, index_rows, parse_offsets
+from kafka_warden.sources.offsets import LATEST, RowIndex, encode_request, index_rows, parse_offsets
 from tests.building import Partition, layout
 
 _Topic: Final = MetadataResponse.MetadataResponseTopic
@@ -163,7 +163,7 @@ def test_a_request_is_the_bytes_of_kafka_python(version: int) -> None:
     twice = index_rows(replace(LAYOUT, topics=(first, first, *others)), np.arange(len(LAYOUT.partition)))
     for wanted in (RowIndex(), hosted(), twice):
         expected = request_offsets(wanted, LATEST).encode(version=version)
-        assert OffsetsRequest(wanted, LATEST).encode(version) == expected
+        assert encode_request(wanted, LATEST, version) == expected
 
 
 @pytest.mark.parametrize("version", range(1, ListOffsetsRequest.max_version + 1))

@@ -9,7 +9,7 @@ import pytest
 from kafka_warden.clients.kafka.link import BrokerLink
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
-from kafka_warden.clients.kafka.requests import MetadataRequest
+from kafka_warden.clients.kafka.requests import request_metadata
 from kafka_warden.errors import KafkaWardenError
 from tests.support.scripted import ScriptedCluster, VirtualClock
 
@@ -17,7 +17,7 @@ DEADLINE: Final = 30.0
 """Virtual seconds for a question."""
 REAL_DEADLINE: Final = 30.0
 """Real seconds for threads and for the loop to finish what is under way."""
-METADATA: Final = MetadataRequest(topics=None, allow_auto_topic_creation=False)
+METADATA: Final = request_metadata()
 CLUSTER: Final = "scripted-cluster-00001"
 CONNECTED: Final = "connected"
 

@@ -81,7 +81,7 @@ class MetadataQuestion:
     def __init__(self, cluster_id: str | None = None) -> None:
         self.cluster_id = cluster_id
         """The cluster that may answer; `None` for any."""
-        self._request = Repeated(MetadataRequest, request_metadata, undecoded=True)
+        self._request = Repeated(MetadataRequest, lambda version: request_metadata().encode(version=version))
         self._topics: tuple[int, bytes] | None = None
         """Version of the protocol, and the bytes that the layout was parsed from."""
         self._layout: Layout | None = None

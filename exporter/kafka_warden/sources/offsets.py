@@ -6,6 +6,7 @@ A reply is grouped by topic, in an order of the broker's own: `RowIndex` finds t
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -122,20 +123,13 @@ NO_OFFSET: Final = -1
 """What a broker answers to -5 while nothing is in remote storage, and to a time that no record reaches."""
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetsRequest:
-    """That of `request_offsets`, encoded without an object for each partition."""
-
-    wanted: RowIndex
-    timestamp: int
-
-    def encode(self, version: int) -> bytes:
-        """Encode it in a version of the protocol."""
-        if not ListOffsetsRequest.flexible_version_q(version):
-            return bytes(request_offsets(self.wanted, self.timestamp).encode(version=version))
-        empty = request_offsets(RowIndex(), self.timestamp).encode(version=version)
-        names, (places, counts) = written_names(self.wanted.names), self.wanted.counted()
-        return write_request(empty, [names[place] for place in places], counts, self.wanted.numbers(), self.timestamp)
+def encode_request(wanted: RowIndex, timestamp: int, version: int) -> bytes:
+    """Encode `request_offsets` in a version of the protocol, in flexible ones without an object for each partition."""
+    if not ListOffsetsRequest.flexible_version_q(version):
+        return bytes(request_offsets(wanted, timestamp).encode(version=version))
+    empty = request_offsets((), timestamp).encode(version=version)
+    names, (places, counts) = written_names(wanted.names), wanted.counted()
+    return write_request(empty, [names[place] for place in places], counts, wanted.numbers(), timestamp)
 
 
 async def read_ends(link: BrokerLink, wanted: RowIndex, timeout_at: float, target: Longs) -> None:
@@ -192,7 +186,7 @@ async def read_copy_due(
 def _request(wanted: RowIndex, timestamp: int) -> Repeated:
     """Return the request of the previous poll, or make it."""
     bodies = wanted.requests.setdefault(timestamp, {})
-    return Repeated(ListOffsetsRequest, lambda: OffsetsRequest(wanted, timestamp), undecoded=True, bodies=bodies)
+    return Repeated(ListOffsetsRequest, partial(encode_request, wanted, timestamp), bodies)
 
 
 def parse_offsets(reply: Any, wanted: RowIndex, target: Longs) -> None:

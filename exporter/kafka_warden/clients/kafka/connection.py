@@ -16,6 +16,7 @@ from kafka_warden.clients.kafka.requests import (
     LOGIN,
     MOST_DECODED,
     READ_ONLY,
+    RELEASE_4_4,
     ApiVersionsRequest,
     Repeated,
     Since,
@@ -31,8 +32,6 @@ BEFORE_LOGIN: Final = 64 * 1024
 """Bytes that a reply of a login may have, and one with API versions, which are some 2 kB."""
 
 UNSUPPORTED_VERSION: Final = 35
-SINCE_4_4: Final = 5
-"""Version of ApiVersions that is new in Kafka 4.4. kafka-python knows releases up to 4.3 by such versions."""
 MUTED_BY_CLIENT: Final = (2, 0)
 """First release whose brokers answer at once and leave it to the client to wait (KIP-219)."""
 LONGEST_PAUSE: Final = 60.0
@@ -98,7 +97,7 @@ class BrokerConnection(asyncio.Protocol):
         return bool(versions.get(since.request.API_KEY, (0, -1))[1] >= since.version)
 
     async def send(self, request: Any, version: int | None = None) -> Any:
-        """Send one read-only request of kafka-python's, or a `Repeated`, and return its decoded reply.
+        """Send one read-only request of kafka-python's, or a `Repeated`, and return its reply, decoded or `Undecoded`.
 
         The version of the protocol is by default the newest that both sides know.
 
@@ -123,13 +122,12 @@ class BrokerConnection(asyncio.Protocol):
         )
         head = header.encode(flexible=request_class.flexible_version_q(version))
         body = repeated.body(version) if repeated is not None else request.encode(version=version)
-        undecoded = repeated is not None and repeated.undecoded
-        most = self._most if undecoded else min(self._most, MOST_DECODED)
+        most = self._most if repeated is not None else min(self._most, MOST_DECODED)
         small = BEFORE_LOGIN if request_class.API_KEY in LOGIN else SMALL
         self._limit = most if request_class.API_KEY in LISTING else small
         async with asyncio.timeout(self._timeout):
             frame = await self._exchange(b"".join([(len(head) + len(body)).to_bytes(4, "big"), head, body]))
-        reply = decode_reply(frame, header, undecoded=undecoded)
+        reply = decode_reply(frame, header, undecoded=repeated is not None)
         self._note_throttle(reply)
         return reply
 
@@ -151,7 +149,7 @@ class BrokerConnection(asyncio.Protocol):
         with decoding(type(reply)):
             ranges = {each.api_key: (each.min_version, each.max_version) for each in reply.api_keys}
             newest = ranges.get(ApiVersionsRequest.API_KEY, (0, 0))[1]
-            self._versions = BrokerVersionData((4, 4) if newest >= SINCE_4_4 else None, ranges)
+            self._versions = BrokerVersionData((4, 4) if newest >= RELEASE_4_4.version else None, ranges)
         self._note_throttle(reply)  # now that the release is known
 
     async def _exchange(self, frame: bytes) -> bytes:

@@ -61,6 +61,8 @@ class Since(NamedTuple):
     release: str = ""
 
 
+RELEASE_4_4: Final = Since(ApiVersionsRequest, 5)
+"""New in Kafka 4.4. kafka-python knows releases up to 4.3 by such versions."""
 FRAMED_LOGIN: Final = Since(SaslHandshakeRequest, 1, "1.0")
 """From then on SASL goes in Kafka's own requests."""
 REASSIGNMENTS: Final = Since(ListPartitionReassignmentsRequest, 0, "2.4")
@@ -146,28 +148,22 @@ MOST_DECODED: Final = 5 * 1024 * 1024
 
 
 class Repeated:
-    """A request that stays the same from poll to poll; `build` is called once per version of the protocol.
+    """A request that stays the same from poll to poll; `encode` is called once per version of the protocol.
 
-    With `undecoded` the reply comes as :class:`Undecoded`. `bodies`: by version, where they outlive this object.
+    Its reply comes as :class:`Undecoded`. `bodies`: by version, where they outlive this object.
     """
 
     def __init__(
-        self,
-        request_class: Any,
-        build: Callable[[], Any],
-        *,
-        undecoded: bool = False,
-        bodies: dict[int, bytes] | None = None,
+        self, request_class: Any, encode: Callable[[int], bytes], bodies: dict[int, bytes] | None = None
     ) -> None:
         self.request_class = request_class
-        self.undecoded = undecoded
-        self._build = build
+        self._encode = encode
         self._bodies = {} if bodies is None else bodies
 
     def body(self, version: int) -> bytes:
         """Return the request without its header, encoded."""
         if version not in self._bodies:
-            self._bodies[version] = self._build().encode(version=version)
+            self._bodies[version] = self._encode(version)
         return self._bodies[version]
 
 
