@@ -119,6 +119,7 @@ def test_the_secret_is_read_again(issuer: Issuer, tmp_path: Path) -> None:
         (404, b'{"error": "not there"}', TokenError, "answered HTTP 404"),
         (200, b"<html>", TokenError, r"answered without a token \(access_token\)"),
         (200, b'["access_token"]', TokenError, "answered without a token"),
+        (200, b" " * (oauth.MOST + 1), TokenError, "answers with more than 262 kB"),
         (200, b'{"access_token": "a\\u0001b"}', TokenError, "gives is no bearer token"),
         (200, b'{"access_token": "a", "expires_in": 0}', TokenError, "has expired; look at the clocks"),
         (401, b"", AuthenticationError, r"refused the client monitor \(HTTP 401\)"),

@@ -20,7 +20,7 @@ from kafka_warden.errors import ConfigError, NoAnswerError, SecretError
 from kafka_warden.exposition import PageHolder
 from kafka_warden.top import reading
 from kafka_warden.top.command import read_client, read_request
-from kafka_warden.top.reading import Client, Shown, read
+from kafka_warden.top.reading import ApiClient, Shown, read
 from sandbox.certificates import Authority
 from sandbox.passwords import write_secret
 from tests.building import known
@@ -37,11 +37,11 @@ def flags(**values: Any) -> dict[str, Any]:
     return {**vars(_parser().parse_args(["top"])), **values}
 
 
-def made(url: str, **values: str) -> Client:
+def made(url: str, **values: str) -> ApiClient:
     return replace(known(read_client(flags(url=url, **values), {}, {})), seconds=60.0)
 
 
-def problem(asking: Client) -> str:
+def problem(asking: ApiClient) -> str:
     with pytest.raises(NoAnswerError) as raised:
         asyncio.run(read(asking.get, {"moves": 10}))
     assert PASSWORD not in str(raised.value)

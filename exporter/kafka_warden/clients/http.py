@@ -103,19 +103,20 @@ def connection(
 
 
 def parts(response: http.client.HTTPResponse, most: int, too_large: Exception) -> Iterator[bytes]:
-    """Yield the body of an answer while it comes. It raises `too_large` where that has more than `most` bytes.
+    """Yield the body of an answer while it comes, and close it. It raises `too_large` above `most` bytes.
 
     Raises:
         IncompleteRead: the connection ended before it.
     """
     size = 0
-    while part := response.read1(CHUNK):
-        size += len(part)
-        if size > most:
-            raise too_large
-        yield part
-    if response.length:
-        raise http.client.IncompleteRead(b"", response.length)
+    with contextlib.closing(response):
+        while part := response.read1(CHUNK):
+            size += len(part)
+            if size > most:
+                raise too_large
+            yield part
+        if response.length:
+            raise http.client.IncompleteRead(b"", response.length)
 
 
 def explained(failure: Exception, late: str = "no answer in time", hint: str = "") -> str:

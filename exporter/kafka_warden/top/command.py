@@ -28,7 +28,7 @@ from kafka_warden.settings.strict import did_you_mean
 from kafka_warden.timer import Timer
 from kafka_warden.top import output
 from kafka_warden.top.output import Request
-from kafka_warden.top.reading import Answer, Client, Get, read
+from kafka_warden.top.reading import Answer, ApiClient, Get, read
 from kafka_warden.views.rows import MOST
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import PREFIX
@@ -131,7 +131,9 @@ def own_polls(config: Config, *, once: bool) -> Iterator[Get]:
         timer.join(_LAST_POLL)
 
 
-def read_client(flags: Mapping[str, Any], options: Mapping[str, str], environment: Mapping[str, str]) -> Client | None:
+def read_client(
+    flags: Mapping[str, Any], options: Mapping[str, str], environment: Mapping[str, str]
+) -> ApiClient | None:
     """Return the sidecar to ask; `None` is to poll without one.
 
     Raises:
@@ -151,7 +153,7 @@ def read_client(flags: Mapping[str, Any], options: Mapping[str, str], environmen
     if "key" in files and "cert" not in files:
         raise ConfigError("--key: needs --cert")
     tls = TlsFiles(ca=files.get("ca"), certificate=files.get("cert"), key=files.get("key"))
-    return Client(url, None if url.scheme == "http" else tls.context(), login)
+    return ApiClient(url, None if url.scheme == "http" else tls.context(), login)
 
 
 def _url(text: str) -> SplitResult:

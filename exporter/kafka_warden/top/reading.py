@@ -56,7 +56,7 @@ Get = Callable[[str], Coroutine[Any, Any, Answer]]
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class ApiClient:
     """The sidecar at one address. Redirects are not followed and no proxy is used: the password goes to this host."""
 
     url: SplitResult
