@@ -1,14 +1,12 @@
 """Prometheus as the judge: promtool runs the rendered rules over samples."""
 
-import re
 from pathlib import Path
 
 import yaml
 
 from kafka_warden.pipeline.promql import Grid
 from kafka_warden.pipeline.trials import texts
-from kafka_warden.rules.thresholds import seconds
-from tests.support.promtool import Check, block, failures, selector, write
+from tests.support.promtool import Check, block, failures, samples, selector, write
 
 Samples = list[tuple[str, dict[str, str], list[float | None]]]
 """Name and labels of each series, and its value at each evaluation."""
@@ -25,8 +23,4 @@ def by_prometheus(found: Samples, grid: Grid, folder: Path) -> set[tuple[int, fr
     checks = [Check(at, "ALERTS", None) for at in grid.times]
     test = block("all", round(grid.step), series, checks)
     printed = failures(write(folder / "test.yml", [test], round(grid.step), [folder / "state.rules.yml"]))
-    return {
-        (round(seconds(at) / grid.step), frozenset(re.findall(r'(\w+)="([^"]*)"', each)) - {("__name__", "ALERTS")})
-        for at, got in re.findall(r"time: (\S+),\s+exp: nil\s+got: (.*)", printed)
-        for each in re.findall(r"\{([^}]*)\}", got)
-    }
+    return {(round(at / grid.step), labels) for at, labels in samples(printed)}

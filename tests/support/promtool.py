@@ -3,7 +3,8 @@
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 import yaml
 
+from kafka_warden.rules.thresholds import seconds
 from sandbox.monitoring_tools import tools
 from tests.support.processes import run
 from tests.support.rules import FILES
@@ -93,3 +95,10 @@ def failures(*files: Path, timeout: float = SECONDS) -> str:
     # Go would collect the garbage of so small a heap all the time.
     done = run(tools().promtool, "test", "rules", *files, env=os.environ | {"GOGC": "400"}, timeout=timeout)
     return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def samples(printed: str) -> Iterator[tuple[float, frozenset[tuple[str, str]]]]:
+    """Return time and labels of the samples that queries returned which must return none."""
+    for at, got in re.findall(r"time: (\S+),\s+exp: nil\s+got: (.*)", printed):
+        for labels in re.findall(r"\{([^}]*)\}", got):
+            yield seconds(at), frozenset(re.findall(r'(\w+)="([^"]*)"', labels)) - {("__name__", "ALERTS")}

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -11,14 +12,21 @@ from kafka_warden.clients.jmx.protocol import BeanRow, RawBeans
 from kafka_warden.clients.jmx.session import JmxTarget
 from kafka_warden.clock import monotonic
 from kafka_warden.exposition import Page
+from kafka_warden.model import Parameters
 from kafka_warden.poller.beans import JmxQuestions
 from kafka_warden.sources.bean_list import BEANS, MUTATIONS
+from kafka_warden.views.conditions import conditions
+from sandbox.monitoring_rules import shorten_files
 from tests.building import known
 from tests.poller.polling import INTERVAL, Polling, polling
-from tests.support import row_values, same_numbers, same_on_page, status_rows
+from tests.support import same_numbers, same_on_page, status_rows
 from tests.support.answers import Answers, Metrics, read
 from tests.support.asking import differences_from, getter, shown_of, views_of
 from tests.support.page_numbers import PageNumbers
+from tests.support.promtool import Check, block, failures, samples, selector, write
+from tests.support.row_values import differences as row_differences
+from tests.support.row_values import rows_of, series_of
+from tests.support.rules import FILES
 from tests.support.same_numbers import WITHOUT
 from tests.support.scripted import ScriptedCluster, VirtualClock
 from tests.web.conftest import Serve, Served
@@ -34,6 +42,11 @@ SPECIAL: Final = {
 POLLS: Final = 12
 DEAD, HANGS = 4, 8
 """Polls before which a broker dies, and another one hangs."""
+FAST: Final = 1 / 90, 20.0
+"""Scale and floor of the rules' times."""
+FAST_STEP: Final = 5
+FAST_END: Final = 300
+"""Seconds: between two scrapes, and until all alerts fire."""
 
 
 class Beans:
@@ -116,11 +129,11 @@ def differences(answers: Answers) -> tuple[list[str], Counter[str]]:
     return wrong + on_page, compared + places
 
 
-def test_every_number_agrees_in_a_run_with_faults(polled: Polling, brokers: ScriptedCluster, serve: Serve) -> None:
-    """Before and after a broker dies and another one hangs: walks all numbers of the document and of the HTML."""
-    cycle = polled.cycle(max_broker_partitions=4, max_partitions=200)
-    before: dict[float, bytes] = {}
-    compared = Counter[str]()
+def pages(polled: Polling, brokers: ScriptedCluster, denied: Sequence[str] = ()) -> Iterator[Page]:
+    """Return the page of each poll; a broker dies, and another one hangs."""
+    cycle = polled.cycle()
+    limits = Parameters(poll_interval=INTERVAL, max_broker_partitions=4, max_partitions=200)
+    cycle.configure(limits, lambda topic: topic not in denied, lambda _: False)
     for poll in range(POLLS):
         if poll == DEAD:
             brokers.do("refuse", broker=4)
@@ -129,7 +142,14 @@ def test_every_number_agrees_in_a_run_with_faults(polled: Polling, brokers: Scri
         brokers.do("topics", topics=[_copied(poll)])
         polled.clock.advance(INTERVAL)
         cycle.once()
-        page = known(cycle.holder.page)
+        yield known(cycle.holder.page)
+
+
+def test_every_number_agrees_in_a_run_with_faults(polled: Polling, brokers: ScriptedCluster, serve: Serve) -> None:
+    """Before and after a broker dies and another one hangs: walks all numbers of the document and of the HTML."""
+    before: dict[float, bytes] = {}
+    compared = Counter[str]()
+    for poll, page in enumerate(pages(polled, brokers)):
         before[views_of(page).time or 0.0] = page.text
         if poll in (DEAD - 1, HANGS - 1, POLLS - 1):
             # Of a server of its own: one that is asked again within a second serves what it kept.
@@ -137,7 +157,7 @@ def test_every_number_agrees_in_a_run_with_faults(polled: Polling, brokers: Scri
             wrong, numbers = differences(answers)
             assert wrong == []
             # The rows' labels, such as states and causes, too.
-            assert row_values.differences(views_of(page), page.text)[0] == []
+            assert row_differences(views_of(page), page.text)[0] == []
             assert differences_from(shown_of(getter(lambda page=page: page)), views_of(page)) == []  # type: ignore[misc]  # bound in this round
             compared += numbers
     assert [path for path in answers.document["paths"] if not compared[path]] == ["/log-dir-moves"]
@@ -148,6 +168,35 @@ def test_every_number_agrees_in_a_run_with_faults(polled: Polling, brokers: Scri
     assert {row["online"] for row in api["/log-dirs"]} == {0.0, 1.0}
     assert {row["user"] for row in api["/clients"]} == {"ada", "grace"}
     assert len(api["/history"]["times"]) == POLLS
+
+
+@pytest.mark.parametrize("denied", [(), ("stuck", "late", "lost")], ids=["", "topics.deny"])
+def test_what_is_wrong_is_what_the_rules_send(
+    denied: Sequence[str], polled: Polling, brokers: ScriptedCluster, tmp_path: Path
+) -> None:
+    """Rows and problems have the alerts that fire if all stays so; one that another one explains is no problem."""
+    *_, page = pages(polled, brokers, denied)
+    views, fired = views_of(page), firing(page, tmp_path)
+
+    assert {each.alert for row in rows_of(views) for each in conditions(row)} - {None} == fired
+    problems = {(Path(each.runbook).stem, each.severity) for each in views.problems.rows if each.runbook}
+    assert problems == fired - {("KafkaReassignmentWillMissItsTime", "warning")}
+    assert len(fired) > 12
+    assert {row.topic for row in views.moves.rows} == {"copied", "stuck"} - {*denied}
+
+
+def firing(page: Page, folder: Path) -> set[tuple[str, str]]:
+    """Return name and severity of the alerts that fire in the end; the rules are faster, and the page stays so."""
+    times = [float(time) for time in range(0, FAST_END + 1, FAST_STEP)]
+    target = {"cluster": "prod", "job": "kafka-warden", "instance": "a:10073"}
+    series = [(selector("up", target), [1.0] * len(times))]
+    for (name, labels), value in series_of(page.text).items():
+        values = times if name == "kafka_warden_snapshot_timestamp_seconds" else [value] * len(times)
+        series.append((selector(name, target | dict(labels)), values))
+    test = block("page", FAST_STEP, series, [Check(FAST_END, 'ALERTS{alertstate="firing"}', None)])
+    rules = shorten_files(FILES, folder, *FAST)
+    printed = failures(write(folder / "page.test.yml", [test], FAST_STEP, rules))
+    return {(dict(labels)["alertname"], dict(labels)["severity"]) for _, labels in samples(printed)}
 
 
 def _copied(poll: int) -> dict[str, Any]:
