@@ -4,7 +4,7 @@ docs/spec/throttles.md#limits-and-lists, docs/spec/throttles.md#not-a-problem. A
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.model import SIDES, UNKNOWN, Bools, Ints, Side
+from kafka_warden.model import SIDES, UNKNOWN, Bools, Ints, Side, TopicConfig
 
 WILDCARD = "*"
 _ENTRY: Final = re.compile(r"\s*(\d{1,10}):(\d{1,10})\s*", re.ASCII)
@@ -60,22 +60,15 @@ def listed_rows(lists: Lists, topic: Ints, partition: Ints, broker: Ints) -> Boo
     return listed
 
 
-def lists_of(values: Iterable[tuple[int, str]]) -> dict[int, ThrottledReplicas]:
-    """Parsed lists by topic index, without empty ones."""
-    parsed = ((index, parse_throttled(value)) for index, value in values)
-    return {index: replicas for index, replicas in parsed if replicas}
-
-
 def lists_of_side(indexed: IndexedSnapshot, side: Side) -> dict[int, ThrottledReplicas]:
     """Return the lists of one side by topic index, without empty and unknown ones."""
-    snapshot = indexed.snapshot
-    configs = ((index, snapshot.topic_configs.get(name)) for index, name in enumerate(snapshot.topics))
-    values = (
-        (index, config.leader_throttled if side is Side.LEADER else config.follower_throttled)
-        for index, config in configs
-        if config is not None
-    )
-    return lists_of((index, value) for index, value in values if value)
+    found, unknown = {}, TopicConfig()
+    for index, name in enumerate(indexed.snapshot.topics):
+        config = indexed.snapshot.topic_configs.get(name, unknown)
+        value = config.leader_throttled if side is Side.LEADER else config.follower_throttled
+        if value and (parsed := parse_throttled(value)):
+            found[index] = parsed
+    return found
 
 
 def listed_replicas(indexed: IndexedSnapshot, lists: Lists) -> Bools:
