@@ -147,24 +147,22 @@ MOST_DECODED: Final = 5 * 1024 * 1024
 """Bytes of a reply for which kafka-python makes objects: 100,000 quotas fit. No other broker is read then."""
 
 
+@dataclass(frozen=True, slots=True)
 class Repeated:
     """A request that stays the same from poll to poll; `encode` is called once per version of the protocol.
 
     Its reply comes as :class:`Undecoded`. `bodies`: by version, where they outlive this object.
     """
 
-    def __init__(
-        self, request_class: Any, encode: Callable[[int], bytes], bodies: dict[int, bytes] | None = None
-    ) -> None:
-        self.request_class = request_class
-        self._encode = encode
-        self._bodies = {} if bodies is None else bodies
+    request_class: Any
+    encode: Callable[[int], bytes]
+    bodies: dict[int, bytes] = field(default_factory=dict, repr=False)
 
     def body(self, version: int) -> bytes:
         """Return the request without its header, encoded."""
-        if version not in self._bodies:
-            self._bodies[version] = self._encode(version)
-        return self._bodies[version]
+        if version not in self.bodies:
+            self.bodies[version] = self.encode(version)
+        return self.bodies[version]
 
 
 @dataclass(frozen=True, slots=True)
