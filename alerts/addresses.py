@@ -5,15 +5,15 @@ from typing import Final
 
 import yaml
 
-from kafka_warden.rules.render import Links
+from kafka_warden.rules.render import LinkPrefixes
 
 FILE: Final = Path(__file__).parent / "addresses.yml"
 
 
-def addresses() -> Links:
+def addresses() -> LinkPrefixes:
     """The addresses of the file.
 
     Raises:
         TypeError: The file lacks an address, or has another key.
     """
-    return Links(**yaml.safe_load(FILE.read_text(encoding="utf-8")))
+    return LinkPrefixes(**yaml.safe_load(FILE.read_text(encoding="utf-8")))

@@ -19,7 +19,7 @@ from alerts.addresses import addresses
 from kafka_warden.formatting import in_time
 from kafka_warden.rules import render
 from kafka_warden.rules.delays import Intervals, delays
-from kafka_warden.rules.render import WATCHDOG, Links, Values, templates
+from kafka_warden.rules.render import WATCHDOG, LinkPrefixes, Values, templates
 from kafka_warden.rules.thresholds import at_scale, thresholds
 
 HERE: Final = Path(__file__).parent
@@ -51,7 +51,7 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: Links | None = None) -> str:
+def rules(template: Path, scale: float = 1.0, floor: float = 0.0, links: LinkPrefixes | None = None) -> str:
     """The text of one rule file at a scale of time; see `at_scale`. The links are by default of `addresses.yml`."""
     return HEADER + render.rules(template, Values(links=links or addresses()), at_scale(scale, floor))
 

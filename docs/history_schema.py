@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from docs.column_tables import table
-from kafka_warden.history.column import Column, Table
+from kafka_warden.history.column import HistoryColumn, HistoryTable
 from kafka_warden.history.column_types import ColumnType, ListOf, MapOf, Scalar, Struct, fields_of
 from kafka_warden.history.schema import COMMON, TABLES, VERSION
 
@@ -39,7 +39,7 @@ def render() -> str:
     return "\n".join([*parts, "## Structures\n", "Types above that are not Spark SQL's.\n", fields])
 
 
-def _shared() -> dict[str, Column]:
+def _shared() -> dict[str, HistoryColumn]:
     """Keys of several tables with one description, the first one, by name."""
     keys = [column for each in TABLES for column in each.columns if column.name in each.key]
     first = {column.name: column for column in reversed(keys)}
@@ -47,21 +47,21 @@ def _shared() -> dict[str, Column]:
     return {each.name: first[each.name] for each in keys if times[each.name] >= SEVERAL}
 
 
-def _repeats(column: Column, shared: Mapping[str, Column]) -> bool:
+def _repeats(column: HistoryColumn, shared: Mapping[str, HistoryColumn]) -> bool:
     first = shared.get(column.name)
     return first is not None and first.type == column.type and first.help.startswith(column.help)
 
 
-def _key(of: Table) -> str:
+def _key(of: HistoryTable) -> str:
     return f" Key: {', '.join(f'`{name}`' for name in of.key)}." if of.key else ""
 
 
-def _derived(columns: Iterable[Column]) -> str:
+def _derived(columns: Iterable[HistoryColumn]) -> str:
     first = next((column.name for column in columns if column.derived), None)
     return f" Derived from `{first}` on." if first else ""
 
 
-def _columns(columns: Iterable[Column]) -> str:
+def _columns(columns: Iterable[HistoryColumn]) -> str:
     return table((each.name, _type(each.type), each.unit, _more(each.name, each.help)) for each in columns)
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
-from kafka_warden.rules.render import Links
+from kafka_warden.rules.render import LinkPrefixes
 from sandbox import demo_scene as scene
 from sandbox.demo_folder import default_folder
 from sandbox.demo_grafana import MARK_SCRAPES
@@ -59,7 +59,7 @@ class Watch:
     ) -> None:
         self.alertmanager = stack.enter_context(Alertmanager(directory / "alertmanager", programs=programs))
         stored = directory / "prometheus"
-        links = Links(f"{exporter.url}/", f"http://{LOOPBACK}:{GRAFANA_PORT}")
+        links = LinkPrefixes(f"{exporter.url}/", f"http://{LOOPBACK}:{GRAFANA_PORT}")
         files = sorted(ALERTS.glob("*.rules.yml"))
         rules = shorten_files(files, stored / "rules", RULE_SCALE, RULE_FLOOR_SECONDS, links)
         self.recorder = stack.enter_context(Recorder(default_folder(), stored, CLUSTER, SCRAPE_SECONDS, log))

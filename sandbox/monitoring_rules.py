@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alerts.render import rules
-from kafka_warden.rules.render import TEMPLATES, Links
+from kafka_warden.rules.render import TEMPLATES, LinkPrefixes
 
 
 def shorten_files(
-    files: Sequence[Path], directory: Path, scale: float, floor: float, links: Links | None = None
+    files: Sequence[Path], directory: Path, scale: float, floor: float, links: LinkPrefixes | None = None
 ) -> list[Path]:
     """Write a rendering of every rule file into `directory`, with shorter durations, and return them.
 

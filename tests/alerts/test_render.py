@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from alerts.render import MANIFEST, outputs, rules
-from kafka_warden.rules.render import DASHBOARDS, MACROS, TEMPLATES, Links, templates
+from kafka_warden.rules.render import DASHBOARDS, MACROS, TEMPLATES, LinkPrefixes, templates
 from kafka_warden.rules.thresholds import UNITS, Threshold, seconds, thresholds
 from sandbox.monitoring import ALERTS
 from tests.support.rules import rules_in
@@ -70,7 +70,7 @@ def test_alerts_link_to_their_dashboard(template: Path) -> None:
         return
     board = f"kafka-warden-{DASHBOARDS[subject]}"
     assert (ALERTS.parent / "grafana" / "dashboards" / f"{board}.json").is_file()
-    links = Links("https://wiki.example/", "https://grafana.example")
+    links = LinkPrefixes("https://wiki.example/", "https://grafana.example")
     for plain, linked in zip(rules_in(rules(template)), rules_in(rules(template, links=links)), strict=True):
         if "alert" in plain:
             runbook = f"alerts/runbooks/{plain['alert']}.md"

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from kafka_warden.errors import ConfigError
 from kafka_warden.history import kafka as kafka_module
 from kafka_warden.history import messages as messages_module
-from kafka_warden.history.column import Table
+from kafka_warden.history.column import HistoryTable
 from kafka_warden.history.kafka import LARGEST_MESSAGE, KafkaSink
 from kafka_warden.history.messages import ddl, messages
 from kafka_warden.history.poll import Poll
@@ -114,7 +114,7 @@ def test_rows_that_cannot_be_made_are_counted_once(monkeypatch: pytest.MonkeyPat
     sink = sink_of()
     poll = scene_polls()[0]
 
-    def fails(table: Table, poll: Poll) -> Built:
+    def fails(table: HistoryTable, poll: Poll) -> Built:
         if table.name == "polls":
             raise ZeroDivisionError
         return build(table, poll)

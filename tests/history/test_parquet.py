@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import SinkError, SinkReason
-from kafka_warden.history.column import Table
+from kafka_warden.history.column import HistoryTable
 from kafka_warden.history.parquet import folder as folder_module
 from kafka_warden.history.parquet import sink as sink_module
 from kafka_warden.history.parquet.arrow import to_arrow
@@ -330,7 +330,7 @@ def test_a_poll_that_cannot_be_converted_is_lost_as_a_whole(tmp_path: Path, monk
     evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real = build
 
-    def fails(table: Table, poll: Poll) -> Built:
+    def fails(table: HistoryTable, poll: Poll) -> Built:
         if (table.name, poll.sequence) == ("polls", 1):
             raise ZeroDivisionError
         return real(table, poll)
@@ -351,7 +351,7 @@ def test_a_file_that_cannot_be_encoded_blocks_no_other(tmp_path: Path, monkeypat
     evaluated = sequence((NOON, 0), (NOON + 10, 10), (NOON + 20, 20))
     real, calls = sink_module.encode, list[str]()
 
-    def fails(table: Table, parts: list[Any]) -> Any:
+    def fails(table: HistoryTable, parts: list[Any]) -> Any:
         calls.append(table.name)
         if table.name == "replicas" and calls.count("replicas") == 1:
             raise MemoryError

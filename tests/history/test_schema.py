@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from docs import history_schema
 from kafka_warden.derive import Derived
 from kafka_warden.derive.law import Window
-from kafka_warden.history.column import Column, Table, described_at, python_values
+from kafka_warden.history.column import HistoryColumn, HistoryTable, described_at, python_values
 from kafka_warden.history.column_types import ListOf, MapOf, Struct, column_type_of, fields_of
 from kafka_warden.history.schema import (
     BY_NAME,
@@ -56,7 +56,7 @@ def stored(path: str, type_: Any) -> list[str]:
     return [place for name, field in entry.fields for place in stored(f"{below}.{name}", field)]
 
 
-def paths(column: Column) -> list[str]:
+def paths(column: HistoryColumn) -> list[str]:
     return [path for source in column.sources for path in stored(source, column.type)]
 
 
@@ -160,7 +160,7 @@ def test_version_grows_with_the_tables() -> None:
 
 
 @tables
-def test_columns_are_well_formed(table: Table) -> None:
+def test_columns_are_well_formed(table: HistoryTable) -> None:
     columns = columns_of(table)
     names = [column.name for column in columns]
     assert len(set(names)) == len(names)

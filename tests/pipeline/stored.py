@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kafka_warden.history.column import Table
+from kafka_warden.history.column import HistoryTable
 from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
@@ -82,7 +82,7 @@ def rows(store: Path) -> dict[str, Any]:
     return {table.name: raw_rows(table, read_table(store, raw(table.name))) for table in TABLES}
 
 
-def raw_rows(table: Table, listed: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def raw_rows(table: HistoryTable, listed: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Rows of a raw table by their keys, without what the store adds to them."""
     of_history = [{name: value for name, value in row.items() if name != "date"} for row in listed]
     return by_key(table.name, of_history, row_key(table.name))

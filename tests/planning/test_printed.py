@@ -11,7 +11,7 @@ from kafka_warden.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
 from kafka_warden.planning.commands import move_commands
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.document import creation_document
-from kafka_warden.planning.findings import Verdict, verdict
+from kafka_warden.planning.findings import PlanVerdict, verdict
 from kafka_warden.planning.reassignment import to_json
 from kafka_warden.planning.text import move_text
 from tests.building import Partition, known
@@ -57,7 +57,7 @@ def test_moves_between_log_directories_are_not_planned() -> None:
     assert "no change" not in text(only)
     assert "the file names a log directory for a replica that stays" in text(only)
     assert (document(only)["verdict"], document(only)["commands"]) == ("not_planned", [])
-    assert [verdict(found) for found in (beside, free)] == [Verdict.POSSIBLE, Verdict.POSSIBLE]
+    assert [verdict(found) for found in (beside, free)] == [PlanVerdict.POSSIBLE, PlanVerdict.POSSIBLE]
     assert "t-0: the file names a log directory for a replica that stays" in text(beside)
 
 

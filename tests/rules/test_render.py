@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kafka_warden.rules.command import HEADER, files, one_file
-from kafka_warden.rules.render import DEFAULTS, WATCHDOG, Links, Values, rules, severities, templates
+from kafka_warden.rules.render import DEFAULTS, WATCHDOG, LinkPrefixes, Values, rules, severities, templates
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import after
 from tests.support.promtool import Check, block, failures, write
@@ -80,7 +80,7 @@ def test_an_interval_is_that_of_every_group() -> None:
 
 
 def test_links_begin_with_the_addresses() -> None:
-    values = Values(links=Links("https://wiki.example/", "https://grafana.example"))
+    values = Values(links=LinkPrefixes("https://wiki.example/", "https://grafana.example"))
     found = [rule["annotations"] for rule in all_rules(values) if "alert" in rule]
     assert all(each["runbook_url"].startswith("https://wiki.example/alerts/runbooks/Kafka") for each in found)
     assert all(each["dashboard_url"].startswith("https://grafana.example/d/kafka-warden-") for each in found)

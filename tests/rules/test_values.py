@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.rules.render import DEFAULTS, Links, Values
+from kafka_warden.rules.render import DEFAULTS, LinkPrefixes, Values
 from kafka_warden.rules.values import KEYS, read
 
 
@@ -39,7 +39,7 @@ def test_every_key_is_read(file: Path) -> None:
         disabled=frozenset({"KafkaWardenHistoryLost", "KafkaLogDirFilling/critical"}),
         alert_labels={"team": "0123"},
         cluster_label="kafka_cluster",
-        links=Links("https://wiki.example/kafka-warden/", "https://grafana.example"),
+        links=LinkPrefixes("https://wiki.example/kafka-warden/", "https://grafana.example"),
         watchdog=True,
     )
 

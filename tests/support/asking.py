@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kafka_warden.exposition import Page, PageHolder
-from kafka_warden.top.reading import Answer, Get, Shown, read
+from kafka_warden.top.reading import Answer, Get, Reading, read
 from kafka_warden.views import Views
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import PREFIX
@@ -36,11 +36,11 @@ def getter(page: Callable[[], Page]) -> Get:
     return get
 
 
-def shown_of(get: Get, most: int = 10_000) -> Shown:
+def shown_of(get: Get, most: int = 10_000) -> Reading:
     return asyncio.run(read(get, dict.fromkeys(BY_NAME, most)))
 
 
-def differences_from(shown: Shown, views: Views) -> list[str]:
+def differences_from(shown: Reading, views: Views) -> list[str]:
     """Return what differs from the rows of a page: a table, the cluster, the sidecar or the time."""
     pairs: dict[str, tuple[Any, Any]] = {
         name: (shown.tables[name], getattr(views, spec.attribute)) for name, spec in BY_NAME.items()

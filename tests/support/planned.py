@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kafka_warden.model import Broker, BrokerConfig, Floats, Snapshot, TopicConfig
-from kafka_warden.planning.inbound import Inbound, step
+from kafka_warden.planning.inbound import InboundMean, step
 from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.plan import MovePlan, plan_move
 from kafka_warden.planning.reassignment import Target
@@ -71,7 +71,7 @@ def plan(
     return plan_move(seen, targets, rates(seen, bytes_in), goal, most_partitions)
 
 
-def measured(seen: Snapshot, bytes_in: Mapping[str, float] | float = 0.0) -> Inbound:
+def measured(seen: Snapshot, bytes_in: Mapping[str, float] | float = 0.0) -> InboundMean:
     """Return the inbound rate measured over one poll interval."""
     first = step(None, replace(seen, clock=seen.clock - 10.0), rates(seen, math.nan))
     return step(first, seen, rates(seen, bytes_in))

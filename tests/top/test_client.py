@@ -20,7 +20,7 @@ from kafka_warden.errors import ConfigError, NoAnswerError, SecretError
 from kafka_warden.exposition import PageHolder
 from kafka_warden.top import reading
 from kafka_warden.top.command import read_client, read_request
-from kafka_warden.top.reading import ApiClient, Shown, read
+from kafka_warden.top.reading import ApiClient, Reading, read
 from sandbox.certificates import Authority
 from sandbox.passwords import write_secret
 from tests.building import known
@@ -142,7 +142,7 @@ def test_a_client_certificate_is_shown(secured: Callable[[str], tuple[str, str]]
     address, ca = secured(", client_ca_file: authority.pem, client_auth_type: RequireAndVerifyClientCert}")
 
     assert "--cert missing?" in problem(made(address, ca=ca))
-    shown: Shown = asyncio.run(read(made(address, ca=ca, cert=str(pair.certificate), key=str(pair.key)).get, {}))
+    shown: Reading = asyncio.run(read(made(address, ca=ca, cert=str(pair.certificate), key=str(pair.key)).get, {}))
     assert shown.fresh
 
 

@@ -17,7 +17,7 @@ from kafka_warden.formatting import in_size
 from kafka_warden.top import reading, screen
 from kafka_warden.top.output import Request, cell, chosen, document, head, mark, text
 from kafka_warden.top.reading import Answer, Get
-from kafka_warden.top.screen import ROWS, Rows, Top
+from kafka_warden.top.screen import ROWS, RowTable, Top
 from kafka_warden.views.specs import BY_NAME, TABLES
 from tests.building import known
 from tests.support import status_rows
@@ -83,7 +83,7 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
 def test_it_opens_on_the_first_table_with_rows(make: Callable[[], Page], table: str) -> None:
     async def script(app: Top, pilot: Pilot[int]) -> None:
         assert app.spec is BY_NAME[table]
-        assert app.query_one(Rows).chosen is not None
+        assert app.query_one(RowTable).chosen is not None
 
     driven(getter(make), script)
 
@@ -94,7 +94,7 @@ def test_keys(size: tuple[int, int]) -> None:
     moves = views_of(page).moves.rows
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
-        rows = app.query_one(Rows)
+        rows = app.query_one(RowTable)
         assert rows.chosen == moves[0]
         await pilot.press("down", "down", "up")
         assert rows.chosen == moves[1]
@@ -170,7 +170,7 @@ def test_the_chosen_row_stays_chosen() -> None:
     pages = [status_rows.moving(300)]
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
-        rows = app.query_one(Rows)
+        rows = app.query_one(RowTable)
         await pilot.press(*["down"] * 60, *["up"] * 5, *["right"] * 9)
         await pilot.pause()
         chosen, scrolled = rows.chosen, rows.scroll_offset

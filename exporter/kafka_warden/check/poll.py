@@ -30,7 +30,7 @@ from kafka_warden.errors import (
 from kafka_warden.formatting import in_count
 from kafka_warden.model import NO_BROKER, Broker, OptionalQuestion, Snapshot, Source
 from kafka_warden.poller import Poller
-from kafka_warden.poller.asking import Outcome
+from kafka_warden.poller.asking import SourceOutcome
 from kafka_warden.poller.cluster import FORWARDED
 from kafka_warden.settings.strict import Address
 from kafka_warden.sources.configs import read_topic_configs
@@ -67,7 +67,7 @@ SKEW: Final = 5.0
 WRITE, NOT_GIVEN = 4, 31
 """AclOperation.WRITE in the set of authorized operations of a topic, and what an unknown set contains."""
 
-Outcomes = Mapping[tuple[Source, str], Outcome]
+Outcomes = Mapping[tuple[Source, str], SourceOutcome]
 
 
 def poll(config: Config, poller: Poller) -> tuple[Snapshot | None, Outcomes]:

@@ -46,7 +46,7 @@ Columns = Mapping[str, Sequence[PythonValue]]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class HistoryColumn:
     """One column."""
 
     name: str
@@ -65,14 +65,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class HistoryTable:
     """One table."""
 
     name: str
     about: str
     key: tuple[str, ...]
     """Columns that identify a row of one poll."""
-    columns: tuple[Column, ...]
+    columns: tuple[HistoryColumn, ...]
     rows: Callable[[Poll], Sized]
     """Lists the rows of a poll; a column reads one value of each."""
     size: Callable[[Poll], int] | None = None
@@ -107,7 +107,7 @@ def column(
     text: str = "{}",
     unit: str = "",
     sources: tuple[str, ...] = (),
-) -> Column:
+) -> HistoryColumn:
     """Make a column, by default of the array at a path.
 
     Args:
@@ -125,7 +125,7 @@ def column(
     if each is not None:
         read = partial(_by_row, kind, each)
     held = sources or ((path,) if path else ())
-    return Column(
+    return HistoryColumn(
         name, text.format(found.text), unit or found.unit, kind, held, read or (lambda poll, _: at_path(poll))
     )
 
@@ -134,18 +134,18 @@ def _by_row(kind: ColumnType, each: Callable[[Poll, Any], Any], poll: Poll, rows
     return [kind.write(each(poll, row)) for row in rows]
 
 
-def part_column(part: str, name: str, path: str, *, type_: Any = None, text: str = "{}") -> Column:
+def part_column(part: str, name: str, path: str, *, type_: Any = None, text: str = "{}") -> HistoryColumn:
     """Make a column of a value that a part of each row has under the name at the end of the path; null without it."""
     attribute = path.rpartition(".")[2]
     return column(name, path, lambda _, row: getattr(getattr(row, part), attribute, None), type_=type_, text=text)
 
 
-def columns(make: Callable[[str, str], Column], path: str, *names: str) -> list[Column]:
+def columns(make: Callable[[str, str], HistoryColumn], path: str, *names: str) -> list[HistoryColumn]:
     """Make a column of each of these fields of the value at a path. `make` takes its name, and its path."""
     return [make(name, f"{path}.{name}") for name in names]
 
 
-def row_columns(row: Any, path: str = "", **types: Any) -> list[Column]:
+def row_columns(row: Any, path: str = "", **types: Any) -> list[HistoryColumn]:
     """Make a column of each described field of the class of the rows.
 
     Args:
@@ -155,7 +155,7 @@ def row_columns(row: Any, path: str = "", **types: Any) -> list[Column]:
     """
     of_model = fields_of(described_at(path).type) if path else {}
 
-    def made(name: str, field: Described) -> Column:
+    def made(name: str, field: Described) -> HistoryColumn:
         held = (f"{path}.{name}",) if name in of_model else ()
         kind = types.get(name, field)
         return column(
@@ -166,7 +166,7 @@ def row_columns(row: Any, path: str = "", **types: Any) -> list[Column]:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KeyedRow:
     """A row that is a broker or a topic."""
 
     key: int | str
@@ -175,12 +175,12 @@ class Entry:
     """Its index in arrays; `None` if they do not have it."""
 
 
-def entry_column(name: str, path: str, *, text: str = "{}", unit: str = "") -> Column:
-    """Make a column of the value that each `Entry` has in the mapping or the array at a path."""
+def entry_column(name: str, path: str, *, text: str = "{}", unit: str = "") -> HistoryColumn:
+    """Make a column of the value that each `KeyedRow` has in the mapping or the array at a path."""
     container, _, attribute = path.partition("[]")
     values_of, value_of = attrgetter(container), attrgetter(attribute[1:]) if attribute else None
 
-    def read(poll: Poll, row: Entry) -> Any:
+    def read(poll: Poll, row: KeyedRow) -> Any:
         values = values_of(poll)
         if isinstance(values, Mapping):
             found = values.get(row.key)
@@ -191,7 +191,7 @@ def entry_column(name: str, path: str, *, text: str = "{}", unit: str = "") -> C
     return column(name, path, read, text=text, unit=unit)
 
 
-def records(stored: Sequence[Column], prefix: str, rows: Columns) -> list[dict[str, Any]]:
+def records(stored: Sequence[HistoryColumn], prefix: str, rows: Columns) -> list[dict[str, Any]]:
     """Return, for each row, the values of the model at the paths that begin with a prefix, by the rest of the path."""
     found = {
         path.removeprefix(prefix): each
@@ -203,7 +203,7 @@ def records(stored: Sequence[Column], prefix: str, rows: Columns) -> list[dict[s
     return [dict(zip(found, row, strict=True)) for row in zip(*read, strict=True)]
 
 
-def entries(stored: Sequence[Column], path: str, keys: Sequence[Any], rows: Columns) -> dict[Any, Any]:
+def entries(stored: Sequence[HistoryColumn], path: str, keys: Sequence[Any], rows: Columns) -> dict[Any, Any]:
     """Return the values of the model at a path by the key of their row, without unknown ones."""
     (found,) = (each for each in stored if path in each.sources)
     values = zip(keys, rows[found.name], strict=True)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kafka_warden.history.column import Table, python_values
+from kafka_warden.history.column import HistoryTable, python_values
 from kafka_warden.history.column_types import PythonValue
 from kafka_warden.history.schema import COMMON, Built
 
@@ -18,7 +18,7 @@ LARGEST: Final = 256 << 10
 """Characters of the rows in one message; a larger row gets its own. Brokers accept 1 MB by default."""
 
 
-def ddl(table: Table) -> str:
+def ddl(table: HistoryTable) -> str:
     """Return the schema of a table's messages as Spark DDL, for `from_json`."""
     front = ", ".join(f"`{column.name}` {column.type}" for column in COMMON)
     rows = ",".join(f"{column.name}:{column.type}" for column in table.columns)

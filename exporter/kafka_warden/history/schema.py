@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from kafka_warden.history.column import Column, DictionaryColumn, Table, Values, column
+from kafka_warden.history.column import DictionaryColumn, HistoryColumn, HistoryTable, Values, column
 from kafka_warden.history.column_types import INT, PythonValue
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.tables.brokers import BROKERS
@@ -37,7 +37,7 @@ def _repeated(read: Callable[[Poll], PythonValue]) -> Callable[[Poll, Sequence[A
     return lambda poll, rows: DictionaryColumn(np.zeros(len(rows), np.int32), [read(poll)])
 
 
-def _common(name: str, path: str) -> Column:
+def _common(name: str, path: str) -> HistoryColumn:
     return column(name, path, read=_repeated(attrgetter(path)))
 
 
@@ -56,17 +56,17 @@ COMMON: Final = (
 class Built:
     """The rows of one table in one poll."""
 
-    table: Table
+    table: HistoryTable
     rows: int
     columns: Mapping[str, Values]
 
 
-def columns_of(table: Table) -> tuple[Column, ...]:
+def columns_of(table: HistoryTable) -> tuple[HistoryColumn, ...]:
     """List the columns of a table in their order."""
     return (*COMMON, *table.columns)
 
 
-def build(table: Table, poll: Poll) -> Built:
+def build(table: HistoryTable, poll: Poll) -> Built:
     """Make the rows of one table."""
     rows = table.rows(poll)
     return Built(table, len(rows), {column.name: column.read(poll, rows) for column in columns_of(table)})
@@ -77,6 +77,6 @@ def count(poll: Poll) -> int:
     return sum(table.count(poll) for table in TABLES)
 
 
-def ddl(table: Table) -> str:
+def ddl(table: HistoryTable) -> str:
     """Return the columns of a table as Spark DDL."""
     return ", ".join(f"`{column.name}` {column.type}" for column in columns_of(table))

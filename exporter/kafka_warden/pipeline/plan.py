@@ -28,7 +28,7 @@ from kafka_warden.pipeline.store import in_list
 from kafka_warden.pipeline.timeline import POLL, History, timeline
 from kafka_warden.planning.document import move_document
 from kafka_warden.planning.files import read_targets, write_inbound
-from kafka_warden.planning.findings import Verdict, problems, verdict
+from kafka_warden.planning.findings import PlanVerdict, problems, verdict
 from kafka_warden.planning.inbound import Percentile, total
 from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.plan import MovePlan, plan_move
@@ -98,7 +98,7 @@ def run(request: Request[Options]) -> int:
     mine = in_list("cluster_id", [str(snapshot.cluster_id)])
     with incremental.working(request, JOB.name) as work:
         incremental.replace(work, PLANS, of_rows(request.spark, rows, PLANS.ddl), mine)
-    return 0 if verdict(chosen[1]) is Verdict.POSSIBLE else IMPOSSIBLE
+    return 0 if verdict(chosen[1]) is PlanVerdict.POSSIBLE else IMPOSSIBLE
 
 
 def latest(history: History, cluster: str | None) -> tuple[Snapshot, Parameters]:

@@ -20,8 +20,8 @@ from kafka_warden.planning.commands import ROLLBACK, Where
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.document import creation_document, move_document
 from kafka_warden.planning.files import read_inbound, read_targets, write_rollback
-from kafka_warden.planning.findings import Verdict, verdict
-from kafka_warden.planning.inbound import Inbound, step
+from kafka_warden.planning.findings import PlanVerdict, verdict
+from kafka_warden.planning.inbound import InboundMean, step
 from kafka_warden.planning.loads import Goal
 from kafka_warden.planning.moving import copies_anything, in_progress
 from kafka_warden.planning.plan import plan_move
@@ -187,7 +187,7 @@ def _move(
     where = _where(config, snapshot, file, rollback)
     printed = "" if rollback is not None else current
     write(_dumped(move_document(plan, rates, where)) if as_json else move_text(plan, rates, where, printed))
-    return 0 if verdict(plan) is Verdict.POSSIBLE else IMPOSSIBLE
+    return 0 if verdict(plan) is PlanVerdict.POSSIBLE else IMPOSSIBLE
 
 
 def _goal(config: Config, deadline: float | None, share: float | None) -> Goal:
@@ -242,7 +242,7 @@ def _check_moves(snapshot: Snapshot) -> None:
 
 def _measured(
     poller: Poller, config: Config, targets: Sequence[Target], seconds: float, interval: float
-) -> tuple[Snapshot, Inbound]:
+) -> tuple[Snapshot, InboundMean]:
     """Poll until the inbound rate was measured; poll once without a time for it, or if nothing is to be copied.
 
     Raises:

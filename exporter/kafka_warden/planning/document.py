@@ -15,7 +15,7 @@ from kafka_warden.planning.commands import (
     move_commands,
 )
 from kafka_warden.planning.creation import Creation
-from kafka_warden.planning.findings import Verdict, notes, problems, verdict, warnings
+from kafka_warden.planning.findings import PlanVerdict, notes, problems, verdict, warnings
 from kafka_warden.planning.inbound import InboundRates, Percentile, outdated, total
 from kafka_warden.planning.json_values import NOTHING_COPIED, UNLIMITED, Value, to_document, values_of
 from kafka_warden.planning.plan import MovePlan
@@ -58,7 +58,7 @@ def creation_document(creation: Creation, where: Where) -> dict[str, Any]:
         {
             "format": FORMAT,
             "kind": "creation",
-            "verdict": str(Verdict.POSSIBLE if creation.fits else Verdict.IMPOSSIBLE),
+            "verdict": str(PlanVerdict.POSSIBLE if creation.fits else PlanVerdict.IMPOSSIBLE),
             "problems": creation.reasons,
             "topic": creation.topic,
             "partitions_before": len(creation.existing),

@@ -17,7 +17,7 @@ import numpy as np
 
 from kafka_warden.model import SIDES, UNKNOWN, Longs, ReplicaTable, Side, Snapshot
 from kafka_warden.planning.json_values import NO_UPPER_BOUND, UNKNOWN_INBOUND, Key
-from kafka_warden.planning.moving import Moving, rows_of
+from kafka_warden.planning.moving import MovingPartition, rows_of
 
 LONGEST_LIST: Final = 32_767
 """Bytes of a value in Kafka's requests."""
@@ -39,7 +39,7 @@ class ByHand:
     """Topics with a list that the tool cannot write."""
 
 
-def by_hand(snapshot: Snapshot, moving: Sequence[Moving]) -> ByHand | None:
+def by_hand(snapshot: Snapshot, moving: Sequence[MovingPartition]) -> ByHand | None:
     """Return what to set with kafka-configs; `None` if the tool can set it."""
     brokers = {broker for p in moving for broker in (*p.sources, *(one.broker for one in p.arriving))}
     up = {broker.id for broker in snapshot.brokers.values() if broker.active}
@@ -50,7 +50,7 @@ def by_hand(snapshot: Snapshot, moving: Sequence[Moving]) -> ByHand | None:
     return ByHand(tuple(sorted(brokers & up)), lists, tuple(sorted(brokers - up)), long)
 
 
-def throttled_lists(moving: Sequence[Moving]) -> dict[str, dict[Side, str]]:
+def throttled_lists(moving: Sequence[MovingPartition]) -> dict[str, dict[Side, str]]:
     """Return the lists of each topic that moves: those of the tool, `*` in place of one that is too long."""
     found: dict[str, dict[Side, list[str]]] = {}
     for p in moving:
@@ -72,14 +72,14 @@ class Bounds:
     upper: Annotated[float | None, Key("upper_bytes_per_second", NO_UPPER_BOUND)]
 
 
-def during_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
+def during_move(snapshot: Snapshot, moving: Sequence[MovingPartition]) -> Snapshot:
     """Return the snapshot during the move: new replicas are out of sync, and topics that move have the tool's lists."""
     replicas = snapshot.replicas
     new = [(rows_of(replicas, p.row)[0], one.broker, False) for p in moving for one in p.arriving if not one.under_way]
     return _rebuilt(snapshot, np.arange(len(replicas)), new, throttled_lists(moving), complete=False)
 
 
-def after_move(snapshot: Snapshot, moving: Sequence[Moving]) -> Snapshot:
+def after_move(snapshot: Snapshot, moving: Sequence[MovingPartition]) -> Snapshot:
     """Return the snapshot after the move. `moving` has all partitions that move; others do not change.
 
     A new replica is equal to its leader. The first replica in sync leads, as after a preferred election. Topics that
@@ -132,7 +132,7 @@ def _rebuilt(
     )
 
 
-def _rows(snapshot: Snapshot, moving: Moving) -> list[tuple[int, int, bool]]:
+def _rows(snapshot: Snapshot, moving: MovingPartition) -> list[tuple[int, int, bool]]:
     """Replicas of one partition after the move, in order: row of the replica to copy, broker id, whether it leads."""
     replicas, leader_row = snapshot.replicas, int(snapshot.partitions.leader_row[moving.row])
     first, last = rows_of(replicas, moving.row)

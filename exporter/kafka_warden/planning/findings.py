@@ -10,13 +10,13 @@ from kafka_warden.formatting import in_bytes, in_count, in_percent, in_rate, in_
 from kafka_warden.model import SIDES, UNLIMITED, Side, Snapshot
 from kafka_warden.planning.during_move import LONGEST_LIST
 from kafka_warden.planning.loads import Choice
-from kafka_warden.planning.moving import Moving, electing, first_of, names, only_growing, only_under_way, skips
+from kafka_warden.planning.moving import MovingPartition, electing, first_of, names, only_growing, only_under_way, skips
 from kafka_warden.planning.plan import MovePlan, Transfer
 from kafka_warden.releases import completes, effective, is_capped
 from kafka_warden.replies import cordoned_brokers
 
 
-class Verdict(StrEnum):
+class PlanVerdict(StrEnum):
     """Result of a plan."""
 
     POSSIBLE = "possible"
@@ -25,11 +25,11 @@ class Verdict(StrEnum):
     """The file only moves replicas between log directories of a broker."""
 
 
-def verdict(plan: MovePlan) -> Verdict:
+def verdict(plan: MovePlan) -> PlanVerdict:
     """Return whether the move is possible as asked."""
     if problems(plan):
-        return Verdict.IMPOSSIBLE
-    return Verdict.NOT_PLANNED if plan.names_only_dirs else Verdict.POSSIBLE
+        return PlanVerdict.IMPOSSIBLE
+    return PlanVerdict.NOT_PLANNED if plan.names_only_dirs else PlanVerdict.POSSIBLE
 
 
 def problems(plan: MovePlan) -> tuple[str, ...]:
@@ -227,7 +227,7 @@ def about_replicas(plan: MovePlan) -> Iterable[str]:
             yield f"{names(partitions)}: {what}"
 
 
-def _refuses_at_first(snapshot: Snapshot, moving: Moving) -> bool:
+def _refuses_at_first(snapshot: Snapshot, moving: MovingPartition) -> bool:
     """Whether the leader refuses `acks=all` from the start of the move on, though not before."""
     assigned = {*moving.sources, *moving.leaving, *(one.broker for one in moving.arriving if one.under_way)}
     during = assigned | {*moving.replicas}
@@ -235,7 +235,7 @@ def _refuses_at_first(snapshot: Snapshot, moving: Moving) -> bool:
     return now <= len(moving.in_sync) < _needed(snapshot, moving, during, moving.leader)
 
 
-def _needed(snapshot: Snapshot, moving: Moving, replicas: Collection[int], leader: int) -> int:
+def _needed(snapshot: Snapshot, moving: MovingPartition, replicas: Collection[int], leader: int) -> int:
     """Return how many replicas must be in sync; 0 if min.insync.replicas is unknown."""
     config = snapshot.topic_configs.get(moving.topic)
     if config is None:

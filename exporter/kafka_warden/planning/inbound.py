@@ -16,7 +16,7 @@ OLD: Final = 7 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Inbound:
+class InboundMean:
     """The mean since the first poll, as state of a fold. P partitions, in the rows of the last snapshot."""
 
     keys: Keys
@@ -74,7 +74,7 @@ class Percentile:
         )
 
 
-InboundRates = Inbound | Percentile
+InboundRates = InboundMean | Percentile
 
 
 def total(rates: Floats) -> float:
@@ -89,12 +89,12 @@ def outdated(inbound: InboundRates, now: float) -> tuple[str, ...]:
     return (f"the inbound rates are {in_time(now - inbound.last)} old: write them again from a newer history",)
 
 
-def step(state: Inbound | None, snapshot: Snapshot, rates: Floats) -> Inbound:
+def step(state: InboundMean | None, snapshot: Snapshot, rates: Floats) -> InboundMean:
     """Add the rates (P,) since the previous poll; NaN is unknown and does not count."""
     keys = snapshot.keys
     if state is None:
-        return Inbound(keys, add(None, snapshot.clock, rates))
+        return InboundMean(keys, add(None, snapshot.clock, rates))
     before = state.sums
     if not keys.same(state.keys):
         before = realign(before, {Axis.PARTITION: match_partitions(state.keys, keys)})
-    return Inbound(keys, add(before, snapshot.clock, rates), state.polls + 1)
+    return InboundMean(keys, add(before, snapshot.clock, rates), state.polls + 1)

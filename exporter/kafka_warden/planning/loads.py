@@ -16,14 +16,14 @@ from kafka_warden.formatting import in_count
 from kafka_warden.model import BrokerConfig, Side, Snapshot
 from kafka_warden.planning.during_move import Bounds
 from kafka_warden.planning.json_values import NO_NETWORK, NO_UPPER_BOUND, UNKNOWN_INBOUND, Key
-from kafka_warden.planning.moving import Moving
+from kafka_warden.planning.moving import MovingPartition
 
 LEAST_THROTTLE: Final = 1000
 """Bytes per second: `--throttle` "should be at least 1 KB/s" (kafka-reassign-partitions --help)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class SideLoad:
     """Bytes and bytes per second through one broker and side. All values are known."""
 
     broker: Annotated[int, Key("broker")]
@@ -61,8 +61,8 @@ class Load:
 
 
 def derive_loads(
-    snapshot: Snapshot, moving: Sequence[Moving], floors: Mapping[Side, Mapping[int, float]]
-) -> tuple[Load, ...]:
+    snapshot: Snapshot, moving: Sequence[MovingPartition], floors: Mapping[Side, Mapping[int, float]]
+) -> tuple[SideLoad, ...]:
     """Sum the copies per leader and per target, in the order of broker ids, leader before follower.
 
     `floors`: in-sync traffic that counts against the limit of each side, by broker id; NaN if a rate is unknown.
@@ -76,7 +76,7 @@ def derive_loads(
             f"the configuration of {in_count(len(missing), 'topic')} is unknown, for example of {missing[0]}:"
             " is DescribeConfigs on topics allowed?"
         )
-    through: dict[throttle.SideKey, list[tuple[Moving, float]]] = {}
+    through: dict[throttle.SideKey, list[tuple[MovingPartition, float]]] = {}
     flows: dict[tuple[int, int], int] = {}
     for partition in moving:
         for one in partition.arriving:
@@ -95,7 +95,7 @@ def derive_loads(
     )
 
 
-def last_to_end(loads: Sequence[Load], limit: float) -> tuple[Load, float] | None:
+def last_to_end(loads: Sequence[SideLoad], limit: float) -> tuple[SideLoad, float] | None:
     """Return the broker and side that ends last at a limit, and its seconds by the law; of equal ones the tighter."""
     tightest = sorted(loads, key=lambda load: throttle.headroom(limit, load.floor))
     keyed = {(load.broker, load.side): load for load in tightest}
@@ -107,10 +107,10 @@ def last_to_end(loads: Sequence[Load], limit: float) -> tuple[Load, float] | Non
 def _load(
     snapshot: Snapshot,
     key: throttle.SideKey,
-    copies: Sequence[tuple[Moving, float]],
+    copies: Sequence[tuple[MovingPartition, float]],
     bursts: Mapping[tuple[int, int], float],
     floor: float,
-) -> Load:
+) -> SideLoad:
     broker, side = key
     if math.isnan(floor):
         raise IncompleteError(
@@ -118,7 +118,7 @@ def _load(
             " measure longer (--measure), or use a longer history"
         )
     config = _config(snapshot, broker)
-    return Load(
+    return SideLoad(
         broker=broker,
         side=side,
         floor=floor,
@@ -182,7 +182,7 @@ class Choice:
         return float(self.limit) if self.limit is not None else self.most
 
 
-def choose(loads: Sequence[Load], goal: Goal, bounds: Mapping[int, Bounds]) -> Choice | None:
+def choose(loads: Sequence[SideLoad], goal: Goal, bounds: Mapping[int, Bounds]) -> Choice | None:
     """Choose the throttle for some loads; `None` if nothing is copied. `bounds`: of all brokers that take part."""
     if not loads:
         return None

@@ -74,7 +74,7 @@ class Arriving:
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class MovingPartition:
     """One partition of the file, or one whose move is in progress."""
 
     topic: Annotated[str, Key("topic")]
@@ -102,7 +102,7 @@ class Moving:
     """The file names a log directory for a replica that stays on its broker."""
 
 
-def resolve(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats) -> tuple[Moving, ...]:
+def resolve(snapshot: Snapshot, targets: Sequence[Target], bytes_in: Floats) -> tuple[MovingPartition, ...]:
     """Compare the file with the cluster. `bytes_in` (P,): bytes per second of each partition, NaN if unknown.
 
     Raises:
@@ -124,22 +124,22 @@ def copies_anything(snapshot: Snapshot, targets: Sequence[Target]) -> bool:
     return any(partition.arriving or partition.leaving for partition in resolver.all_moving(targets))
 
 
-def only_under_way(moving: Iterable[Moving]) -> list[Moving]:
+def only_under_way(moving: Iterable[MovingPartition]) -> list[MovingPartition]:
     """Return the partitions that are moving and not in the file."""
     return [partition for partition in moving if not partition.asked]
 
 
-def only_growing(moving: Iterable[Moving]) -> list[Moving]:
+def only_growing(moving: Iterable[MovingPartition]) -> list[MovingPartition]:
     """Return the partitions of the file that only get more replicas."""
     return [partition for partition in moving if partition.asked and partition.arriving and not partition.leaving]
 
 
-def electing(moving: Iterable[Moving]) -> list[Moving]:
+def electing(moving: Iterable[MovingPartition]) -> list[MovingPartition]:
     """Return the partitions of the file that get another preferred leader."""
     return [partition for partition in moving if partition.asked and partition.replicas[0] != partition.sources[0]]
 
 
-def names(moving: Iterable[Moving]) -> str:
+def names(moving: Iterable[MovingPartition]) -> str:
     """Return the names of the first partitions, and the number of the others."""
     return first_of([f"{partition.topic}-{partition.number}" for partition in moving])
 
@@ -165,7 +165,7 @@ class _Resolver:
             self._dirs.setdefault(directory.broker, {})[directory.path] = directory
         self._cordoned = cordoned_brokers(snapshot.log_dirs)
 
-    def all_moving(self, targets: Sequence[Target]) -> tuple[Moving, ...]:
+    def all_moving(self, targets: Sequence[Target]) -> tuple[MovingPartition, ...]:
         """Resolve the partitions of the file, then those whose move is in progress."""
         self.check(targets)
         asked = [self.moving(self.row(target) or 0, target) for target in targets]
@@ -216,7 +216,7 @@ class _Resolver:
         elif directories and directories[path].cordoned:
             yield f"the log directory {path} of broker {broker} is cordoned: the broker refuses replicas for it"
 
-    def moving(self, row: int, target: Target | None) -> Moving:
+    def moving(self, row: int, target: Target | None) -> MovingPartition:
         """Resolve the partition of one row. `target` is `None` if the file does not name it."""
         partitions, replicas = self._snapshot.partitions, self._snapshot.replicas
         first, last = rows_of(replicas, row)
@@ -227,7 +227,7 @@ class _Resolver:
         leader_row = int(partitions.leader_row[row])
         size = float(replicas.size[leader_row]) if leader_row != UNKNOWN else float(UNKNOWN)
         rate = as_known(float(self._bytes_in[row]))
-        return Moving(
+        return MovingPartition(
             topic=self._snapshot.topics[int(partitions.topic[row])],
             number=int(partitions.number[row]),
             row=row,
@@ -260,10 +260,10 @@ def rows_of(replicas: ReplicaTable, row: int) -> tuple[int, int]:
     return first, last
 
 
-def _check_known(moving: Iterable[Moving]) -> None:
+def _check_known(moving: Iterable[MovingPartition]) -> None:
     """Refuse a plan that needs an unknown number."""
     copied = [partition for partition in moving if partition.arriving]
-    checks: Mapping[str, list[Moving]] = {
+    checks: Mapping[str, list[MovingPartition]] = {
         "no leader: nothing can be copied until there is one": [p for p in copied if p.leader == UNKNOWN],
         "log size of the leader unknown: is that broker up?": [p for p in copied if p.size < 0],
         "not measured, the inbound rate is unknown in all polls: measure longer (--measure), or use a longer history": [

@@ -16,8 +16,8 @@ from kafka_warden.errors import IncompleteError, PlanError
 from kafka_warden.formatting import in_rate, in_time
 from kafka_warden.model import UNKNOWN, Floats, Snapshot
 from kafka_warden.planning.during_move import Bounds, ByHand, after_move, by_hand, during_move
-from kafka_warden.planning.loads import Choice, Goal, Load, choose, derive_loads, last_to_end
-from kafka_warden.planning.moving import Moving, resolve
+from kafka_warden.planning.loads import Choice, Goal, SideLoad, choose, derive_loads, last_to_end
+from kafka_warden.planning.moving import MovingPartition, resolve
 from kafka_warden.planning.reassignment import Target
 from kafka_warden.planning.room import Room, derive_room
 
@@ -32,15 +32,15 @@ class Transfer:
     """The copies of a move or of a rollback, and their throttle. Bytes and seconds."""
 
     goal: Goal
-    moving: tuple[Moving, ...]
+    moving: tuple[MovingPartition, ...]
     """The partitions of the file in its order, then those whose move is in progress."""
-    loads: tuple[Load, ...]
+    loads: tuple[SideLoad, ...]
     """Per broker and side with copies; empty if nothing is copied."""
     bounds: Mapping[int, Bounds]
     """Of the brokers with copies."""
     choice: Choice | None
     """`None` if nothing is copied: no throttle is needed."""
-    last: tuple[Load, float] | None
+    last: tuple[SideLoad, float] | None
     """The bottleneck, which ends last, and its seconds by the law; `None` if nothing is copied."""
     by_hand: ByHand | None
     """What to set with kafka-configs; `None` if the tool can set the throttle, or none is needed."""
@@ -147,7 +147,7 @@ def plan_move(
 
 
 def _rollback(
-    snapshot: Snapshot, moving: Sequence[Moving], current: Sequence[Target], bytes_in: Floats, goal: Goal
+    snapshot: Snapshot, moving: Sequence[MovingPartition], current: Sequence[Target], bytes_in: Floats, goal: Goal
 ) -> tuple[Transfer | None, str]:
     """Plan the move from the end of `moving` back to the `current` assignment, and return why it has no throttle."""
     named = [replace(target, place=f"{target.topic}-{target.partition}") for target in current]

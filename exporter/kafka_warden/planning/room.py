@@ -12,7 +12,7 @@ from kafka_warden.derive import limits
 from kafka_warden.model import Snapshot
 from kafka_warden.planning.during_move import Bounds
 from kafka_warden.planning.json_values import UNLIMITED, Key
-from kafka_warden.planning.moving import Arriving, Moving
+from kafka_warden.planning.moving import Arriving, MovingPartition
 from kafka_warden.replies import LogDir, for_new_replicas
 
 _NOT_REPORTED: Final = "not reported by the broker"
@@ -62,7 +62,7 @@ class Room:
 
 
 def derive_room(
-    snapshot: Snapshot, moving: Sequence[Moving], most_partitions: float, bounds: Mapping[int, Bounds]
+    snapshot: Snapshot, moving: Sequence[MovingPartition], most_partitions: float, bounds: Mapping[int, Bounds]
 ) -> tuple[Room, ...]:
     """Evaluate every broker that takes part, by id.
 
@@ -99,7 +99,7 @@ def count_replicas(snapshot: Snapshot) -> dict[int, int]:
     return dict.fromkeys(sorted(snapshot.brokers), 0) | Counter(hosts.tolist())
 
 
-def _disk(snapshot: Snapshot, moving: Sequence[Moving], arriving: Sequence[Arriving], broker: int) -> Disk:
+def _disk(snapshot: Snapshot, moving: Sequence[MovingPartition], arriving: Sequence[Arriving], broker: int) -> Disk:
     directories = [directory for directory in snapshot.log_dirs if directory.broker == broker]
     if not directories:
         return Disk(None, None, None, None, None, None if arriving else True, "the log directories are unknown")

@@ -94,7 +94,7 @@ class PollerState:
 
 
 @dataclass(slots=True)
-class Outcome:
+class SourceOutcome:
     """How one source at one broker fared in one poll."""
 
     duration: float = 0.0
@@ -178,7 +178,7 @@ class PollContext:
     """Broker to when it was asked for the ends of what it leads."""
     offsets_at: dict[int, float] = field(default_factory=dict)
     """Broker to when it answered for the ends of what it leads."""
-    outcomes: dict[tuple[Source, str], Outcome] = field(default_factory=dict)
+    outcomes: dict[tuple[Source, str], SourceOutcome] = field(default_factory=dict)
     reach: Reach = field(default_factory=Reach)
     _watched: Bools | None = None
 
@@ -256,7 +256,7 @@ class PollContext:
 
     def note(self, source: Source, broker: str, started: float, answer: T | SourceError) -> T | None:
         """Note the outcome of a question that was asked at a monotonic time; return the answer, if it is one."""
-        outcome = self.outcomes.setdefault((source, broker), Outcome())
+        outcome = self.outcomes.setdefault((source, broker), SourceOutcome())
         outcome.duration += self.now() - started
         if isinstance(answer, SourceError):
             outcome.fault = outcome.fault or answer

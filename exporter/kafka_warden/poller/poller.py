@@ -27,7 +27,7 @@ from kafka_warden.model import (
     Source,
 )
 from kafka_warden.poller.answers import LastAnswers
-from kafka_warden.poller.asking import Outcome, PollContext, PollerSettings, PollerState
+from kafka_warden.poller.asking import PollContext, PollerSettings, PollerState, SourceOutcome
 from kafka_warden.poller.beans import SHOWN_FOR, JmxQuestions, Question, fresh
 from kafka_warden.poller.brokers import BrokerQuestions
 from kafka_warden.poller.cluster import ClusterQuestions
@@ -78,7 +78,7 @@ class Poller:
             images=Images(turn),
         )
         self._last = PollResult()
-        self.outcomes: Mapping[tuple[Source, str], Outcome] = {}
+        self.outcomes: Mapping[tuple[Source, str], SourceOutcome] = {}
         """How each source at each broker fared in the last poll."""
 
     def poll(self, interval: float = 0.0) -> PollResult:

@@ -52,7 +52,7 @@ _RUNBOOK: Final = re.compile(r"^( *)runbook_url: (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class LinkPrefixes:
     """What links begin with; empty: links are paths.
 
     Attributes:
@@ -100,7 +100,7 @@ class Values:
     disabled: frozenset[str] = frozenset()
     alert_labels: Mapping[str, str] = field(default_factory=dict)
     cluster_label: str = CLUSTER
-    links: Links = field(default_factory=Links)
+    links: LinkPrefixes = field(default_factory=LinkPrefixes)
     watchdog: bool = False
 
 

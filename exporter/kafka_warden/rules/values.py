@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from kafka_warden.config.values import choice, text
 from kafka_warden.errors import ConfigError
-from kafka_warden.rules.render import CLUSTER, Links, Values, labels, severities
+from kafka_warden.rules.render import CLUSTER, LinkPrefixes, Values, labels, severities
 from kafka_warden.rules.thresholds import DURATION, numbers, seconds, thresholds
 from kafka_warden.settings.strict import boolean, did_you_mean
 from kafka_warden.settings.strict_yaml import read_yaml
@@ -146,9 +146,9 @@ def _label(taken: Iterable[str], name: Any) -> str:
     return name
 
 
-def _links(value: Any) -> Links:
+def _links(value: Any) -> LinkPrefixes:
     found = {name: _within(name, _url, url) for name, url in _known(value, ("runbooks", "grafana"), "key")}
-    return Links(f"{found['runbooks']}/" if "runbooks" in found else "", found.get("grafana", ""))
+    return LinkPrefixes(f"{found['runbooks']}/" if "runbooks" in found else "", found.get("grafana", ""))
 
 
 def _url(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kafka_warden.clock import monotonic
 from kafka_warden.formatting import in_bytes, in_count, in_rate, in_time, in_utc, in_whole, in_words, visible
-from kafka_warden.top.reading import PROBLEMS, Shown
+from kafka_warden.top.reading import PROBLEMS, Reading
 from kafka_warden.views.alerts import MARKS, WARNING
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.problems import by_severity
@@ -106,7 +106,7 @@ def curve_line(curve: Curve, width: int) -> str:
     return f"{''.join(drawn)}  {curve.about}"
 
 
-def head(shown: Shown, now: float) -> list[str]:
+def head(shown: Reading, now: float) -> list[str]:
     """Return the lines above the tables: what needs a look, the age of the data, the cluster in numbers."""
     cluster, interval = shown.cluster, shown.sidecar.poll_interval
     counts = by_severity(shown.tables[PROBLEMS].rows)
@@ -144,7 +144,7 @@ def _written(write: Callable[[float], str], value: float | None) -> str:
     return UNKNOWN if value is None else write(value)
 
 
-def text(shown: Shown, request: Request, width: int | None) -> str:
+def text(shown: Reading, request: Request, width: int | None) -> str:
     """Return the head, and each table that has rows, or the one that is shown. `width`: where lines of rows end."""
     lines, most = head(shown, monotonic()), request.rows or ROWS
     for name in request.tables:
@@ -171,7 +171,7 @@ def _table(spec: TableSpec, rows: Sequence[Any], request: Request, width: int | 
         yield "  ".join([f"{sign} {aligned[0]}", *aligned[1:]])[:width]
 
 
-def document(shown: Shown, request: Request) -> str:
+def document(shown: Reading, request: Request) -> str:
     """Return the JSON document: rows as in `/api/v1`."""
     tables: dict[str, Any] = {}
     for name in request.tables:

@@ -98,7 +98,7 @@ class ApiClient:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Reading:
     """What is shown: everything in it is of one poll."""
 
     time: float | None
@@ -118,7 +118,7 @@ class _OtherPollError(Exception):
     """This answer is not of the poll that the first one was of."""
 
 
-async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) -> Shown:
+async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) -> Reading:
     """Read cluster, sidecar, all problems and some tables of one poll.
 
     Args:
@@ -136,7 +136,7 @@ async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) ->
     raise NoAnswerError("a new poll ended during each of several readings; read again later")
 
 
-async def _read(get: Get, wanted: Mapping[str, int], sides: int | None) -> Shown:
+async def _read(get: Get, wanted: Mapping[str, int], sides: int | None) -> Reading:
     """Read once; all answers are of the poll of the first one."""
     polled_at, time, fresh, document = await _document(get, "exporter")
     sidecar = row_of(ExporterRow, document.get("data"))
@@ -161,7 +161,7 @@ async def _read(get: Get, wanted: Mapping[str, int], sides: int | None) -> Shown
     history = None if sides is None else row_of(History, (await ask(f"history?sides={sides}")).get("data"))
     shown = (name for name in wanted if fresh or BY_NAME[name].of_sidecar)
     tables = {name: await table(BY_NAME[name], wanted[name]) for name in shown}
-    return Shown(time, fresh, polled_at, sidecar, cluster, history, dict.fromkeys(wanted, Table()) | tables)
+    return Reading(time, fresh, polled_at, sidecar, cluster, history, dict.fromkeys(wanted, Table()) | tables)
 
 
 async def _document(

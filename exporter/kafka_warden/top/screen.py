@@ -22,7 +22,7 @@ from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
 from kafka_warden.formatting import in_utc, visible
 from kafka_warden.top.output import Request, cell, chosen, curve_line, head, mark
-from kafka_warden.top.reading import Get, Shown, read
+from kafka_warden.top.reading import Get, Reading, read
 from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.rows import MOST, Table
@@ -51,7 +51,7 @@ class Detail(ModalScreen[None]):
         yield Footer(compact=True)
 
 
-class Rows(DataTable[Text]):
+class RowTable(DataTable[Text]):
     """The rows of one table."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -105,10 +105,10 @@ class Top(App[int]):
     #head { height: auto; max-height: 34%; }
     Tabs { height: 1; }
     Tab.-active { text-style: bold reverse; }
-    Rows { height: 1fr; scrollbar-size-horizontal: 0; background: ansi_default; }
-    Rows.empty { height: 1; }
-    Rows > .datatable--header, Rows > .datatable--fixed { background: ansi_default; color: ansi_default; }
-    Rows > .datatable--cursor { text-style: reverse; background: ansi_default; color: ansi_default; }
+    RowTable { height: 1fr; scrollbar-size-horizontal: 0; background: ansi_default; }
+    RowTable.empty { height: 1; }
+    RowTable > .datatable--header, RowTable > .datatable--fixed { background: ansi_default; color: ansi_default; }
+    RowTable > .datatable--cursor { text-style: reverse; background: ansi_default; color: ansi_default; }
     #notes { height: auto; max-height: 20%; text-style: italic; }
     Input, Input:focus { dock: bottom; height: 1; border: none; padding: 0; margin-bottom: 1; }
     """
@@ -130,11 +130,11 @@ class Top(App[int]):
         self._get, self.request = get, request
         self._opening = request.table is None
         self.spec = BY_NAME[request.table or TABLES[0].name]
-        self.shown: Shown | None = None
+        self.shown: Reading | None = None
         self.trouble, self.paused, self.readings = "", False, 0
         self._wake = asyncio.Event()
         # Not found by their ids: at the end of the program they are gone before the timer is.
-        self._head, self._notes, self._rows = Static(id="head"), Static(id="notes"), Rows(cursor_type="row")
+        self._head, self._notes, self._rows = Static(id="head"), Static(id="notes"), RowTable(cursor_type="row")
         self._names = {spec.name: Tab(spec.title, id=spec.name) for spec in TABLES}
         self._tabs = Tabs(*self._names.values(), active=self.spec.name)
         self._field = Input(request.search, "/ words, or field=value", id="filter", select_on_focus=False)

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from kafka_warden.history.column import DictionaryColumn, Table, Values
+from kafka_warden.history.column import DictionaryColumn, HistoryTable, Values
 from kafka_warden.history.column_types import ColumnType, Kind, ListOf, MapOf, Scalar
 from kafka_warden.history.schema import VERSION, Built, columns_of
 from kafka_warden.model import UNKNOWN
@@ -35,12 +35,12 @@ def type_of(type_: ColumnType) -> Any:
     return pa.struct([(name, type_of(part)) for name, part in type_.fields])
 
 
-def schema_of(table: Table) -> Any:
+def schema_of(table: HistoryTable) -> Any:
     """Return the Arrow schema of a table."""
     return pa.schema([(column.name, type_of(column.type)) for column in columns_of(table)])
 
 
-def metadata_of(table: Table) -> dict[bytes, bytes]:
+def metadata_of(table: HistoryTable) -> dict[bytes, bytes]:
     """Return the metadata for the footer of a file."""
     return {VERSION_KEY: str(VERSION).encode(), TABLE_KEY: table.name.encode()}
 

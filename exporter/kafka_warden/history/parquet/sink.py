@@ -18,7 +18,7 @@ import structlog
 
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import SinkError
-from kafka_warden.history.column import Table
+from kafka_warden.history.column import HistoryTable
 from kafka_warden.history.parquet.arrow import metadata_of, to_arrow
 from kafka_warden.history.parquet.folder import SECONDS, Folder
 from kafka_warden.history.poll import Poll
@@ -52,7 +52,7 @@ _ONE_THREAD: Final = pa.ipc.IpcReadOptions(use_threads=False)
 class _File:
     """The rows of a future file."""
 
-    table: Table
+    table: HistoryTable
     hour: int
     name: str
     blocks: list[Any] = field(default_factory=list)
@@ -155,7 +155,7 @@ class ParquetSink:
         for file in self._open.values():
             file.compress()
 
-    def _add(self, table: Table, hour: int, poll: Poll, part: Any) -> None:
+    def _add(self, table: HistoryTable, hour: int, poll: Poll, part: Any) -> None:
         file = self._open.get(table.name)
         if file is None:
             self._files += 1
@@ -227,7 +227,7 @@ class ParquetSink:
             self._failed(problem)
 
 
-def encode(table: Table, parts: Iterable[Any]) -> Any:
+def encode(table: HistoryTable, parts: Iterable[Any]) -> Any:
     """Encode one file of one part or more, which are read one after the other."""
     left = iter(parts)
     rows, stream = next(left), pa.BufferOutputStream()

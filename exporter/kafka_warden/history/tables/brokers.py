@@ -8,10 +8,10 @@ from typing import Annotated, Any, Final
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.history.column import (
-    Column,
     Columns,
-    Entry,
-    Table,
+    HistoryColumn,
+    HistoryTable,
+    KeyedRow,
     column,
     columns,
     described_at,
@@ -70,9 +70,9 @@ class DerivedFlow:
 OUTCOMES: Final = column_type_of(tuple[Outcome, ...])
 
 
-def _rows(poll: Poll) -> list[Entry]:
+def _rows(poll: Poll) -> list[KeyedRow]:
     places = {broker: place for place, broker in enumerate(poll.derived.indexed.brokers.tolist())}
-    return [Entry(broker, places.get(broker)) for broker in broker_ids(poll)]
+    return [KeyedRow(broker, places.get(broker)) for broker in broker_ids(poll)]
 
 
 def broker_ids(poll: Poll) -> list[int]:
@@ -88,11 +88,11 @@ def broker_ids(poll: Poll) -> list[int]:
     return sorted({*known, *snapshot.log_gaps, *snapshot.broker_beans, *(each.broker for each in snapshot.log_dirs)})
 
 
-def _log_dirs(poll: Poll, row: Entry) -> list[LogDir] | None:
+def _log_dirs(poll: Poll, row: KeyedRow) -> list[LogDir] | None:
     return [each for each in poll.snapshot.log_dirs if each.broker == row.key] or None
 
 
-def _placed(poll: Poll, row: Entry) -> list[PlacedLog] | None:
+def _placed(poll: Poll, row: KeyedRow) -> list[PlacedLog] | None:
     placed = poll.snapshot.placed.get(int(row.key))
     return None if placed is None else [PlacedLog(*key, path) for key, path in sorted(placed.items())]
 
@@ -106,7 +106,7 @@ def outcomes_of(poll: Poll, *, wanted: Callable[[str], bool]) -> list[Outcome]:
     ]
 
 
-def outcomes_column(each: Callable[[Poll, Any], list[Outcome]], asked: str) -> Column:
+def outcomes_column(each: Callable[[Poll, Any], list[Outcome]], asked: str) -> HistoryColumn:
     """Make a column of the outcomes of some requests."""
     held = tuple(f"snapshot.status[].{name}" for name in SourceStatus.__slots__)
     return column(
@@ -114,7 +114,7 @@ def outcomes_column(each: Callable[[Poll, Any], list[Outcome]], asked: str) -> C
     )
 
 
-def _sums(name: str, path: str) -> tuple[Column, ...]:
+def _sums(name: str, path: str) -> tuple[HistoryColumn, ...]:
     found = described_at(path)
     return (
         entry_column(name, f"{path}.values", text=f"{found.text}; null while a part is unknown", unit=found.unit),
@@ -122,43 +122,43 @@ def _sums(name: str, path: str) -> tuple[Column, ...]:
     )
 
 
-def _by_side(name: str, path: str, read: Callable[[Any, Entry, Side], Any]) -> tuple[Column, ...]:
+def _by_side(name: str, path: str, read: Callable[[Any, KeyedRow, Side], Any]) -> tuple[HistoryColumn, ...]:
     """Make a column for each side; `read` takes the value at the path."""
     values_of = attrgetter(path)
 
-    def of(side: Side) -> Column:
+    def of(side: Side) -> HistoryColumn:
         text = f"{side} side: {{}}"
         return column(f"{side}_{name}", f"{path}[]", lambda poll, row: read(values_of(poll), row, side), text=text)
 
     return tuple(map(of, SIDES))
 
 
-def _in_array(values: Mapping[Side, Floats], row: Entry, side: Side) -> float | None:
+def _in_array(values: Mapping[Side, Floats], row: KeyedRow, side: Side) -> float | None:
     return None if row.place is None else float(values[side][row.place])
 
 
-def _in_mapping(values: Mapping[Any, Any], row: Entry, side: Side) -> Any:
+def _in_mapping(values: Mapping[Any, Any], row: KeyedRow, side: Side) -> Any:
     return values.get((row.key, side))
 
 
-def _out_of_sync(poll: Poll, row: Entry) -> dict[str, int] | None:
+def _out_of_sync(poll: Poll, row: KeyedRow) -> dict[str, int] | None:
     if row.place is None:
         return None
     counts = poll.derived.replicas.out_of_sync[row.place].tolist()
     return {state: count for state, count in zip(STATES, counts, strict=True) if count}
 
 
-def _problems(poll: Poll, row: Entry) -> list[Problem]:
+def _problems(poll: Poll, row: KeyedRow) -> list[Problem]:
     ages = poll.derived.throttling.problems.items()
     return [Problem(side, problem, age) for (broker, side, problem), age in ages if broker == row.key]
 
 
-def _tiered(poll: Poll, row: Entry) -> dict[str, float]:
+def _tiered(poll: Poll, row: KeyedRow) -> dict[str, float]:
     ages = poll.derived.tiered.problems.items()
     return {problem: age for (broker, problem), age in ages if broker == row.key}
 
 
-def _flows(poll: Poll, row: Entry) -> list[DerivedFlow]:
+def _flows(poll: Poll, row: KeyedRow) -> list[DerivedFlow]:
     found = poll.derived.throttling
     return [
         DerivedFlow(
@@ -174,7 +174,7 @@ def _flows(poll: Poll, row: Entry) -> list[DerivedFlow]:
     ]
 
 
-BROKERS: Final = Table(
+BROKERS: Final = HistoryTable(
     "brokers",
     "One row per known broker.",
     ("broker",),

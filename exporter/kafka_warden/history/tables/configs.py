@@ -2,17 +2,26 @@
 
 from typing import Any, Final
 
-from kafka_warden.history.column import Column, Columns, Entry, Table, column, columns, entries, entry_column
+from kafka_warden.history.column import (
+    Columns,
+    HistoryColumn,
+    HistoryTable,
+    KeyedRow,
+    column,
+    columns,
+    entries,
+    entry_column,
+)
 from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll, topic_id_bytes, topic_id_text
 
 
-def _rows(poll: Poll) -> list[Entry]:
+def _rows(poll: Poll) -> list[KeyedRow]:
     snapshot = poll.snapshot
-    brokers = [Entry(broker, None) for broker in sorted(snapshot.broker_configs)]
-    topics = [Entry(topic, place) for place, topic in enumerate(snapshot.topics)]
+    brokers = [KeyedRow(broker, None) for broker in sorted(snapshot.broker_configs)]
+    topics = [KeyedRow(topic, place) for place, topic in enumerate(snapshot.topics)]
     gone = sorted(snapshot.topic_configs.keys() - set(snapshot.topics))
-    return [*brokers, *topics, *(Entry(topic, None) for topic in gone)]
+    return [*brokers, *topics, *(KeyedRow(topic, None) for topic in gone)]
 
 
 def _size(poll: Poll) -> int:
@@ -21,15 +30,15 @@ def _size(poll: Poll) -> int:
     return len(snapshot.broker_configs) + len(snapshot.topics) + len(gone)
 
 
-def _topic_id(poll: Poll, row: Entry) -> str | None:
+def _topic_id(poll: Poll, row: KeyedRow) -> str | None:
     return None if row.place is None else topic_id_text(poll.snapshot.topic_ids[row.place])
 
 
-def _key(name: str, of: type, type_: Any, text: str) -> Column:
+def _key(name: str, of: type, type_: Any, text: str) -> HistoryColumn:
     return column(name, each=lambda _, row: row.key if isinstance(row.key, of) else None, type_=type_, text=text)
 
 
-CONFIGS: Final = Table(
+CONFIGS: Final = HistoryTable(
     "configs",
     "One row per topic, and per broker with known configuration.",
     ("kind", "broker", "topic", "topic_id"),

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from kafka_warden.derive.log_dir_moves import LogDirMove
 from kafka_warden.derive.moves import Move
-from kafka_warden.history.column import Column, Columns, Table, columns, part_column, records, row_columns
+from kafka_warden.history.column import Columns, HistoryColumn, HistoryTable, columns, part_column, records, row_columns
 from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.replies import FutureReplica
@@ -17,7 +17,7 @@ LOG_DIR: Final = "log_dir"
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class MoveRow:
     """One move. The raw values of a reassignment are in `replicas`."""
 
     kind: Annotated[str, "`reassignment`, `log_dir`, or `waiting`: it stays, and a reassignment waits for it"]
@@ -29,14 +29,14 @@ class Moving:
     derived: Move | LogDirMove | None = None
 
 
-def _rows(poll: Poll) -> list[Moving]:
+def _rows(poll: Poll) -> list[MoveRow]:
     snapshot = poll.snapshot
     if not poll.derived.moves and not snapshot.future_replicas:
         return []
     ids = {topic: topic_id_text(uid) for topic, uid in zip(snapshot.topics, snapshot.topic_ids, strict=True)}
     found = {_key(move): move for move in poll.derived.throttling.log_dir_moves}
     reassigned = [
-        Moving(
+        MoveRow(
             REASSIGNMENT if move.adding else WAITING,
             move.topic,
             ids[move.topic],
@@ -47,7 +47,7 @@ def _rows(poll: Poll) -> list[Moving]:
         for move in poll.derived.moves
     ]
     between = [
-        Moving(LOG_DIR, raw.topic, ids.get(raw.topic), raw.partition, raw.broker, raw, found.get(_key(raw)))
+        MoveRow(LOG_DIR, raw.topic, ids.get(raw.topic), raw.partition, raw.broker, raw, found.get(_key(raw)))
         for raw in snapshot.future_replicas
     ]
     return [*reassigned, *between]
@@ -57,19 +57,19 @@ def _key(move: FutureReplica | LogDirMove) -> tuple[str, int, int]:
     return move.topic, move.partition, move.broker
 
 
-def _derived(name: str, path: str, type_: Any = None) -> Column:
+def _derived(name: str, path: str, type_: Any = None) -> HistoryColumn:
     """Make a column of a derived value. Moves between log directories have only some."""
     text = "{}" if name in LogDirMove.__slots__ else "{}; not of `log_dir`"
     return part_column("derived", name, path, type_=type_, text=text)
 
 
-MOVES: Final = Table(
+MOVES: Final = HistoryTable(
     "moves",
     "One row per replica that a reassignment adds or waits for, or that moves to another log directory."
     " Empty while reassignments are unknown.",
     ("kind", "topic", "topic_id", "partition", "broker"),
     (
-        *row_columns(Moving, "snapshot.future_replicas[]", partition=INT, broker=INT),
+        *row_columns(MoveRow, "snapshot.future_replicas[]", partition=INT, broker=INT),
         *columns(
             partial(part_column, "raw", text="{}; `log_dir` only"),
             "snapshot.future_replicas[]",

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Final
 
 from kafka_warden.errors import HistoryRowsError
-from kafka_warden.history.column import Column, Columns, Table, column, columns, row_columns
+from kafka_warden.history.column import Columns, HistoryColumn, HistoryTable, column, columns, row_columns
 from kafka_warden.history.column_types import INT, column_type_of
 from kafka_warden.history.poll import Poll, Remembered
 from kafka_warden.history.tables.brokers import Outcome, broker_ids, outcomes_column, outcomes_of
@@ -51,13 +51,13 @@ def _outcomes(poll: Poll, _: object) -> list[Outcome]:
     return outcomes_of(poll, wanted=lambda broker: broker not in brokers)
 
 
-def _value(name: str, path: str) -> Column:
+def _value(name: str, path: str) -> HistoryColumn:
     """Make a column of one value of the poll."""
     read = attrgetter(path)
     return column(name, path, lambda poll, _: read(poll))
 
 
-POLLS: Final = Table(
+POLLS: Final = HistoryTable(
     "polls",
     "One row per poll. A poll without any answer has none.",
     (),
@@ -110,7 +110,7 @@ def _parts(poll: Poll) -> list[Part]:
     return [Part(number, len(starts), text[start : start + PART]) for number, start in enumerate(starts)]
 
 
-RESTORED: Final = Table(
+RESTORED: Final = HistoryTable(
     "restored",
     "The state file that a process started with, in pieces.",
     ("part",),

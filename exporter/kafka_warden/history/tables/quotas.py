@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Annotated, Final
 
 from kafka_warden.derive.mutation import ClientMutations, active_controller
-from kafka_warden.history.column import Columns, Table, columns, part_column, records, row_columns
+from kafka_warden.history.column import Columns, HistoryTable, columns, part_column, records, row_columns
 from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import ClientBean, ProcessBeans, QuotaEntity
@@ -70,7 +70,7 @@ def _of_process(
 
 _bucket: Final = partial(part_column, "derived")
 
-QUOTAS: Final = Table(
+QUOTAS: Final = HistoryTable(
     "quotas",
     "One row per client quota, and per bean of a client with one.",
     ("kind", "process", "node", "user", "client_id"),

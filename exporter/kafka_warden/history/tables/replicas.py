@@ -7,7 +7,7 @@ import numpy as np
 
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.errors import HistoryRowsError
-from kafka_warden.history.column import Column, DictionaryColumn, Table, column, columns
+from kafka_warden.history.column import DictionaryColumn, HistoryColumn, HistoryTable, column, columns
 from kafka_warden.history.column_types import INT
 from kafka_warden.history.poll import Poll, topic_id_text
 from kafka_warden.model import SIDES, UNKNOWN, Ints, PartitionTable, ReplicaTable, Side
@@ -44,7 +44,7 @@ PARTITION_KEY: Final = (
     ),
 )
 
-PARTITIONS: Final = Table(
+PARTITIONS: Final = HistoryTable(
     "partitions",
     "One row per partition.",
     ("topic", "topic_id", "partition"),
@@ -66,7 +66,7 @@ def _position(_: Poll, rows: Partitions) -> Ints:
     return (np.arange(len(rows)) - first).astype(np.int32)
 
 
-def _listed(side: Side) -> Column:
+def _listed(side: Side) -> HistoryColumn:
     return column(
         f"{side}_listed",
         "derived.throttles.listed[]",
@@ -75,7 +75,7 @@ def _listed(side: Side) -> Column:
     )
 
 
-REPLICAS: Final = Table(
+REPLICAS: Final = HistoryTable(
     "replicas",
     "One row per replica, leaders included.",
     ("topic", "topic_id", "partition", "broker"),
@@ -142,7 +142,7 @@ def restore(
     return PartitionTable(topic=topic[order], leader_row=leader_row, **led), ReplicaTable(partition, **copies)
 
 
-def _arrays(table: Table, prefix: str, rows: Mapping[str, Any], order: np.ndarray) -> dict[str, np.ndarray]:
+def _arrays(table: HistoryTable, prefix: str, rows: Mapping[str, Any], order: np.ndarray) -> dict[str, np.ndarray]:
     """Return the fields whose paths begin with a prefix, in the order of the model."""
     found = {}
     for each in table.columns:

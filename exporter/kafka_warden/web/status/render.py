@@ -124,7 +124,7 @@ POINTS: Final = 120
 """Of a plot: SVG with one or two lines over the last hour. Attributes only, as the policy refuses styles."""
 
 
-class Shown:
+class TablePart:
     """The part of a table that the page shows."""
 
     def __init__(self, spec: TableSpec, table: Table[Any], values: dict[str, str]) -> None:
@@ -166,7 +166,7 @@ def status(views: Views, query: bytes, version: str) -> Response:
     try:
         known = {*FILTERED, *(spec.attribute for spec in TABLES)}
         values = {name: text for name, text in parameters(query).items() if name in known}
-        tables = {spec.attribute: Shown(spec, _table(views, spec), values) for spec in TABLES}
+        tables = {spec.attribute: TablePart(spec, _table(views, spec), values) for spec in TABLES}
     except QueryError as problem:
         return plain(400, str(problem))
     history = views.history.history(())
@@ -197,7 +197,7 @@ def _table(views: Views, spec: TableSpec) -> Table[Any]:
     return Table(rows, len(rows))
 
 
-def _side_plots(views: Views, history: History, shown: Shown) -> dict[tuple[int, str], "Plot"]:
+def _side_plots(views: Views, history: History, shown: TablePart) -> dict[tuple[int, str], "Plot"]:
     known = {(broker, str(side)) for broker, side in views.history.shown_sides()}
     keys = [(row.broker, row.side) for row in shown.rows if (row.broker, row.side) in known]
     return {key: plot(recent.of_side(history, views.history.side(key[0], Side(key[1])))) for key in keys}
