@@ -5,6 +5,7 @@ import importlib.util
 import itertools
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -307,3 +308,11 @@ def test_heavy_libraries_are_not_loaded_unless_used() -> None:
     code = f"import sys, {rooms}; print(*sorted({extras} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.split() == []
+
+
+def test_few_names_stand_for_two_classes() -> None:
+    """The pipeline is a house of its own."""
+    homes = [(file, ast.parse(file.read_text())) for module, file in modules() if ".pipeline" not in module]
+    names = Counter(each.name for _, tree in homes for each in tree.body if isinstance(each, ast.ClassDef))
+    twice = sorted(name for name, count in names.items() if count > 1)
+    assert len(twice) <= 12, twice
