@@ -68,7 +68,7 @@ class TableSpec:
         empty: What is shown without rows.
         titles: Title and field of each column, the most important ones first: a narrow terminal shows these.
         key: Fields that identify a row over several polls.
-        rank: The order: field to the key of its value, lowest first.
+        rank: The order: field to the key of its value, lowest first; without it, that in which the rows come.
         filters: Fields that can be filtered.
         of_sidecar: It is served without a fresh snapshot, too.
         of: What a column shows instead of the value of its field.
@@ -83,7 +83,7 @@ class TableSpec:
     empty: str
     titles: str
     key: tuple[str, ...]
-    rank: dict[str, Callable[[Any], Any]]
+    rank: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
     filters: tuple[str, ...] = ()
     of_sidecar: bool = False
     of: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
