@@ -110,11 +110,12 @@ class Errand:
         name: Of the file.
         heading: Of the steps.
         stages: Numbers of steps, and what fails once these and those before them are done: tests, or a module of
-            `makes`. Steps that need a cluster are left out.
+            `makes`.
         tests: Arguments of pytest.
         makes: Modules that run before the tests.
         then: Modules that run at the end.
         made: Files that modules and tests write.
+        on_a_cluster: Numbers of steps that need one; no other is left out.
     """
 
     name: str
@@ -124,45 +125,108 @@ class Errand:
     makes: Sequence[str] = ()
     then: Sequence[str] = ()
     made: set[str] = field(default_factory=set)
+    on_a_cluster: set[int] = field(default_factory=set)
+
+    def places(self) -> dict[int, str]:
+        """A pattern of files by the number of their step."""
+        (steps,) = (STEP.findall(each) for each in GUIDE.split("\n### ") if each.startswith(f"{self.heading}\n"))
+        return {
+            number: re.sub("NAME|SUBJECT", "*", place if not place.endswith("/") else f"{place}*")
+            for number, (place, _) in enumerate(steps, 1)
+        }
 
     def step(self, file: str) -> int:
-        """Return the number of the step that names a file."""
-        (steps,) = (STEP.findall(each) for each in GUIDE.split("\n### ") if each.startswith(f"{self.heading}\n"))
-        named = [re.sub("NAME|SUBJECT|/$", lambda part: "/*" if part[0] == "/" else "*", place) for place, _ in steps]
-        # A file that is named itself is also one of `NAME.py`.
-        found = [("*" in place, number) for number, place in enumerate(named, 1) if fnmatch(file, place)]
-        return min(found)[1]
+        """The step that names a file. One that is named itself also fits `NAME.py`."""
+        return min(("*" in place, number) for number, place in self.places().items() if fnmatch(file, place))[1]
 
-    def edits(self) -> dict[str, list[tuple[str, str]]]:
-        """By file, texts that occur once in it, and what they become."""
+    def edits(self) -> dict[str, list[str]]:
+        """The hunks of each file."""
         text = (ROOT / "tests" / "errands" / f"{self.name}.diff").read_text()
         files = (part.partition("\n") for part in text.removeprefix("+++ ").rstrip("\n").split("\n+++ "))
-        return {file: [sides(hunk) for hunk in hunks.split("\n@@\n")] for file, _, hunks in files}
+        return {file: hunks.split("\n@@\n") for file, _, hunks in files}
 
     def failures(self, directory: Path) -> set[str]:
         for module in self.makes:
             if python(directory, "-m", module).returncode:
                 return {module}
-        return failed(python(directory, "-m", "pytest", "-q", "-p", "no:cacheprovider", *self.tests))
+        return failed(
+            python(directory, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *self.tests)
+        )
 
 
-def sides(hunk: str) -> tuple[str, str]:
-    """A text before and after."""
-    before, after = ("\n".join(line[1:] for line in hunk.splitlines() if line[:1] in kinds) for kinds in (" -", " +"))
-    return before, after
-
-
-def apply(file: Path, changes: Sequence[tuple[str, str]]) -> None:
+def apply(directory: Path, name: str, hunks: Sequence[str]) -> None:
+    """Change a file: in each hunk, what begins with a space or a minus is there once."""
+    file = directory / name
     text = file.read_text() if file.exists() else ""
-    for before, after in changes:
-        assert not text or text.count(before) == 1, f"{file.name}: {before}"
+    for hunk in hunks:
+        before, after = (
+            "\n".join(line[1:] for line in hunk.splitlines() if line[:1] in kinds) for kinds in (" -", " +")
+        )
+        assert not text or text.count(before) == 1, f"{name}: {before}"
+        if FINGERPRINT in after:
+            code = "from tests.history.test_schema import fingerprint; print(fingerprint())"
+            after = after.replace(FINGERPRINT, python(directory, "-c", code).stdout.strip())
         text = text.replace(before, after) if text else f"{after}\n"
     file.write_text(text)
 
 
+FINGERPRINT: Final = "FINGERPRINT"
 RULE_FILES: Final = {"deploy/chart/files/rules.yaml", "deploy/prometheusrule.yaml"}
 DISABLED: Final = "test_what_is_disabled_is_not_asked"
+VERSIONS: Final = "test_version_grows_with_the_tables"
+ON_A_CLUSTER: Final = {
+    "test_every_alert_has_fired",
+    "test_every_command_was_run_on_each_version",
+    "test_every_fault_was_recorded",
+    "test_the_page_shows_the_record",
+}
+"""Tests of what a run on a cluster writes."""
 WALKED: Final = (
+    Errand(
+        "request",
+        "A request to Kafka",
+        {
+            (1, 2, 3, 4): {
+                "test_the_list_has_the_requests_that_read_and_no_other",
+                "test_every_field_of_a_poll_is_stored_or_left_out",
+                DISABLED,
+            },
+            (6, 9, 11): {"test_rights_on_the_cluster_are_those_of_the_page_about_acls", VERSIONS, DISABLED},
+            (5, 7, 8, 10): set(),
+        },
+        (
+            *("tests/clients/test_allow_list.py", "tests/check/test_command.py", "tests/history/test_schema.py"),
+            *("tests/poller/test_not_available.py", "-k"),
+            f"list_has or rights_on or field_of or {VERSIONS} or {DISABLED} and scram",
+        ),
+        then=("docs.generate",),
+        made={"docs/history-schema.md"},
+        on_a_cluster={12},
+    ),
+    Errand(
+        "alert",
+        "An alert",
+        {
+            (1,): {"alerts.render"},
+            (2,): {"alerts.render"},
+            (3,): {"alerts.render"},
+            (6,): ON_A_CLUSTER - {"test_every_fault_was_recorded"} | {"test_every_alert_is_read"},
+            (4, 5): ON_A_CLUSTER,
+        },
+        (
+            *(f"tests/alerts/test_{part}.py" for part in ("matrix", "rules", "runbooks", "runbooks_form", "scenarios")),
+            *("tests/alerts/test_texts.py", "tests/rules/test_delays.py", "-m", "not cluster", "--update-golden", "-k"),
+            "(ordoned or S90 or is_read or has_fired or was_run or recorded or the_record) and not cordoned-15",
+        ),
+        makes=("alerts.render", "grafana.build"),
+        then=("docs.generate",),
+        made=RULE_FILES
+        | {
+            *("alerts/README.md", "alerts/disks.rules.yml", "exporter/kafka_warden/views/severities.txt"),
+            *("docs/metrics.md", "grafana/dashboards/kafka-warden-capacity.json"),
+            "tests/golden/texts/a_log_directory_is_cordoned.txt",
+        },
+    ),
     Errand(
         "cause",
         "A cause of a stuck move",
@@ -183,6 +247,7 @@ WALKED: Final = (
         ),
         makes=("alerts.render",),
         made=RULE_FILES | {"alerts/moves.rules.yml"},
+        on_a_cluster={7},
     ),
     Errand(
         "job",
@@ -208,8 +273,18 @@ def test_an_errand_is_its_steps(copy: Path, errand: Errand) -> None:
     for steps, missing in errand.stages.items():
         for file in edits:
             if errand.step(file) in steps:
-                apply(copy / file, edits[file])
+                apply(copy, file, edits[file])
         assert errand.failures(copy) == missing
-    assert {errand.step(file) for file in edits} == {step for steps in errand.stages for step in steps}
+    assert errand.places().keys() == {errand.step(file) for file in edits} | errand.on_a_cluster
     assert [module for module in errand.then if python(copy, "-m", module).returncode] == []
     assert changed(before, copy) == edits.keys() | errand.made
+
+
+@pytest.mark.spark
+@pytest.mark.full_pipeline
+def test_the_job_of_the_example_counts(copy: Path) -> None:
+    (errand,) = (each for each in WALKED if each.name == "job")
+    for file, hunks in errand.edits().items():
+        apply(copy, file, hunks)
+    done = python(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/pipeline/test_polls.py")
+    assert done.returncode == 0, done.stdout

@@ -1,10 +1,13 @@
 """Every alert has fired for real: each fault is caused, brings just the alerts that it must, and they resolve."""
 
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 from sandbox import ClusterSettings
 from tests.alerts import matrix
-from tests.alerts.fault import Round
+from tests.alerts.fault import Fault, Round
 from tests.alerts.faults import FAULTS, HARMLESS, ROUNDS, every_alert, render
 from tests.alerts.play import play
 from tests.alerts.stage import Stage
@@ -22,6 +25,12 @@ def test_faults_bring_just_their_alerts(stage: Stage, scene: Round) -> None:
 
 def test_the_page_shows_the_record() -> None:
     assert matrix.split_page()[1] == render(matrix.read()), "ALERT_MATRIX=write make full-alerts writes it"
+
+
+def test_every_fault_has_its_round() -> None:
+    modules = [import_module(f"tests.alerts.{file.stem}") for file in Path(__file__).parent.glob("faults_*.py")]
+    made = {each.name for module in modules for each in vars(module).values() if isinstance(each, Fault)}
+    assert made == {each.name for each in FAULTS}
 
 
 def test_every_fault_was_recorded() -> None:
