@@ -9,7 +9,7 @@ import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from operator import itemgetter
@@ -113,7 +113,6 @@ class Section(TableSpec):
 
     row: type = dict
     key: tuple[str, ...] = ()
-    rank: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
     query: str
     sentence: str
     facts: str = ""
