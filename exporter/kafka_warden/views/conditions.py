@@ -4,7 +4,7 @@ A row is as severe as its alert, and so is a problem that counts rows. Something
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from kafka_warden.derive.replica_state import ReplicaState
@@ -24,10 +24,13 @@ UNREACHABLE: Final = named("KafkaBrokerUnreachable")
 """Also of a broker that answers and is of no use: fenced, or with old metadata."""
 OFFLINE: Final = named("KafkaPartitionOffline")
 UNDER_MIN_ISR: Final = named("KafkaPartitionUnderMinIsr")
+OUT_OF_SYNC: Final = named("KafkaReplicasOutOfSync")
 PARTITION_LIMIT: Final = named("KafkaPartitionLimit")
 STUCK: Final = named("KafkaReassignmentStuck")
+LATE: Final = named("KafkaReassignmentWillMissItsTime")
 BLIND: Final = Alert("KafkaWardenBlind", WARNING)
-HISTORY_LOST: Final = named("KafkaWardenHistoryLost")
+EXPLAINED: Final[Mapping[str, Alert]] = {Cause.LEADER_UNRESPONSIVE: UNREACHABLE, Cause.NO_LEADER: OFFLINE}
+"""Cause of a stuck move to the alert that reports it instead: those of `stuck.EXPLAINED`."""
 
 UNAVAILABLE: Final[Mapping[str, tuple[str, Alert | None]]] = {
     BrokerState.UNANSWERING: ("not answering", UNREACHABLE),
@@ -37,6 +40,9 @@ UNAVAILABLE: Final[Mapping[str, tuple[str, Alert | None]]] = {
     BrokerState.SHUTTING_DOWN: ("shutting down", None),
 }
 """State of a broker to words, and the alert."""
+
+HINT: Final = "hint"
+"""Name of a condition that no problem counts."""
 
 
 class Condition(NamedTuple):
@@ -62,9 +68,9 @@ class Condition(NamedTuple):
         return None if self.alert is None else f"{RUNBOOKS}{self.alert.name}.md"
 
 
-def conditions(row: Any) -> list[Condition]:
+def conditions(row: Any) -> Sequence[Condition]:
     """Return what is wrong with a row: the one list of what the page rates, counts and names."""
-    return list(_CONDITIONS[type(row)](row)) if type(row) in _CONDITIONS else []
+    return _CONDITIONS[type(row)](row) if type(row) in _CONDITIONS else ()
 
 
 def noted(row: Row) -> Row:
@@ -82,122 +88,110 @@ _set: Final = object.__setattr__
 """No one has the row yet; to make each of thousands again takes longer than all else."""
 
 
-_EXPLAINED: Final[Mapping[str, Alert]] = {Cause.LEADER_UNRESPONSIVE: UNREACHABLE, Cause.NO_LEADER: OFFLINE}
-"""Cause of a stuck move to the alert that reports it instead: those of `stuck.EXPLAINED`."""
-_OUT_OF_SYNC: Final = Condition("out_of_sync", named("KafkaReplicasOutOfSync"))
-_BEHIND: Final = Condition("behind", None)
-_NEVER_ENDS: Final = Condition("never_ends", named("KafkaReassignmentWillMissItsTime"))
+_BEHIND: Final = (Condition(HINT, None),)
+_OUT_OF_SYNC: Final = (Condition("out_of_sync", OUT_OF_SYNC),)
 
 
-def of_stuck(cause: str) -> Condition:
-    """Return the condition of a move that is stuck for this cause."""
-    return Condition("stuck", _EXPLAINED.get(cause, STUCK), cause)
+def _that_hold(*tests: tuple[object, str, Alert | None]) -> list[Condition]:
+    """Return those of which the first part is true."""
+    return [Condition(name, alert) for holds, name, alert in tests if holds]
 
 
-def _move(row: rows.Move) -> Iterator[Condition]:
-    if row.cause is not None:
-        yield of_stuck(row.cause)
-    elif row.never_ends:
-        yield _NEVER_ENDS
+def _stuck(causes: Iterable[str]) -> list[Condition]:
+    """Return the conditions of moves that are stuck for these causes."""
+    return [Condition("stuck", EXPLAINED.get(cause, STUCK), cause) for cause in causes]
 
 
-def _cluster(row: rows.Cluster) -> Iterator[Condition]:
-    """Count what may have no row: topics of topics.deny, and more than are kept."""
-    if row.offline_partitions:
-        yield Condition("offline_partitions", OFFLINE)
-    if row.unknown_leader_partitions:
-        yield Condition("unknown_leaders", BLIND)
-    if row.under_min_isr_partitions:
-        yield Condition("under_min_isr", UNDER_MIN_ISR)
-    if row.uncounted:
-        yield Condition("uncounted_partitions", None)
-    if row.out_of_sync:
-        yield _OUT_OF_SYNC
-    if (row.partition_headroom or 0) < 0:
-        yield Condition("cluster_partition_limit", PARTITION_LIMIT)
-    yield from map(of_stuck, row.stuck_without_row)
-    if row.eta == math.inf:
-        yield _NEVER_ENDS
+def _move(row: rows.Move) -> list[Condition]:
+    return _that_hold((row.never_ends, "never_ends", LATE)) if row.cause is None else _stuck([row.cause])
 
 
-def _replica(row: rows.Replica) -> Iterator[Condition]:
-    """One that a move adds is not expected to be in sync."""
-    if row.state != ReplicaState.MOVING:
-        yield _BEHIND if row.out_of_sync_seconds is None else _OUT_OF_SYNC
+def _cluster(row: rows.Cluster) -> list[Condition]:
+    """Return what is counted also without rows: of topics of topics.deny, and above the number that is kept."""
+    return _stuck(row.stuck_without_row) + _that_hold(
+        (row.offline_partitions, "offline_partitions", OFFLINE),
+        (row.unknown_leader_partitions, "unknown_leaders", BLIND),
+        (row.under_min_isr_partitions, "under_min_isr", UNDER_MIN_ISR),
+        (row.uncounted, "uncounted_partitions", None),
+        (row.out_of_sync, "out_of_sync", OUT_OF_SYNC),
+        ((row.partition_headroom or 0) < 0, "cluster_partition_limit", PARTITION_LIMIT),
+        (row.eta == math.inf, "never_ends", LATE),
+    )
 
 
-def _broker(row: rows.BrokerRow) -> Iterator[Condition]:
-    if row.state is not None and row.state in UNAVAILABLE:
-        yield Condition("broker", UNAVAILABLE[row.state][1], row.state)
-    elif row.metadata_stale_seconds:
-        yield Condition("broker_metadata_stale", UNREACHABLE)
-    if (row.partition_headroom or 0) < 0:
-        yield Condition("broker_partition_limit", PARTITION_LIMIT)
+def _replica(row: rows.Replica) -> Sequence[Condition]:
+    """Expect no replica that a move adds to be in sync."""
+    if row.state == ReplicaState.MOVING:
+        return ()
+    return _BEHIND if row.out_of_sync_seconds is None else _OUT_OF_SYNC
 
 
-def _topic(row: rows.Topic) -> Iterator[Condition]:
-    if row.offline_partitions:
-        yield Condition("offline_partitions", None if row.uncounted else OFFLINE)
-    if row.under_min_isr_partitions:
-        yield Condition("under_min_isr", None if row.uncounted else UNDER_MIN_ISR)
+def _topic(row: rows.Topic) -> list[Condition]:
+    return _that_hold(
+        (row.uncounted, HINT, None),
+        (row.offline_partitions and not row.uncounted, HINT, OFFLINE),
+        (row.under_min_isr_partitions and not row.uncounted, HINT, UNDER_MIN_ISR),
+    )
 
 
-def _source(row: rows.SourceRow) -> Iterator[Condition]:
-    if row.up == 0:
-        beans = row.source == Source.JMX
-        yield Condition("jmx_down", Alert("KafkaWardenBlind", INFO)) if beans else Condition("sources_down", BLIND)
+def _broker(row: rows.BrokerRow) -> list[Condition]:
+    state = row.state or ""
+    found = [Condition("broker", UNAVAILABLE[state][1], state)] if state in UNAVAILABLE else []
+    return found + _that_hold(
+        (row.metadata_stale_seconds and not found, "broker_metadata_stale", UNREACHABLE),
+        ((row.partition_headroom or 0) < 0, "broker_partition_limit", PARTITION_LIMIT),
+    )
 
 
-def _log_dir(row: rows.LogDir) -> Iterator[Condition]:
-    if row.online == 0:
-        yield Condition("log_dir_offline", named("KafkaLogDirOffline"))
-    if row.used is not None and row.used > FILLING_ABOVE:
-        kind, severity = ("full", CRITICAL) if row.used > FULL_ABOVE else ("filling", WARNING)
-        yield Condition(f"log_dir_{kind}", Alert("KafkaLogDirFilling", severity))
+def _log_dir(row: rows.LogDir) -> list[Condition]:
+    used = row.used or 0.0
+    return _that_hold(
+        (row.online == 0, "log_dir_offline", named("KafkaLogDirOffline")),
+        (used > FULL_ABOVE, "log_dir_full", Alert("KafkaLogDirFilling", CRITICAL)),
+        (FILLING_ABOVE < used <= FULL_ABOVE, "log_dir_filling", Alert("KafkaLogDirFilling", WARNING)),
+    )
 
 
-def _log_dir_move(row: rows.LogDirMove) -> Iterator[Condition]:
-    if row.eta == math.inf:
-        yield Condition("log_dir_moves_never_end", STUCK)
+def _source(row: rows.SourceRow) -> list[Condition]:
+    beans = row.source == Source.JMX
+    return _that_hold(
+        (row.up == 0 and not beans, "sources_down", BLIND),
+        (row.up == 0 and beans, "jmx_down", Alert("KafkaWardenBlind", INFO)),
+    )
 
 
-def _client(row: rows.Client) -> Iterator[Condition]:
-    if row.tokens is not None and row.tokens < 0:
-        yield Condition("mutations_throttled", named("KafkaControllerMutationThrottled"))
+def _client(row: rows.Client) -> list[Condition]:
+    return _that_hold(((row.tokens or 0) < 0, "mutations_throttled", named("KafkaControllerMutationThrottled")))
 
 
-def _exporter(row: rows.ExporterRow) -> Iterator[Condition]:
-    if row.cluster_reachable == 0:
-        yield Condition("cluster_unreachable", named("KafkaClusterUnreachable"))
-    if row.controller_reachable == 0:
-        yield Condition("controller_unreachable", named("KafkaNoActiveController"))
-    if row.undescribed_topics:
-        yield Condition("undescribed_topics", named("KafkaWardenAccessRefused"))
-    if row.config_last_reload_successful == 0 or row.web_config_in_use == 0:
-        yield Condition("configuration_not_used", named("KafkaWardenConfigurationNotUsed"))
-    if row.dropped_series:
-        yield Condition("series_dropped", None)
-    if not all(row.history.values()):
-        yield Condition("history_lost", HISTORY_LOST)
-    if row.state_last_save_successful == 0:
-        yield Condition("state_not_saved", HISTORY_LOST)
+def _exporter(row: rows.ExporterRow) -> list[Condition]:
+    unused = row.config_last_reload_successful == 0 or row.web_config_in_use == 0
+    return _that_hold(
+        (row.cluster_reachable == 0, "cluster_unreachable", named("KafkaClusterUnreachable")),
+        (row.controller_reachable == 0, "controller_unreachable", named("KafkaNoActiveController")),
+        (row.undescribed_topics, "undescribed_topics", named("KafkaWardenAccessRefused")),
+        (unused, "configuration_not_used", named("KafkaWardenConfigurationNotUsed")),
+        (row.dropped_series, "series_dropped", None),
+        (not all(row.history.values()), "history_lost", named("KafkaWardenHistoryLost")),
+        (row.state_last_save_successful == 0, "state_not_saved", named("KafkaWardenHistoryLost")),
+    )
 
 
-def _views(views: rows.Views) -> Iterator[Condition]:
-    if not views.fresh and views.sidecar.cluster_reachable != 0:
-        yield Condition("no_fresh_snapshot", named("KafkaWardenDown"))
+def _views(views: rows.Views) -> list[Condition]:
+    known_why = views.fresh or views.sidecar.cluster_reachable == 0
+    return _that_hold((not known_why, "no_fresh_snapshot", named("KafkaWardenDown")))
 
 
 def _noted(name: str, alert: str | None, problem: str) -> list[Condition]:
-    return [Condition(name, None if alert is None else named(alert), problem)]
+    return [Condition(HINT, None) if alert is None else Condition(name, named(alert), problem)]
 
 
-_CONDITIONS: Final[Mapping[type, Callable[[Any], Iterable[Condition]]]] = {
+_CONDITIONS: Final[Mapping[type, Callable[[Any], Sequence[Condition]]]] = {
     rows.Views: _views,
     rows.Cluster: _cluster,
     rows.ExporterRow: _exporter,
     rows.Move: _move,
-    rows.LogDirMove: _log_dir_move,
+    rows.LogDirMove: lambda row: _that_hold((row.eta == math.inf, "log_dir_moves_never_end", STUCK)),
     rows.Replica: _replica,
     rows.BrokerRow: _broker,
     rows.Topic: _topic,

@@ -1,82 +1,52 @@
 """What needs a look, as sentences: what is wrong with the rows (`conditions`), and with how many of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from kafka_warden.errors import OtherClusterError
 from kafka_warden.formatting import in_count
 from kafka_warden.model import BrokerState, Source
 from kafka_warden.views.alerts import SEVERITIES, worst
-from kafka_warden.views.conditions import FILLING_ABOVE, FULL_ABOVE, UNAVAILABLE, Condition, conditions
-from kafka_warden.views.rows import Cluster, Move, Problem, Views
+from kafka_warden.views.conditions import FILLING_ABOVE, FULL_ABOVE, HINT, UNAVAILABLE, Condition, conditions
+from kafka_warden.views.rows import Cluster, Move, Problem, Replica, Topic, Views
+from kafka_warden.views.specs import TABLES
 
 NAMED: Final = 8
 """Ids that a sentence names."""
 
 
-class _Found(NamedTuple):
-    """The rows of a condition, and its label."""
+class _Found:
+    """The rows of each condition. Of replicas and topics the cluster has numbers, also of those without rows."""
 
-    rows: list[Any]
-    label: str
-    views: Views
+    def __init__(self, views: Views) -> None:
+        self.views = views
+        self._rows = defaultdict[Condition, list[Any]](list)
+        tables = (getattr(views, spec.attribute) for spec in TABLES if spec.row not in (Replica, Topic))
+        for row in (views.cluster, *(row for table in tables for row in table.rows), views, views.sidecar):
+            for condition in conditions(row):
+                self._rows[condition].append(row)
 
-    @property
-    def first(self) -> Any:
-        """Return the first row: all of them if there can be one only."""
-        return self.rows[0]
+    def of(self, name: str) -> list[tuple[Condition, list[Any]]]:
+        """Return the conditions of this name, with their rows."""
+        return [(condition, rows) for condition, rows in self._rows.items() if condition.name == name]
 
-    @property
-    def moves(self) -> list[Move]:
-        """Return the moves among the rows."""
-        return [row for row in self.rows if isinstance(row, Move)]
+    def rows(self, name: str) -> list[Any]:
+        """Return the rows of these conditions."""
+        return [row for _, rows in self.of(name) for row in rows]
 
-
-Sentence = Callable[[_Found], str]
-
-
-class _Kind(NamedTuple):
-    """How the rows of a condition are written.
-
-    Attributes:
-        section: Of the status page.
-        sentence: None at all if it is empty.
-        seconds: For how long it is known.
-        apart: Rows for which it differs have problems of their own.
-    """
-
-    section: str
-    sentence: Sentence
-    seconds: Callable[[_Found], float | None] = lambda _: None
-    apart: Callable[[Any], object] = lambda _: None
+    def say(self, name: str, section: str, sentence: str, seconds: float | None = None) -> list[Problem]:
+        """Return the problem with this sentence if there is such a condition."""
+        return [_problem(condition, section, sentence, seconds) for condition, _ in self.of(name)]
 
 
 def problems(views: Views) -> list[Problem]:
-    """Return all problems, in the order of their kinds."""
-    found = defaultdict[tuple[Condition, object], list[Any]](list)
-    for row in _rows(views):
-        for each in conditions(row):
-            found[each, _KINDS[each.name].apart(row)].append(row)
-    made = []
-    for name, kind in _KINDS.items():
-        for (each, _), rows in found.items():
-            group = _Found(rows, each.label, views)
-            if each.name == name and (sentence := kind.sentence(group)):
-                made.append(
-                    Problem(each.severity, each.kind, sentence, kind.seconds(group), kind.section, each.runbook)
-                )
+    """Return all problems, by section of the status page."""
+    found = _Found(views)
+    made = list(_sidecar(found))
+    if views.cluster is not None:
+        made[:0] = [*_partitions(found, views.cluster), *_brokers(found), *_moves(found, views.cluster), *_rest(found)]
     return made
-
-
-def _rows(views: Views) -> Iterator[Any]:
-    """Return the rows that are counted. Of replicas and topics the cluster has numbers, also without rows."""
-    yield views.cluster
-    for table in (views.brokers, views.log_dirs, views.moves, views.log_dir_moves, views.throttle_problems):
-        yield from table.rows
-    for more in (views.clients, views.tiered_problems, views.sources):
-        yield from more.rows
-    yield from (views, views.sidecar)
 
 
 def by_severity(found: Iterable[Problem]) -> Mapping[str, int]:
@@ -90,6 +60,128 @@ def severity_of(found: Iterable[Problem], *kinds: str) -> str | None:
     return worst(problem.severity for problem in found if problem.kind.startswith(kinds))
 
 
+def _partitions(found: _Found, cluster: Cluster) -> Iterator[Problem]:
+    offline, unknown, under = (
+        in_count(number or 0, "partition")
+        for number in (cluster.offline_partitions, cluster.unknown_leader_partitions, cluster.under_min_isr_partitions)
+    )
+    uncounted = _listed(
+        f"{count:,} {state.replace('_', ' ').replace('isr', 'ISR')}" for state, count in cluster.uncounted.items()
+    )
+    out = in_count(sum(cluster.out_of_sync.values()), "replica")
+    # Topics without rows have no age either.
+    ages = [row.out_of_sync_seconds for row in found.views.replicas.rows if row.out_of_sync_seconds is not None]
+    above = f"The cluster is {-(cluster.partition_headroom or 0):,.0f} partitions above its limit."
+    left_out = f"Partitions that topics.uncounted leaves out of the counts and critical alerts: {uncounted}."
+    hidden = f"{unknown} led by brokers without the exporter's listener: their lag is unknown."
+    refused = f"{under} with fewer in-sync replicas than min.insync.replicas: writes may fail."
+    yield from found.say("offline_partitions", "replicas", f"{offline} without a leader.{_to_start(found.views)}")
+    yield from found.say("unknown_leaders", "replicas", hidden)
+    yield from found.say("under_min_isr", "replicas", refused)
+    yield from found.say("uncounted_partitions", "replicas", left_out)
+    yield from found.say("out_of_sync", "replicas", f"{out} out of sync.", max(ages, default=None))
+    yield from found.say("cluster_partition_limit", "brokers", above)
+
+
+def _to_start(views: Views) -> str:
+    """Name the brokers that do not run and may lead partitions without a leader, those of most partitions first."""
+    down = [row for row in views.brokers.rows if row.leader_candidate_partitions and row.state != BrokerState.ACTIVE]
+    down.sort(key=lambda row: -(row.leader_candidate_partitions or 0))
+    names = _listed(f"{row.broker} (in the ISR or ELR of {row.leader_candidate_partitions:,.0f})" for row in down)
+    return f" Start broker {names}." if down else ""
+
+
+def _brokers(found: _Found) -> Iterator[Problem]:
+    states: dict[tuple[Condition, bool], list[str]] = defaultdict(list)
+    for row in found.views.brokers.rows:
+        for each in conditions(row):
+            if each.name == "broker":
+                states[each, row.fenced_responding].append(str(row.broker))
+    for (condition, answers), brokers in states.items():
+        who = "Broker {} is" if len(brokers) == 1 else "Brokers {} are"
+        text = f"{who.format(_listed(brokers))} {UNAVAILABLE[condition.label][0]}{', and answers' if answers else ''}."
+        yield _problem(condition, "brokers", text + _other_cluster(found.views, Source.OFFSETS, brokers))
+    stale, full = (
+        found.rows("broker_metadata_stale"),
+        _listed(row.broker for row in found.rows("broker_partition_limit")),
+    )
+    text = f"Old metadata: broker {_listed(row.broker for row in stale)}. Other brokers are asked about the cluster."
+    oldest = max((row.metadata_stale_seconds for row in stale), default=None)
+    yield from found.say("broker_metadata_stale", "brokers", text, oldest)
+    yield from found.say("broker_partition_limit", "brokers", f"Above the partition limit: broker {full}.")
+    for name, what in (
+        ("log_dir_offline", "offline"),
+        ("log_dir_full", f"more than {FULL_ABOVE:.0%} full"),
+        ("log_dir_filling", f"more than {FILLING_ABOVE:.0%} full"),
+    ):
+        names = _listed(f"{row.log_dir} of broker {row.broker}" for row in found.rows(name))
+        yield from found.say(name, "brokers", f"Log directories {what}: {names}.")
+
+
+def _moves(found: _Found, cluster: Cluster) -> Iterator[Problem]:
+    for condition, rows in found.of("stuck"):
+        moves, cause = [row for row in rows if isinstance(row, Move)], condition.label.replace("_", " ")
+        number = in_count(len(moves) + cluster.stuck_without_row.get(condition.label, 0), "move")
+        text = f"{number} stuck. {moves[0].sentence}" if moves else f"{number} stuck: {cause}."
+        if len({move.sentence for move in moves}) > 1:
+            text = f"{number} to broker {_listed(sorted({move.broker for move in moves}))} stuck: {cause}."
+        yield _problem(condition, "moves", text, max((move.stalled or 0.0 for move in moves), default=None))
+    never = [row for row in found.rows("never_ends") if isinstance(row, Move)]
+    text = f"{in_count(len(never), 'move')} never ending: producers write more than is copied."
+    # All together have no end, either, if one of them is stuck.
+    if never or not found.of("stuck"):
+        yield from found.say(
+            "never_ends", "moves", text if never else "Moves never end: producers write more than is copied."
+        )
+    within = found.rows("log_dir_moves_never_end")
+    names = _listed(sorted({move.broker for move in within}))
+    text = f"{in_count(len(within), 'move')} between log directories of broker {names} never ending."
+    yield from found.say("log_dir_moves_never_end", "moves", text)
+
+
+def _rest(found: _Found) -> Iterator[Problem]:
+    for condition, rows in found.of("throttle"):
+        names, oldest = _listed(f"{row.broker} ({row.side})" for row in rows), max(row.seconds or 0.0 for row in rows)
+        yield _problem(condition, "throttles", f"Throttle of broker {names}: {rows[0].sentence}", oldest)
+    names = _listed(
+        f"{row.user or 'no user'} / {row.client_id or 'any client'}" for row in found.rows("mutations_throttled")
+    )
+    text = f"Refused until their controller mutation quota refills: {names}."
+    yield from found.say("mutations_throttled", "clients", text)
+    for row in found.views.tiered_problems.rows:
+        text = f"Tiered storage of broker {row.broker}: {row.sentence}"
+        yield from (_problem(each, "tiered", text, row.seconds) for each in conditions(row) if each.name != HINT)
+
+
+def _sidecar(found: _Found) -> Iterator[Problem]:
+    own, polled = found.views.sidecar, found.views.time is not None
+    unreachable = f"No broker can be reached.{_other_cluster(found.views, Source.METADATA, [''])}"
+    no_poll = "No data yet: no poll has been complete since the start."
+    not_shown = in_count(own.undescribed_topics or 0, "topic")
+    yield from found.say("cluster_unreachable", "exporter", unreachable)
+    yield from found.say(
+        "no_fresh_snapshot",
+        "exporter",
+        "No fresh data: no poll has been complete for three intervals." if polled else no_poll,
+    )
+    yield from found.say("controller_unreachable", "exporter", "The active controller does not answer.")
+    yield from found.say("undescribed_topics", "exporter", f"{not_shown} not shown: Describe on them was taken away.")
+    for name in ("sources_down", "jmx_down"):
+        names = _listed(
+            f"{row.source} of broker {row.broker}" if row.broker else row.source for row in found.rows(name)
+        )
+        text = f"Requests that are not answered: {names}. Values that need them are absent."
+        yield from found.say(name, "exporter", text)
+    text = "The configuration as it is now is not in use: it cannot be used, or it needs a restart."
+    yield from found.say("configuration_not_used", "exporter", text)
+    text = f"Series left out of /metrics because of limits.series: {sum(own.dropped_series.values()):,}."
+    yield from found.say("series_dropped", "exporter", text)
+    lost = _listed(name for name, up in own.history.items() if not up)
+    yield from found.say("history_lost", "exporter", f"History cannot be written to {lost}.")
+    text = "The state file cannot be written: after a restart all ages start at 0."
+    yield from found.say("state_not_saved", "exporter", text)
+
+
 def _other_cluster(views: Views, source: Source, brokers: Collection[str]) -> str:
     """Return a sentence if another cluster has answered for these brokers since the start, and nothing answers now."""
     rows = [row for row in views.sources.rows if row.source == source and row.broker in brokers and not row.up]
@@ -99,177 +191,11 @@ def _other_cluster(views: Views, source: Source, brokers: Collection[str]) -> st
     return f" Another cluster has answered instead in {in_count(polls, 'poll')}, and is not used: the log names both."
 
 
-def _partitions(field: str, text: str) -> Sentence:
-    return lambda found: f"{in_count(getattr(found.first, field), 'partition')} {text}"
-
-
-def _offline(found: _Found) -> str:
-    """Name the brokers that do not run and may lead partitions without a leader, those of most partitions first."""
-    brokers = found.views.brokers.rows
-    down = [row for row in brokers if row.leader_candidate_partitions and row.state != BrokerState.ACTIVE]
-    down.sort(key=lambda row: -(row.leader_candidate_partitions or 0))
-    names = _listed(f"{row.broker} (in the ISR or ELR of {row.leader_candidate_partitions:,.0f})" for row in down)
-    start = f" Start broker {names}." if down else ""
-    return f"{in_count(found.first.offline_partitions, 'partition')} without a leader.{start}"
-
-
-def _longest_out_of_sync(found: _Found) -> float | None:
-    """Return the greatest age. Topics without rows have none."""
-    ages = [row.out_of_sync_seconds for row in found.views.replicas.rows]
-    return max((age for age in ages if age is not None), default=None)
-
-
-def _uncounted(found: _Found) -> str:
-    states = {state.replace("_", " ").replace("isr", "ISR"): count for state, count in found.first.uncounted.items()}
-    left_out = _listed(f"{count:,} {state}" for state, count in states.items())
-    return f"Partitions that topics.uncounted leaves out of the counts and critical alerts: {left_out}."
-
-
-def _broker(found: _Found) -> str:
-    brokers, state = [str(row.broker) for row in found.rows], UNAVAILABLE[found.label][0]
-    who = "Broker {} is" if len(brokers) == 1 else "Brokers {} are"
-    answers = ", and answers" if found.first.fenced_responding else ""
-    return f"{who.format(_listed(brokers))} {state}{answers}.{_other_cluster(found.views, Source.OFFSETS, brokers)}"
-
-
-def _brokers(text: str) -> Sentence:
-    return lambda found: text.format(_listed(row.broker for row in found.rows))
-
-
-def _log_dirs(what: str) -> _Kind:
-    def sentence(found: _Found) -> str:
-        return f"Log directories {what}: {_listed(f'{row.log_dir} of broker {row.broker}' for row in found.rows)}."
-
-    return _Kind("brokers", sentence)
-
-
-def _stuck(found: _Found) -> str:
-    """Name the cause, also of moves without rows: the cluster counts these."""
-    hidden = sum(row.stuck_without_row[found.label] for row in found.rows if isinstance(row, Cluster))
-    number, cause = in_count(len(found.moves) + hidden, "move"), found.label.replace("_", " ")
-    if len({move.sentence for move in found.moves}) > 1:
-        return f"{number} to broker {_listed(sorted({move.broker for move in found.moves}))} stuck: {cause}."
-    return f"{number} stuck. {found.moves[0].sentence}" if found.moves else f"{number} stuck: {cause}."
-
-
-def _never_ends(found: _Found) -> str:
-    """Count the moves; without one of them, a stuck one is the reason why all together have no end."""
-    if found.moves:
-        return f"{in_count(len(found.moves), 'move')} never ending: producers write more than is copied."
-    stuck = found.first.stuck_without_row or any(move.cause for move in found.views.moves.rows)
-    return "" if stuck else "Moves never end: producers write more than is copied."
-
-
-def _log_dir_moves(found: _Found) -> str:
-    names = _listed(sorted({move.broker for move in found.rows}))
-    return f"{in_count(len(found.rows), 'move')} between log directories of broker {names} never ending."
-
-
-def _throttle(found: _Found) -> str:
-    who = _listed(f"{row.broker} ({row.side})" for row in found.rows)
-    return f"Throttle of broker {who}: {found.first.sentence}" if found.first.runbook else ""
-
-
-def _clients(found: _Found) -> str:
-    names = _listed(f"{client.user or 'no user'} / {client.client_id or 'any client'}" for client in found.rows)
-    return f"Refused until their controller mutation quota refills: {names}."
-
-
-def _tiered(found: _Found) -> str:
-    return f"Tiered storage of broker {found.first.broker}: {found.first.sentence}" if found.first.runbook else ""
-
-
-def _unreachable(found: _Found) -> str:
-    return f"No broker can be reached.{_other_cluster(found.views, Source.METADATA, [''])}"
-
-
-def _no_snapshot(found: _Found) -> str:
-    if found.views.time is None:
-        return "No data yet: no poll has been complete since the start."
-    return "No fresh data: no poll has been complete for three intervals."
-
-
-def _undescribed(found: _Found) -> str:
-    return f"{in_count(found.first.undescribed_topics, 'topic')} not shown: Describe on them was taken away."
-
-
-def _sources(found: _Found) -> str:
-    names = _listed(f"{row.source} of broker {row.broker}" if row.broker else row.source for row in found.rows)
-    return f"Requests that are not answered: {names}. Values that need them are absent."
-
-
-def _history(found: _Found) -> str:
-    return f"History cannot be written to {_listed(name for name, up in found.first.history.items() if not up)}."
+def _problem(condition: Condition, section: str, sentence: str, seconds: float | None = None) -> Problem:
+    return Problem(condition.severity, condition.kind, sentence, seconds, section, condition.runbook)
 
 
 def _listed(names: Iterable[object]) -> str:
     known = list(map(str, names))
     more = f" and {len(known) - NAMED:,} more" if len(known) > NAMED else ""
     return ", ".join(known[:NAMED]) + more
-
-
-def _says(text: str) -> Sentence:
-    return lambda _: text
-
-
-_KINDS: Final[Mapping[str, _Kind]] = {
-    "offline_partitions": _Kind("replicas", _offline),
-    "unknown_leaders": _Kind(
-        "replicas",
-        _partitions(
-            "unknown_leader_partitions", "led by brokers without the exporter's listener: their lag is unknown."
-        ),
-    ),
-    "under_min_isr": _Kind(
-        "replicas",
-        _partitions(
-            "under_min_isr_partitions", "with fewer in-sync replicas than min.insync.replicas: writes may fail."
-        ),
-    ),
-    "uncounted_partitions": _Kind("replicas", _uncounted),
-    "out_of_sync": _Kind(
-        "replicas",
-        lambda found: f"{in_count(sum(found.first.out_of_sync.values()), 'replica')} out of sync.",
-        _longest_out_of_sync,
-    ),
-    "cluster_partition_limit": _Kind(
-        "brokers", lambda found: f"The cluster is {-found.first.partition_headroom:,.0f} partitions above its limit."
-    ),
-    "broker": _Kind("brokers", _broker, apart=lambda row: row.fenced_responding),
-    "broker_metadata_stale": _Kind(
-        "brokers",
-        _brokers("Old metadata: broker {}. Other brokers are asked about the cluster."),
-        lambda found: max(row.metadata_stale_seconds for row in found.rows),
-    ),
-    "broker_partition_limit": _Kind("brokers", _brokers("Above the partition limit: broker {}.")),
-    "log_dir_offline": _log_dirs("offline"),
-    "log_dir_full": _log_dirs(f"more than {FULL_ABOVE:.0%} full"),
-    "log_dir_filling": _log_dirs(f"more than {FILLING_ABOVE:.0%} full"),
-    "stuck": _Kind("moves", _stuck, lambda found: max((move.stalled or 0.0 for move in found.moves), default=None)),
-    "never_ends": _Kind("moves", _never_ends),
-    "log_dir_moves_never_end": _Kind("moves", _log_dir_moves),
-    "throttle": _Kind("throttles", _throttle, lambda found: max(row.seconds or 0.0 for row in found.rows)),
-    "mutations_throttled": _Kind("clients", _clients),
-    "tiered": _Kind("tiered", _tiered, lambda found: found.first.seconds, apart=lambda row: row.broker),
-    "cluster_unreachable": _Kind("exporter", _unreachable),
-    "no_fresh_snapshot": _Kind("exporter", _no_snapshot),
-    "controller_unreachable": _Kind("exporter", _says("The active controller does not answer.")),
-    "undescribed_topics": _Kind("exporter", _undescribed),
-    "sources_down": _Kind("exporter", _sources),
-    "jmx_down": _Kind("exporter", _sources),
-    "configuration_not_used": _Kind(
-        "exporter",
-        _says("The configuration as it is now is not in use: it cannot be used, or it needs a restart."),
-    ),
-    "series_dropped": _Kind(
-        "exporter",
-        lambda found: (
-            f"Series left out of /metrics because of limits.series: {sum(found.first.dropped_series.values()):,}."
-        ),
-    ),
-    "history_lost": _Kind("exporter", _history),
-    "state_not_saved": _Kind(
-        "exporter", _says("The state file cannot be written: after a restart all ages start at 0.")
-    ),
-}
-"""By the name of the condition, in the order of the problems of one severity."""
