@@ -87,7 +87,7 @@ def _peaks(polls: Iterable[Snapshot], sink: Sink | None) -> Iterator[tuple[float
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak starts again
         remembered = Remembered.KEPT if memory is not None else Remembered.NOTHING
         memory, view = evaluate(snapshot, memory, parameters)
-        page = exposition.render(view.sidecar, view)
+        page = exposition.render(view.exporter, view)
         if sink is not None:
             sink.write(Poll(snapshot, view.derived, parameters, "run", number, remembered))
         peak, files = (memory_bytes(os.getpid(), name) / 1e6 for name in ("VmHWM", "RssFile"))

@@ -19,7 +19,7 @@ import numpy as np
 from bench import scale_polls
 from bench.report import median, show
 from kafka_warden.app import tune_interpreter
-from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.catalogue import Build, ExporterState, View
 from kafka_warden.derive import Memory, derive
 from kafka_warden.exposition import Exposition
 from kafka_warden.model import (
@@ -116,7 +116,7 @@ def measure(partitions: int, *, status: bool = False) -> Cost:
         memory, view = evaluate(snapshot, memory, parameters)
         halfway = time.process_time()
         recent.add(view)
-        page = exposition.render(view.sidecar, view)
+        page = exposition.render(view.exporter, view)
         ended = time.process_time()
         if status:
             looked.append(look(view, recent))
@@ -134,7 +134,7 @@ def measure(partitions: int, *, status: bool = False) -> Cost:
 def look(view: View, recent: Recent) -> tuple[float, float]:
     """Make the rows and the status page; return the CPU seconds of each."""
     started = time.process_time()
-    views = make_views(view, view.sidecar, recent.read())
+    views = make_views(view, view.exporter, recent.read())
     halfway = time.process_time()
     render.status(views, b"", "0")
     return halfway - started, time.process_time() - halfway
@@ -143,7 +143,7 @@ def look(view: View, recent: Recent) -> tuple[float, float]:
 def evaluate(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) -> tuple[Memory, View]:
     """Evaluate one poll, all topics of which are shown."""
     memory, derived = derive(snapshot, memory, parameters)
-    sidecar = Sidecar(snapshot, Build("0", "0", "3"), snapshot.time)
+    sidecar = ExporterState(snapshot, Build("0", "0", "3"), snapshot.time)
     return memory, View(derived, sidecar, np.ones(len(snapshot.topics), bool))
 
 

@@ -17,12 +17,12 @@ from docs import (
     uses,
     versions,
 )
-from kafka_warden.catalogue import SIDECAR, Metric, Rank, SidecarMetric
+from kafka_warden.catalogue import SELF_METRICS, Metric, Rank, SelfMetric
 from kafka_warden.catalogue.cluster import CLUSTER, TOPICS, WORST
 from kafka_warden.catalogue.moves import MOVES
 from kafka_warden.catalogue.replicas import LONGEST, REPLICAS
 from kafka_warden.catalogue.replication import MUTATIONS, REPLICATION
-from kafka_warden.catalogue.sidecar import CLAMPED
+from kafka_warden.catalogue.self_metrics import CLAMPED
 from kafka_warden.catalogue.tiered import TIERED
 from kafka_warden.exposition import BROKER_SERIES, FIXED_SERIES, LONGEST_LABEL
 from kafka_warden.sources.bean_list import BEANS, MILLISECONDS
@@ -82,7 +82,7 @@ ISR changes are counted from poll to poll, so shorter absences do not count. The
 and when a topic is created again."""
 
 SECTIONS: Final = (
-    ("The exporter", "Served also without a snapshot of the cluster.", (*SIDECAR, *CLAMPED)),
+    ("The exporter", "Served also without a snapshot of the cluster.", (*SELF_METRICS, *CLAMPED)),
     ("Cluster, partition limits, log directories", LIMITS, CLUSTER),
     ("Replication throttles", "KIP-73: [throttles](spec/throttles.md).", REPLICATION),
     ("Moves", "Reassignments of any tool, and moves between log directories: [moves](spec/moves.md).", MOVES),
@@ -155,7 +155,7 @@ def _samples(page: str) -> dict[str, str]:
     return found
 
 
-def _family(metric: Metric | SidecarMetric, about: str) -> str:
+def _family(metric: Metric | SelfMetric, about: str) -> str:
     """A row. What its section says once is left out: the document, and when sums are absent."""
     labels = f"{{{','.join(metric.labels)}}}" if metric.labels else ""
     source, _, document = metric.source.partition(". ") if isinstance(metric, Metric) else ("", "", "")

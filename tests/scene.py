@@ -8,7 +8,7 @@ leader, of which broker 1 shows no log; `hidden` may not have series, and does n
 
 import numpy as np
 
-from kafka_warden.catalogue import Build, Figures, Sidecar, View
+from kafka_warden.catalogue import Build, ExporterState, Figures, View
 from kafka_warden.clients.jmx.protocol import Kind
 from kafka_warden.derive import Derived
 from kafka_warden.model import (
@@ -80,7 +80,7 @@ def view_of(derived: Derived) -> View:
     return View(derived, sidecar(), np.ones(len(derived.indexed.snapshot.topics), bool))
 
 
-def sidecar() -> Sidecar:
+def sidecar() -> ExporterState:
     last = float(POLLS[-1])
     status = {(source, ""): answered(last, 0.004) for source in (Source.METADATA, Source.QUOTAS)}
     status[Source.OFFSETS, "1"] = answered(last, 0.012)
@@ -115,7 +115,7 @@ def sidecar() -> Sidecar:
         jmx_source="rmi",
         jmx_child_starts=1,
     )
-    return Sidecar(polled, BUILD, EPOCH + last, sinks=sinks, figures=figures)
+    return ExporterState(polled, BUILD, EPOCH + last, sinks=sinks, figures=figures)
 
 
 def poll(clock: float) -> Snapshot:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from kafka_warden.catalogue import CATALOGUE, Metric, Rank, Sidecar, View
+from kafka_warden.catalogue import CATALOGUE, ExporterState, Metric, Rank, View
 from kafka_warden.catalogue.cluster import WORST
 from kafka_warden.catalogue.metric import Labels
 from kafka_warden.catalogue.replicas import LONGEST
@@ -30,7 +30,7 @@ LAG = Metric("lag", "By partition", ("topic", "partition"), lambda _: (), source
 Page = Counter[str]
 
 
-def page(view: View | None, budget: int = DEFAULT, sidecar: Sidecar | None = None) -> tuple[list[str], Page]:
+def page(view: View | None, budget: int = DEFAULT, sidecar: ExporterState | None = None) -> tuple[list[str], Page]:
     exposition = Exposition(budget)
     text = exposition.render(sidecar or scene.sidecar(), view).text.decode()
     lines = [line for line in text.splitlines() if not line.startswith("#")]
@@ -76,8 +76,8 @@ def test_the_status_of_unknown_brokers_is_shown_while_there_is_room(count: int) 
     brokers = brokers_of({"t": [Partition(replicas=(1,))]}) | {id_: Broker(id_, "", 0, gone=True) for id_ in hosts}
     shown = seen(topics, brokers=brokers)
     status = {(Source.JMX, str(broker)): answered(0.0, 0.1) for broker in hosts}
-    sidecar = replace(shown.sidecar, polled=PollResult(status=status))
-    lines, families = page(replace(shown, sidecar=sidecar), sidecar=sidecar)
+    sidecar = replace(shown.exporter, polled=PollResult(status=status))
+    lines, families = page(replace(shown, exporter=sidecar), sidecar=sidecar)
     dropped = value(lines, 'kafka_warden_dropped_series{family="kafka_warden_up"}') if count > 1 else 0
     assert families["kafka_warden_up"] + dropped == count
     assert families.total() <= DEFAULT + BROKER_SERIES + FIXED_SERIES

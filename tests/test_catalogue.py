@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, PREFIX, Kind, Metric, SidecarMetric
+from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, PREFIX, Kind, Metric, SelfMetric
 from kafka_warden.catalogue.replication import QUANTILES
-from kafka_warden.catalogue.sidecar import CLAMPED
+from kafka_warden.catalogue.self_metrics import CLAMPED
 from kafka_warden.sources.bean_list import BEANS
 
 TARGET_LABELS: Final = {"job", "instance", "cluster"}
@@ -24,7 +24,7 @@ SOURCE: Final = re.compile(
 
 LONGEST_HELP: Final = 160
 METRICS: Final = [pytest.param(metric, id=metric.name) for metric in CATALOGUE]
-AnyMetric = Metric | SidecarMetric
+AnyMetric = Metric | SelfMetric
 
 
 def test_no_name_appears_twice() -> None:

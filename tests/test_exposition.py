@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
-from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, Metric, Sidecar
+from kafka_warden.catalogue import CATALOGUE, OF_SNAPSHOT, ExporterState, Metric
 from kafka_warden.exposition import LONGEST_LABEL, Exposition, Page
 from kafka_warden.model import PollResult, ProcessBeans, QuotaEntity, Source, SourceStatus
 from sandbox.monitoring_tools import tools
@@ -33,13 +33,13 @@ MUTATION_QUOTA = "kafka_warden_controller_mutation_quota_config_per_second"
 @pytest.fixture(scope="module")
 def page() -> Page:
     view = scene.view()
-    return Exposition(scene.PARAMETERS.series_budget, CollectorRegistry()).render(view.sidecar, view)
+    return Exposition(scene.PARAMETERS.series_budget, CollectorRegistry()).render(view.exporter, view)
 
 
-def render(*, sidecar: Sidecar | None = None, budget: int = 20_000, **fields: Any) -> Page:
+def render(*, sidecar: ExporterState | None = None, budget: int = 20_000, **fields: Any) -> Page:
     seen = snapshot({"quiet": [Partition()]}, **fields)
     view = scene.view_of(judge(seen))
-    return Exposition(budget).render(sidecar or view.sidecar, view)
+    return Exposition(budget).render(sidecar or view.exporter, view)
 
 
 def with_quotas(users: Iterable[str]) -> Page:
@@ -225,9 +225,9 @@ def test_wrong_number_of_labels_is_refused() -> None:
 
 def test_pages_of_one_exposition_do_not_mix() -> None:
     exposition, view = Exposition(1000), scene.view()
-    first = exposition.render(view.sidecar, view)
+    first = exposition.render(view.exporter, view)
     status = SourceStatus(up=False, duration=1.0, last_success=None, errors={})
-    changed = replace(view.sidecar, polled=PollResult(status={(Source.METADATA, ""): status}))
+    changed = replace(view.exporter, polled=PollResult(status={(Source.METADATA, ""): status}))
     second = series(parse_text(exposition.render(changed, view).text.decode()))
     labels = frozenset({("source", "metadata"), ("broker", "")})
     assert series(parse_text(first.text.decode()))["kafka_warden_up", labels] == 1

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from kafka_warden.catalogue import SIDECAR
+from kafka_warden.catalogue import SELF_METRICS
 from kafka_warden.clients.kafka.tls import TlsClient, TlsFiles
 from kafka_warden.exposition import PageHolder
 from kafka_warden.lifecycle import Health
@@ -24,7 +24,7 @@ def test_figures_are_families_of_the_catalogue(tmp_path: Any) -> None:
     server = WebServer(WebSettings(Address("127.0.0.1", 0)), PageHolder(), health=Health)
     reloader: Any = SimpleNamespace(config=config, problem="a", in_force_since=7.0)
     found = figures(reloader, server)
-    labels = {metric.name: len(metric.labels) for metric in SIDECAR}
+    labels = {metric.name: len(metric.labels) for metric in SELF_METRICS}
     assert {name: {len(key) for key in samples} for name, samples in found.items()} == {
         name: {labels[name]} for name in found
     }

@@ -73,20 +73,20 @@ def run(config: Config, load: Callable[[], Config], file: FileWatch, signals: Si
     tune_interpreter()
     raise_descriptor_limit()
     threading.excepthook = _log_failure
-    sidecar = Sidecar(config, load, file, signals)
-    sidecar.start()
+    exporter = Exporter(config, load, file, signals)
+    exporter.start()
     try:
-        code = sidecar.supervise()
+        code = exporter.supervise()
     except BaseException:
         log.exception("the process ends; this is a bug, please report it")
         code = 1
-    sidecar.stop(code)
+    exporter.stop(code)
     logging.shutdown()
     # The interpreter would wait for threads and free all memory, which took 10 s on a busy machine.
     os._exit(code)
 
 
-class Sidecar:
+class Exporter:
     """Everything that runs."""
 
     def __init__(self, config: Config, load: Callable[[], Config], file: FileWatch, signals: Signals) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import structlog
 
-from kafka_warden.catalogue import Build, Figures, Sidecar, View
+from kafka_warden.catalogue import Build, ExporterState, Figures, View
 from kafka_warden.clock import Clock
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.saved import from_document, to_document
@@ -56,7 +56,7 @@ class Cycle:
     ) -> None:
         self.holder = PageHolder()
         self.figures: Callable[[], Figures] = dict
-        """Returns what the parts of the sidecar count, from any thread."""
+        """Returns what the parts of the exporter count, from any thread."""
         self._poller = poller
         self._parameters = parameters
         self._shows_topic = shows_topic
@@ -196,7 +196,7 @@ class Cycle:
         shown, uncounted = self._matched(snapshot.topics)
         view = View(
             derived=self._evaluate(snapshot, parameters),
-            sidecar=self._sidecar(snapshot),
+            exporter=self._exporter(snapshot),
             topics=shown,
             parameters=parameters,
             uncounted=uncounted,
@@ -235,10 +235,10 @@ class Cycle:
 
     def _publish(self, view: View | None) -> None:
         with self._rendering:
-            sidecar = self._sidecar(self._snapshot)
-            page = self._exposition.render(sidecar, view)
-            sidecar = replace(sidecar, dropped=self._exposition.dropped)
-            rows = OnDemand(lambda: make_views(view, sidecar, self._recent.read()))
+            exporter = self._exporter(self._snapshot)
+            page = self._exposition.render(exporter, view)
+            exporter = replace(exporter, dropped=self._exposition.dropped)
+            rows = OnDemand(lambda: make_views(view, exporter, self._recent.read()))
             self.holder.page, self.holder.ready = replace(page, views=rows), view is not None
             if self.holder.wanted:
                 self.holder.wanted = False
@@ -247,13 +247,13 @@ class Cycle:
             if view is None:
                 self._view = None
 
-    def _sidecar(self, snapshot: Snapshot | None) -> Sidecar:
+    def _exporter(self, snapshot: Snapshot | None) -> ExporterState:
         state = self._state
         own: Figures = {
             "poll_interval_seconds": {(): self.interval},
             "state_last_save_successful": {(): state.problem is None if state is not None and state.saved else None},
         }
-        return Sidecar(
+        return ExporterState(
             self._polled,
             self._build,
             snapshot.time if snapshot is not None else None,

@@ -35,7 +35,7 @@ class ForbiddenRequestError(KafkaWardenError):
 
 
 class PollAbandonedError(KafkaWardenError):
-    """The sidecar is stopping; the current poll was abandoned."""
+    """The exporter is stopping; the current poll was abandoned."""
 
 
 class StateError(KafkaWardenError):
@@ -51,7 +51,7 @@ class IncompleteError(KafkaWardenError):
 
 
 class NoAnswerError(KafkaWardenError):
-    """A sidecar did not answer, or what answered is none; the message says why, without its address."""
+    """An exporter did not answer, or what answered is none; the message says why, without its address."""
 
 
 class HistoryRowsError(KafkaWardenError):
@@ -115,7 +115,7 @@ class SinkReason(StrEnum):
 
 
 class SinkError(KafkaWardenError):
-    """History cannot be written now. The sidecar continues without it and counts the lost rows."""
+    """History cannot be written now. The exporter continues without it and counts the lost rows."""
 
     def __init__(self, message: str, reason: SinkReason = SinkReason.ERROR) -> None:
         super().__init__(message)

@@ -20,7 +20,17 @@ from typing import Any, Final
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.openmetrics import exposition as openmetrics_exposition
 
-from kafka_warden.catalogue import CATALOGUE, Kind, Metric, Rank, Sample, Sidecar, SidecarMetric, View, clients_left_out
+from kafka_warden.catalogue import (
+    CATALOGUE,
+    ExporterState,
+    Kind,
+    Metric,
+    Rank,
+    Sample,
+    SelfMetric,
+    View,
+    clients_left_out,
+)
 from kafka_warden.catalogue.metric import Counted, Labels, rank_of_labels
 from kafka_warden.views import Views
 
@@ -111,7 +121,7 @@ class Budget:
         self._left, self._left_brokers = self._series, BROKER_SERIES
 
     def choose(
-        self, rank: Rank, metric: Metric | SidecarMetric, samples: Iterable[Sample]
+        self, rank: Rank, metric: Metric | SelfMetric, samples: Iterable[Sample]
     ) -> tuple[dict[Labels, float], int]:
         """Return the samples of this part that are shown, and the number of the others.
 
@@ -167,7 +177,7 @@ INFO: Final = "_info"
 TOTAL: Final = "_total"
 END: Final = b"# EOF\n"
 
-AnyMetric = Metric | SidecarMetric
+AnyMetric = Metric | SelfMetric
 Part = tuple[Rank, AnyMetric, Callable[[Any], Iterable[Sample]]]
 
 
@@ -194,18 +204,18 @@ class Exposition:
         self.dropped: Mapping[tuple[str, Rank], int] = {}
         """What the last page left out, by family and rank."""
 
-    def render(self, sidecar: Sidecar, view: View | None) -> Page:
-        """Render all known values; without a fresh `view` those of the sidecar only."""
+    def render(self, exporter: ExporterState, view: View | None) -> Page:
+        """Render all known values; without a fresh `view` those of the exporter only."""
         unknown = view.unknown_brokers() if view is not None else frozenset()
         dropped = Counter(clients_left_out(view) if view is not None else ())
         # Families of the rank FIXED come last, and show what was dropped until then.
-        sidecar = replace(sidecar, dropped=dropped)
+        exporter = replace(exporter, dropped=dropped)
         # Bytes of a part at once: a string for each line of the page would keep twice the memory.
         lines: dict[str, bytes] = defaultdict(bytes)
         labels: dict[tuple[str, ...], dict[Labels, str]] = defaultdict(dict)
         self._budget.begin()
         for rank, metric, read in PARTS:
-            data = sidecar if isinstance(metric, SidecarMetric) else view
+            data = exporter if isinstance(metric, SelfMetric) else view
             if data is None or (rank is Rank.UNKNOWN_BROKERS and not unknown):
                 continue
             samples = read(data)

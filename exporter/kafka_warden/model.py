@@ -58,7 +58,7 @@ class Source(StrEnum):
 
 
 class OptionalQuestion(StrEnum):
-    """The questions that the sidecar can do without; values of the option `sources.disable`."""
+    """The questions that the exporter can do without; values of the option `sources.disable`."""
 
     LOG_DIRS = "log_dirs"
     REASSIGNMENTS = "reassignments"
@@ -84,7 +84,7 @@ class BrokerState(StrEnum):
     SHUTTING_DOWN = "shutting_down"
     GONE = "gone"
     NO_LISTENER = "no_listener"
-    """It leads or is in an ISR, and lacks the listener that the sidecar uses: Metadata does not list it there."""
+    """It leads or is in an ISR, and lacks the listener that the exporter uses: Metadata does not list it there."""
     UNANSWERING = "unanswering"
 
 
@@ -293,12 +293,12 @@ class SourceStatus:
     duration: float
     last_success: float | None
     errors: Mapping[str, int]
-    """Reason to count, since the sidecar started."""
+    """Reason to count, since the exporter started."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkStatus:
-    """State of one sink of the history. Rows are counted since the sidecar started."""
+    """State of one sink of the history. Rows are counted since the exporter started."""
 
     up: bool
     """The last attempt to write went through."""

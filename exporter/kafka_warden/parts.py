@@ -1,4 +1,4 @@
-"""Makes the parts of the sidecar from its configuration, and reads what they count."""
+"""Makes the parts of the exporter from its configuration, and reads what they count."""
 
 import json
 import platform

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import pytest
 
-from kafka_warden.catalogue import Build, Figures, Sidecar, View
+from kafka_warden.catalogue import Build, ExporterState, Figures, View
 from kafka_warden.derive import Memory, derive
 from kafka_warden.exposition import Exposition
 from kafka_warden.model import UNKNOWN, Broker, Parameters, Snapshot, Source, SourceStatus, TopicConfig
@@ -70,7 +70,7 @@ class GeneratedSidecar:
         self._memory, derived = derive(seen, self._memory, self._parameters)
         fenced = {VICTIM: False} if phase is Phase.DEAD else {}
         polled = replace(seen, cluster_reachable=True, controller_reachable=True, fenced_responding=fenced)
-        sidecar = Sidecar(polled, Build("0", "0", "3"), seen.time, figures=FIGURES)
+        sidecar = ExporterState(polled, Build("0", "0", "3"), seen.time, figures=FIGURES)
         view = View(derived, sidecar, np.ones(len(seen.topics), dtype=bool), self._parameters)
         self.page = self._exposition.render(sidecar, view).text
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kafka_warden.catalogue import OF_SNAPSHOT, Build, Metric, Sample, Sidecar, View
+from kafka_warden.catalogue import OF_SNAPSHOT, Build, ExporterState, Metric, Sample, View
 from kafka_warden.derive import Derived, Memory, derive
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.model import Broker, BrokerConfig, Parameters, PollResult, Snapshot
@@ -94,7 +94,9 @@ def page(derived: Derived, name: str, *, uncounted: str = "") -> dict[tuple[str,
     """One family as the page shows it: label values to value. Topics of one name are not counted."""
     names = derived.indexed.snapshot.topics
     left_out = np.array([each == uncounted for each in names], bool)
-    view = View(derived, Sidecar(PollResult(), Build("0", "0", "3")), np.ones(len(names), bool), uncounted=left_out)
+    view = View(
+        derived, ExporterState(PollResult(), Build("0", "0", "3")), np.ones(len(names), bool), uncounted=left_out
+    )
     metric = next(metric for metric in OF_SNAPSHOT if metric.name == name)
     samples = _samples(metric, view)
     assert not any(math.isnan(value) for _, value in samples)
@@ -103,7 +105,7 @@ def page(derived: Derived, name: str, *, uncounted: str = "") -> dict[tuple[str,
 
 def families(derived: Derived, parameters: Parameters | None = None) -> dict[str, dict[tuple[str, ...], float]]:
     topics = np.ones(len(derived.indexed.snapshot.topics), bool)
-    view = View(derived, Sidecar(PollResult(), Build("0", "0", "3")), topics, parameters or Parameters())
+    view = View(derived, ExporterState(PollResult(), Build("0", "0", "3")), topics, parameters or Parameters())
     return {metric.name: dict(_samples(metric, view)) for metric in OF_SNAPSHOT}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kafka_warden.catalogue import Build, Sidecar, View
+from kafka_warden.catalogue import Build, ExporterState, View
 from kafka_warden.catalogue.metric import Sample
 from kafka_warden.catalogue.moves import MOVES
 from kafka_warden.derive import Derived
@@ -169,4 +169,4 @@ def test_the_longest_of_the_topics_without_series_is_shown_by_broker() -> None:
 def samples(derived: Derived, name: str, *, shown: bool) -> list[Sample]:
     """The series of a metric if the topic may have some, or may not."""
     metric = next(metric for metric in MOVES if metric.name == name)
-    return list(metric.read(View(derived, Sidecar(PollResult(), Build("0", "0", "3")), np.array([shown]))))
+    return list(metric.read(View(derived, ExporterState(PollResult(), Build("0", "0", "3")), np.array([shown]))))

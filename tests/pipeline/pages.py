@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from prometheus_client import CollectorRegistry
 
-from kafka_warden.catalogue import Sidecar, View
+from kafka_warden.catalogue import ExporterState, View
 from kafka_warden.catalogue.metric import Build, Figures
 from kafka_warden.exposition import Exposition
 from kafka_warden.history.parquet.reader import polls
@@ -22,6 +22,6 @@ def pages(history: Path) -> Iterator[tuple[Poll, str]]:
         assert poll is not None, again.problem
         seen = poll.snapshot
         figures: Figures = {"poll_interval_seconds": {(): poll.parameters.poll_interval}}
-        sidecar = Sidecar(seen, Build("1", "", ""), seen.time, figures=figures)
+        sidecar = ExporterState(seen, Build("1", "", ""), seen.time, figures=figures)
         view = View(poll.derived, sidecar, np.ones(len(seen.topics), bool), poll.parameters)
         yield poll, exposition.render(sidecar, view).text.decode()

@@ -28,7 +28,7 @@ def prometheus_of_a_run(directory: Path) -> Run:
     directory.mkdir()
     view = scene.view()
     golden = (
-        Exposition(scene.PARAMETERS.series_budget, CollectorRegistry()).render(view.sidecar, view).openmetrics.decode()
+        Exposition(scene.PARAMETERS.series_budget, CollectorRegistry()).render(view.exporter, view).openmetrics.decode()
     )
     page.write_text(_over_time(golden, range(began, began + SECONDS + 1, STEP)))
     checked(tools().promtool, "tsdb", "create-blocks-from", "openmetrics", page, directory / "data")

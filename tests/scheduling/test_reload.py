@@ -18,7 +18,7 @@ import pytest
 import yaml
 from structlog.testing import capture_logs
 
-from kafka_warden.app import Sidecar
+from kafka_warden.app import Exporter
 from kafka_warden.config import OPTIONS, Config, load
 from kafka_warden.errors import ConfigError
 from kafka_warden.reload import FIXED, Reloader
@@ -230,15 +230,15 @@ def test_a_configuration_that_cannot_be_read_is_read_again(
 
 
 @pytest.fixture
-def make_sidecar(tmp_path: Path, stack: ExitStack) -> Callable[..., Sidecar]:
+def make_sidecar(tmp_path: Path, stack: ExitStack) -> Callable[..., Exporter]:
     file = tmp_path / "warden.yml"
     file.write_text("kafka: {bootstrap.servers: 'a:1'}")
 
-    def make(*numbers: int, watch: Any = FileWatch(())) -> Sidecar:  # noqa: B008  # of no file
+    def make(*numbers: int, watch: Any = FileWatch(())) -> Exporter:  # noqa: B008  # of no file
         signals: Any = SimpleNamespace(inbox=queue.SimpleQueue())
         for number in numbers:
             signals.inbox.put(number)
-        made = Sidecar(load({}, {}, file), lambda: load({}, {}, file), watch, signals)
+        made = Exporter(load({}, {}, file), lambda: load({}, {}, file), watch, signals)
         stack.callback(made._poller.close)
         return made
 
@@ -246,7 +246,7 @@ def make_sidecar(tmp_path: Path, stack: ExitStack) -> Callable[..., Sidecar]:
 
 
 def test_a_file_that_a_configuration_names_may_come_later(
-    make_sidecar: Callable[..., Sidecar], monkeypatch: pytest.MonkeyPatch
+    make_sidecar: Callable[..., Exporter], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[bool] = []
     monkeypatch.setattr("kafka_warden.app.WATCH_SECONDS", 0.0)
@@ -296,7 +296,7 @@ def test_a_reload_without_a_thread_to_spare_is_refused(reloading: Reloading, mon
 
 
 def test_a_change_during_a_reload_keeps_jmx(
-    make_sidecar: Callable[..., Sidecar], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_sidecar: Callable[..., Exporter], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file is changed and changed back: JMX is asked as the configuration in force says."""
     changes: list[Callable[[], None]] = []
@@ -329,7 +329,7 @@ def test_a_configuration_that_cannot_be_put_in_force_keeps_the_old_one(reloading
 
 
 def test_nothing_of_a_configuration_that_fails_is_in_force(
-    make_sidecar: Callable[..., Sidecar], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_sidecar: Callable[..., Exporter], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise OverflowError
@@ -344,14 +344,14 @@ def test_nothing_of_a_configuration_that_fails_is_in_force(
     assert logging.getLogger().level == level
 
 
-def test_sighup_reads_the_web_configuration_again(make_sidecar: Callable[..., Sidecar]) -> None:
+def test_sighup_reads_the_web_configuration_again(make_sidecar: Callable[..., Exporter]) -> None:
     """Also a file that did not change: it may have been unreadable for a moment."""
     sidecar = make_sidecar(signal.SIGHUP, signal.SIGTERM)
     assert sidecar.supervise() == 0
     assert sidecar._server.current.reread
 
 
-def test_a_web_server_that_hangs_is_unhealthy(make_sidecar: Callable[..., Sidecar]) -> None:
+def test_a_web_server_that_hangs_is_unhealthy(make_sidecar: Callable[..., Exporter]) -> None:
     sidecar = make_sidecar()
     sidecar._server._turn_at = time.monotonic() - 31
     assert sidecar._health().reasons == ("the web server has served no request for 31 s",)

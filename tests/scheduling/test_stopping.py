@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.app import Sidecar
+from kafka_warden.app import Exporter
 from kafka_warden.clients.kafka.network import Network
 from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.errors import PollAbandonedError
@@ -119,7 +119,7 @@ def test_the_parts_of_a_stop_share_its_time(clock: VirtualClock, monkeypatch: py
         _history=SimpleNamespace(stop=write),
         _server=SimpleNamespace(stop=clock.advance),
     )
-    Sidecar.stop(sidecar, 0)
+    Exporter.stop(sidecar, 0)
     assert given[0] >= 1.0
     assert clock.monotonic() - started < STOP_WITHIN
 

@@ -45,6 +45,7 @@ def differences_from(shown: Reading, views: Views) -> list[str]:
     pairs: dict[str, tuple[Any, Any]] = {
         name: (shown.tables[name], getattr(views, spec.attribute)) for name, spec in BY_NAME.items()
     }
-    for name in ("time", "fresh", "cluster", "sidecar"):
+    pairs["exporter"] = shown.exporter, views.sidecar
+    for name in ("time", "fresh", "cluster"):
         pairs[name] = getattr(shown, name), getattr(views, name)
     return [name for name, (found, expected) in pairs.items() if found != expected]

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 from prometheus_client import CollectorRegistry
 
-from kafka_warden.catalogue import Sidecar, View
+from kafka_warden.catalogue import ExporterState, View
 from kafka_warden.derive import derive
 from kafka_warden.exposition import Exposition, OnDemand, Page
 from kafka_warden.model import BrokerConfig, Limit, Origin, Parameters, Side, Snapshot, TopicConfig
@@ -32,10 +32,10 @@ def page(poll: Poll, parameters: Parameters, polls: int = 10, deny: str = "hidde
         view = View(derived, replace(scene.sidecar(), snapshot_time=time), topics, parameters, left_out)
         recent.add(view)
     assert view is not None
-    return rendered(view.sidecar, view, recent)
+    return rendered(view.exporter, view, recent)
 
 
-def rendered(sidecar: Sidecar, view: View | None, recent: Recent) -> Page:
+def rendered(sidecar: ExporterState, view: View | None, recent: Recent) -> Page:
     """Render `/metrics`, and keep what its rows are made from."""
     made = Exposition(1_000_000, CollectorRegistry()).render(sidecar, view)
     return replace(made, views=OnDemand(lambda: make_views(view, sidecar, recent.read())))
@@ -82,7 +82,7 @@ def quiet(interval: float = 10.0) -> Page:
         configs = dict.fromkeys((1, 2, 3), BrokerConfig(limits=unlimited))
         return snapshot(topics, clock=clock, topic_configs={"orders": TopicConfig()}, broker_configs=configs)
 
-    def healthy(sidecar: Sidecar) -> Sidecar:
+    def healthy(sidecar: ExporterState) -> ExporterState:
         status = {key: each for key, each in sidecar.polled.status.items() if each.up}
         sinks = {name: replace(sink, up=True) for name, sink in sidecar.sinks.items()}
         return replace(
@@ -96,7 +96,7 @@ def quiet(interval: float = 10.0) -> Page:
     _, derived = derive(poll(0.0), None, Parameters())
     view = View(derived, healthy(scene.sidecar()), np.ones(1, bool), Parameters())
     recent.add(view)
-    return rendered(view.sidecar, view, recent)
+    return rendered(view.exporter, view, recent)
 
 
 @cache

@@ -70,7 +70,7 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
 def test_the_cluster_has_its_name() -> None:
     view = scene.view()
     unnamed = replace(view, parameters=replace(view.parameters, cluster_name=None))
-    page, without = (status_rows.rendered(view.sidecar, each, recent.Recent()) for each in (view, unnamed))
+    page, without = (status_rows.rendered(view.exporter, each, recent.Recent()) for each in (view, unnamed))
     cluster = known(views_of(page).cluster)
     assert (cluster.cluster_name, cluster.cluster_id) == ("orders-prod", "cluster")
     assert not known(views_of(without).cluster).cluster_name

@@ -91,7 +91,7 @@ Sample = tuple[Labels, float]
 
 
 Figures = Mapping[str, Mapping[Labels, float | None]]
-"""Name of a family, without prefix, to its samples: what the parts of the sidecar count. `None` is not shown."""
+"""Name of a family, without prefix, to its samples: what the parts of the exporter count. `None` is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,8 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
-class Sidecar:
-    """Data on the sidecar itself, available with or without a snapshot."""
+class ExporterState:
+    """Data on the exporter itself, available with or without a snapshot."""
 
     polled: PollResult
     """Of the last poll."""
@@ -123,7 +123,7 @@ class View:
     """Everything that metrics are read from."""
 
     derived: Derived
-    sidecar: Sidecar
+    exporter: ExporterState
     topics: Bools
     """(T,) topics that may have series: `topics.allow` and `topics.deny`."""
     parameters: Parameters = field(default_factory=Parameters)
@@ -234,7 +234,7 @@ class Metric(Family[View]):
     """The same for a family by move: that of one."""
 
 
-class SidecarMetric(Family[Sidecar]):
+class SelfMetric(Family[ExporterState]):
     """A family that is served with or without a snapshot."""
 
 

@@ -1,1 +1,1 @@
-"""`kafka-warden check`: looks at everything that the sidecar needs, and names what is wrong before the first run."""
+"""`kafka-warden check`: looks at everything that the exporter needs, and names what is wrong before the first run."""

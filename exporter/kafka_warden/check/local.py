@@ -24,7 +24,7 @@ EXPIRES_SHARE: Final = 0.25
 
 
 def certificates(config: Config) -> dict[str, tuple[Path | str, Validity | None]]:
-    """Return where certificates of the sidecar are, by the option that names them, and how long they are valid."""
+    """Return where certificates of the exporter are, by the option that names them, and how long they are valid."""
     tls, files = config.kafka.settings.tls, {"jmx.tls.cert_file": config.jmx.tls.cert_file}
     with suppress(ConfigError):  # KW-WEB-FILE reports it
         web = read_web_file(config.web.config_file).tls if config.web.config_file is not None else None
@@ -81,7 +81,7 @@ def _check_state(path: Path, report: Report) -> None:
 
 
 def _check_history(path: Path, report: Report) -> None:
-    """Check the folder as the sidecar does. One that does not exist is not made: it would belong to the wrong user."""
+    """Check the folder as the exporter does. One that does not exist is not made: it would belong to the wrong user."""
     code, where = "KW-HISTORY-FOLDER", str(path)
     fix = "set history.parquet.path to a folder that this user can write, on a disk with space"
     existing = next(each for each in (path, *path.absolute().parents) if each.exists())

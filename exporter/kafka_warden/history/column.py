@@ -60,7 +60,7 @@ class HistoryColumn:
 
     @property
     def derived(self) -> bool:
-        """Whether the sidecar computes it from raw values, which brokers report or the user sets."""
+        """Whether the exporter computes it from raw values, which brokers report or the user sets."""
         return any(source.startswith("derived.") for source in self.sources)
 
 

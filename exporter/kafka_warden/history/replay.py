@@ -1,8 +1,8 @@
 """Restores snapshots from their rows, evaluates the polls of a run again, and reports the confidence in each result.
 
 Rows may have any order. The memory is not stored: a replay computes it from the polls of a run, starting with one whose
-`remembered` is not `kept`. This is the loop of the sidecar: the same snapshots, the same `derive`, the same memory. The
-results are equal to those of the sidecar, bit by bit, if no poll since the start of the run is missing.
+`remembered` is not `kept`. This is the loop of the exporter: the same snapshots, the same `derive`, the same memory.
+The results are equal to those of the exporter, bit by bit, if no poll since the start of the run is missing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ class Confidence(StrEnum):
     """Confidence in the result of a replayed poll."""
 
     EXACT = "exact"
-    """All polls since the process started are there: the result is that of the sidecar."""
+    """All polls since the process started are there: the result is that of the exporter."""
     GAP = "gap"
     """An earlier poll is missing: evaluated with the memory from before the gap. Ages and rates may differ."""
     UNFOUNDED = "unfounded"

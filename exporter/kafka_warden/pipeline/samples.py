@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from kafka_warden.catalogue import CATALOGUE, Sidecar, SidecarMetric, View
+from kafka_warden.catalogue import CATALOGUE, ExporterState, SelfMetric, View
 from kafka_warden.derive.replica_state import STATES
 from kafka_warden.history.tables.brokers import status_of
 from kafka_warden.history.tables.moves import LOG_DIR
@@ -172,7 +172,7 @@ def _samples(row: Mapping[str, Any], families: Iterable[str]) -> Iterator[tuple[
     yield ("kafka_warden_poll_interval_seconds", ()), row["parameters"]["poll_interval"]
     for name in families:
         metric = _families()[name]
-        data = sidecar if isinstance(metric, SidecarMetric) else view
+        data = sidecar if isinstance(metric, SelfMetric) else view
         for read in (metric.read, metric.rest):
             for values, value in read(data) if read is not None else ():
                 if not math.isnan(value):
@@ -193,13 +193,13 @@ def has(name: str) -> bool:
         return False
     view, sidecar = restored({"cluster_id": "", "at": 0.0})
     try:
-        list(metric.read(sidecar if isinstance(metric, SidecarMetric) else view))
+        list(metric.read(sidecar if isinstance(metric, SelfMetric) else view))
     except AttributeError:
         return False
     return True
 
 
-def restored(row: Mapping[str, Any]) -> tuple[View, Sidecar]:
+def restored(row: Mapping[str, Any]) -> tuple[View, ExporterState]:
     """Return what metrics are read from, with the values of a row of `_gathered`. Others raise `AttributeError`."""
     brokers, topics = row.get("of_brokers") or (), row.get("of_configs") or ()
     moves = row.get("of_moves") or ()
@@ -274,7 +274,7 @@ def restored(row: Mapping[str, Any]) -> tuple[View, Sidecar]:
     # History has of a poll only the status beside the snapshot, and nothing of the exporter.
     polled: Any = Values(status=status_of(outcomes))
     lacks: Any = None
-    return view, Sidecar(polled, lacks, row["at"], lacks, lacks, lacks)
+    return view, ExporterState(polled, lacks, row["at"], lacks, lacks, lacks)
 
 
 def _mapping(pairs: Any) -> Mapping[Any, Any]:

@@ -280,7 +280,7 @@ class PollContext:
             book.answered(*key, outcome.duration, outcome.answered_at)
 
     def wants(self, optional: OptionalQuestion, broker: object = NO_BROKER) -> bool:
-        """Return whether to ask a question that the sidecar can do without: not while it is not available."""
+        """Return whether to ask a question that the exporter can do without: not while it is not available."""
         disabled = optional in self.state.settings.disabled
         return self.state.book.due(optional, str(broker), self.clock, disabled=disabled)
 

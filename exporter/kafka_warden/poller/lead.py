@@ -2,7 +2,7 @@
 
 The answer for all topics leaves out what may not be described, without an error. So topics that vanish are asked for by
 name. Without the refused ones a sum is lower than it was, and an alert on them would resolve: where they had a problem,
-or none is left, the metadata counts as refused until they can be described again, or the sidecar starts again. Topics
+or none is left, the metadata counts as refused until they can be described again, or the exporter starts again. Topics
 that were deleted together with their ACLs are refused, too: after `LOST_FOR`, when alerts do not keep their state any
 longer, a few refused topics count as deleted.
 """

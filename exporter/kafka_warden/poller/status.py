@@ -1,6 +1,6 @@
 """The outcome of each source at each broker: the values of `up` and its family, and one log line per change.
 
-A question that the sidecar can do without is *not available* where it was refused before any broker ever answered it,
+A question that the exporter can do without is *not available* where it was refused before any broker ever answered it,
 where the broker does not know it, and where the option `sources.disable` lists it. That is no failure. It stays so
 until an answer comes. A question that is refused after it was answered is a failure. The controllers' own listener may
 not be for clients: what is asked there is not available, either, where it could never be reached.
@@ -59,7 +59,7 @@ class _Entry:
 
 
 class StatusBook:
-    """Keeps one outcome per source, broker and poll since the sidecar started."""
+    """Keeps one outcome per source, broker and poll since the exporter started."""
 
     def __init__(self) -> None:
         self.ever_answered: frozenset[OptionalQuestion] = frozenset()

@@ -1,7 +1,7 @@
 """The longest time from a fault to its alert, for each alert: a sum of intervals and thresholds.
 
 A fault begins when Kafka knows of it: the controller fences a broker 9 s to 18 s after its last heartbeat. In this
-order pass: the rest of a poll interval, and the poll; polls and seconds that the sidecar needs to decide; a scrape, or
+order pass: the rest of a poll interval, and the poll; polls and seconds that the exporter needs to decide; a scrape, or
 two that have to agree; an evaluation, and one more for each record of another group on the way, since groups are
 evaluated at different moments; look-backs of the condition; and `for`, both up to the next evaluation.
 """
@@ -38,13 +38,13 @@ class Case:
         alert: Its name.
         fault: When the time begins; empty for the fault that the alert is named after.
         wait: The threshold in its `for`.
-        adds: Thresholds, or products of two, that pass before `for`, one after the other: ages that the sidecar
+        adds: Thresholds, or products of two, that pass before `for`, one after the other: ages that the exporter
             measures (in seconds) and look-backs (durations).
         rarely: The same, if polls are at least `seldom` apart.
         records: Records of other groups, one after the other.
         samples: Scrapes that have to agree.
         every: Seconds between two requests for the data, if these are more than a poll interval.
-        polls: Further polls that the sidecar needs to decide.
+        polls: Further polls that the exporter needs to decide.
         least: Seconds that it needs at least.
         polled: Whether polls and scrapes are on the way; if not, the fault is that they end.
     """

@@ -82,7 +82,7 @@ class Values:
     Attributes:
         interval: Time between two evaluations of every group; empty: that of Prometheus.
         scrape_interval: Time between two scrapes, for `kafka_warden.rules.delays` only.
-        poll_interval: Time between two polls of a sidecar, for the same.
+        poll_interval: Time between two polls of an exporter, for the same.
         thresholds: The value of each threshold that is changed.
         severity: The severity of each alert that is changed.
         disabled: Alerts that are left out, or one severity of an alert: `KafkaLogDirFilling/critical`.

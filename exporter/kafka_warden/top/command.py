@@ -52,7 +52,7 @@ def run(
     """Show the cluster until the user ends it, or print it once.
 
     Args:
-        load: reads the configuration, for polls without a sidecar.
+        load: reads the configuration, for polls without an exporter.
         flags: by name with underscores; `None` is a flag that was not set.
         options: those flags of `run` that were set.
         environment: has the password, if no file has it.
@@ -134,7 +134,7 @@ def own_polls(config: Config, *, once: bool) -> Iterator[Get]:
 def read_client(
     flags: Mapping[str, Any], options: Mapping[str, str], environment: Mapping[str, str]
 ) -> ApiClient | None:
-    """Return the sidecar to ask; `None` is to poll without one.
+    """Return the exporter to ask; `None` is to poll without one.
 
     Raises:
         ConfigError: a bad value, or flags that exclude each other.

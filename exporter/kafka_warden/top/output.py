@@ -108,7 +108,7 @@ def curve_line(curve: Curve, width: int) -> str:
 
 def head(shown: Reading, now: float) -> list[str]:
     """Return the lines above the tables: what needs a look, the age of the data, the cluster in numbers."""
-    cluster, interval = shown.cluster, shown.sidecar.poll_interval
+    cluster, interval = shown.cluster, shown.exporter.poll_interval
     counts = by_severity(shown.tables[PROBLEMS].rows)
     found = [f"{MARKS[each]} {in_count(n, each) if each == WARNING else f'{n} {each}'}" for each, n in counts.items()]
     name = (cluster.cluster_name or cluster.cluster_id) if cluster is not None else None
@@ -182,7 +182,7 @@ def document(shown: Reading, request: Request) -> str:
         "time": shown.time,
         "fresh": shown.fresh,
         "cluster": shown.cluster,
-        "exporter": shown.sidecar,
+        "exporter": shown.exporter,
         "tables": tables,
     }
     return json.dumps(plain(found), indent=2, allow_nan=False) + "\n"

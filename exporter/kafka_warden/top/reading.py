@@ -1,4 +1,4 @@
-"""Asks a sidecar for `/api/v1`, and reads the answers into the rows that they were made from, all of one poll."""
+"""Asks an exporter for `/api/v1`, and reads the answers into the rows that they were made from, all of one poll."""
 
 import asyncio
 import http
@@ -57,7 +57,7 @@ Get = Callable[[str], Coroutine[Any, Any, Answer]]
 
 @dataclass(frozen=True, slots=True)
 class ApiClient:
-    """The sidecar at one address. Redirects are not followed and no proxy is used: the password goes to this host."""
+    """The exporter at one address. Redirects are not followed and no proxy is used: the password goes to this host."""
 
     url: SplitResult
     tls: ssl.SSLContext | None = None
@@ -106,7 +106,7 @@ class Reading:
     fresh: bool
     polled_at: float
     """The same moment on the monotonic clock of this process."""
-    sidecar: ExporterRow
+    exporter: ExporterRow
     cluster: Cluster | None
     history: History | None
     """The last hour, if it was asked for."""
@@ -119,7 +119,7 @@ class _OtherPollError(Exception):
 
 
 async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) -> Reading:
-    """Read cluster, sidecar, all problems and some tables of one poll.
+    """Read cluster, exporter, all problems and some tables of one poll.
 
     Args:
         get: asks for a path.
@@ -127,7 +127,7 @@ async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) ->
         sides: brokers and sides of the last hour; 0 for the totals only, `None` for nothing.
 
     Raises:
-        NoAnswerError: there is no answer, or it is not that of a sidecar.
+        NoAnswerError: there is no answer, or it is not that of an exporter.
     """
     for _ in range(TRIES):
         with suppress(_OtherPollError):
@@ -139,7 +139,7 @@ async def read(get: Get, wanted: Mapping[str, int], sides: int | None = None) ->
 async def _read(get: Get, wanted: Mapping[str, int], sides: int | None) -> Reading:
     """Read once; all answers are of the poll of the first one."""
     polled_at, time, fresh, document = await _document(get, "exporter")
-    sidecar = row_of(ExporterRow, document.get("data"))
+    exporter = row_of(ExporterRow, document.get("data"))
 
     async def ask(path: str) -> Mapping[str, Any]:
         _, *poll, document = await _document(get, path, was_fresh=fresh)
@@ -161,7 +161,7 @@ async def _read(get: Get, wanted: Mapping[str, int], sides: int | None) -> Readi
     history = None if sides is None else row_of(History, (await ask(f"history?sides={sides}")).get("data"))
     shown = (name for name in wanted if fresh or BY_NAME[name].of_sidecar)
     tables = {name: await table(BY_NAME[name], wanted[name]) for name in shown}
-    return Reading(time, fresh, polled_at, sidecar, cluster, history, dict.fromkeys(wanted, Table()) | tables)
+    return Reading(time, fresh, polled_at, exporter, cluster, history, dict.fromkeys(wanted, Table()) | tables)
 
 
 async def _document(
@@ -186,7 +186,7 @@ async def _document(
 
 
 def _first_line(answer: Answer) -> str:
-    """Return what a sidecar says is wrong, or the first line of what something else answers."""
+    """Return what an exporter says is wrong, or the first line of what something else answers."""
     with suppress(ValueError, TypeError, KeyError):
         return visible(str(parse_json(answer.body)["error"])[:300])
     text = answer.body[:300].decode(errors="replace").strip().partition("\n")[0]
@@ -194,7 +194,7 @@ def _first_line(answer: Answer) -> str:
 
 
 def row_of(kind: type, values: Any) -> Any:
-    """Make a row. A field that this version of the sidecar does not have is unknown."""
+    """Make a row. A field that this version of the exporter does not have is unknown."""
     if not isinstance(values, dict):
         _refuse(kind.__name__)
     hints = ((name, hint) for name, (hint, _) in fields_of(kind).items())

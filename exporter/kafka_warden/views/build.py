@@ -1,4 +1,4 @@
-"""Makes all rows of one page: (View, Sidecar, Samples) -> Views. Pure, and made only when somebody asks."""
+"""Makes all rows of one page: (View, ExporterState, Samples) -> Views. Pure, and made only when somebody asks."""
 
 import math
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from kafka_warden.arrays import listed
-from kafka_warden.catalogue import Sidecar, View
+from kafka_warden.catalogue import ExporterState, View
 from kafka_warden.catalogue.moves import shown_moves
 from kafka_warden.catalogue.replicas import in_trouble, states
 from kafka_warden.derive.replica_state import STATES, ReplicaState
@@ -41,7 +41,7 @@ _WHOLE: Final[Mapping[Any, Callable[[float], Any]]] = {int | None: int, bool | N
 """Types of fields to what makes such a value of that of a series."""
 
 
-def series(data: View | Sidecar, metric: str) -> dict[Key, float]:
+def series(data: View | ExporterState, metric: str) -> dict[Key, float]:
     """Return the series of a family by its labels, without unknown ones; the first where labels appear twice."""
     family: Any = FAMILIES[metric]
     found: dict[Key, float] = {}
@@ -52,7 +52,9 @@ def series(data: View | Sidecar, metric: str) -> dict[Key, float]:
     return found
 
 
-def joined(data: View | Sidecar, row: type[Row], keys: tuple[str, ...], **more: Callable[[Key], Any]) -> list[Row]:
+def joined(
+    data: View | ExporterState, row: type[Row], keys: tuple[str, ...], **more: Callable[[Key], Any]
+) -> list[Row]:
     """Make one row for each label set that any family of the row's fields has.
 
     Args:
@@ -97,7 +99,7 @@ THROTTLED_RATE = {
 }
 
 
-def make_views(view: View | None, sidecar: Sidecar, history: Samples) -> Views:
+def make_views(view: View | None, sidecar: ExporterState, history: Samples) -> Views:
     """Make the rows; without a fresh `view` those of the sidecar only."""
     made = Views(
         time=sidecar.snapshot_time,
@@ -187,7 +189,7 @@ def _cluster(view: View) -> Cluster:
 
 
 def _brokers(view: View) -> list[BrokerRow]:
-    responding = series(view.sidecar, "broker_fenced_responding")
+    responding = series(view.exporter, "broker_fenced_responding")
     return joined(view, BrokerRow, ("broker",), fenced_responding=lambda key: bool(responding.get(key)))
 
 
@@ -219,12 +221,12 @@ ROWS: Final[Mapping[str, Callable[[View], Iterable[Any]]]] = {
 """Tables with fields that are no metric."""
 
 
-def _sources(sidecar: Sidecar) -> list[SourceRow]:
+def _sources(sidecar: ExporterState) -> list[SourceRow]:
     errors = {(str(source), broker): dict(each.errors) for (source, broker), each in sidecar.polled.status.items()}
     return joined(sidecar, SourceRow, ("source", "broker"), errors=lambda key: errors.get((key[0], key[1]), {}))
 
 
-def _sidecar(sidecar: Sidecar) -> ExporterRow:
+def _sidecar(sidecar: ExporterState) -> ExporterRow:
     dropped = {family: int(count) for (family,), count in series(sidecar, "dropped_series").items()}
     return joined(
         sidecar,

@@ -23,7 +23,7 @@ from kafka_warden.history.parquet.folder import SECONDS, hour_of
 from kafka_warden.history.schema import BY_NAME, TABLES, VERSION
 
 _PLACE: Final = re.compile(r"(?:^|/)([a-z]+)/date=(\d{4}-\d\d-\d\d)/hour=(\d\d)/([^/._][^/]*\.parquet)$")
-"""Path of a history file, at any depth: the folder of a fleet has a folder for each sidecar."""
+"""Path of a history file, at any depth: the folder of a fleet has a folder for each exporter."""
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 

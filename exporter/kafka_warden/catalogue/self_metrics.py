@@ -1,73 +1,73 @@
-"""The sidecar itself: served with or without a snapshot."""
+"""The exporter itself: served with or without a snapshot."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from kafka_warden.catalogue.metric import Kind, Labels, Metric, Rank, Sample, Sidecar, SidecarMetric, known
+from kafka_warden.catalogue.metric import ExporterState, Kind, Labels, Metric, Rank, Sample, SelfMetric, known
 from kafka_warden.model import PollResult, SinkStatus, SourceStatus
 
 SOURCE = ("source", "broker")
 SINK = ("sink",)
-ReadSidecar = Callable[[Sidecar], Iterable[Sample]]
+ReadState = Callable[[ExporterState], Iterable[Sample]]
 ReadPoll = Callable[[PollResult], Mapping[Labels, float | None]]
 
 
-def _sources(name: str, about: str, value: Callable[[SourceStatus], float | None]) -> SidecarMetric:
-    def read(sidecar: Sidecar) -> Iterator[Sample]:
-        return known((key, value(status)) for key, status in sidecar.polled.status.items())
+def _sources(name: str, about: str, value: Callable[[SourceStatus], float | None]) -> SelfMetric:
+    def read(exporter: ExporterState) -> Iterator[Sample]:
+        return known((key, value(status)) for key, status in exporter.polled.status.items())
 
-    return SidecarMetric(name, about, SOURCE, read)
+    return SelfMetric(name, about, SOURCE, read)
 
 
-def _errors(sidecar: Sidecar) -> Iterator[Sample]:
-    for (source, broker), status in sidecar.polled.status.items():
+def _errors(exporter: ExporterState) -> Iterator[Sample]:
+    for (source, broker), status in exporter.polled.status.items():
         for reason, count in status.errors.items():
             yield (source, broker, reason), count
 
 
-def _sinks(value: Callable[[SinkStatus], float | None]) -> ReadSidecar:
-    return lambda sidecar: known(((sink,), value(status)) for sink, status in sidecar.sinks.items())
+def _sinks(value: Callable[[SinkStatus], float | None]) -> ReadState:
+    return lambda exporter: known(((sink,), value(status)) for sink, status in exporter.sinks.items())
 
 
-def _sink_dropped(sidecar: Sidecar) -> Iterator[Sample]:
-    for sink, status in sidecar.sinks.items():
+def _sink_dropped(exporter: ExporterState) -> Iterator[Sample]:
+    for sink, status in exporter.sinks.items():
         for reason, rows in status.dropped.items():
             yield (sink, reason), rows
 
 
-def _figures(name: str, about: str, *labels: str, polled: ReadPoll | None = None) -> SidecarMetric:
-    """Make a family of what the parts of the sidecar count, or of what the last poll learned."""
+def _figures(name: str, about: str, *labels: str, polled: ReadPoll | None = None) -> SelfMetric:
+    """Make a family of what the parts of the exporter count, or of what the last poll learned."""
     kinds = {"total": Kind.COUNTER, "info": Kind.INFO}
     kind = kinds.get(name.rpartition("_")[2], Kind.GAUGE)
 
-    def read(sidecar: Sidecar) -> Iterator[Sample]:
-        return known((polled(sidecar.polled) if polled is not None else sidecar.figures.get(name, {})).items())
+    def read(exporter: ExporterState) -> Iterator[Sample]:
+        return known((polled(exporter.polled) if polled is not None else exporter.figures.get(name, {})).items())
 
-    return SidecarMetric(name, about, labels, read, kind)
+    return SelfMetric(name, about, labels, read, kind)
 
 
 def _by_broker(values: Mapping[int, float]) -> Mapping[Labels, float]:
     return {(str(broker),): value for broker, value in values.items()}
 
 
-def _dropped(sidecar: Sidecar) -> Iterator[Sample]:
+def _dropped(exporter: ExporterState) -> Iterator[Sample]:
     counts = Counter[str]()
-    for (family, _), count in sidecar.dropped.items():
+    for (family, _), count in exporter.dropped.items():
         counts[family] += count
     return (((family,), count) for family, count in counts.items())
 
 
-SIDECAR = (
+SELF_METRICS = (
     _sources(
         "up",
         "1 when all requests of this kind were answered in the last poll with any",
         lambda status: int(status.up),
     ),
-    SidecarMetric(
+    SelfMetric(
         "source_not_available",
         "1 when requests of this kind cannot be used: authorization, unsupported, disabled or unreachable",
         (*SOURCE, "reason"),
-        lambda sidecar: (((*key, reason), 1) for key, reason in sidecar.polled.not_available.items()),
+        lambda exporter: (((*key, reason), 1) for key, reason in exporter.polled.not_available.items()),
     ),
     _sources(
         "source_duration_seconds",
@@ -79,7 +79,7 @@ SIDECAR = (
         "When all requests of this kind in a poll were last answered",
         lambda status: status.last_success,
     ),
-    SidecarMetric(
+    SelfMetric(
         "source_errors_total",
         "Polls in which a request of this kind was not answered, by reason",
         (*SOURCE, "reason"),
@@ -115,43 +115,43 @@ SIDECAR = (
         "Topics that the exporter saw and may not describe any more (ACL Describe): all counts and sums lack them",
         polled=lambda polled: {(): polled.undescribed_topics},
     ),
-    SidecarMetric(
+    SelfMetric(
         "snapshot_timestamp_seconds",
         "Start time of the poll that is shown",
         (),
-        lambda sidecar: known([((), sidecar.snapshot_time)]),
+        lambda exporter: known([((), exporter.snapshot_time)]),
     ),
     _figures(
         "poll_interval_seconds",
         "Time between the starts of two polls: a multiple of poll.interval while polls take longer",
     ),
-    SidecarMetric(
+    SelfMetric(
         "dropped_series",
         "Series left out by limits.series or the limit of 1,000 clients over JMX",
         ("family",),
         _dropped,
     ),
-    SidecarMetric(
+    SelfMetric(
         "dropped_verdicts",
         "Series left out by limits.series that alerts may need",
         (),
-        lambda sidecar: [((), sum(count for (_, rank), count in sidecar.dropped.items() if rank <= Rank.ALERTS))],
+        lambda exporter: [((), sum(count for (_, rank), count in exporter.dropped.items() if rank <= Rank.ALERTS))],
     ),
-    SidecarMetric(
+    SelfMetric(
         "sink_up",
         "1 while history can be written, by destination",
         SINK,
         _sinks(lambda status: int(status.up)),
     ),
-    SidecarMetric("sink_rows_total", "Rows of history written", SINK, _sinks(lambda status: status.rows), Kind.COUNTER),
-    SidecarMetric(
+    SelfMetric("sink_rows_total", "Rows of history written", SINK, _sinks(lambda status: status.rows), Kind.COUNTER),
+    SelfMetric(
         "sink_dropped_total",
         "Rows of history lost, by reason",
         (*SINK, "reason"),
         _sink_dropped,
         Kind.COUNTER,
     ),
-    SidecarMetric(
+    SelfMetric(
         "sink_last_success_timestamp_seconds",
         "When rows of history were last written; files only after history.parquet.roll",
         SINK,
@@ -202,11 +202,11 @@ SIDECAR = (
         "source",
         polled=lambda polled: {(polled.jmx_source,): 1} if polled.jmx_source is not None else {},
     ),
-    SidecarMetric(
+    SelfMetric(
         "build_info",
         "This program",
         ("version", "revision", "python"),
-        lambda sidecar: [((sidecar.build.version, sidecar.build.revision, sidecar.build.python), 1)],
+        lambda exporter: [((exporter.build.version, exporter.build.revision, exporter.build.python), 1)],
         Kind.INFO,
     ),
 )
