@@ -33,7 +33,7 @@ class Axis(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class StateColumn:
     """A column that is kept from poll to poll: `kafka_warden.derive.columns`."""
 
     axis: Axis

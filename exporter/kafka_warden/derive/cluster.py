@@ -12,7 +12,7 @@ from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import Axis, Column
+from kafka_warden.arrays import Axis, StateColumn
 from kafka_warden.derive.lag import as_parts
 from kafka_warden.derive.limits import counted_rows
 from kafka_warden.derive.replica_state import Codes
@@ -198,11 +198,11 @@ OUT, IN, ADDING = range(3)
 class TopicsMemory:
     """State from poll to poll. T topics, R replicas."""
 
-    isr: Annotated[Codes, Column(Axis.REPLICA, UNKNOWN)]
+    isr: Annotated[Codes, StateColumn(Axis.REPLICA, UNKNOWN)]
     """(R,) `OUT`, `IN` or `ADDING`; `UNKNOWN` for a replica that no earlier poll had."""
-    shrinks: Annotated[Longs, Column(Axis.TOPIC, 0)]
+    shrinks: Annotated[Longs, StateColumn(Axis.TOPIC, 0)]
     """(T,) counts since the topic was first seen."""
-    expands: Annotated[Longs, Column(Axis.TOPIC, 0)]
+    expands: Annotated[Longs, StateColumn(Axis.TOPIC, 0)]
 
 
 @dataclass(frozen=True, slots=True)

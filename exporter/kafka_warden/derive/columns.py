@@ -1,8 +1,8 @@
 """State between polls: fields that are declared once, and one way to make, realign, write and read all of them.
 
-A state is a dataclass. A field `Annotated[Floats, Column(...)]` is a column of a snapshot, and `Mapping[Side, Bools]`
-has one column per side. A field `Annotated[Mapping[...], Saved(...)]` is by key, with values whose fields are `Saved`,
-too. A field may be a state itself, or a tuple of states. Other fields have no rows.
+A state is a dataclass. A field `Annotated[Floats, StateColumn(...)]` is a column of a snapshot, and
+`Mapping[Side, Bools]` has one column per side. A field `Annotated[Mapping[...], Saved(...)]` is by key, with values
+whose fields are `Saved`, too. A field may be a state itself, or a tuple of states. Other fields have no rows.
 """
 
 import itertools
@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar, get_args, get_orig
 
 import numpy as np
 
-from kafka_warden.arrays import UNKNOWN, Axis, Column, Keys, Longs, carry, match_partitions, match_replicas
+from kafka_warden.arrays import UNKNOWN, Axis, Keys, Longs, StateColumn, carry, match_partitions, match_replicas
 from kafka_warden.model import SIDES, Side, Snapshot
 
 State = TypeVar("State")
@@ -40,7 +40,7 @@ class Saved:
     """Whether it is in monotonic seconds. The state file has Unix seconds."""
 
 
-class Clock:
+class SnapshotClock:
     """Monotonic seconds of one process to Unix seconds and back; `None` and NaN mean unknown."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -71,7 +71,7 @@ class _Field(NamedTuple):
     name: str
     kind: Any
     """Its type."""
-    column: Column | None
+    column: StateColumn | None
     saved: Saved | None
 
 
@@ -79,7 +79,7 @@ def _find_fields(state: Any) -> tuple[_Field, ...]:
     found = []
     for name, hint in get_type_hints(state, include_extras=True).items():
         notes = getattr(hint, "__metadata__", ())
-        column = next((note for note in notes if isinstance(note, Column)), None)
+        column = next((note for note in notes if isinstance(note, StateColumn)), None)
         saved = next((note for note in notes if isinstance(note, Saved)), None)
         found.append(_Field(name, hint.__origin__ if column or saved else hint, column, saved))
     return tuple(found)
@@ -133,7 +133,7 @@ def realign(state: Any, rows: Rows) -> Any:
     return replace(state, **moved)  # type: ignore[type-var]  # a dataclass: asked above
 
 
-def _realigned(value: Any, column: Column | None, rows: Rows) -> Any:
+def _realigned(value: Any, column: StateColumn | None, rows: Rows) -> Any:
     if column is None:
         return realign(value, rows)
     if isinstance(value, Mapping):
@@ -146,14 +146,16 @@ def blank(kind: type[State], keys: Keys, /, **others: Any) -> State:
     return _make(kind, lambda column, _: np.full(_size(keys, column.axis), column.fill), lambda *_: {}, others)
 
 
-def read(kind: type[State], keys: Keys, tables: Mapping[Any, Sequence[Row]], clock: Clock, /, **others: Any) -> State:
+def read(
+    kind: type[State], keys: Keys, tables: Mapping[Any, Sequence[Row]], clock: SnapshotClock, /, **others: Any
+) -> State:
     """Make a state from the tables of a state file. Columns that are not in the file are those of new rows.
 
     Raises:
         AttributeError, IndexError, OverflowError, TypeError, ValueError: a value is damaged.
     """
 
-    def values(column: Column, side: Side | None) -> Sequence[Any] | np.ndarray:
+    def values(column: StateColumn, side: Side | None) -> Sequence[Any] | np.ndarray:
         if not column.saved:
             return np.full(_size(keys, column.axis), column.fill)
         return [_read_cell(column, side, row, clock) for row in tables[column.axis]]
@@ -161,7 +163,7 @@ def read(kind: type[State], keys: Keys, tables: Mapping[Any, Sequence[Row]], clo
     return _make(kind, values, lambda kind, saved: _read_keyed(kind, saved, tables, clock), others)
 
 
-def write(state: Any, axis: Axis, rows: int, clock: Clock) -> list[dict[str, Any]]:
+def write(state: Any, axis: Axis, rows: int, clock: SnapshotClock) -> list[dict[str, Any]]:
     """Return the saved columns of an axis, by rows."""
     table: list[dict[str, Any]] = [{} for _ in range(rows)]
     for field, values in _noted(state):
@@ -177,7 +179,7 @@ def write(state: Any, axis: Axis, rows: int, clock: Clock) -> list[dict[str, Any
 
 def _make(
     kind: type[State],
-    values: Callable[[Column, Side | None], Sequence[Any] | np.ndarray],
+    values: Callable[[StateColumn, Side | None], Sequence[Any] | np.ndarray],
     keyed: Callable[[Any, Saved], Mapping[Any, Any]],
     others: Mapping[str, Any],
 ) -> State:
@@ -205,7 +207,7 @@ def _size(keys: Keys, axis: Axis) -> int:
     return len({Axis.TOPIC: keys.topics, Axis.PARTITION: keys.topic, Axis.REPLICA: keys.broker}[axis])
 
 
-def _read_cell(column: Column, side: Side | None, row: Row, clock: Clock) -> Any:
+def _read_cell(column: StateColumn, side: Side | None, row: Row, clock: SnapshotClock) -> Any:
     if column.saved not in row:
         return column.fill
     value = row[column.saved] if column.place is None else row[column.saved][column.place]
@@ -228,7 +230,7 @@ def _noted(state: Any) -> Iterator[tuple[_Field, Any]]:
             yield from _noted(value)
 
 
-def _written(column: Column, values: Any, clock: Clock) -> Iterable[Any]:
+def _written(column: StateColumn, values: Any, clock: SnapshotClock) -> Iterable[Any]:
     if isinstance(values, Mapping):
         rows = zip(*(each.tolist() for each in values.values()), strict=True)
         return [list(itertools.compress(values, row)) for row in rows]
@@ -239,7 +241,7 @@ def _written(column: Column, values: Any, clock: Clock) -> Iterable[Any]:
     return (None if value != value else value for value in values.tolist())  # noqa: PLR0124  # NaN
 
 
-def write_keyed(state: Any, clock: Clock) -> dict[str, list[dict[str, Any]]]:
+def write_keyed(state: Any, clock: SnapshotClock) -> dict[str, list[dict[str, Any]]]:
     """Return the tables of the saved mappings, in the order of their keys. A missing value has empty fields."""
     tables: dict[str, dict[Any, dict[str, Any]]] = {}
     found = [(field.saved, get_args(field.kind)[1], values) for field, values in _noted(state) if field.saved]
@@ -256,12 +258,12 @@ def _saved_fields(kind: Any) -> list[tuple[_Field, Saved]]:
     return [(field, field.saved) for field in _fields(kind) if field.saved]
 
 
-def _plain_fields(kind: Any, value: Any, clock: Clock) -> Row:
+def _plain_fields(kind: Any, value: Any, clock: SnapshotClock) -> Row:
     fields = _saved_fields(kind)
     return {saved.name: _plain(getattr(value, field.name, None), clock, time=saved.time) for field, saved in fields}
 
 
-def _plain(value: Any, clock: Clock, *, time: bool = False) -> Any:
+def _plain(value: Any, clock: SnapshotClock, *, time: bool = False) -> Any:
     """Convert to JSON values: bytes to hexadecimal digits, a mapping to lists of the parts of a key and its value."""
     if time and value is not None:
         return clock.write(value)
@@ -276,20 +278,20 @@ def _plain(value: Any, clock: Clock, *, time: bool = False) -> Any:
     return UNLIMITED if value == np.inf else value
 
 
-def _read_keyed(kind: Any, saved: Saved, tables: Mapping[Any, Sequence[Row]], clock: Clock) -> dict[Any, Any]:
+def _read_keyed(kind: Any, saved: Saved, tables: Mapping[Any, Sequence[Row]], clock: SnapshotClock) -> dict[Any, Any]:
     key, value = get_args(kind)
     names = [field.name for _, field in _saved_fields(value)]
     rows = (row for row in tables[saved.name] if any(row[name] is not None for name in names))
     return {_read_tuple(key, [row[part] for part in saved.parts], clock): _read(value, row, clock) for row in rows}
 
 
-def _read_tuple(kind: Any, parts: Sequence[Any], clock: Clock) -> Any:
+def _read_tuple(kind: Any, parts: Sequence[Any], clock: SnapshotClock) -> Any:
     kinds = get_args(kind) or get_type_hints(kind).values()
     values = [_read(each, part, clock) for each, part in zip(kinds, parts, strict=True)]
     return getattr(kind, "_make", tuple)(values)  # a named tuple, or a plain one
 
 
-def _read(kind: Any, value: Any, clock: Clock, *, time: bool = False) -> Any:
+def _read(kind: Any, value: Any, clock: SnapshotClock, *, time: bool = False) -> Any:
     """Convert from JSON values, the reverse of `_plain`."""
     parts = get_args(kind)
     if type(None) in parts:

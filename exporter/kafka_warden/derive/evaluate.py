@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from kafka_warden.arrays import Axis, Column, Keys
+from kafka_warden.arrays import Axis, Keys, StateColumn
 from kafka_warden.derive.cluster import (
     Ages,
     Candidates,
@@ -51,13 +51,13 @@ class Memory:
 
     keys: Keys
     bytes_in: BytesIn
-    known_end: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN, "end")]
+    known_end: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN, "end")]
     """(R,) last known log ends."""
     estimate: RemainingEstimate
     """(R,) for adding replicas."""
-    out_since: Annotated[Floats, Column(Axis.REPLICA, np.nan, "out_since", time=True)]
+    out_since: Annotated[Floats, StateColumn(Axis.REPLICA, np.nan, "out_since", time=True)]
     """(R,) since when the replica has been missing from the ISR, NaN where it is not."""
-    under_since: Annotated[Floats, Column(Axis.PARTITION, np.nan, "under_since", time=True)]
+    under_since: Annotated[Floats, StateColumn(Axis.PARTITION, np.nan, "under_since", time=True)]
     """(P,) since when the partition has been under-replicated."""
     replicas: ReplicasMemory
     topics: TopicsMemory

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import Axis, Column, Floats, Ints, Longs
+from kafka_warden.arrays import Axis, Floats, Ints, Longs, StateColumn
 from kafka_warden.derive.columns import append
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import UNKNOWN, Bools
@@ -27,15 +27,15 @@ SHORTEST: Final = 1e-6
 class LeaderLogs:
     """The leaders' logs in one poll. P rows; `UNKNOWN` where unknown. Times are monotonic seconds."""
 
-    leader: Annotated[Ints, Column(Axis.PARTITION, UNKNOWN)]
-    epoch: Annotated[Ints, Column(Axis.PARTITION, UNKNOWN)]
-    start: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN)]
+    leader: Annotated[Ints, StateColumn(Axis.PARTITION, UNKNOWN)]
+    epoch: Annotated[Ints, StateColumn(Axis.PARTITION, UNKNOWN)]
+    start: Annotated[Longs, StateColumn(Axis.PARTITION, UNKNOWN)]
     """Local log start offset."""
-    end: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN)]
-    ended_at: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
+    end: Annotated[Longs, StateColumn(Axis.PARTITION, UNKNOWN)]
+    ended_at: Annotated[Floats, StateColumn(Axis.PARTITION, 0.0)]
     """Time of the answer with `end`."""
-    size: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN)]
-    sized_at: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
+    size: Annotated[Longs, StateColumn(Axis.PARTITION, UNKNOWN)]
+    sized_at: Annotated[Floats, StateColumn(Axis.PARTITION, 0.0)]
     """Time of the answer with `size`; 0 before the first one."""
 
 
@@ -47,11 +47,11 @@ class BytesIn:
     """As of the previous poll."""
     sized: LeaderLogs
     """Each row as of the poll that brought the last answer of log dirs: end and start belong to that size."""
-    per_offset: Annotated[Floats, Column(Axis.PARTITION, np.nan)]
+    per_offset: Annotated[Floats, StateColumn(Axis.PARTITION, np.nan)]
     """Learned bytes per offset of the whole log."""
-    appended: Annotated[Floats, Column(Axis.PARTITION, np.nan)]
+    appended: Annotated[Floats, StateColumn(Axis.PARTITION, np.nan)]
     """Learned bytes per appended offset: in a compacted log much more than `per_offset`."""
-    unpaced: Annotated[Bools, Column(Axis.PARTITION, 0)]
+    unpaced: Annotated[Bools, StateColumn(Axis.PARTITION, 0)]
     """Rows whose `per_offset` was learned before the pace of the log was known."""
 
 
@@ -176,9 +176,9 @@ class Sums:
     """Bytes in from the first poll up to one poll, as far as known."""
 
     clock: float
-    bytes: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
+    bytes: Annotated[Floats, StateColumn(Axis.PARTITION, 0.0)]
     """(P,)"""
-    seconds: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
+    seconds: Annotated[Floats, StateColumn(Axis.PARTITION, 0.0)]
     """(P,) seconds in which the rate was known."""
 
 

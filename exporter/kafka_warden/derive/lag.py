@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import Axis, Column
+from kafka_warden.arrays import Axis, StateColumn
 from kafka_warden.derive.columns import realign
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.tiered import first_copied, skips_tiered
@@ -159,15 +159,15 @@ def first_offsets(indexed: IndexedSnapshot) -> Longs:
 class RemainingEstimate:
     """Bytes per offset that adding replicas lack, and the leader of the log. R rows."""
 
-    per_offset: Annotated[Floats, Column(Axis.REPLICA, np.nan, "lacked_weight")]
+    per_offset: Annotated[Floats, StateColumn(Axis.REPLICA, np.nan, "lacked_weight")]
     """Bytes per offset, NaN before they were learned."""
-    leader: Annotated[Ints, Column(Axis.REPLICA, UNKNOWN, "lacked_of")]
+    leader: Annotated[Ints, StateColumn(Axis.REPLICA, UNKNOWN, "lacked_of")]
     """Broker id of the leader, `UNKNOWN` for replicas that do not move."""
-    size: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN, "lacked_sizes", place=0)]
+    size: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN, "lacked_sizes", place=0)]
     """Of compacted logs: bytes of the replica's log when its size was last compared, `UNKNOWN` before."""
-    leader_size: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN, "lacked_sizes", place=1)]
+    leader_size: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN, "lacked_sizes", place=1)]
     """And of its leader's."""
-    cleaned: Annotated[Floats, Column(Axis.REPLICA, 0.0, "lacked_cleaned")]
+    cleaned: Annotated[Floats, StateColumn(Axis.REPLICA, 0.0, "lacked_cleaned")]
     """Bytes by which cleaning changed the difference of the sizes."""
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kafka_warden.arrays import Axis, Column
+from kafka_warden.arrays import Axis, StateColumn
 from kafka_warden.derive.inbound import LeaderLogs
 from kafka_warden.derive.lag import Lag, sums
 from kafka_warden.derive.replica_time import (
@@ -297,19 +297,19 @@ def _rates(inputs: StateInputs, side: Side, rows: Longs, broker: np.ndarray) -> 
 class ReplicasMemory:
     """State from poll to poll. R replicas."""
 
-    caught_up_at: Annotated[Floats, Column(Axis.REPLICA, np.nan, "caught_up_at", time=True)]
+    caught_up_at: Annotated[Floats, StateColumn(Axis.REPLICA, np.nan, "caught_up_at", time=True)]
     """(R,) monotonic time of the last poll in which the replica was seen caught up; NaN before it is seen."""
-    passed_at: Annotated[Floats, Column(Axis.REPLICA, np.nan, "passed_at", time=True)]
+    passed_at: Annotated[Floats, StateColumn(Axis.REPLICA, np.nan, "passed_at", time=True)]
     """(R,) monotonic time at which the leader passed the replica's end, at the latest; NaN where it has not."""
-    restarted: Annotated[Bools, Column(Axis.REPLICA, 0, "restarted")]
+    restarted: Annotated[Bools, StateColumn(Axis.REPLICA, 0, "restarted")]
     """(R,) its log started from scratch during its present absence from the ISR."""
-    evaluated_since: Annotated[Floats, Column(Axis.REPLICA, -np.inf)]
+    evaluated_since: Annotated[Floats, StateColumn(Axis.REPLICA, -np.inf)]
     """(R,) monotonic time since which it could have caught up, NaN while it cannot, -inf before the first poll."""
-    samples: Annotated[Codes, Column(Axis.REPLICA, 0, "samples")]
+    samples: Annotated[Codes, StateColumn(Axis.REPLICA, 0, "samples")]
     """(R,) polls with an end, counted up to `ENOUGH_SAMPLES`."""
-    shown: Annotated[Codes, Column(Axis.REPLICA, UNKNOWN, "shown", names=STATES)]
+    shown: Annotated[Codes, StateColumn(Axis.REPLICA, UNKNOWN, "shown", names=STATES)]
     """(R,) index into `STATES` of the state that is shown, `UNKNOWN` before the first poll."""
-    candidate: Annotated[Codes, Column(Axis.REPLICA, UNKNOWN, "candidate", names=STATES)]
+    candidate: Annotated[Codes, StateColumn(Axis.REPLICA, UNKNOWN, "candidate", names=STATES)]
     """(R,) the state of the previous poll, likewise."""
     leaders: tuple[LeaderEnds, ...] = ()
     followers: tuple[FollowerEnds, ...] = ()

@@ -15,7 +15,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import Axis, Column
+from kafka_warden.arrays import Axis, StateColumn
 from kafka_warden.derive.columns import append
 from kafka_warden.derive.lag import Lag, out_of_sync_by_time
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
@@ -125,9 +125,9 @@ class LeaderEnds:
     """Log ends of the leaders in one poll. P partitions."""
 
     clock: float
-    at: Annotated[Floats, Column(Axis.PARTITION, 0.0)]
+    at: Annotated[Floats, StateColumn(Axis.PARTITION, 0.0)]
     """(P,) monotonic seconds of each answer."""
-    end: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN)]
+    end: Annotated[Longs, StateColumn(Axis.PARTITION, UNKNOWN)]
     """(P,) `UNKNOWN` without an answer, or from a leader of an older epoch."""
 
 
@@ -136,9 +136,9 @@ class FollowerEnds:
     """Log ends of the replicas in one poll. R replicas."""
 
     clock: float
-    end: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN)]
+    end: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN)]
     """(R,) last known end."""
-    messages: Annotated[Longs, Column(Axis.REPLICA, UNKNOWN)]
+    messages: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN)]
     """(R,) lag."""
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from kafka_warden.arrays import Axis, Keys
-from kafka_warden.derive.columns import Clock, Row, read, rows_of, write, write_keyed
+from kafka_warden.derive.columns import Row, SnapshotClock, read, rows_of, write, write_keyed
 from kafka_warden.derive.copy_rates import MOVES
 from kafka_warden.derive.evaluate import Memory, remembered, take
 from kafka_warden.derive.law import FlowKey
@@ -40,7 +40,7 @@ def to_document(memory: Memory, snapshot: Snapshot) -> Document:
     partitions = np.flatnonzero(_lasting_partitions(memory))
     partitions = np.unique(np.concatenate([partitions, memory.keys.partition[replicas]]))
     keys = _subset(memory.keys, partitions, replicas)
-    kept, clock = take(memory, keys, rows_of(memory.keys, keys, partitions, replicas)), Clock(snapshot)
+    kept, clock = take(memory, keys, rows_of(memory.keys, keys, partitions, replicas)), SnapshotClock(snapshot)
     tables = write_keyed(memory, clock)
     _shorten(tables["moves"], tables["pairs"])
     return {
@@ -69,7 +69,7 @@ def from_document(document: Document, snapshot: Snapshot) -> Memory:
         if not -AHEAD <= absence <= LONGEST_ABSENCE:
             saved = "after now" if absence < 0 else f"{absence / 86400:.0f} days ago"
             raise StateError(f"it was saved {saved}: one of the clocks was wrong, or it is too old")
-        return _after_absence(_read(document, Clock(snapshot)), snapshot, absence)
+        return _after_absence(_read(document, SnapshotClock(snapshot)), snapshot, absence)
     except (AttributeError, KeyError, IndexError, TypeError, ValueError, OverflowError) as problem:
         raise StateError(f"it is damaged: {type(problem).__name__}: {problem}") from problem
 
@@ -86,7 +86,7 @@ def _after_absence(memory: Memory, snapshot: Snapshot, seconds: float) -> Memory
     return replace(kept, replicas=replace(before, caught_up_at=caught_up_at, passed_at=passed_at))
 
 
-def _read(document: Document, clock: Clock) -> Memory:
+def _read(document: Document, clock: SnapshotClock) -> Memory:
     partitions, replicas = document["partitions"], document["replicas"]
     keys = _read_keys(partitions, replicas)
     flows = list(_lengthen(document["moves"], document["pairs"]))
@@ -119,7 +119,7 @@ def _subset(keys: Keys, partitions: Longs, replicas: Longs) -> Keys:
     )
 
 
-def _write_partitions(memory: Memory, clock: Clock) -> list[Row]:
+def _write_partitions(memory: Memory, clock: SnapshotClock) -> list[Row]:
     keys, table = memory.keys, write(memory, Axis.PARTITION, len(memory.keys.topic), clock)
     return [
         {"topic": keys.topics[topic], "topic_id": keys.topic_ids[topic].hex(), "partition": number, **row}
@@ -127,7 +127,7 @@ def _write_partitions(memory: Memory, clock: Clock) -> list[Row]:
     ]
 
 
-def _write_replicas(memory: Memory, clock: Clock) -> list[Row]:
+def _write_replicas(memory: Memory, clock: SnapshotClock) -> list[Row]:
     keys, table = memory.keys, write(memory, Axis.REPLICA, len(memory.keys.broker), clock)
     return [
         {"partition_row": partition, "broker": broker, **row}

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import Axis, Column, Longs, Value
+from kafka_warden.arrays import Axis, Longs, StateColumn, Value
 from kafka_warden.derive.lag import Sums, sums
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle_lists import ThrottledReplicas, held_rows, listed_replicas, lists_of_side
@@ -228,11 +228,11 @@ SideKey = tuple[int, Side]
 class ThrottledTraffic:
     """As of one poll. P partitions, R replicas."""
 
-    against: Annotated[Mapping[Side, Ints], Column(Axis.REPLICA, UNSEEN)]
+    against: Annotated[Mapping[Side, Ints], StateColumn(Axis.REPLICA, UNSEEN)]
     """(R,) id of the broker whose limit counts the traffic of the in-sync replica, `UNKNOWN` for none."""
-    moving: Annotated[Bools, Column(Axis.PARTITION, 0)]
+    moving: Annotated[Bools, StateColumn(Axis.PARTITION, 0)]
     """(P,) is being reassigned."""
-    steady: Annotated[Bools, Column(Axis.PARTITION, 0)]
+    steady: Annotated[Bools, StateColumn(Axis.PARTITION, 0)]
     """(P,) `moving` is the same as in the poll before."""
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import Axis, Column
+from kafka_warden.arrays import Axis, StateColumn
 from kafka_warden.derive import throttle
 from kafka_warden.derive.columns import Saved
 from kafka_warden.derive.etas import Load
@@ -312,7 +312,7 @@ def _needed(facts: Facts, side: Side) -> Bools:
 class ProblemsMemory:
     """What is remembered from poll to poll."""
 
-    in_sync: Annotated[Mapping[Side, Bools], Column(Axis.REPLICA, 0, "was_in_sync")]
+    in_sync: Annotated[Mapping[Side, Bools], StateColumn(Axis.REPLICA, 0, "was_in_sync")]
     """(R,) replicas that were in the ISR since they are throttled on that side."""
     held: Annotated[Mapping[ProblemKey, Held], Saved("throttle_problems", ("broker", "side", "problem"))]
     lists: ListsMemory = field(default_factory=ListsMemory)

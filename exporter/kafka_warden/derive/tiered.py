@@ -14,7 +14,7 @@ from typing import Annotated, Final
 
 import numpy as np
 
-from kafka_warden.arrays import Axis, Column, Longs
+from kafka_warden.arrays import Axis, Longs, StateColumn
 from kafka_warden.derive.columns import Saved, blank
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.model import DEFAULT, NOTHING_TIERED, UNKNOWN, Bools, BrokerConfig, Entity, Floats, TopicConfig
@@ -96,9 +96,9 @@ def latest_tiered(before: Longs, reported: Longs, end: Longs) -> Longs:
 class Copying:
     """State of the fold `stalled`: P rows. Seconds are monotonic; NaN while nothing is overdue."""
 
-    tiered: Annotated[Longs, Column(Axis.PARTITION, UNKNOWN, "tiered")]
+    tiered: Annotated[Longs, StateColumn(Axis.PARTITION, UNKNOWN, "tiered")]
     """`UNKNOWN` before the first answer."""
-    since: Annotated[Floats, Column(Axis.PARTITION, np.nan, "tiered_since", time=True)]
+    since: Annotated[Floats, StateColumn(Axis.PARTITION, np.nan, "tiered_since", time=True)]
 
 
 def stalled(state: Copying, clock: float, tiered: Longs, overdue: Floats) -> tuple[Copying, Floats]:
