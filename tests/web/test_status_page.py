@@ -12,7 +12,7 @@ from kafka_warden.formatting import visible
 from kafka_warden.rules.thresholds import thresholds
 from kafka_warden.views import Views
 from kafka_warden.views.alerts import MARKS, NOT_AVAILABLE, source_state
-from kafka_warden.views.conditions import FILLING_ABOVE, FULL_ABOVE, noted
+from kafka_warden.views.conditions import FILLING_ABOVE, FULL_ABOVE, NEAR_LIMIT, noted
 from kafka_warden.views.problems import problems
 from kafka_warden.views.rows import LogDir, SourceRow, Table
 from kafka_warden.web.status import render
@@ -158,8 +158,12 @@ def test_problems_of_one_kind_have_different_ids() -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_rows_are_rated_by_the_thresholds_of_the_alerts() -> None:
+    names = ("disk_full", "disk_critical", "limit_near")
+    assert [float(thresholds()[name].value) for name in names] == [FILLING_ABOVE, FULL_ABOVE, NEAR_LIMIT]
+
+
 def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems() -> None:
-    assert [float(thresholds()[name].value) for name in ("disk_full", "disk_critical")] == [FILLING_ABOVE, FULL_ABOVE]
     views = views_of(status_rows.quiet())
     dirs = tuple(LogDir(1, f"/{left}", 1.0, 5.0, left, 100.0, 0.0) for left in (2.0, 9.0, 11.0))
     sidecar = replace(views.sidecar, dropped_series={"replica_lag_messages": 1200})

@@ -15,6 +15,8 @@ from kafka_warden.views.alerts import CRITICAL, INFO, RUNBOOKS, THROTTLES, TIERE
 
 Row = TypeVar("Row")
 
+NEAR_LIMIT: Final = 0.8
+"""Share of the limit of partitions, `limit_near` of rules/thresholds.yml."""
 FILLING_ABOVE: Final = 0.9
 FULL_ABOVE: Final = 0.97
 """Used shares of a volume, `disk_full` and `disk_critical` of rules/thresholds.yml. What will be full soon is known to
@@ -102,6 +104,10 @@ def _stuck(causes: Iterable[str]) -> list[Condition]:
     return [Condition("stuck", EXPLAINED.get(cause, STUCK), cause) for cause in causes]
 
 
+def _near_limit(row: rows.Cluster | rows.BrokerRow) -> bool:
+    return bool(row.partition_limit) and (row.partitions or 0) >= NEAR_LIMIT * (row.partition_limit or 0)
+
+
 def _move(row: rows.Move) -> list[Condition]:
     return _that_hold((row.never_ends, "never_ends", LATE)) if row.cause is None else _stuck([row.cause])
 
@@ -114,7 +120,7 @@ def _cluster(row: rows.Cluster) -> list[Condition]:
         (row.under_min_isr_partitions, "under_min_isr", UNDER_MIN_ISR),
         (row.uncounted, "uncounted_partitions", None),
         (row.out_of_sync, "out_of_sync", OUT_OF_SYNC),
-        ((row.partition_headroom or 0) < 0, "cluster_partition_limit", PARTITION_LIMIT),
+        (_near_limit(row), "cluster_partition_limit", PARTITION_LIMIT),
         (row.eta == math.inf, "never_ends", LATE),
     )
 
@@ -139,7 +145,7 @@ def _broker(row: rows.BrokerRow) -> list[Condition]:
     found = [Condition("broker", UNAVAILABLE[state][1], state)] if state in UNAVAILABLE else []
     return found + _that_hold(
         (row.metadata_stale_seconds and not found, "broker_metadata_stale", UNREACHABLE),
-        ((row.partition_headroom or 0) < 0, "broker_partition_limit", PARTITION_LIMIT),
+        (_near_limit(row), "broker_partition_limit", PARTITION_LIMIT),
     )
 
 

@@ -8,7 +8,14 @@ from kafka_warden.errors import OtherClusterError
 from kafka_warden.formatting import in_count
 from kafka_warden.model import BrokerState, Source
 from kafka_warden.views.alerts import SEVERITIES, worst
-from kafka_warden.views.conditions import FILLING_ABOVE, FULL_ABOVE, HINT, UNAVAILABLE, Condition, conditions
+from kafka_warden.views.conditions import (
+    FILLING_ABOVE,
+    FULL_ABOVE,
+    HINT,
+    UNAVAILABLE,
+    Condition,
+    conditions,
+)
 from kafka_warden.views.rows import Cluster, Move, Problem, Replica, Topic, Views
 from kafka_warden.views.specs import TABLES
 
@@ -71,7 +78,6 @@ def _partitions(found: _Found, cluster: Cluster) -> Iterator[Problem]:
     out = in_count(sum(cluster.out_of_sync.values()), "replica")
     # Topics without rows have no age either.
     ages = [row.out_of_sync_seconds for row in found.views.replicas.rows if row.out_of_sync_seconds is not None]
-    above = f"The cluster is {-(cluster.partition_headroom or 0):,.0f} partitions above its limit."
     left_out = f"Partitions that topics.uncounted leaves out of the counts and critical alerts: {uncounted}."
     hidden = f"{unknown} led by brokers without the exporter's listener: their lag is unknown."
     refused = f"{under} with fewer in-sync replicas than min.insync.replicas: writes may fail."
@@ -80,7 +86,7 @@ def _partitions(found: _Found, cluster: Cluster) -> Iterator[Problem]:
     yield from found.say("under_min_isr", "replicas", refused)
     yield from found.say("uncounted_partitions", "replicas", left_out)
     yield from found.say("out_of_sync", "replicas", f"{out} out of sync.", max(ages, default=None))
-    yield from found.say("cluster_partition_limit", "brokers", above)
+    yield from found.say("cluster_partition_limit", "brokers", "The cluster is near its limit of partitions.")
 
 
 def _to_start(views: Views) -> str:
@@ -108,7 +114,7 @@ def _brokers(found: _Found) -> Iterator[Problem]:
     text = f"Old metadata: broker {_listed(row.broker for row in stale)}. Other brokers are asked about the cluster."
     oldest = max((row.metadata_stale_seconds for row in stale), default=None)
     yield from found.say("broker_metadata_stale", "brokers", text, oldest)
-    yield from found.say("broker_partition_limit", "brokers", f"Above the partition limit: broker {full}.")
+    yield from found.say("broker_partition_limit", "brokers", f"Near the limit of partitions: broker {full}.")
     for name, what in (
         ("log_dir_offline", "offline"),
         ("log_dir_full", f"more than {FULL_ABOVE:.0%} full"),

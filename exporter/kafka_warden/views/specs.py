@@ -34,7 +34,7 @@ def _move_state(row: rows.Move) -> str:
 
 def _broker_state(row: rows.BrokerRow) -> str | None:
     if row.state == "active" and row.severity:
-        return "active, above its limit"
+        return "active, near its limit"
     return None if row.state is None else in_words(row.state)
 
 
