@@ -92,8 +92,8 @@ def connection(
     port = port or (80 if context is None else 443)  # http.client takes a part of an IPv6 address for one
     if context is None:
         return _Connection(limit, host, port, timeout=timeout)
-    named = urllib.request.getproxies().get("https")
-    if not proxied or not named or urllib.request.proxy_bypass(f"{host}:{port}"):
+    named = urllib.request.getproxies().get("https") if proxied else None
+    if not named or urllib.request.proxy_bypass(f"{host}:{port}"):
         return _TlsConnection(limit, host, port, timeout=timeout, context=context)
     proxy = urlsplit(named if "://" in named else f"http://{named}")
     tunnel = _TlsConnection(limit, proxy.hostname or "", proxy.port, timeout=timeout, context=context)
