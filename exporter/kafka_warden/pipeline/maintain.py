@@ -144,14 +144,10 @@ def preview(request: Request[Mapping[str, int]]) -> str:
     """Return what a run would delete."""
     store = request.store
     keep = {**store.retention(), **request.options}
-    old = {
-        table.name: (day, store.read(table).where(F.col("date") < day).count())
-        for table, day in _first_days(store, keep, store.taken_since())
-    }
     lines = [
-        f"{name}: {in_count(count, 'row')} from before {day} would be deleted"
-        for name, (day, count) in old.items()
-        if count
+        f"{table.name}: {in_count(count, 'row')} from before {day} would be deleted"
+        for table, day in _first_days(store, keep, store.taken_since())
+        if (count := store.read(table).where(F.col("date") < day).count())
     ]
     return "\n".join([f"maintain: would keep {keep['raw']} days of raw rows and {keep['minutes']} of minutes", *lines])
 

@@ -8,14 +8,7 @@ from kafka_warden.errors import OtherClusterError
 from kafka_warden.formatting import in_count
 from kafka_warden.model import BrokerState, Source
 from kafka_warden.views.alerts import SEVERITIES, worst
-from kafka_warden.views.conditions import (
-    FILLING_ABOVE,
-    FULL_ABOVE,
-    HINT,
-    UNAVAILABLE,
-    Condition,
-    conditions,
-)
+from kafka_warden.views.conditions import FILLING_ABOVE, FULL_ABOVE, HINT, UNAVAILABLE, Condition, conditions
 from kafka_warden.views.rows import Cluster, Move, Problem, Replica, Topic, Views
 from kafka_warden.views.specs import TABLES
 
@@ -107,10 +100,8 @@ def _brokers(found: _Found) -> Iterator[Problem]:
         who = "Broker {} is" if len(brokers) == 1 else "Brokers {} are"
         text = f"{who.format(_listed(brokers))} {UNAVAILABLE[condition.label][0]}{', and answers' if answers else ''}."
         yield _problem(condition, "brokers", text + _other_cluster(found.views, Source.OFFSETS, brokers))
-    stale, full = (
-        found.rows("broker_metadata_stale"),
-        _listed(row.broker for row in found.rows("broker_partition_limit")),
-    )
+    stale = found.rows("broker_metadata_stale")
+    full = _listed(row.broker for row in found.rows("broker_partition_limit"))
     text = f"Old metadata: broker {_listed(row.broker for row in stale)}. Other brokers are asked about the cluster."
     oldest = max((row.metadata_stale_seconds for row in stale), default=None)
     yield from found.say("broker_metadata_stale", "brokers", text, oldest)
