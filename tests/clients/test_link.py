@@ -59,6 +59,25 @@ def test_questions_asked_at_once_share_one_connection(client: Client) -> None:
     assert client.connections() == 1
 
 
+def test_a_link_that_is_closed_while_it_connects_keeps_no_connection(client: Client) -> None:
+    """Nor does the question that waited for its turn then make one."""
+    client.brokers.rule(1, "ApiVersions", delay=1.0)
+    link = client.link()
+
+    async def ask_and_close() -> list[Any]:
+        questions = [asyncio.create_task(link.ask(METADATA, link.now() + DEADLINE)) for _ in range(2)]
+        await asyncio.sleep(0.5)
+        link.close()
+        return await asyncio.gather(*questions, return_exceptions=True)
+
+    failures = client.network.run(ask_and_close)
+    assert [str(failure) for failure in failures] == [
+        f"the link to {link.address} was closed before it was connected"
+    ] * 2
+    assert (link.connected, client.connections()) == (False, 1)
+    assert client.ask(link) == CLUSTER
+
+
 def test_the_loss_of_a_lasting_connection_is_reported(client: Client) -> None:
     """Not of a new or idle one, and not when this end closes it."""
     link, losses = client.link(), list[float]()

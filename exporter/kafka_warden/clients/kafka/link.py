@@ -23,6 +23,7 @@ from kafka_warden.errors import (
     AnswerTimeoutError,
     AuthenticationError,
     ForbiddenRequestError,
+    RefusedError,
     SourceError,
     UnsupportedError,
 )
@@ -88,6 +89,8 @@ class BrokerLink:
         self._log_in_at: float | None = None
         self._quiet_until = 0.0
         self._longest_throttle: float | None = None
+        self._closings = 0
+        """How often it was closed from outside."""
 
     @property
     def address(self) -> str:
@@ -160,7 +163,11 @@ class BrokerLink:
         return self._network.clock.monotonic()
 
     def close(self) -> None:
-        """Close the connection, if there is one. The next question opens a new one."""
+        """Close the connection, also one that is being made. All questions so far fail; the next opens a new one."""
+        self._closings += 1
+        self._disconnect()
+
+    def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         self._quiet_until = 0.0
         if connection is not None:
@@ -168,6 +175,7 @@ class BrokerLink:
 
     @asynccontextmanager
     async def _own_turn(self, timeout_at: float) -> AsyncIterator[None]:
+        closings = self._closings
         try:
             async with asyncio.timeout_at(timeout_at):
                 await self._turn.acquire()
@@ -176,9 +184,16 @@ class BrokerLink:
         try:
             if self.now() >= timeout_at:
                 raise AnswerTimeoutError(f"{self.address} left no time for this question")
+            if self._closings != closings:
+                raise self._closed()
             yield
         finally:
             self._turn.release()
+
+    def _closed(self) -> SourceError:
+        fault = RefusedError(f"the link to {self.address} was closed before it was connected")
+        fault.reached = None
+        return fault
 
     async def _wait_while_throttled(self, timeout_at: float) -> float:
         """Wait for as long as the broker asked for, since it does not read from this connection before. Seconds."""
@@ -205,7 +220,7 @@ class BrokerLink:
         except (ForbiddenRequestError, UnsupportedError):
             raise  # nothing was sent: the connection is as good as before
         except BaseException as failure:
-            self.close()
+            self._disconnect()
             if isinstance(failure, Exception) and not isinstance(failure, SourceError):
                 raise request_fault(failure, self.address) from failure
             raise
@@ -214,10 +229,14 @@ class BrokerLink:
 
     async def _connected(self, timeout_at: float) -> BrokerConnection:
         if self._connection is None or not self.connected:
-            self.close()
-            self.step = Step.LOGIN
+            self._disconnect()
+            self.step, closings = Step.LOGIN, self._closings
             login = await self._login(timeout_at)
-            self._connection = await self._open(timeout_at, partial(self._log_in, login))
+            connection = await self._open(timeout_at, partial(self._log_in, login))
+            if self._closings != closings:
+                connection.close()
+                raise self._closed()
+            self._connection = connection
             self._lasting_from = self.now() + LASTING
             self._verified = False
         if self._verify is not None and not self._verified:
@@ -225,7 +244,7 @@ class BrokerLink:
             try:
                 await self._verify(partial(self._exchange, self._connection, timeout_at=timeout_at + waited))
             except BaseException:
-                self.close()
+                self._disconnect()
                 raise
             self._verified = True
         return self._connection
