@@ -191,7 +191,7 @@ class BrokerLink:
             self._turn.release()
 
     def _closed(self) -> SourceError:
-        fault = RefusedError(f"the link to {self.address} was closed before it was connected")
+        fault: SourceError = RefusedError(f"the link to {self.address} was closed before it was connected")
         fault.reached = None
         return fault
 
