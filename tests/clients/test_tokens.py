@@ -1,7 +1,6 @@
 """Tokens: kept, renewed before they end, and shared by all who log in."""
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -47,11 +46,12 @@ def text(tokens: Tokens, now: float, within: float = WITHIN) -> str:
     return tokens.wait(now, within).value.reveal()
 
 
-def settled(done: Callable[[], bool]) -> None:
+def settle() -> None:
+    """Wait for the threads that get a token."""
     for thread in threading.enumerate():
         if thread.name == "token":
             thread.join(WITHIN)
-    assert done()
+            assert not thread.is_alive()
 
 
 def test_a_token_is_got_once_and_renewed_before_its_end() -> None:
@@ -61,7 +61,8 @@ def test_a_token_is_got_once_and_renewed_before_its_end() -> None:
     source.gate.clear()
     assert text(tokens, 81.0) == "token-1"
     source.gate.set()
-    settled(lambda: source.calls == 2)
+    settle()
+    assert source.calls == 2
     assert [text(tokens, 82.0), text(tokens, 160.0)] == ["token-2"] * 2
 
 
@@ -71,7 +72,8 @@ def test_a_poll_renews_what_is_due() -> None:
     text(tokens, 0.0)
     assert [tokens.changed(1.0), tokens.changed(2.0)] == [True, False]
     tokens.changed(81.0)
-    settled(lambda: source.calls == 2)
+    settle()
+    assert source.calls == 2
     assert [tokens.changed(82.0), tokens.changed(83.0)] == [True, False]
 
 
@@ -97,7 +99,7 @@ def test_a_failure_costs_nothing_while_the_token_lives() -> None:
     asked = []
     for now in range(80, 100):
         assert text(tokens, float(now)) == "token-1"
-        settled(lambda: True)
+        settle()
         asked.append(source.calls)
     assert asked == [2, 3, 3, 4, 4, 4, 4, *[5] * 8, *[6] * 5]
     faults = []
@@ -179,7 +181,7 @@ def test_no_answer_in_time_is_its_own_sentence() -> None:
             text(tokens, now, 0.01)
     assert source.calls == 2
     source.gate.set()
-    settled(lambda: True)
+    settle()
     assert text(tokens, GIVE_UP + 1) == "token-2"
 
 

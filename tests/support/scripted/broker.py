@@ -48,7 +48,7 @@ def _bound(host: str, port: int = 0) -> socket.socket:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A request that arrived, or a new connection. `side` is that of ListOffsets."""
+    """A request that arrived, or a new connection. `side` is that of ListOffsets and of DescribeConfigs."""
 
     at: float
     broker: int
@@ -167,7 +167,7 @@ class Brokers:
         )
 
     async def _answer(self, connection: _Connection, request: Request) -> bool:
-        request.side = self._encoder.side(connection.broker, request) if request.name == "ListOffsets" else ""
+        request.side = self._encoder.side(connection.broker, request)
         self._note(connection, request)
         rule = fitting(self.rules, connection.broker, request.name, request.side)
         await self.time.sleep(rule.delay)

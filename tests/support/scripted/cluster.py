@@ -98,5 +98,10 @@ class ScriptedCluster:
         self.do("rule", broker=broker, request=request, **hexed)
 
     def seen(self, *requests: str) -> list[dict[str, Any]]:
-        """Return what arrived since `do("forget")`, in order; only some kinds of requests where they are given."""
-        return [each for each in self.do("seen") if not requests or each["request"] in requests]
+        """Return what arrived since `do("forget")`, in order; only some kinds of requests where they are given.
+
+        One side of a kind is for example `DescribeConfigs topics`.
+        """
+        wanted = set(requests)
+        names = ((each, {each["request"], f"{each['request']} {each['side']}"}) for each in self.do("seen"))
+        return [each for each, found in names if not wanted or wanted & found]

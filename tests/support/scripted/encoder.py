@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from kafka_warden.sources.configs import TOPIC
 from tests.support.scripted import replies
 from tests.support.scripted.description import Description
 from tests.support.scripted.kinds import KINDS, Patched
@@ -96,7 +97,15 @@ class Encoder:
         return make[request.name](cluster.image(broker))
 
     def side(self, broker: int, request: Request) -> str:
-        """Return what a ListOffsets is about, `leaders` or `followers`; nothing when both or none."""
+        """Return what a request is about, nothing when both or none.
+
+        ListOffsets: `leaders` or `followers`; DescribeConfigs: `topics` or `brokers`.
+        """
+        if request.name == "DescribeConfigs":
+            kinds = {resource.resource_type for resource in request.asked().resources}
+            return "topics" if kinds == {TOPIC} else "brokers" if TOPIC not in kinds else ""
+        if request.name != "ListOffsets":
+            return ""
         self._drop_old()
         key = (broker, request.version, request.body)
         if key not in self._sides:

@@ -15,7 +15,7 @@ class Rule:
     request: str | None = None
     """Such as `ListOffsets`."""
     side: str | None = None
-    """Of ListOffsets only: `leaders` or `followers`."""
+    """Of ListOffsets: `leaders` or `followers`; of DescribeConfigs: `topics` or `brokers`."""
     times: int | None = None
     delay: float = 0.0
     """Seconds before the reply, on the server's clock."""
