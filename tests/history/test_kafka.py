@@ -178,11 +178,26 @@ def test_a_row_above_the_largest_message_is_reported(capsys: pytest.CaptureFixtu
     assert "max.message.bytes" not in printed
 
 
-def test_the_queue_of_the_producer_is_bounded() -> None:
+def test_a_poll_may_be_larger_than_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages_module, "LARGEST", 2000)
+    poll = scene_polls()[0]
+    assert sum(len(value) for value, _ in sent(poll)) > 24 << 10
+    sink = sink_of({"bootstrap.servers": "librdkafka's own", "test.mock.num.brokers": "1"}, waiting_kbytes=4)
+    sink.write(poll)
+    sink.close(time.monotonic() + SECONDS)
+    status = sink.stats.status()
+    assert (status.up, status.rows, status.dropped) == (True, count(poll), {})
+
+
+def test_the_queue_of_the_producer_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each poll waits a bounded time for room, and then all the rest of it is lost."""
+    monkeypatch.setattr(kafka_module, "ROOM_WITHIN", 0.1)
     sink = sink_of(waiting_kbytes=16)
     evaluated = scene_polls()
+    began = time.monotonic()
     for poll in evaluated:
         sink.write(poll)
+    assert time.monotonic() - began < SECONDS
     lost = sink.stats.status().dropped
     assert set(lost) == {"queue_full"}
     sink.close(time.monotonic())

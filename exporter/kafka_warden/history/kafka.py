@@ -5,7 +5,7 @@ The producer is idempotent, its queue is bounded, and every row whose delivery f
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final
 
@@ -28,6 +28,9 @@ LARGEST_MESSAGE: Final = WAITING_KBYTES << 10
 accepted. Batches of several messages stay below batch.size, 1 MB."""
 
 WAITING_MESSAGES: Final = 100_000
+
+ROOM_WITHIN: Final = 10.0
+"""Seconds that one poll may wait for room in the queue of the producer."""
 
 DELIVER_WITHIN: Final = 120.0
 """Seconds after which a message that was not delivered is lost."""
@@ -79,6 +82,8 @@ class KafkaSink:
         self._sent = 0
         self._reported = 0
         """Rows given to the producer, and rows whose delivery succeeded or failed."""
+        self._wait_left = 0.0
+        """Seconds that this poll may still wait for room."""
 
     def write(self, poll: Poll) -> None:
         """Give the rows of a poll to the producer."""
@@ -88,16 +93,14 @@ class KafkaSink:
             self.stats.mark_failed(problem)
             self.stats.mark_lost(problem.reason, count(poll))
             return
+        self._wait_left = ROOM_WITHIN
         # Build all tables before the first is sent: if one fails, the caller counts the whole poll as lost.
         for built in [build(table, poll) for table in TABLES]:
             self._send_table(producer, f"{poll.snapshot.cluster_id}/{built.table.name}", built)
-            self.idle()
 
     def idle(self) -> None:
         """Handle delivery reports."""
-        if self._producer is not None:
-            with self._fatal_noted():
-                self._producer.poll(0)
+        self._handle_reports(0.0)
 
     def close(self, until: float) -> None:
         """Wait for deliveries until a monotonic time; rows not delivered by then are counted as lost."""
@@ -105,6 +108,12 @@ class KafkaSink:
             with self._fatal_noted():
                 self._producer.flush(max(until - time.monotonic(), 0.0))
             self._drop("stopped")
+
+    def _handle_reports(self, within: float) -> None:
+        """Handle delivery reports; wait for the first one at most `within` seconds."""
+        if self._producer is not None:
+            with self._fatal_noted():
+                self._producer.poll(within)
 
     def _drop(self, reason: str) -> None:
         """Drop the producer; rows that it did not deliver are lost."""
@@ -160,14 +169,33 @@ class KafkaSink:
 
     def _send(self, producer: Any, key: str, table: str, message: bytes, rows: int) -> None:
         headers = [("table", table.encode()), ("schema_version", str(VERSION).encode())]
+        report = partial(self._delivered, rows)
         try:
-            producer.produce(self._topic, message, key, headers=headers, on_delivery=partial(self._delivered, rows))
-            self._sent += rows
-        except BufferError:
-            problem = f"{self._topic}: the queue of the producer is full; see kafka_warden_up"
-            self._lose(SinkError(problem, SinkReason.QUEUE_FULL), rows)
+            while True:
+                with suppress(BufferError):
+                    producer.produce(self._topic, message, key, headers=headers, on_delivery=report)
+                    self._sent += rows
+                    break
+                self._wait_for_room()
+        except SinkError as problem:
+            self._lose(problem, rows)
         except KafkaException as problem:
             self._lose(self._produce_error(problem.args[0], len(message)), rows)
+        # A delivered message is in the queue until its report is handled.
+        self.idle()
+
+    def _wait_for_room(self) -> None:
+        """Wait for a delivery report.
+
+        Raises:
+            SinkError: this poll has waited too long.
+        """
+        if self._wait_left <= 0:
+            problem = f"{self._topic}: the queue of the producer is full; see kafka_warden_up"
+            raise SinkError(problem, SinkReason.QUEUE_FULL)
+        began = time.monotonic()
+        self._handle_reports(self._wait_left)
+        self._wait_left -= time.monotonic() - began
 
     def _produce_error(self, error: Any, size: int) -> SinkError:
         """Convert an error of `produce`. Options of the topic do not change these limits."""
