@@ -202,16 +202,16 @@ class Exporter:
 
     def _put_in_force(self, config: Config) -> None:
         """Use another configuration. Call it between two polls."""
-        old, settings, parameters = self._reloader.config, poller_settings(config), config.to_parameters()
+        old, settings = self._reloader.config, poller_settings(config)
         # First what can fail. The JVM reads its TLS files once.
         same = config.jmx == old.jmx and config.jmx.tls.files() is None
         jmx = self._poller.jmx if same else make_jmx(config)
         self._timer.reschedule(config.poll.interval)
         configure(config.log.level, config.log.format)
         self._poller.configure(settings, config.kafka.settings if config.kafka is not old.kafka else None, jmx)
-        self._cycle.configure(parameters, config.topics.matches, config.topics.is_uncounted)
+        self._cycle.configure(config.to_parameters(), config.topics.matches, config.topics.is_uncounted)
         if self._history is not None:
-            self._history.configure(parameters, config.history.interval)
+            self._history.configure(config.history.interval)
         for name in config.not_in_effect():
             log.warning("this setting has no effect", setting=name)
 

@@ -218,7 +218,7 @@ class Cycle:
         memory, derived = derive(snapshot, memory, parameters)
         self._kept = (memory, snapshot)
         if self._history is not None:
-            self._history.record(snapshot, derived, remembered, document)
+            self._history.record(snapshot, derived, parameters, remembered, document)
         return derived
 
     def _restored(self, snapshot: Snapshot) -> tuple[Memory | None, Mapping[str, Any] | None]:

@@ -403,7 +403,7 @@ class Snapshot(PollResult):
 class Parameters:
     """Options that a poll is evaluated and shown with, in base units. Defaults are those of the configuration."""
 
-    poll_interval: Annotated[float, "`poll.interval`", "s"] = 10.0
+    poll_interval: Annotated[float, "effective `poll.interval`", "s"] = 10.0
     series_budget: Annotated[int, "`limits.series`"] = 20_000
     max_broker_partitions: Annotated[float, "`limits.max_broker_partitions`"] = UNLIMITED
     max_partitions: Annotated[float, "`limits.max_partitions`"] = UNLIMITED

@@ -92,7 +92,7 @@ def make_history(config: Config) -> Recorder | None:
             return {"client.id": "kafka-warden", **librdkafka(kafka.properties, kafka.secrets, kafka.settings)}
 
         sinks.append(KafkaSink(config.history.kafka.topic, connect))
-    return Recorder(sinks, config.to_parameters(), config.history.interval) if sinks else None
+    return Recorder(sinks, config.history.interval) if sinks else None
 
 
 def build() -> Build:

@@ -26,6 +26,7 @@ from tests.building import Partition, snapshot
 from tests.history.replay import differences, replay, rows
 from tests.history.test_recorder import BlockedSink
 from tests.support.processes import checked
+from tests.support.scripted import VirtualClock
 
 ROOT = Path(__file__).parents[2]
 BOOTSTRAP = {"--bootstrap-servers": "127.0.0.1:1"}
@@ -40,7 +41,7 @@ def seen(number: int, began: float) -> Snapshot:
 def run(began: float, numbers: range, state: Path | None = None) -> tuple[Cycle, list[Poll]]:
     turns = [seen(number, began) for number in numbers]
     sink = BlockedSink("kept", is_open=True)
-    history = Recorder([sink], Parameters())
+    history = Recorder([sink])
     poller: Any = SimpleNamespace(
         poll=lambda _: turns.pop(0),
         bootstrap=frozenset(),
@@ -102,6 +103,33 @@ def test_after_a_failure_evaluation_starts_without_memory(monkeypatch: pytest.Mo
     kept, nothing = Remembered.KEPT, Remembered.NOTHING
     assert [poll.remembered for poll in polls] == [nothing, kept, nothing, kept]
     assert [replace(poll.snapshot, status={}).time for poll in polls] == [1e9 + n / 10 for n in (0, 1, 3, 4)]
+
+
+def test_a_poll_is_recorded_with_the_parameters_of_its_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While polls take longer than `poll.interval`, too: otherwise a replay has other verdicts."""
+    evaluated: list[Parameters] = []
+
+    def noted(*arguments: Any) -> Any:
+        evaluated.append(arguments[2])
+        return derive(*arguments)
+
+    monkeypatch.setattr(cycle_module, "derive", noted)
+    clock, sink = VirtualClock(), BlockedSink("kept", is_open=True)
+
+    def slow(_: float) -> Snapshot:
+        taken = snapshot({"t": [Partition()]}, clock=clock.monotonic(), time=clock.time())
+        clock.advance(35.0)
+        return taken
+
+    history = Recorder([sink])
+    poller: Any = SimpleNamespace(poll=slow, bootstrap=frozenset())
+    cycle = Cycle(poller, Parameters(poll_interval=10.0), scene.BUILD, None, history, clock)
+    history.start()
+    for _ in range(5):
+        cycle.once()
+    history.stop(10.0)
+    assert [poll.parameters for poll in sink.polls] == evaluated
+    assert evaluated[-1] == Parameters(poll_interval=40.0)
 
 
 def test_history_is_off_by_default() -> None:

@@ -66,7 +66,7 @@ def recorders() -> Iterator[Callable[..., Recorder]]:
     made: list[tuple[Recorder, tuple[BlockedSink, ...]]] = []
 
     def make(*sinks: BlockedSink, **settings: Any) -> Recorder:
-        recorder = Recorder(sinks, Parameters(), **settings)
+        recorder = Recorder(sinks, **settings)
         made.append((recorder, sinks))
         recorder.start()
         return recorder
@@ -85,7 +85,7 @@ def seen(clock: float) -> Snapshot:
 
 def record(recorder: Recorder, *clocks: float, remembered: Remembered = Remembered.KEPT) -> None:
     for clock in clocks:
-        recorder.record(seen(clock), derive(seen(clock), None, Parameters())[1], remembered)
+        recorder.record(seen(clock), derive(seen(clock), None, Parameters())[1], Parameters(), remembered)
 
 
 def test_a_blocked_sink_delays_no_other(recorders: Callable[..., Recorder]) -> None:
@@ -153,7 +153,7 @@ def test_dropping_a_poll_is_cheap(recorders: Callable[..., Recorder]) -> None:
     for topics in (1, 3, 300):
         left_out = large(topics)
         evaluated = derive(left_out, None, Parameters())[1]
-        costs.append(calls(partial(recorder.record, left_out, evaluated, Remembered.KEPT)))
+        costs.append(calls(partial(recorder.record, left_out, evaluated, Parameters(), Remembered.KEPT)))
         rows += count(Poll(left_out, evaluated, Parameters(), "run", 0))
     assert costs[1] == costs[2]
     assert recorder.status["gate"].dropped == {"queue_full": rows}

@@ -27,7 +27,7 @@ class Poll:
 
     snapshot: Snapshot
     derived: Derived
-    parameters: Annotated[Parameters, "options of the user"]
+    parameters: Annotated[Parameters, "options in effect"]
     run: Annotated[str, "id of the process"]
     sequence: Annotated[int, "number of the poll in its run; a gap is a poll left out or lost"]
     remembered: Annotated[Remembered, "state before: `nothing`, `restored` (state file) or `kept` (earlier polls)"] = (

@@ -100,12 +100,9 @@ class Sink(Protocol):
 class Recorder:
     """Hands the polls of one process to the sinks."""
 
-    def __init__(
-        self, sinks: Sequence[Sink], parameters: Parameters, interval: float | None = None, most_rows: int = MOST_ROWS
-    ) -> None:
+    def __init__(self, sinks: Sequence[Sink], interval: float | None = None, most_rows: int = MOST_ROWS) -> None:
         """Make a recorder; `interval` is in seconds between two kept polls, `most_rows` limits each queue."""
-        self._parameters = parameters
-        self._interval = interval or 0.0
+        self.configure(interval)
         self._run = uuid.uuid4().hex
         self._sequence = 0
         self._kept_at = float("-inf")
@@ -118,10 +115,18 @@ class Recorder:
         return [worker.thread.name for worker in self._workers]
 
     def record(
-        self, snapshot: Snapshot, derived: Derived, remembered: Remembered, restored: Mapping[str, Any] | None = None
+        self,
+        snapshot: Snapshot,
+        derived: Derived,
+        parameters: Parameters,
+        remembered: Remembered,
+        restored: Mapping[str, Any] | None = None,
     ) -> None:
-        """Queue an evaluated poll. Never waits and never raises. `restored` is the content of the state file."""
-        poll = Poll(snapshot, derived, self._parameters, self._run, self._sequence, remembered, restored)
+        """Queue a poll that was evaluated with these parameters. Never waits and never raises.
+
+        `restored` is the content of the state file.
+        """
+        poll = Poll(snapshot, derived, parameters, self._run, self._sequence, remembered, restored)
         self._sequence += 1
         soon = snapshot.clock - self._kept_at < EARLY * self._interval
         # A replay needs the first poll of a memory.
@@ -136,9 +141,9 @@ class Recorder:
                     "history cannot queue a poll; this is a bug, please report it", sink=worker.sink.stats.sink
                 )
 
-    def configure(self, parameters: Parameters, interval: float | None) -> None:
-        """Use these from the next poll on."""
-        self._parameters, self._interval = parameters, interval or 0.0
+    def configure(self, interval: float | None) -> None:
+        """Use this interval from the next poll on."""
+        self._interval = interval or 0.0
 
     @property
     def status(self) -> Mapping[str, SinkStatus]:
