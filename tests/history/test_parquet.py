@@ -1,6 +1,7 @@
 """History files: complete, one per hour, and read back unchanged, whatever the clock and the disk do."""
 
 import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -318,6 +319,25 @@ def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
         ("bbb", 1),
         ("run", 0),
     ]
+
+
+@pytest.mark.parametrize("refusal", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_file_system_without_locks_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int) -> None:
+    """Each poll tries again, and no descriptor stays open."""
+
+    def refuse(*_: int) -> None:
+        raise OSError(refusal, os.strerror(refusal))
+
+    folder, before = Folder(tmp_path), len(os.listdir("/proc/self/fd"))
+    with monkeypatch.context() as network:
+        network.setattr(fcntl, "flock", refuse)
+        for _ in range(3):
+            with pytest.raises(SinkError, match="local disk") as raised:
+                folder.check()
+            assert raised.value.reason is SinkReason.NOT_WRITABLE
+    assert len(os.listdir("/proc/self/fd")) == before
+    folder.check()
+    folder.close()
 
 
 def counted(evaluated: list[Poll], *names: str) -> int:

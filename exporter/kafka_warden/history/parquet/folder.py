@@ -141,12 +141,18 @@ class Folder:
         handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as taken:
+        except OSError as problem:
             os.close(handle)
+            if isinstance(problem, BlockingIOError):
+                raise SinkError(
+                    f"{self.path}: another process writes its history there; give each exporter its own folder",
+                    SinkReason.IN_USE,
+                ) from problem
             raise SinkError(
-                f"{self.path}: another process writes its history there; give each exporter its own folder",
-                SinkReason.IN_USE,
-            ) from taken
+                f"{self.path}: its file system cannot lock a file: {problem.strerror};"
+                " set history.parquet.path to a folder on a local disk",
+                SinkReason.NOT_WRITABLE,
+            ) from problem
         self._lock = handle
         for _, directory in hours(self.path):
             _clear(directory, LEFTOVER)
