@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -218,6 +219,38 @@ def test_retention_frees_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
     sink.close(float("inf"))
 
 
+def test_an_hour_that_cannot_be_deleted_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is tried once an hour and logged once, with its place. Other old hours are deleted."""
+    hourly(tmp_path, 0, 1)
+    stuck = min((tmp_path / "polls").rglob("*.parquet")).parent
+    clear, tries = folder_module._clear, list[Path]()
+
+    def refuse(directory: Path, own: re.Pattern[str]) -> None:
+        if (directory, own) == (stuck, folder_module.OWN):
+            tries.append(directory)
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(directory))
+        clear(directory, own)
+
+    sink = ParquetSink(tmp_path, roll=1.0, retention=3600.0)
+    polls_ = sequence(*((NOON + seconds, float(seconds)) for seconds in (7200, 7210, 10800, 10810, 14400)))
+    with monkeypatch.context() as patched:
+        patched.setattr(folder_module, "_clear", refuse)
+        for poll in polls_[:4]:
+            sink.write(poll)
+            assert sink.stats.status().up
+    assert len(tries) == 2
+    assert {int(hour) for hour in kept(tmp_path)} == {0, 2, 3}
+    printed = capsys.readouterr().out
+    assert printed.count("old history files cannot be deleted") == printed.count(str(stuck)) == 1
+    assert "history cannot be written" not in printed
+    sink.write(polls_[4])
+    assert not stuck.exists()
+    sink.close(float("inf"))
+    assert sink.stats.status().dropped == {}
+
+
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     with small_disk(tmp_path / "small", SMALL_DISK) as mounted:
@@ -328,14 +361,14 @@ def test_a_file_system_without_locks_is_reported(tmp_path: Path, monkeypatch: py
     def refuse(*_: int) -> None:
         raise OSError(refusal, os.strerror(refusal))
 
-    folder, before = Folder(tmp_path), len(os.listdir("/proc/self/fd"))
+    folder, before = Folder(tmp_path), len(list(Path("/proc/self/fd").iterdir()))
     with monkeypatch.context() as network:
         network.setattr(fcntl, "flock", refuse)
         for _ in range(3):
             with pytest.raises(SinkError, match="local disk") as raised:
                 folder.check()
             assert raised.value.reason is SinkReason.NOT_WRITABLE
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
     folder.check()
     folder.close()
 

@@ -100,8 +100,9 @@ class Folder:
             Whether this process holds the lock; if not, nothing is deleted.
 
         Raises:
-            SinkError: a file cannot be deleted.
+            SinkError: a file cannot be deleted. Those of other old hours are.
         """
+        failed: OSError | None = None
         try:
             if not self._holds():
                 return False
@@ -110,10 +111,15 @@ class Folder:
             counted = sorted(filled.union(hour for hour in past if hour <= present))
             for hour, directory in found if len(counted) > kept else ():
                 if hour < counted[-kept]:
-                    _clear(directory, OWN)
-                    _prune(directory)
+                    try:
+                        _clear(directory, OWN)
+                        _prune(directory)
+                    except OSError as problem:
+                        failed = failed or problem
+            if failed is not None:
+                raise failed
         except OSError as problem:
-            raise translated(problem, self.path) from problem
+            raise translated(problem, Path(problem.filename or self.path)) from problem
         return True
 
     @property

@@ -114,6 +114,8 @@ class ParquetSink:
         self._full: deque[_File] = deque()
         self._files = 0
         self._expired: int | None = None
+        self._undeleted: str | None = None
+        """Why old files could not be deleted when it was last tried."""
         self._kept = max(math.ceil(retention / SECONDS), 1)
         self._past: deque[int] = deque(maxlen=self._kept)
 
@@ -216,15 +218,22 @@ class ParquetSink:
             self.stats.mark_lost(reason, oldest.rows)
 
     def _expire(self, hour: int) -> None:
-        """Delete old files when a new hour starts."""
+        """Delete old files when a new hour starts. If one stays, no row is lost: the sink has not failed."""
         if hour == self._expired:
             return
+        undeleted = None
         try:
-            if self._folder.expire(hour, self._past, self._kept):
-                self._expired = hour
-                self._past.append(hour)
-        except Exception as problem:  # noqa: BLE001  # logged there
-            self._failed(problem)
+            if not self._folder.expire(hour, self._past, self._kept):
+                return
+        except Exception as problem:
+            undeleted = str(problem)
+            if undeleted != self._undeleted:
+                is_bug = not isinstance(problem, SinkError)
+                log.warning(
+                    "old history files cannot be deleted; the next hour tries again", error=undeleted, exc_info=is_bug
+                )
+        self._expired, self._undeleted = hour, undeleted
+        self._past.append(hour)
 
 
 def encode(table: HistoryTable, parts: Iterable[Any]) -> Any:
