@@ -33,6 +33,13 @@ def test_each_form_of_a_time_is_read(tmp_path: Path, years: int) -> None:
     assert found.lifetime == pytest.approx(years * 365 * 86_400, rel=0.01)
 
 
+def test_years_of_two_digits_are_1950_to_2049() -> None:
+    """As in a root certificate of 1998."""
+    pem = ssl.DER_cert_to_PEM_cert(b"0\x1e\x17\r500101000000Z\x17\r491231235959Z")
+    begin, end = (dt.datetime(year, 1, 1, tzinfo=dt.UTC).timestamp() for year in (1950, 2050))
+    assert validity(pem) == (begin, end - 1)
+
+
 def test_the_first_to_expire_counts(tmp_path: Path) -> None:
     pairs = [issue(tmp_path, years) for years in (14, 9, 34)]
     assert validity("".join(pair.certificate.read_text() for pair in pairs)) == valid(pairs[1])

@@ -40,7 +40,9 @@ def validity(source: Path | str | None) -> Validity | None:
 
 
 def _unix_time(short: bytes | None, long: bytes | None) -> float:
-    text = long or b"20" + (short or b"")
+    # Years of two digits are 1950 to 2049: RFC 5280, 4.1.2.5.1.
+    century = b"19" if short is not None and short >= b"50" else b"20"
+    text = long or century + (short or b"")
     return datetime.strptime(text.decode() + "+0000", "%Y%m%d%H%M%S%z").timestamp()
 
 
