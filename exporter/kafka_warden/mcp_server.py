@@ -116,7 +116,7 @@ class Tools:
             words = ["plan", "--output", "json", "--config", str(self.config), "--reassignment", file.name]
             more = (("--deadline", deadline), ("--measure", measure))
             code, output, errors = await _command(*words, *(each for pair in more if pair[1] for each in pair))
-        if code not in {0, 1, 3}:  # possible, not possible, data is missing
+        if code not in {0, 1}:  # possible, not possible
             raise ToolError(errors.strip() or f"kafka-warden plan ended with {code}")
         document: Document = parse_json(output)
         return document
@@ -178,7 +178,9 @@ def _filters(**values: object) -> dict[str, str]:
 
 
 def _has(row: object, filters: Mapping[str, str]) -> bool:
-    return all(str(plain(getattr(row, name))) == value for name, value in filters.items())
+    """Compare the text of values in JSON, without quotes: that of a boolean is `true`."""
+    shown = ((plain(getattr(row, name)), value) for name, value in filters.items())
+    return all((each if isinstance(each, str) else json.dumps(each)) == value for each, value in shown)
 
 
 async def _command(*words: str) -> tuple[int, str, str]:

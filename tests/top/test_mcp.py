@@ -102,6 +102,11 @@ def test_answers_are_the_rows_of_the_page(url: str) -> None:
         table = await called(client, "table", name="brokers", filters={"broker": "3"})
         assert [each["broker"] for each in table["tables"]["brokers"]["rows"]] == [3]
 
+        as_shown = {"never_ends": "false", "cause": "null", "adding": "true"}
+        table = (await called(client, "table", name="moves", filters=as_shown))["tables"]["moves"]
+        assert table["rows"] == [row for row in plain(views.moves.rows) if not row["never_ends"]]
+        assert table["total"] == 1
+
     asked(use, "--url", url)
 
 
@@ -176,6 +181,8 @@ def test_what_a_plan_refuses_is_named(url: str, tmp_path: Path) -> None:
         assert "deadline" in said
         said = await refused(client, "plan", reassignment={"version": 1})
         assert "partitions" in said
+        said = await refused(client, "plan", reassignment=moved, measure="2s")
+        assert "no broker answered" in said
 
     asked(use, "--url", url, "--config", str(config))
 
