@@ -55,7 +55,11 @@ MADE_OF: Final[Mapping[tuple[str, str], Callable[[Row, Metrics], Any]]] = {
     ("BrokerRow", "fenced_responding"): lambda row, metrics: bool(
         metrics.get("broker_fenced_responding", broker=str(row["broker"]))
     ),
-    ("Cluster", "stuck_without_row"): lambda _, metrics: metrics.counted("reassignment_stuck", "cause", topic=""),
+    ("Cluster", "stuck"): lambda _, metrics: metrics.counted("reassignment_stuck", "cause"),
+    ("Cluster", "never_ending"): lambda _, metrics: _never_ending(metrics),
+    ("Cluster", "log_dir_moves_never_ending"): lambda _, metrics: dict(
+        Counter(key[-1] for key, eta in metrics.labelled("log_dir_move_eta_seconds").items() if math.isinf(eta))
+    ),
     ("Cluster", "uncounted"): lambda _, metrics: metrics.counted("uncounted_partitions", "state"),
     ("Cluster", "out_of_sync"): lambda _, metrics: _out_of_sync(metrics),
     ("Throttle", "throttled_rate"): _throttled,
@@ -181,15 +185,18 @@ def _counted(row: Row, metrics: Metrics) -> list[float]:
         held = [key for key, holds in states.items() if holds] + [key for key, left in headroom.items() if left < 0]
         return [float(key[0]) for key in held]
     if kind == "never_ends":
-        stuck = {key[:3] for key in metrics.labelled("reassignment_stuck")}
-        never = metrics.labelled("reassignment_never_ends").items()
-        return [float(sum(value for key, value in never if key not in stuck))]
+        return [_never_ending(metrics)]
     if kind == "out_of_sync":
         return [sum(_out_of_sync(metrics).values())]
     if kind in COUNTED:
         return [metrics.get(COUNTED[kind]) or 0.0, *(_to_start(metrics) if kind == "offline_partitions" else ())]
     uncounted = metrics.counted("uncounted_partitions", "state") if kind == "uncounted_partitions" else {}
     return list(uncounted.values()) or _brokers(text, metrics)
+
+
+def _never_ending(metrics: Metrics) -> float:
+    stuck = {key[:3] for key in metrics.labelled("reassignment_stuck")}
+    return sum(value for key, value in metrics.labelled("reassignment_never_ends").items() if key not in stuck)
 
 
 def _to_start(metrics: Metrics) -> list[float]:

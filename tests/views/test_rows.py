@@ -111,7 +111,7 @@ def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:
         return snapshot({"t": [move, later]}, clock=clock)
 
     found = [status_rows.page(poll, Parameters(poll_interval=10.0), polls, deny="t") for polls in (29, 30, 39, 40)]
-    assert [known(views_of(page).cluster).stuck_without_row for page in found] == [
+    assert [known(views_of(page).cluster).stuck for page in found] == [
         {},
         {"no_progress": 1},
         {"no_progress": 1},
@@ -171,11 +171,15 @@ def test_the_worst_come_first() -> None:
 
 
 def test_only_the_worst_of_very_many_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_warden.views.build.MOST", 7)
+    """Problems count the others, too."""
+    monkeypatch.setattr("kafka_warden.views.build.MOST", 3)
     views = views_of(status_rows.moving(40, polls=10))
 
-    assert (len(views.moves.rows), views.moves.total) == (7, 40)
+    assert (len(views.moves.rows), views.moves.total) == (3, 40)
     assert all(row.cause is not None for row in views.moves.rows)
+    assert known(views.cluster).stuck == {"no_progress": 7}
+    (stuck,) = (row.sentence for row in views.problems.rows if row.kind == "stuck_no_progress")
+    assert stuck.startswith("7 moves ")
 
 
 def test_every_cause_and_problem_has_a_sentence() -> None:
@@ -249,14 +253,19 @@ def test_a_copy_between_log_directories_that_never_ends_has_the_alert_of_a_stuck
         still = (replace(seen.future_replicas[0], size=0),)
         return replace(seen, broker_configs={**seen.broker_configs, **configs}, future_replicas=still)
 
-    healthy, stuck = (views_of(status_rows.page(each, scene.PARAMETERS)) for each in (scene.poll, poll))
+    healthy, stuck, denied = (
+        views_of(status_rows.page(each, scene.PARAMETERS, deny=deny))
+        for each, deny in ((scene.poll, ""), (poll, ""), (poll, "payments"))
+    )
     kind = "log_dir_moves_never_end"
     assert kind not in {row.kind for row in healthy.problems.rows}
     assert [row.severity for row in healthy.log_dir_moves.rows] == [None]
     assert [row.severity for row in stuck.log_dir_moves.rows] == ["warning"]
-    (problem,) = (row for row in stuck.problems.rows if row.kind == kind)
-    assert problem.sentence == "1 move between log directories of broker 2 never ending."
-    assert (problem.severity, problem.runbook) == ("warning", "alerts/runbooks/KafkaReassignmentStuck.md")
+    assert denied.log_dir_moves.rows == ()
+    for views in (stuck, denied):
+        (problem,) = (row for row in views.problems.rows if row.kind == kind)
+        assert problem.sentence == "1 move between log directories of broker 2 never ending."
+        assert (problem.severity, problem.runbook) == ("warning", "alerts/runbooks/KafkaReassignmentStuck.md")
 
 
 def test_hostile_names_are_kept_as_they_are() -> None:

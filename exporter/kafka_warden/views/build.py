@@ -171,9 +171,12 @@ def _cluster(view: View) -> Cluster:
     out = Counter[str]()
     for (_, state), count in series(view, "broker_out_of_sync_replicas").items():
         out[state] += 0 if state == ReplicaState.MOVING else int(count)
-    hidden = Counter[str]()
-    for (topic, _, _, cause), count in series(view, "reassignment_stuck").items():
-        hidden[cause] += 0 if topic else int(count)
+    stuck = series(view, "reassignment_stuck")
+    causes = Counter[str]()
+    for (*_, cause), count in stuck.items():
+        causes[cause] += int(count)
+    named = {key[:-1] for key in stuck}
+    log_dir_etas = series(view, "log_dir_move_eta_seconds")
     return joined(
         view,
         Cluster,
@@ -184,7 +187,13 @@ def _cluster(view: View) -> Cluster:
             key[0]: int(count) for key, count in series(view, "uncounted_partitions").items() if count
         },
         out_of_sync=lambda _: {state: count for state, count in out.items() if count},
-        stuck_without_row=lambda _: {cause: count for cause, count in hidden.items() if count},
+        stuck=lambda _: dict(causes),
+        never_ending=lambda _: sum(
+            never == 1 and key not in named for key, never in series(view, "reassignment_never_ends").items()
+        ),
+        log_dir_moves_never_ending=lambda _: dict(
+            Counter(key[-1] for key, eta in log_dir_etas.items() if eta == math.inf)
+        ),
     )[0]
 
 

@@ -114,14 +114,15 @@ def _move(row: rows.Move) -> list[Condition]:
 
 def _cluster(row: rows.Cluster) -> list[Condition]:
     """Return what is counted also without rows: of topics of topics.deny, and above the number that is kept."""
-    return _stuck(row.stuck_without_row) + _that_hold(
+    return _stuck(row.stuck) + _that_hold(
         (row.offline_partitions, "offline_partitions", OFFLINE),
         (row.unknown_leader_partitions, "unknown_leaders", BLIND),
         (row.under_min_isr_partitions, "under_min_isr", UNDER_MIN_ISR),
         (row.uncounted, "uncounted_partitions", None),
         (row.out_of_sync, "out_of_sync", OUT_OF_SYNC),
         (_near_limit(row), "cluster_partition_limit", PARTITION_LIMIT),
-        (row.eta == math.inf, "never_ends", LATE),
+        (row.never_ending or row.eta == math.inf, "never_ends", LATE),
+        (row.log_dir_moves_never_ending, "log_dir_moves_never_end", STUCK),
     )
 
 

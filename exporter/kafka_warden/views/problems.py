@@ -118,21 +118,18 @@ def _brokers(found: _Found) -> Iterator[Problem]:
 def _moves(found: _Found, cluster: Cluster) -> Iterator[Problem]:
     for condition, rows in found.of("stuck"):
         moves, cause = [row for row in rows if isinstance(row, Move)], condition.label.replace("_", " ")
-        number = in_count(len(moves) + cluster.stuck_without_row.get(condition.label, 0), "move")
+        number = in_count(cluster.stuck[condition.label], "move")
         text = f"{number} stuck. {moves[0].sentence}" if moves else f"{number} stuck: {cause}."
         if len({move.sentence for move in moves}) > 1:
             text = f"{number} to broker {_listed(sorted({move.broker for move in moves}))} stuck: {cause}."
         yield _problem(condition, "moves", text, max((move.stalled or 0.0 for move in moves), default=None))
-    never = [row for row in found.rows("never_ends") if isinstance(row, Move)]
-    text = f"{in_count(len(never), 'move')} never ending: producers write more than is copied."
+    never = f"{in_count(cluster.never_ending, 'move')} never ending" if cluster.never_ending else "Moves never end"
     # All together have no end, either, if one of them is stuck.
-    if never or not found.of("stuck"):
-        yield from found.say(
-            "never_ends", "moves", text if never else "Moves never end: producers write more than is copied."
-        )
-    within = found.rows("log_dir_moves_never_end")
-    names = _listed(sorted({move.broker for move in within}))
-    text = f"{in_count(len(within), 'move')} between log directories of broker {names} never ending."
+    if cluster.never_ending or not cluster.stuck:
+        yield from found.say("never_ends", "moves", f"{never}: producers write more than is copied.")
+    within = cluster.log_dir_moves_never_ending
+    number, names = in_count(sum(within.values()), "move"), _listed(sorted(map(int, within)))
+    text = f"{number} between log directories of broker {names} never ending."
     yield from found.say("log_dir_moves_never_end", "moves", text)
 
 

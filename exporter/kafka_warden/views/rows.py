@@ -63,9 +63,10 @@ class Cluster:
     under_replicated_partitions: Annotated[float | None, Of("under_replicated_partitions")]
     out_of_sync: Annotated[Mapping[str, int], "Replicas out of sync by state, those above 0"]
     reassigning_partitions: Annotated[float | None, Of("reassigning_partitions")]
-    stuck_without_row: Annotated[
-        Mapping[str, int],
-        "Stuck moves by cause, of topics without rows: topics.deny. reassignment_stuck counts the same ones",
+    stuck: Annotated[Mapping[str, int], "Stuck moves by cause, as reassignment_stuck counts them"]
+    never_ending: Annotated[int, "Moves that never end and are not stuck, without those of topics.deny"]
+    log_dir_moves_never_ending: Annotated[
+        Mapping[str, int], "Moves between log directories that never end, by broker; those of topics.deny count as one"
     ]
     move_ratio: Annotated[float | None, Of("reassignment_move_ratio")]
     remaining_bytes: Annotated[float | None, Of("reassignment_total_bytes_remaining")]
