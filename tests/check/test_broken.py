@@ -357,6 +357,9 @@ def test_history_folder_that_cannot_be_written(doctor: ScriptedDoctor) -> None:
     (doctor.folder / "file").touch()
     doctor.config["history"] = {"parquet": {"path": str(doctor.folder / "file" / "history")}}
     doctor.one("KW-HISTORY-FOLDER", "cannot be made", "history.parquet.path")
+    # Its lookup fails, as it does below a folder that may not be searched, which root may always do.
+    doctor.config["history"] = {"parquet": {"path": str(doctor.folder / ("x" * 300))}}
+    doctor.one("KW-HISTORY-FOLDER", "cannot be looked up: File name too long", "history.parquet.path")
 
 
 def test_history_folder_is_left_as_it_was(doctor: ScriptedDoctor) -> None:

@@ -84,14 +84,19 @@ def _check_history(path: Path, report: Report) -> None:
     """Check the folder as the exporter does. One that does not exist is not made: it would belong to the wrong user."""
     code, where = "KW-HISTORY-FOLDER", str(path)
     fix = "set history.parquet.path to a folder that this user can write, on a disk with space"
-    existing = next(each for each in (path, *path.absolute().parents) if each.exists())
+    try:
+        existing = next(each for each in (path, *path.absolute().parents) if each.exists())
+        locked_before = (path / LOCK).exists()
+    except OSError as problem:  # such as a folder that this user may not search
+        report.error(code, where, f"cannot be looked up: {problem.strerror}", fix)
+        return
     if existing != path:
         if existing.is_dir() and os.access(existing, os.W_OK | os.X_OK):
             report.ok(code, where, f"will be made in {existing}")
         else:
             report.error(code, where, f"cannot be made in {existing}", fix)
         return
-    folder, locked_before = Folder(path), (path / LOCK).exists()
+    folder = Folder(path)
     try:
         folder.check()
     except SinkError as problem:
