@@ -129,7 +129,7 @@ def poll(clock: float) -> Snapshot:
         metadata_ages={1: 0.0, 2: 12.5, 3: 0.0},
         log_dirs=(
             LogDir(1, "/data/a", online=True, bytes=60_000_000, usable_bytes=400_000_000, total_bytes=1_000_000_000),
-            LogDir(1, "/data/b", online=False, bytes=0, usable_bytes=UNKNOWN, total_bytes=UNKNOWN),
+            LogDir(1, "/data/b", online=False, bytes=UNKNOWN, usable_bytes=UNKNOWN, total_bytes=UNKNOWN),
             LogDir(
                 3,
                 "/data/a",

@@ -19,12 +19,12 @@ class FutureReplica:
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """One log directory of one broker. Bytes; `UNKNOWN` where the broker does not report it (before 3.3)."""
+    """One log directory of one broker. Bytes; `UNKNOWN` where the broker does not report it (offline, before 3.3)."""
 
     broker: int
     path: Annotated[str, "path"]
     online: Annotated[bool, "usable"]
-    bytes: Annotated[int, "size of its logs", "bytes"]
+    bytes: Annotated[int, "size of its logs; null while it is offline", "bytes"]
     usable_bytes: Annotated[int, "free bytes of its volume (Kafka 3.3)", "bytes"]
     total_bytes: Annotated[int, "size of its volume (Kafka 3.3)", "bytes"]
     cordoned: Annotated[bool, "cordoned (Kafka 4.3)"] = False

@@ -8,6 +8,7 @@ import pytest
 from kafka_warden.model import UNKNOWN
 from kafka_warden.planning.creation import plan_creation
 from kafka_warden.planning.findings import problems, warnings
+from kafka_warden.planning.json_values import to_document
 from kafka_warden.planning.room import Disk, Partitions, count_replicas
 from kafka_warden.replies import LogDir
 from tests.support.planned import GB, cluster, log_dir, plan, sized, to
@@ -62,6 +63,20 @@ def test_bytes_that_each_broker_sends_and_receives() -> None:
     assert (found[1].disk.before, found[1].disk.during, found[1].disk.after) == (5 * GB, 5 * GB, 2 * GB)
     assert found[2].disk == Disk(None, None, None, None, None, fits=True, why="the log directories are unknown")
     assert found[4].disk.fits is None
+
+
+def test_bytes_are_unknown_while_a_log_directory_is_offline() -> None:
+    """It has logs, and the broker does not report them. A broker whose directories are online is summed as before."""
+    offline = log_dir(1, "/b", online=False, bytes=UNKNOWN, usable_bytes=UNKNOWN, total_bytes=UNKNOWN)
+    seen = cluster({"a": [sized([1, 2], GB)]}, log_dirs=(log_dir(1, used=GB), offline, log_dir(2)), more=[3])
+    found = plan(seen, to("a", 0, 3, 2))
+    one = found.rooms[0].disk
+    assert (one.before, one.during, one.after, one.capacity, one.fits) == (None, None, None, 1e15 + GB, True)
+    document = to_document({"disk": one})
+    assert {key for key, reason in document["reasons"].items() if "a log directory is offline" in reason} == {
+        f"disk.bytes_{when}" for when in ("before", "during", "after")
+    }
+    assert found.rooms[1].disk.before == 0
 
 
 @pytest.mark.parametrize(

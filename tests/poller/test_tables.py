@@ -128,7 +128,7 @@ def test_answers_of_leaders_go_to_their_partitions() -> None:
         ([0] * 6, {"stray": {("other", 1)}, "more_stray": True}, set(), None),
         (
             [UNKNOWN] * 6,
-            {"directories": [LogDir(1, "/data", online=False, bytes=0, usable_bytes=0, total_bytes=0)]},
+            {"directories": [LogDir(1, "/data", online=False, bytes=UNKNOWN, usable_bytes=0, total_bytes=0)]},
             None,
             set(),
         ),
@@ -150,3 +150,6 @@ def test_log_directories_keep_what_was_not_asked_about() -> None:
     answers.keep_log_dirs(1, LogDirs([disk], [mine, other]), None)
     answers.keep_log_dirs(1, LogDirs([replace(disk, bytes=2), added]), {("t", 0)})
     assert (answers.log_dirs, answers.future) == ({1: (disk, added)}, {1: (other,)})
+    offline = replace(disk, online=False, bytes=UNKNOWN)
+    answers.keep_log_dirs(1, LogDirs([offline, added]), {("t", 0)})
+    assert answers.log_dirs == {1: (offline, added)}

@@ -166,6 +166,14 @@ def test_log_dirs_report_the_bytes_of_the_segments(version: str) -> None:
     assert parsed.stray == set()
 
 
+def test_the_bytes_of_an_offline_directory_are_unknown(version: str) -> None:
+    answer = reply(version, "log_dirs")
+    answer.results[0].error_code, answer.results[0].topics = 56, []  # KAFKA_STORAGE_ERROR
+    offline, *others = parse_log_dirs(answer, 1, hosted(version), unknown(version)).directories
+    assert (offline.online, offline.bytes) == (False, UNKNOWN)
+    assert all(other.bytes > 0 for other in others)
+
+
 def test_a_log_without_a_row_is_stray(version: str) -> None:
     sizes, some = unknown(version), hosted(version)
     some.places = {name: place for name, place in some.places.items() if not name.endswith(b"lagging")}

@@ -273,7 +273,7 @@ CLUSTER = (
     ),
     _directory(
         "log_dir_bytes",
-        "Bytes of local logs",
+        "Bytes of local logs; absent while the directory is offline",
         lambda directory: directory.bytes,
         source="DescribeLogDirs",
     ),

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from kafka_warden.derive import limits
-from kafka_warden.model import Snapshot
+from kafka_warden.model import UNKNOWN, Snapshot
 from kafka_warden.planning.during_move import Bounds
 from kafka_warden.planning.json_values import UNLIMITED, Key
 from kafka_warden.planning.moving import Arriving, MovingPartition
 from kafka_warden.replies import LogDir, for_new_replicas
 
 _NOT_REPORTED: Final = "not reported by the broker"
+_NO_SUM: Final = f"{_NOT_REPORTED}, or a log directory is offline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,12 @@ class Partitions:
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """Bytes of all log directories of one broker; `None` if unknown (before Kafka 3.3, or without an answer)."""
+    """Bytes of all log directories of one broker; `None` if unknown (without an answer, offline, before Kafka 3.3)."""
 
-    before: Annotated[float | None, Key("bytes_before", _NOT_REPORTED)]
-    during: Annotated[float | None, Key("bytes_during", _NOT_REPORTED)]
+    before: Annotated[float | None, Key("bytes_before", _NO_SUM)]
+    during: Annotated[float | None, Key("bytes_during", _NO_SUM)]
     """Highest count or bytes, with old and new replicas."""
-    after: Annotated[float | None, Key("bytes_after", _NOT_REPORTED)]
+    after: Annotated[float | None, Key("bytes_after", _NO_SUM)]
     usable: Annotated[float | None, Key("usable_bytes", _NOT_REPORTED)]
     """Free at present, without cordoned log directories."""
     capacity: Annotated[float | None, Key("capacity_bytes", _NOT_REPORTED)]
@@ -104,15 +105,16 @@ def _disk(snapshot: Snapshot, moving: Sequence[MovingPartition], arriving: Seque
     if not directories:
         return Disk(None, None, None, None, None, None if arriving else True, "the log directories are unknown")
     usable = for_new_replicas(directories)
-    before = float(sum(directory.bytes for directory in directories))
-    receives = sum(one.remaining for one in arriving)
+    sizes = [directory.bytes for directory in directories]
+    before = float(sum(sizes)) if UNKNOWN not in sizes else None
+    during = before + sum(one.remaining for one in arriving) if before is not None else None
     leaves = [p.leaving[broker] for p in moving if broker in p.leaving]
-    after = before + receives - sum(leaves) if min(leaves, default=0.0) >= 0 else None
+    after = during - sum(leaves) if during is not None and min(leaves, default=0.0) >= 0 else None
     known = all(directory.usable_bytes >= 0 for directory in usable)
     fits, why = _fits(usable, arriving) if known else (None, "their free space is unknown (needs Kafka 3.3)")
     return Disk(
         before=before,
-        during=before + receives,
+        during=during,
         after=None if after is None else max(after, 0.0),
         usable=float(sum(directory.usable_bytes for directory in usable)) if known else None,
         capacity=float(sum(directory.total_bytes for directory in directories if directory.online)) if known else None,

@@ -197,7 +197,8 @@ class LastAnswers:
             return
         used = {directory.path: directory.bytes for directory in self.log_dirs.get(broker, ())}
         self.log_dirs[broker] = tuple(
-            replace(directory, bytes=used.get(directory.path, directory.bytes)) for directory in answer.directories
+            replace(directory, bytes=used.get(directory.path, directory.bytes)) if directory.online else directory
+            for directory in answer.directories
         )
         others = (moving for moving in self.future.get(broker, ()) if (moving.topic, moving.partition) not in asked)
         self.future[broker] = (*others, *answer.future)

@@ -87,8 +87,9 @@ def parse_log_dirs(reply: Any, broker: int, known: RowIndex, sizes: Longs, watch
             LogDir(
                 broker=broker,
                 path=directory.log_dir,
-                online=directory.error_code == 0,
-                bytes=int(size.sum()),
+                online=(online := directory.error_code == 0),
+                # It lists no logs while it is offline, which does not mean that it has none.
+                bytes=int(size.sum()) if online else UNKNOWN,
                 usable_bytes=directory.usable_bytes,
                 total_bytes=directory.total_bytes,
                 cordoned=directory.is_cordoned,
