@@ -57,7 +57,7 @@ def test_no_rollback_command_without_a_plan() -> None:
         "t-0: broker 3 is down": plan(without(THREE, 3, gone=True), to("t", 0, 1)),
         "t-0: log size of the leader unknown": plan(silent, to("t", 0, 1)),
         "t-0: not measured": plan(THREE, to("t", 0, 1), bytes_in=np.nan),
-        "within 1 h it needs 25 MB/s, and 10 MB/s are allowed; a deadline of 2 h 30 min or more is possible": plan(
+        "within 1 h it needs 25 MB/s, and the network is 10 MB/s; a deadline of 2 h 30 min or more is possible": plan(
             THREE, to("t", 0, 1), network=10 * MB
         ),
     }

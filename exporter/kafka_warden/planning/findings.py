@@ -11,7 +11,7 @@ from kafka_warden.model import SIDES, UNLIMITED, Side, Snapshot
 from kafka_warden.planning.during_move import LONGEST_LIST
 from kafka_warden.planning.loads import Choice
 from kafka_warden.planning.moving import MovingPartition, electing, first_of, names, only_growing, only_under_way, skips
-from kafka_warden.planning.plan import MovePlan, Transfer
+from kafka_warden.planning.plan import MovePlan, Transfer, contradiction
 from kafka_warden.releases import completes, effective, is_capped
 from kafka_warden.replies import cordoned_brokers
 
@@ -67,15 +67,7 @@ def _contradiction(plan: MovePlan) -> Iterable[str]:
     choice, goal = plan.choice, plan.goal
     if choice is None or choice.limit is not None:
         return
-    cap = f"{in_percent(goal.share)} of the network" if goal.share is not None else "the network"
-    yield (
-        f"deadline and network contradict: to end within {in_time(goal.deadline)} it needs {in_rate(choice.needed)},"
-        f" and {cap} is {in_rate(choice.most)}"
-    )
-    if math.isinf(choice.least_deadline):
-        yield f"no deadline is possible with {in_rate(choice.most)}: the inbound rate uses all of it"
-    else:
-        yield f"possible with {cap}: a deadline of {in_time(choice.least_deadline)} or more"
+    yield f"deadline and network contradict: {contradiction(choice, goal)}"
     if choice.least_share is not None and choice.least_share <= 1:
         share = math.ceil(1000 * choice.least_share) / 1000
         yield f"possible within {in_time(goal.deadline)}: a share of {in_percent(share)} or more"

@@ -13,7 +13,7 @@ from kafka_warden.derive import move_totals
 from kafka_warden.derive.snapshot_index import index_snapshot
 from kafka_warden.derive.throttle import derive_throttles
 from kafka_warden.errors import IncompleteError, PlanError
-from kafka_warden.formatting import in_rate, in_time
+from kafka_warden.formatting import in_percent, in_rate, in_time
 from kafka_warden.model import UNKNOWN, Floats, Snapshot
 from kafka_warden.planning.during_move import Bounds, ByHand, after_move, by_hand, during_move
 from kafka_warden.planning.loads import Choice, Goal, SideLoad, choose, derive_loads, last_to_end
@@ -155,14 +155,16 @@ def _rollback(
         back = _transfer(after_move(snapshot, moving), named, bytes_in, goal)
     except (IncompleteError, PlanError) as failure:
         return None, str(failure)
-    return back, "" if back.choice is None or back.limit is not None else _contradiction(back.choice, goal)
+    return back, "" if back.choice is None or back.limit is not None else contradiction(back.choice, goal)
 
 
-def _contradiction(choice: Choice, goal: Goal) -> str:
+def contradiction(choice: Choice, goal: Goal) -> str:
+    """Return why there is no throttle for the deadline and the network, and which deadline is possible."""
+    cap = f"{in_percent(goal.share)} of the network" if goal.share is not None else "the network"
     least = f"a deadline of {in_time(choice.least_deadline)} or more is possible"
     return (
-        f"within {in_time(goal.deadline)} it needs {in_rate(choice.needed)}, and {in_rate(choice.most)} are allowed; "
-        + ("no deadline is possible" if math.isinf(choice.least_deadline) else least)
+        f"within {in_time(goal.deadline)} it needs {in_rate(choice.needed)}, and {cap} is {in_rate(choice.most)}; "
+        + ("the inbound rate uses all of it" if math.isinf(choice.least_deadline) else least)
     )
 
 
