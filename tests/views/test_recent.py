@@ -81,6 +81,15 @@ def test_a_clock_that_is_set_back_leaves_no_gap() -> None:
     assert [time - derived.indexed.snapshot.time for time in times] == [0.0, 10.0, 20.0, 30.0]
 
 
+def test_times_ascend_after_a_clock_was_set_back_by_minutes() -> None:
+    derived, recent = judge(poll(0.0)), Recent()
+    for time in (*range(0, 1000, 10), *range(500, 1100, 10)):
+        recent.add(_view(_at(derived, float(time))))
+    times = recent.read().history(()).times
+
+    assert [time - derived.indexed.snapshot.time for time in times] == list(range(0, 1100, 10))
+
+
 def test_uncounted_topics_are_not_in_the_plot() -> None:
     recent = Recent()
     derived = judge(snapshot({"old": [Partition(leader=UNKNOWN)], "t": [Partition(leader=UNKNOWN)] * 2}))

@@ -91,17 +91,18 @@ class Recent:
         last = self._samples[-1] if self._samples else _Sample(-math.inf, (), np.zeros(0))
         values = np.array(_numbers(view, brokers), np.float32)
         most = max(min(int(SECONDS / FINEST), MOST_BYTES // values.nbytes), 2)
-        # A clock that was set back leaves no gap of hours.
+        # A clock that was set back leaves no gap of hours, and no time comes twice.
         if not 0 <= time - last.time < SECONDS / most:
             sample = _Sample(time, last.brokers if brokers == last.brokers else brokers, values)
-            self._samples = (*self._samples[1 - most :], sample)
+            before = [each for each in self._samples if each.time < time]
+            self._samples = (*before[1 - most :], sample)
 
     def read(self) -> "Samples":
         """Return the samples of the last hour, oldest first."""
         if not self._samples:
             return Samples((), np.zeros(0), np.zeros((0, len(TOTALS)), np.float32))
         last = self._samples[-1]
-        kept = [each for each in self._samples if last.time - SECONDS < each.time <= last.time]
+        kept = [each for each in self._samples if last.time - SECONDS < each.time]
         values = np.stack([each.of(last.brokers) for each in kept])
         return Samples(last.brokers, np.array([each.time for each in kept]), values)
 
