@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -18,10 +19,11 @@ from kafka_warden.model import Broker, Limit, Origin, Parameters, QuotaEntity, S
 from kafka_warden.views import alerts, conditions, recent, rows
 from kafka_warden.views.alerts import ALERTS as ALERT_SEVERITIES
 from kafka_warden.views.alerts import SEVERITIES
+from kafka_warden.views.build import series
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
 from kafka_warden.views.specs import BY_NAME, TABLES
 from tests import scene
-from tests.building import Partition, known, snapshot
+from tests.building import Partition, judge, known, snapshot
 from tests.poller.polling import INTERVAL, polling
 from tests.support import status_rows
 from tests.support.asking import views_of
@@ -99,6 +101,19 @@ def test_uncounted_topics_are_shown_and_have_no_critical_alert() -> None:
     assert differences(views_of(page), page.text)[0] == []
     assert known(views_of(without).cluster).uncounted == {}
     assert b"kafka_warden_uncounted_partitions" not in without.text
+
+
+@pytest.mark.parametrize(("configured", "absent"), [(("t", "old"), set()), (("t",), {"at_min_isr"})])
+def test_uncounted_partitions_at_min_isr_are_absent_until_known(configured: tuple[str, ...], absent: set[str]) -> None:
+    """As the number of the cluster is. Those under it are at least so many, as in the cluster."""
+    topics = {name: [Partition(replicas=(1, 2), out=(2,))] for name in ("t", "old")}
+    derived = judge(snapshot(topics, topic_configs=dict.fromkeys(configured, TopicConfig())))
+    view = replace(
+        scene.view_of(derived), uncounted=np.array([name == "old" for name in derived.indexed.snapshot.topics])
+    )
+    shown = {key[0] for key in series(view, "uncounted_partitions")}
+    assert {"offline", "under_min_isr", "at_min_isr"} - shown == absent
+    assert bool(series(view, "at_min_isr_partitions")) is not bool(absent)
 
 
 def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:

@@ -128,7 +128,8 @@ CRITICAL: Final = ("offline", "under_min_isr", "at_min_isr")
 
 def _uncounted(view: View) -> Iterator[Sample]:
     if view.uncounted is not None and view.uncounted.any():
-        for state in CRITICAL:
+        # Under it counts at least those that are known, as the number of the cluster does.
+        for state in (each for each in CRITICAL if each == "under_min_isr" or _is_known(view, each)):
             yield (state,), view.count(getattr(view.derived.cluster, state))[1]
 
 
