@@ -283,6 +283,20 @@ def test_a_copy_between_log_directories_that_never_ends_has_the_alert_of_a_stuck
         assert (problem.severity, problem.runbook) == ("warning", "alerts/runbooks/KafkaReassignmentStuck.md")
 
 
+def test_the_state_of_a_broker_names_what_is_wrong_beside_it() -> None:
+    active, limited = views_of(status_rows.quiet()).brokers.rows[0], {"partitions": 9.0, "partition_limit": 10.0}
+    column = next(column for column in BY_NAME["brokers"].columns if column.field == "state")
+    changes: list[dict[str, Any]] = [{}, {"metadata_stale_seconds": 300.0}, limited]
+    changes += [changes[1] | limited, {"state": "fenced", **limited}]
+    assert [column.text(replace(active, **change)) for change in changes] == [
+        "active",
+        "active, old metadata",
+        "active, near its limit",
+        "active, old metadata, near its limit",
+        "fenced, near its limit",
+    ]
+
+
 def test_hostile_names_are_kept_as_they_are() -> None:
     evil = 'a"<script>\n\x1b[31m'
 

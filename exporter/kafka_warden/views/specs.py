@@ -7,6 +7,7 @@ from typing import Any, Final
 from kafka_warden.formatting import in_words
 from kafka_warden.views import recent, rows
 from kafka_warden.views.alerts import SEVERITIES, STATES, source_state
+from kafka_warden.views.conditions import conditions
 from kafka_warden.views.recent import Curve, History
 from kafka_warden.views.table_spec import TableSpec
 
@@ -32,10 +33,15 @@ def _move_state(row: rows.Move) -> str:
     return "stuck" if row.cause else "never ends" if row.never_ends else "copying" if row.adding else "waiting"
 
 
+_BESIDE_STATE: Final = {"broker_metadata_stale": "old metadata", "broker_partition_limit": "near its limit"}
+"""Condition of a broker to words."""
+
+
 def _broker_state(row: rows.BrokerRow) -> str | None:
-    if row.state == "active" and row.severity:
-        return "active, near its limit"
-    return None if row.state is None else in_words(row.state)
+    if row.state is None:
+        return None
+    found = {each.name for each in conditions(row)}
+    return ", ".join([in_words(row.state), *(words for name, words in _BESIDE_STATE.items() if name in found)])
 
 
 def _log_dir_state(row: rows.LogDir) -> str:
