@@ -55,6 +55,9 @@ MADE_OF: Final[Mapping[tuple[str, str], Callable[[Row, Metrics], Any]]] = {
     ("BrokerRow", "fenced_responding"): lambda row, metrics: bool(
         metrics.get("broker_fenced_responding", broker=str(row["broker"]))
     ),
+    ("Cluster", "throttles_known"): lambda _, metrics: float(
+        bool(metrics.labelled("replication_throttle_bytes_per_second"))
+    ),
     ("Cluster", "stuck"): lambda _, metrics: metrics.counted("reassignment_stuck", "cause"),
     ("Cluster", "never_ending"): lambda _, metrics: _never_ending(metrics),
     ("Cluster", "log_dir_moves_never_ending"): lambda _, metrics: dict(

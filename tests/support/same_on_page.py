@@ -30,8 +30,7 @@ def differences(answers: Answers) -> tuple[list[str], Counter[str]]:
 
 
 def _index(answers: Answers, spec: TableSpec) -> dict[str, Row]:
-    rows = _shown_throttles(answers) if spec.name == "throttles" else answers.api[f"/{spec.name}"]
-    return {"/".join(str(row[key]) for key in spec.key): row for row in rows}
+    return {"/".join(str(row[key]) for key in spec.key): row for row in answers.api[f"/{spec.name}"]}
 
 
 def _wanted(spec: TableSpec, column: Column, row: Row) -> list[Any]:
@@ -94,7 +93,7 @@ def _lines(answers: Answers, place: Place, part: tuple[str, int]) -> list[Any] |
     api, (what, row) = answers.api, place
     severities = Counter(each["severity"] for each in api["/problems"])
     sidecar, cluster = api["/exporter"], api["/cluster"]
-    jmx = [100] if sidecar["jmx"] and _shown_throttles(answers) else []
+    jmx = [100] if sidecar["jmx"] and api["/throttles"] else []
     lines: dict[str, Callable[[], list[Any]]] = {
         "title": lambda: [
             *filter(None, [severities["critical"]]),
@@ -114,7 +113,7 @@ def _lines(answers: Answers, place: Place, part: tuple[str, int]) -> list[Any] |
 
 
 def _pager(answers: Answers, name: str, part: tuple[str, int]) -> list[int]:
-    total = len(_shown_throttles(answers) if name == "throttles" else answers.api[f"/{name.replace('_', '-')}"])
+    total = len(answers.api[f"/{name.replace('_', '-')}"])
     first = 1 + ROWS * (part[1] - 1 if part[0] == name else 0)
     return [first, min(first + ROWS - 1, total), total]
 
@@ -143,15 +142,6 @@ def expected(answers: Answers, place: Place, part: tuple[str, int]) -> list[floa
     else:
         wanted = _lines(answers, place, part)
     return "no such place" if wanted is None else [value for value in map(number, wanted) if value is not None]
-
-
-def _shown_throttles(answers: Answers) -> list[Row]:
-    """Return the throttles that the page shows: those that limit, copy or list something."""
-    return [
-        row
-        for row in answers.api["/throttles"]
-        if row["limit"] not in (None, "+Inf") or row["catch_up"] or row["throttled_replicas"]
-    ]
 
 
 def _missing(answers: Answers) -> Iterator[str]:

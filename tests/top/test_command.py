@@ -1,6 +1,7 @@
 """The command for scripts: text, JSON, exit codes, pipes, and without Textual."""
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -13,9 +14,11 @@ import pytest
 
 from kafka_warden import cli
 from kafka_warden.exposition import Page
+from kafka_warden.model import Broker, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot
 from kafka_warden.top import command
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import plain
+from tests.building import Partition, snapshot
 from tests.support import status_rows
 from tests.support.asking import views_of
 from tests.web.conftest import Served
@@ -99,6 +102,25 @@ def test_rows_are_chosen_and_ordered(top: Top) -> None:
     assert total == len(expected)
     assert data("--filter", "broker=99") == ([], 0)
     assert "  and 2,997 more" in top(page, "--rows", "3")
+
+
+def test_throttles_in_use_are_counted_and_shown(top: Top) -> None:
+    """Also that of the last of many brokers. Sides that limit, copy and list nothing are no rows."""
+    unlimited = {side: Limit(math.inf, Origin.UNSET) for side in (Side.LEADER, Side.FOLLOWER)}
+
+    def poll(clock: float) -> Snapshot:
+        move = Partition(replicas=(1, 60), adding=(60,), end=1_000_000, lag={60: 900_000 - int(clock) * 10_000})
+        brokers = {each: Broker(each, f"broker-{each}.example", 9092) for each in range(1, 61)}
+        configs = dict.fromkeys(brokers, BrokerConfig(limits=unlimited))
+        return snapshot({"t": [move]}, clock=clock, brokers=brokers, broker_configs=configs)
+
+    page = status_rows.page(poll, Parameters(poll_interval=10.0))
+    whole = top(page)
+    lines = whole[whole.index("Throttles: ") :].splitlines()[:4]
+    assert lines[0] == "Throttles: 2"
+    assert [line.split()[:3] for line in lines[2:]] == [["1", "leader", "unlimited"], ["60", "follower", "unlimited"]]
+    table = top(page, "--table", "throttles")
+    assert table.splitlines()[-4:] == lines
 
 
 def test_without_fresh_data(top: Top, capsys: pytest.CaptureFixture[str]) -> None:

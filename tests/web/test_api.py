@@ -84,7 +84,7 @@ def test_rows_are_those_of_the_views() -> None:
             for name, value in shown.items():
                 expected = getattr(row, name)
                 assert value == ("+Inf" if expected == float("inf") else expected)
-    assert "+Inf" in ask(views, "throttles").body.decode()
+    assert "+Inf" in ask(views, "moves").body.decode()
     assert "NaN" not in ask(views, "cluster").body.decode()
 
 

@@ -147,7 +147,8 @@ def test_empty_states_claim_no_more_than_is_known() -> None:
     """Replicas that 3,000 moves add are not out of sync; without configurations limits are unknown."""
     assert "No replica is out of sync." in text_of(views_of(status_rows.moving()))
     views = views_of(status_rows.quiet())
-    assert "throttles are not known" in text_of(replace(views, throttles=Table((), 0)))
+    unknown = replace(known(views.cluster), throttles_known=False)
+    assert "throttles are not known" in text_of(replace(views, cluster=unknown))
 
 
 def test_problems_of_one_kind_have_different_ids() -> None:

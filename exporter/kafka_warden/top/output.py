@@ -66,15 +66,14 @@ def mark(row: Any) -> str:
     return MARKS.get(getattr(row, "severity", None) or "", " ")
 
 
-def chosen(spec: TableSpec, table: Table[Any], request: Request, *, whole: bool = False) -> tuple[Sequence[Any], int]:
+def chosen(spec: TableSpec, table: Table[Any], request: Request) -> tuple[Sequence[Any], int]:
     """Return the rows that match all words of the search, in order, and how many there are.
 
     `field=value` is the value of a field, or a part of a topic, a user or a client id; another word is a part of any
-    text of the row. Case does not count. `whole`: also rows that people do not want to see.
+    text of the row. Case does not count.
     """
     terms = [term.partition("=") for term in request.search.lower().split()]
-    wanted = [row for row in table.rows if whole or getattr(row, "in_use", True)]
-    rows = [row for row in wanted if all(_matches(spec, row, *term) for term in terms)]
+    rows = [row for row in table.rows if all(_matches(spec, row, *term) for term in terms)]
     count = len(rows) if len(rows) < len(table.rows) else table.total
     if request.sort is None:
         return rows[::-1] if request.reverse else rows, count
@@ -175,7 +174,7 @@ def document(shown: Reading, request: Request) -> str:
     """Return the JSON document: rows as in `/api/v1`."""
     tables: dict[str, Any] = {}
     for name in request.tables:
-        rows, total = chosen(BY_NAME[name], shown.tables[name], request, whole=True)
+        rows, total = chosen(BY_NAME[name], shown.tables[name], request)
         tables[name] = {"total": total, "data": rows[: request.rows or MOST]}
     found = {
         "version": VERSION,

@@ -187,6 +187,7 @@ def _cluster(view: View) -> Cluster:
             key[0]: int(count) for key, count in series(view, "uncounted_partitions").items() if count
         },
         out_of_sync=lambda _: {state: count for state, count in out.items() if count},
+        throttles_known=lambda _: bool(series(view, "replication_throttle_bytes_per_second")),
         stuck=lambda _: dict(causes),
         never_ending=lambda _: sum(
             never == 1 and key not in named for key, never in series(view, "reassignment_never_ends").items()
@@ -219,7 +220,8 @@ def _throttles(view: View) -> list[Throttle]:
         used, limit = rate(key), limits.get(key)
         return None if used is None or not limit or math.isinf(limit) else used / limit
 
-    return joined(view, Throttle, ("broker", "side"), throttled_rate=rate, use=use)
+    rows = joined(view, Throttle, ("broker", "side"), throttled_rate=rate, use=use)
+    return [row for row in rows if row.in_use]
 
 
 ROWS: Final[Mapping[str, Callable[[View], Iterable[Any]]]] = {

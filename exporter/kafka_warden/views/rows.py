@@ -68,6 +68,7 @@ class Cluster:
     log_dir_moves_never_ending: Annotated[
         Mapping[str, int], "Moves between log directories that never end, by broker; those of topics.deny count as one"
     ]
+    throttles_known: Annotated[bool, "Whether a broker reports its limits; if none does, throttles are unknown"]
     move_ratio: Annotated[float | None, Of("reassignment_move_ratio")]
     remaining_bytes: Annotated[float | None, Of("reassignment_total_bytes_remaining")]
     eta: Annotated[float | None, Of("reassignment_total_eta_seconds")]
@@ -147,7 +148,7 @@ class LogDirMove:
 
 @dataclass(frozen=True, slots=True)
 class Throttle:
-    """The replication throttle of one broker and side."""
+    """The replication throttle of one broker and side that limits, copies or lists something."""
 
     broker: Broker
     side: SideName
@@ -168,7 +169,7 @@ class Throttle:
 
     @property
     def in_use(self) -> bool:
-        """Whether it limits, copies or lists something: people do not look for the others."""
+        """Whether it limits, copies or lists something."""
         limits = self.limit is not None and not math.isinf(self.limit)
         return limits or bool(self.catch_up) or bool(self.throttled_replicas)
 

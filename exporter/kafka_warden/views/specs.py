@@ -103,7 +103,7 @@ TABLES: Final = (
         "throttles",
         rows.Throttle,
         "Throttles",
-        "Throttles by broker and side, those with a limit first",
+        "Throttles that limit, copy or list something, by broker and side, those with a limit first",
         "No throttle is set, or the limits are not known.",
         "Broker broker, Side side, Limit limit, Copies catch_up, Use use, Headroom headroom, In-sync floor floor, "
         "Listed throttled_replicas, Origin origin",

@@ -166,7 +166,7 @@ def status(views: Views, query: bytes, version: str) -> Response:
     try:
         known = {*FILTERED, *(spec.attribute for spec in TABLES)}
         values = {name: text for name, text in parameters(query).items() if name in known}
-        tables = {spec.attribute: TablePart(spec, _table(views, spec), values) for spec in TABLES}
+        tables = {spec.attribute: TablePart(spec, getattr(views, spec.attribute), values) for spec in TABLES}
     except QueryError as problem:
         return plain(400, str(problem))
     history = views.history.history(())
@@ -186,15 +186,6 @@ def status(views: Views, query: bytes, version: str) -> Response:
     )
     # A name from the cluster that is no valid Unicode was made visible before.
     return Response(200, page.encode(), HEADERS)
-
-
-def _table(views: Views, spec: TableSpec) -> Table[Any]:
-    """Return a table; of throttles those in use."""
-    table: Table[Any] = getattr(views, spec.attribute)
-    if spec.name != "throttles":
-        return table
-    rows = tuple(row for row in table.rows if row.in_use)
-    return Table(rows, len(rows))
 
 
 def _side_plots(views: Views, history: History, shown: TablePart) -> dict[tuple[int, str], "Plot"]:
