@@ -126,6 +126,10 @@ def test_throttles_in_use_are_counted_and_shown(top: Top) -> None:
 def test_without_fresh_data(top: Top, capsys: pytest.CaptureFixture[str]) -> None:
     text = top(status_rows.blind(), code=command.NO_DATA)
     assert text.splitlines()[1].startswith("No fresh data. Last data of 2023-11-14 22:14:50 UTC")
+    topics = top(status_rows.blind(), "--table", "topics", code=command.NO_DATA)
+    assert topics.splitlines()[-2:] == ["Topics at risk", "No fresh data."]
+    jmx = top(status_rows.blind(), "--table", "sources", "--filter", "nothing", code=command.NO_DATA)
+    assert jmx.splitlines()[-1] == "No row matches."
     assert "jmx" in text
     assert _json(top, status_rows.blind(), code=command.NO_DATA)["cluster"] is None
     assert cli.main(["top", "--url", "http://127.0.0.1:1", "--json"]) == cli.INCOMPLETE

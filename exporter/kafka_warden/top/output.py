@@ -149,17 +149,23 @@ def text(shown: Reading, request: Request, width: int | None) -> str:
     for name in request.tables:
         spec = BY_NAME[name]
         rows, total = chosen(spec, shown.tables[name], request)
-        if rows or request.table is not None:
+        if rows:
             lines += ["", f"{spec.title}: {total:,}", *_table(spec, rows[:most], request, width)]
+        elif request.table is not None:
+            lines += ["", f"{spec.title}: 0" if shown.knows(spec) else spec.title, why_empty(spec, shown, request)]
         if total > most:
             lines.append(f"  and {total - min(most, len(rows)):,} more")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
+def why_empty(spec: TableSpec, shown: Reading, request: Request) -> str:
+    """Return why a table shows no rows."""
+    if not shown.knows(spec):
+        return "No fresh data."
+    return "No row matches." if request.search and shown.tables[spec.name].rows else spec.empty
+
+
 def _table(spec: TableSpec, rows: Sequence[Any], request: Request, width: int | None) -> Iterator[str]:
-    if not rows:
-        yield spec.empty if not request.search else "No row matches."
-        return
     columns = [[request.title(column), *(cell(column, row, width) for row in rows)] for column in spec.columns]
     sizes = [max(map(len, cells)) for cells in columns]
     for sign, *cells in zip([" ", *map(mark, rows)], *columns, strict=True):

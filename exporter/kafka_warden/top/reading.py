@@ -113,6 +113,10 @@ class Reading:
     tables: Mapping[str, Table[Any]]
     """The problems always, and the tables that were asked for."""
 
+    def knows(self, spec: TableSpec) -> bool:
+        """Return whether the exporter has the table now."""
+        return self.fresh or spec.of_sidecar
+
 
 class _OtherPollError(Exception):
     """This answer is not of the poll that the first one was of."""

@@ -21,7 +21,7 @@ from textual.widgets import DataTable, Footer, Input, Static, Tab, Tabs
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
 from kafka_warden.formatting import in_utc, visible
-from kafka_warden.top.output import Request, cell, chosen, curve_line, head, mark
+from kafka_warden.top.output import Request, cell, chosen, curve_line, head, mark, why_empty
 from kafka_warden.top.reading import Get, Reading, read
 from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
 from kafka_warden.views.fields import fields_of
@@ -207,10 +207,8 @@ class Top(App[int]):
         shown, row = self.shown, self._rows.chosen
         if shown is None or self.table is None:
             yield "No data." if self.trouble else "Reading ..."
-        elif row is None and self.request.search and self.table.rows:
-            yield "No row matches."
         elif row is None:
-            yield self.spec.empty if shown.fresh or self.spec.of_sidecar else "No fresh data."
+            yield why_empty(self.spec, shown, self.request)
         else:
             if sentence := getattr(row, "sentence", None):
                 yield visible(sentence)
