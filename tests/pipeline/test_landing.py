@@ -155,6 +155,9 @@ def test_files_that_make_a_large_folder_by_themselves_are_not_shuffled() -> None
     found, others = large_folders([*large, *small, *larger, *over_midnight])
     assert found == [(larger, 2), (large, 1)]
     assert sorted(each.place for each in others) == ["d", "f"]
+    two_clusters = [part("g"), part("g", cluster_id="two"), part("h", size=LARGE), part("h", run="other", **next_day)]
+    found, others = large_folders([*large, *two_clusters])
+    assert (found, {each.place for each in others}) == ([(large, 1)], {"g", "h"}), "each file is read once"
     many = [part(f"{number}", size=LARGE + number, cluster_id=f"{number}") for number in range(MOST_LARGE + 1)]
     found, others = large_folders(many)
     assert (len(found), others) == (MOST_LARGE, many[:1])

@@ -183,12 +183,16 @@ def _rows(name: str, parts: Sequence[Part], twice: Collection[str], read: Read) 
 def large_folders(parts: Iterable[Part]) -> tuple[list[tuple[list[Part], int]], list[Part]]:
     """Find the files of one table that by themselves make a large folder of it.
 
-    Returns those of each large folder, with the number of files to write to it, and all others.
+    Returns those of each large folder, with the number of files to write to it, and all others. A file is read as a
+    whole: one with rows of two folders is among the others.
     """
-    folders: defaultdict[Any, list[Part]] = defaultdict(list)
+    files: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:
-        days = {day_of(part.range.since), day_of(part.range.until)}
-        folders[(part.range.cluster_id, *days) if len(days) == 1 else None].append(part)
+        files[part.place].append(part)
+    folders: defaultdict[Any, list[Part]] = defaultdict(list)
+    for mine in files.values():
+        found = {(part.range.cluster_id, day_of(end)) for part in mine for end in (part.range.since, part.range.until)}
+        folders[found.pop() if len(found) == 1 else None] += mine
     others = folders.pop(None, [])
     large: list[tuple[list[Part], int]] = []
     sized = [(sum({part.place: part.size for part in mine}.values()), mine) for mine in folders.values()]
