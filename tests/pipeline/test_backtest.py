@@ -1,11 +1,13 @@
 """The backtest on the example of Hands-Free Kafka Replication, on a cluster in trouble, and on bad truth."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -19,15 +21,26 @@ from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if, rul
 from kafka_warden.pipeline.truth import Truth, faults
 from tests import scene
 from tests.building import EPOCH, Partition, snapshot
-from tests.history.places import write
+from tests.history.places import rewrite, write
 from tests.history.replay import polls, scene_polls
 from tests.pipeline.arrivals import answered
 from tests.pipeline.stored import mart, of_cluster, request, stored
 
 
-def backtest(spark: SparkSession, folder: Path, judged: Sequence[Poll], options: Options) -> dict[str, list[Any]]:
+def backtest(
+    spark: SparkSession,
+    folder: Path,
+    judged: Sequence[Poll],
+    options: Options,
+    lost: Mapping[str, tuple[str, int]] | None = None,
+) -> dict[str, list[Any]]:
+    """The marts of some polls. `lost`: cluster to a table and the poll of which its rows are lost."""
     for run in dict.fromkeys(poll.run for poll in judged):
         write(folder / "history", [poll for poll in judged if poll.run == run])
+    for cluster, (table, number) in (lost or {}).items():
+        for file in (folder / "history" / table).rglob("*.parquet"):
+            rows = pq.read_table(file)
+            rewrite(file, rows.filter(~((pc.field("cluster_id") == cluster) & (pc.field("sequence") == number))))
     place = stored(spark, folder / "store", folder / "history")
     JOB.run(request(spark, place, options))
     found = {each.name: mart(spark, place, each).collect() for each in (ALARMS, RULES)}
@@ -54,6 +67,8 @@ def blog(tenth: int) -> Snapshot:
     return foo(tenth, 10 + sum(4 for each in (1, 3, 5, 9) if tenth >= each), LAGS.get(tenth, 0))
 
 
+LOST = 5
+"""A poll of the scene amid alarms."""
 BY_NAME = {rule.name: rule for rule in rules()}
 
 
@@ -123,18 +138,35 @@ def dead(tenth: int) -> Snapshot:
 
 @pytest.fixture(scope="module")
 def unlabelled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """Three clusters whose faults are unknown: one sidecar, the same with a second one, and a cluster in trouble.
+    """Clusters whose faults are unknown: one sidecar, the same with a second one, and a cluster in trouble.
 
-    The second sidecar begins amid the fault and takes its time to see it, a poll after each of the first one's.
+    The second sidecar begins amid the fault and takes its time to see it, a poll after each of the first one's. Two
+    clusters are the same as others, but rows of one poll are lost.
     """
     parameters = Parameters(poll_interval=0.2)
     first = polls(map(dead, range(0, 50, 2)), parameters, "b")
     second = polls(map(dead, range(21, 50, 2)), parameters, "a")
-    judged = {"alone": first, "both": [*first, *second], "trouble": answered(scene_polls())}
+    trouble = answered(scene_polls())
+    judged = {"alone": first, "both": [*first, *second], "trouble": trouble, "less": first, "less trouble": trouble}
     together = [poll for name, mine in judged.items() for poll in of_cluster(mine, name)]
     what_if = ("KafkaReassignmentWillMissItsTime=1", f"{BY_MESSAGES}=2500", "KafkaReplicasOutOfSync=20")
     tried = tuple(each for text in what_if for each in read_what_if(text))
-    return backtest(spark, tmp_path_factory.mktemp("unlabelled"), together, Options(tried))
+    lost = {"less": ("replicas", 10), "less trouble": ("partitions", LOST)}
+    return backtest(spark, tmp_path_factory.mktemp("unlabelled"), together, Options(tried), lost)
+
+
+def of(found: dict[str, list[Any]], cluster: str) -> dict[str, list[Any]]:
+    """The rows of a cluster, without its name."""
+    return {
+        mart: sorted(({**row, "cluster_id": ""} for row in rows if row["cluster_id"] == cluster), key=repr)
+        for mart, rows in found.items()
+    }
+
+
+def test_a_poll_that_lacks_rows_ends_no_alarm(unlabelled: dict[str, list[Any]]) -> None:
+    """What was true in the poll before holds, as if that poll had not been made."""
+    assert of(unlabelled, "less") == of(unlabelled, "alone")
+    assert of(unlabelled, "less trouble") == of(unlabelled, "trouble")
 
 
 def test_a_second_sidecar_does_not_break_an_alarm(unlabelled: dict[str, list[Any]]) -> None:

@@ -46,7 +46,8 @@ Row = Mapping[str, Any]
 def followers(history: History, polls: DataFrame, asked: Sequence[Trial]) -> DataFrame:
     """Return the series of followers that trials need, by chunks and parts."""
     part = F.pmod(F.xxhash64("labels"), F.lit(PARTS))
-    return _in_chunks(samples.followers(history, polls, _least(asked))).withColumn("part", part)
+    found = samples.followers(history, polls.where("followers_known"), _least(asked))
+    return _in_chunks(found).withColumn("part", part)
 
 
 def _in_chunks(series: DataFrame) -> DataFrame:
@@ -64,7 +65,8 @@ def alarms(history: History, polls: DataFrame, late: DataFrame, asked: Sequence[
     names = {name for trial in asked for rule in rules_of(trial) for name in metrics([rule])}
     times = _in_chunks(samples.times(polls))
     of_cluster = times.unionByName(_in_chunks(samples.series(history, polls, names)))
-    of_parts = times.join(late.select("cluster_id", "chunk", "part").distinct(), ["cluster_id", "chunk"])
+    known = _in_chunks(samples.times(polls.where("followers_known")))
+    of_parts = known.join(late.select("cluster_id", "chunk", "part").distinct(), ["cluster_id", "chunk"])
     found = of_cluster.withColumn("part", F.lit(OF_CLUSTER)).unionByName(of_parts).unionByName(late)
     schema = to_arrow_schema(columns_of(FOUND))
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -51,8 +51,9 @@ SERIES: Final = (
 
 _OF_POLL: Final = (
     *("controller", "kafka_version", "parameters", "controllers", "outcomes", "partitions", "eta", "remaining_bytes"),
-    *("under_replicated_known", "min_isr_known", "reassigning_partitions"),
+    *("under_replicated_known", "min_isr_known", "reassigning_partitions", "rows"),
 )
+_OF_FOLLOWERS: Final = "replicas"
 _TABLES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "brokers": (
         "true",
@@ -70,6 +71,18 @@ _TABLES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 """Table to the condition on its rows, and the columns that are read."""
 _COUNTED: Final = ("offline", "under_min_isr", "at_min_isr", "under_replicated")
+_GIVEN: Final[Mapping[str, tuple[str, ...]]] = {
+    "partitions": tuple(f"cluster.{name}" for name in _COUNTED),
+    "brokers": (
+        *(f"indexed.{name}" for name in ("brokers", "snapshot.metadata_ages", "snapshot.log_dirs")),
+        *("indexed.snapshot.broker_beans", "cluster.states", "cluster.replicas", "cluster.counted"),
+        *("replicas.out_of_sync", "throttling.problems", "tiered.problems"),
+    ),
+    "moves": ("moves", "throttling.log_dir_moves"),
+    "quotas": ("mutations",),
+    "configs": ("tiered.overdue", "tiered.stalled", "topics.isr_shrinks"),
+}
+"""Table to what its rows give of the derived values."""
 _SLICE: Final = 200
 """Polls that are Python's objects at a time."""
 
@@ -78,8 +91,16 @@ Key = tuple[str, tuple[str, ...]]
 
 
 def polls(history: History) -> DataFrame:
-    """Return the polls with all columns that samples need."""
-    return history.table("polls").select(*dict.fromkeys((*CLOCKS, *_OF_POLL)))
+    """Return the polls with all columns that samples need, and whether all rows of followers are there."""
+    listed = history.table(_OF_FOLLOWERS).groupBy(*POLL).agg(F.count("*").alias("listed"))
+    polled = history.table("polls").select(*dict.fromkeys((*CLOCKS, *_OF_POLL))).join(listed, [*POLL], "left")
+    return polled.withColumn("followers_known", ~_lacks(_OF_FOLLOWERS, "listed")).drop("listed")
+
+
+def _lacks(table: str, listed: str) -> Column:
+    """Return whether a poll counts more rows of a table than are there. `listed`: the column with their number."""
+    counted = F.col("rows")[table]
+    return F.coalesce(counted > F.coalesce(listed, F.lit(0)), F.lit(False))
 
 
 def times(polls: DataFrame) -> DataFrame:
@@ -91,10 +112,10 @@ def times(polls: DataFrame) -> DataFrame:
 def followers(history: History, polls: DataFrame, least: Mapping[str, float]) -> DataFrame:
     """Return the series of `FOLLOWERS` as `SERIES`, with a value for each poll in which a rule may need it.
 
-    `polls`: as of `times`. `least`: of the metrics, the lowest value that a rule asks for.
+    `polls`: as of `times`, with `followers_known`. `least`: of the metrics, the lowest value that a rule asks for.
     """
     asked = " OR ".join(f"{FOLLOWERS[name]} >= {value}D" for name, value in least.items() if name != LATE) or "false"
-    rows = history.table("replicas").where(f"following AND NOT adding AND (late OR {asked})")
+    rows = history.table(_OF_FOLLOWERS).where(f"following AND NOT adding AND (late OR {asked})")
     labels = "array('topic', topic, 'partition', string(partition), 'broker', string(broker)) AS labels"
     named = ", ".join(f"'{name}', double({column})" for name, column in FOLLOWERS.items())
     values = f"stack({len(FOLLOWERS)}, {named}) AS (metric, value)"
@@ -134,14 +155,18 @@ def series(history: History, polls: DataFrame, names: Iterable[str]) -> DataFram
 
 
 def _gathered(history: History, polls: DataFrame) -> DataFrame:
-    """Return one row per poll with the rows of the other tables."""
-    counts = history.table("partitions").where(" OR ".join(_COUNTED)).groupBy(*POLL)
-    parts = [counts.agg(F.struct(*(F.count_if(name).alias(name) for name in _COUNTED)).alias("counts"))]
-    for table, (condition, columns) in _TABLES.items():
-        rows = history.table(table).where(condition).groupBy(*POLL)
-        parts.append(rows.agg(F.collect_list(F.struct(*columns)).alias(f"of_{table}")))
-    mine = polls.select(*POLL, "at", *_OF_POLL)
-    return reduce(lambda one, other: one.join(other, [*POLL], "left"), parts, mine)
+    """Return one row per poll with the rows of the other tables. `lost`: tables of which the poll counts more rows."""
+    columns = {"partitions": F.struct(*(F.count_if(name).alias(name) for name in _COUNTED)).alias("counts")}
+    for table, (condition, names) in _TABLES.items():
+        columns[table] = F.collect_list(F.when(F.expr(condition), F.struct(*names))).alias(f"of_{table}")
+    parts = [
+        history.table(table).groupBy(*POLL).agg(column, F.count("*").alias(f"listed_{table}"))
+        for table, column in columns.items()
+    ]
+    mine = polls.select(*POLL, "at", "silent_after", *_OF_POLL)
+    joined = reduce(lambda one, other: one.join(other, [*POLL], "left"), parts, mine)
+    lost = [F.when(_lacks(table, f"listed_{table}"), table) for table in columns]
+    return joined.withColumn("lost", F.array_compact(F.array(*lost))).drop(*(f"listed_{table}" for table in columns))
 
 
 def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Mapping[str, Any]]:
@@ -153,30 +178,52 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[Mapping[str, Any]]:
 def _followed(
     rows: Iterable[Mapping[str, Any]], families: Sequence[str]
 ) -> Mapping[Key, tuple[list[float], list[float]]]:
-    """Return the times and values of each series where it changes."""
+    """Return the times and values of each series where it changes.
+
+    A family that a poll does not know keeps the values of the last poll that knows it, as long as these hold.
+    """
     found: dict[Key, tuple[list[float], list[float]]] = {}
     before: dict[Key, float] = {}
+    known_at: dict[str, float] = {}
     for row in rows:
-        at, now = row["at"], dict(_samples(row, families))
+        at = row["at"]
+        now: dict[Key, float] = {}
+        for name, values in _samples(row, families):
+            if values is not None:
+                known_at[name] = at
+                now |= values
+            elif at - known_at.get(name, -math.inf) <= row["silent_after"]:
+                now |= {key: value for key, value in before.items() if key[0] == name}
         changed = {key: value for key, value in now.items() if before.get(key) != value}
         for key, value in (*changed.items(), *((key, math.nan) for key in before.keys() - now.keys())):
-            times, values = found.setdefault(key, ([], []))
+            times, values_ = found.setdefault(key, ([], []))
             times.append(at)
-            values.append(value)
+            values_.append(value)
         before = now
     return found
 
 
-def _samples(row: Mapping[str, Any], families: Iterable[str]) -> Iterator[tuple[Key, float]]:
+def _samples(row: Mapping[str, Any], families: Iterable[str]) -> Iterator[tuple[str, Mapping[Key, float] | None]]:
+    """Yield the samples of each family; None of one that reads a table of which rows are lost."""
     view, sidecar = restored(row)
-    yield ("kafka_warden_poll_interval_seconds", ()), row["parameters"]["poll_interval"]
+    interval = "kafka_warden_poll_interval_seconds"
+    yield interval, {(interval, ()): row["parameters"]["poll_interval"]}
     for name in families:
-        metric = _families()[name]
-        data = sidecar if isinstance(metric, SelfMetric) else view
-        for read in (metric.read, metric.rest):
-            for values, value in read(data) if read is not None else ():
-                if not math.isnan(value):
-                    yield (name, tuple(chain.from_iterable(zip(metric.labels, values, strict=True)))), float(value)
+        try:
+            yield name, dict(_samples_of(name, view, sidecar))
+        except AttributeError:
+            if not row["lost"]:
+                raise
+            yield name, None
+
+
+def _samples_of(name: str, view: View, sidecar: ExporterState) -> Iterator[tuple[Key, float]]:
+    metric = _families()[name]
+    data = sidecar if isinstance(metric, SelfMetric) else view
+    for read in (metric.read, metric.rest):
+        for values, value in read(data) if read is not None else ():
+            if not math.isnan(value):
+                yield (name, tuple(chain.from_iterable(zip(metric.labels, values, strict=True)))), float(value)
 
 
 @cache
@@ -268,11 +315,14 @@ def restored(row: Mapping[str, Any]) -> tuple[View, ExporterState]:
         totals=Values(**{name: row.get(name) for name in ("reassigning_partitions", "eta", "remaining_bytes")}),
         mutations=[Values(rate=each["mutation_rate"], **each) for each in row.get("of_quotas") or ()],
     )
+    lost = row.get("lost") or ()
+    for *owner, name in (path.split(".") for table in lost for path in _GIVEN[table]):
+        delattr(reduce(getattr, owner, derived), name)
     of: Any = derived
     view = View(of, None, np.ones(len(listed), bool), parameters)  # type: ignore[arg-type]
     outcomes = [row.get("outcomes") or (), *(each["outcomes"] or () for each in brokers)]
     # History has of a poll only the status beside the snapshot, and nothing of the exporter.
-    polled: Any = Values(status=status_of(outcomes))
+    polled: Any = Values() if "brokers" in lost else Values(status=status_of(outcomes))
     lacks: Any = None
     return view, ExporterState(polled, lacks, row["at"], lacks, lacks, lacks)
 
