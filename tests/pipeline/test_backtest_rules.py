@@ -56,6 +56,7 @@ def test_a_what_if_stands_beside_the_usual() -> None:
         ("KafkaReplicasOutOfSync=60,300@0,10m", [(60.0, 0.0), (60.0, 600.0), (300.0, 0.0), (300.0, 600.0)]),
         ("KafkaReplicasOutOfSync=@1m,5m", [(300.0, 60.0), (300.0, 300.0)]),
         ("KafkaPartitionOffline=@30s", [(None, 30.0)]),
+        (f"{BY_MESSAGES}=4@12h", [(4.0, 43_200.0)]),
     ],
 )
 def test_what_ifs_of_a_rule(text: str, expected: list[tuple[float | None, float]]) -> None:
@@ -108,6 +109,11 @@ def test_look_back_comes_on_top_of_a_duration() -> None:
         (f"{BY_TIME}=soon", f"such as {BY_TIME}=60"),
         (f"{BY_TIME}=-1", "expected"),
         (f"{BY_TIME}=nan", "expected"),
+        ("KafkaReplicasOutOfSync=inf@1m", "expected"),
+        ("KafkaReplicasOutOfSync=0@1m", "Prometheus cannot read the rule with it: duration must be greater than 0"),
+        (f"{BY_MESSAGES}=4@12h,13h", "with it the rule looks back for 13 h; 12 h is the most"),
+        ("KafkaRemoteCopyHeldBack=@7h", "with it the rule looks back for 13 h; 12 h is the most"),
+        ("KafkaReplicasOutOfSync=43200", "with it the rule looks back for 12 h 5 min; 12 h is the most"),
     ],
 )
 def test_a_what_if_that_cannot_be_tried_says_so(text: str, message: str) -> None:

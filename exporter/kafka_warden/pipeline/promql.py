@@ -95,6 +95,12 @@ def selectors(node: Any) -> list[Any]:
     return own + [each for child in children(node) for each in selectors(child)]
 
 
+def look_back(node: Any) -> float:
+    """Return the longest range or offset in an expression, in seconds."""
+    own = (getattr(node, name, None) for name in ("range", "offset"))
+    return max(0.0, *(_seconds(each) for each in own), *map(look_back, children(node)))
+
+
 def matches(selector: Any, labels: Labels) -> bool:
     """Return whether a selector selects these labels."""
     return all(_matches(each, labels.get(each.name, "")) for each in selector.matchers.matchers)

@@ -1,13 +1,16 @@
 """The rules of a backtest: every alert that history can answer, with the thresholds and durations to try."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
 from kafka_warden.config import values
-from kafka_warden.errors import ConfigError
+from kafka_warden.errors import ConfigError, PromqlError
+from kafka_warden.formatting import in_time
 from kafka_warden.pipeline import rule_runs, samples
+from kafka_warden.pipeline.promql import look_back
 from kafka_warden.rules import render
 from kafka_warden.rules.thresholds import numbers, thresholds
 
@@ -40,6 +43,8 @@ _LOOKBACKS: Final = {"KafkaReassignmentStuck": "stuck_wait", "KafkaBrokerUnreach
 """Alert to the time for which a fault may end by itself before it counts, where the alert is not faster."""
 _SHOWS_AFTER: Final = {"KafkaReplicasOutOfSync": 30.0}
 """Seconds until brokers show a fault: Kafka's default of `replica.lag.time.max.ms` for a follower to leave the ISR."""
+LONGEST: Final = samples.BUCKET
+"""Seconds before those whose alarms are found, which rules look back to: `alarms.CHUNK`."""
 UNANSWERED: Final = {
     "KafkaClusterUnreachable": "kafka_warden_cluster_reachable",
     "KafkaNoActiveController": "kafka_warden_controller_reachable",
@@ -205,7 +210,7 @@ def read_what_if(text: str) -> tuple[Trial, ...]:
     """Read `RULE=THRESHOLD,...@FOR,...`: every threshold with every duration. One of both lists may be left out.
 
     Raises:
-        ConfigError: another form, an unknown rule, or a threshold of a rule that has none.
+        ConfigError: another form, an unknown rule, a threshold of a rule that has none, or no rule with these numbers.
     """
     name, _, tried = text.partition("=")
     numbers_, at, durations = tried.partition("@")
@@ -224,12 +229,28 @@ def read_what_if(text: str) -> tuple[Trial, ...]:
         form = f"{name}={'THRESHOLD' if rule.unit else ''}@FOR"
         of = f" in {rule.unit}" if rule.unit else ""
         raise ConfigError(f"--what-if {text}: expected {form}{of}, such as {name}={example}@5m") from None
-    return tuple(Trial(rule, threshold, seconds, what_if=True) for threshold in thresholds for seconds in times)
+    found = tuple(Trial(rule, threshold, seconds, what_if=True) for threshold in thresholds for seconds in times)
+    try:
+        longest = max(map(_looks_back, found))
+    except PromqlError as failure:
+        why, *_ = str(failure).partition(": ")
+        raise ConfigError(f"--what-if {text}: Prometheus cannot read the rule with it: {why}") from None
+    if longest > LONGEST:
+        raise ConfigError(
+            f"--what-if {text}: with it the rule looks back for {in_time(longest)}; {in_time(LONGEST)} is the most"
+        )
+    return found
+
+
+def _looks_back(trial: Trial) -> float:
+    """Return the seconds before an alarm fires whose samples its rule needs."""
+    run = rules_of(trial)
+    return max(trial.wanted, *(rule.hold for rule in run)) + max(look_back(rule.expression) for rule in run)
 
 
 def _threshold(text: str) -> float:
     number = float(text)
-    if not number >= 0:
+    if not 0 <= number < math.inf:
         raise ValueError(text)
     return number
 
