@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kafka_warden.errors import ConfigError
-from kafka_warden.pipeline.alarms import plans_of
+from kafka_warden.pipeline.alarms import grid_of, plans_of
 from kafka_warden.pipeline.promql import Vector
 from kafka_warden.pipeline.rule_runs import metrics
-from kafka_warden.pipeline.samples import has
+from kafka_warden.pipeline.samples import POLLS, has
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, UNANSWERED, parsed, read_what_if, rules, trials
 from kafka_warden.rules import render
 
@@ -89,6 +89,14 @@ def test_a_trial_has_a_deadline_of_its_own() -> None:
     ]
     assert {(trial.threshold, values[0][0]) for trial, values in plans} == {(60.0, 60.0), (None, 14_400.0)}
     assert all(np.isnan(values[0][1]) for _, values in plans)
+
+
+def test_polls_that_have_one_time_do_not_count_for_the_step() -> None:
+    """Where a clock was set back, all polls of a day may have the time before the next day."""
+    at = np.array([*[1000.0] * 500, *np.arange(1010.0, 2000.0, 10.0)])
+    grid = grid_of([{"metric": POLLS, "run": "run", "at": at}], 5000.0)
+    assert grid is not None
+    assert grid.step == 10.0
 
 
 def test_look_back_comes_on_top_of_a_duration() -> None:

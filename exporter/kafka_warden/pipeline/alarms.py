@@ -193,6 +193,8 @@ def grid_of(rows: Iterable[Row], end: float) -> Grid | None:
     between = np.concatenate([np.diff(np.sort(each)) for each in times.values()]) if times else np.empty(0)
     if not times:
         return None
+    # Polls of a day before a clock was set back may all have one time.
+    between = between[between > 0.0]
     usual = float(np.median(between)) if len(between) else LONGEST_STEP
     # The same for any part of a history.
     step = min(float(f"{usual:.2g}"), LONGEST_STEP)
