@@ -4,7 +4,6 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from kafka_warden.errors import StoreError, StoreInUseError
+from kafka_warden.errors import StoreError
 from kafka_warden.history.parquet.reader import inventory
 from kafka_warden.history.poll import Poll
 from kafka_warden.pipeline import store as stores
@@ -217,42 +216,6 @@ def test_file_with_damaged_rows_and_a_good_footer_stops_no_other_file(
     damaged.write_bytes(whole)
     take(spark, store, landing)
     assert rows(store) == expected
-
-
-@full
-def test_two_calls_at_once_damage_nothing(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
-    """One ends with a sentence, unless it comes to each table after the other one."""
-    store, landing = tmp_path / "store", tmp_path / "landing"
-    write(landing, judged[:2])
-
-    twice_at_once(lambda: take(spark.newSession(), store, landing))
-    take(spark, store, landing)
-    assert rows(store) == landed(landing)
-
-
-@full
-def test_two_roll_ups_at_once_damage_nothing(spark: SparkSession, judged: list[Poll], tmp_path: Path) -> None:
-    store, landing = tmp_path / "store", tmp_path / "landing"
-    write(landing, judged[:2])
-    stored(spark, store, landing)
-    twice_at_once(lambda: roll_up(spark.newSession(), store))
-    assert marts(store) == rolled(spark, tmp_path / "expected", landing)
-
-
-def twice_at_once(call: Callable[[], None]) -> None:
-    """Both end well, or one of them with a sentence."""
-
-    def outcome(_: int) -> str:
-        try:
-            call()
-        except StoreInUseError as problem:
-            return str(problem)
-        return ""
-
-    with ThreadPoolExecutor(2) as threads:
-        said = list(threads.map(outcome, range(2)))
-    assert "" in said
-    assert all("run one at a time. Nothing is lost" in line for line in said if line)
 
 
 @full
