@@ -40,10 +40,9 @@ class Blueprint:
         self.root = root
         self.cluster_id = cluster_id
         self._protection = protection
-        brokers = (CLIENT_LISTENER, *protection.extra_listeners)
         self.listeners: dict[int, dict[str, int]] = {
             **{node: {CONTROLLER_LISTENER: ports.reserve()} for node in settings.controller_ids},
-            **{node: {name: ports.reserve() for name in brokers} for node in settings.broker_ids},
+            **{node: {CLIENT_LISTENER: ports.reserve()} for node in settings.broker_ids},
         }
         self.zookeeper_port = ports.reserve() if settings.zookeeper else None
         self.jmx = {node: ports.reserve() for node in self.listeners if settings.jmx}

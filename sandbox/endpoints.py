@@ -4,7 +4,6 @@ from pathlib import Path
 
 from sandbox.blueprint import Blueprint
 from sandbox.jmx import JMX_USER
-from sandbox.properties import CLIENT_LISTENER
 from sandbox.protection import ADMIN, Protection
 from sandbox.settings import ClusterSettings
 
@@ -45,11 +44,7 @@ class Endpoints:
     @property
     def bootstrap(self) -> str:
         """Addresses of all brokers, for clients."""
-        return self.listener_bootstrap(CLIENT_LISTENER)
-
-    def listener_bootstrap(self, listener: str) -> str:
-        """Addresses of all brokers on one listener, such as EXPIRED or MISNAMED, those with bad certificates."""
-        return ",".join(self._blueprint.address(node, listener) for node in self.broker_ids)
+        return ",".join(self.broker_addresses.values())
 
     @property
     def jmx_brokers(self) -> dict[int, str]:

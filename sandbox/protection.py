@@ -18,8 +18,6 @@ MONITOR = "monitor"
 STRANGER = "stranger"
 WRONG = "wrong"
 CLIENT_USERS = (ADMIN, MONITOR, STRANGER)
-EXPIRED_LISTENER = "EXPIRED"
-MISNAMED_LISTENER = "MISNAMED"
 
 PYTHON_KEYS = {
     "security.protocol": "security_protocol",
@@ -37,7 +35,6 @@ class Protection:
 
     Attributes:
         directory: Where certificates and passwords lie.
-        extra_listeners: Names of the brokers' listeners beside the one for clients.
         format_arguments: Arguments of kafka-storage format about users.
         jmx: Who may read over JMX, and how.
     """
@@ -46,13 +43,12 @@ class Protection:
 
     def __init__(self, settings: ClusterSettings, directory: Path) -> None:
         self.directory = directory
-        self.extra_listeners = (EXPIRED_LISTENER, MISNAMED_LISTENER) if settings.bad_certificates else ()
         self.format_arguments: tuple[str, ...] = ()
         self.jmx = JmxAccess(settings, directory)
 
-    def server_properties(self, *, controller: bool) -> dict[str, object]:
+    def server_properties(self, *, controller: bool) -> dict[str, object]:  # noqa: ARG002  # those with a login need it
         """The properties of a node's listeners, and of its own connections to the others."""
-        names = (CONTROLLER_LISTENER, CLIENT_LISTENER, *(() if controller else self.extra_listeners))
+        names = (CONTROLLER_LISTENER, CLIENT_LISTENER)
         return {"listener.security.protocol.map": ",".join(f"{name}:{self.protocol}" for name in names)}
 
     def client_properties(self, user: str) -> dict[str, str]:

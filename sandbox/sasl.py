@@ -39,14 +39,12 @@ class SaslProtection(TlsProtection, ABC):
 
     def server_properties(self, *, controller: bool) -> dict[str, object]:
         """The properties of a node's listeners, and of its own connections to the others."""
-        listeners = (CONTROLLER_LISTENER,) if controller else (CLIENT_LISTENER, *self.extra_listeners)
         properties = super().server_properties(controller=controller) | {
             "sasl.mechanism.controller.protocol": "PLAIN",
             "sasl.mechanism.inter.broker.protocol": self.mechanisms[0],
         }
-        for listener in listeners:
-            mechanisms = sorted({*self.mechanisms, "PLAIN"}) if controller else self.mechanisms
-            properties |= self._listener(listener, mechanisms)
+        mechanisms = sorted({*self.mechanisms, "PLAIN"}) if controller else self.mechanisms
+        properties |= self._listener(CONTROLLER_LISTENER if controller else CLIENT_LISTENER, mechanisms)
         # a broker has no such listener, but reads its credentials for the controllers there
         return properties | self._login(CONTROLLER_LISTENER, "PLAIN")
 

@@ -47,7 +47,6 @@ class ClusterSettings:
         zookeeper: Whether the cluster is in ZooKeeper mode: no controllers, but one ZooKeeper server, node 100. For
             Kafka before 4.0, without security.
         security: Security protocol of clients, brokers and controllers.
-        bad_certificates: Whether secured brokers also have the listeners EXPIRED and MISNAMED, with such certificates.
         log_dirs: Log directories per broker.
         broker_heap: Maximal heap of a broker in MiB.
         controller_heap: Maximal heap of a controller in MiB.
@@ -68,7 +67,6 @@ class ClusterSettings:
     tiered: bool = True
     zookeeper: bool = False
     security: Security = Security.PLAINTEXT
-    bad_certificates: bool = False
     log_dirs: int = 1
     broker_heap: int = 256
     controller_heap: int = 128
@@ -99,8 +97,6 @@ class ClusterSettings:
         # What is no version at all is refused by who fetches it.
         if self.tiered and () < release(self.version) < TIERED_SINCE:
             raise SettingsError("tiered needs Kafka 3.6")
-        if self.bad_certificates and not self.secured:
-            raise SettingsError("bad_certificates needs a secured cluster")
 
     @property
     def secured(self) -> bool:

@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from sandbox.certificates import DAY, HERE, Authority
+from sandbox.certificates import HERE, Authority
 from sandbox.protection import (
     ADMIN,
     BROKER,
     CLIENT_USERS,
-    EXPIRED_LISTENER,
-    MISNAMED_LISTENER,
     MONITOR,
     WRONG,
     Protection,
@@ -31,10 +29,6 @@ class TlsProtection(Protection):
         super().__init__(settings, directory)
         self.authority = Authority(directory / "certificates", "authority")
         self._server = self.authority.issue("server", BROKER, HERE)
-        self._bad = {}
-        if settings.bad_certificates:
-            self._bad[EXPIRED_LISTENER] = self.authority.issue("expired", BROKER, HERE, -DAY)
-            self._bad[MISNAMED_LISTENER] = self.authority.issue("misnamed", BROKER, ("kafka.elsewhere.example",))
 
     def server_properties(self, *, controller: bool) -> dict[str, object]:
         """The properties of a node's listeners, and of its own connections to the others."""
@@ -46,9 +40,6 @@ class TlsProtection(Protection):
         }
         if not controller:
             properties |= {f"{REMOTE_CLIENT}{key}": value for key, value in self._node_as_client().items()}
-            for listener, identity in self._bad.items():
-                store = self._store(identity.keystore)
-                properties |= {f"listener.name.{listener.lower()}.{key}": value for key, value in store.items()}
         return properties
 
     def client_properties(self, user: str) -> dict[str, str]:

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sandbox import Cluster, ClusterSettings, Security
 from sandbox.admin_principals import MONITORING, Acl
-from sandbox.certificates import Authority
-from sandbox.protection import EXPIRED_LISTENER, MISNAMED_LISTENER, MONITOR, WRONG
+from sandbox.protection import MONITOR
 from tests.cluster.sidecar import configuration
 from tests.support.doctor import Doctor
 
@@ -68,10 +66,8 @@ def test_second_opinions(
 
 @pytest.fixture(scope="module")
 def secured(no_process_left: None) -> Iterator[Cluster]:
-    """SASL_SSL with ACLs, listeners with bad certificates, and JMX with a password."""
-    settings = ClusterSettings(
-        brokers=1, security=Security.SASL_SSL_SCRAM, jmx_password=True, bad_certificates=True, tiered=False
-    )
+    """SASL_SSL with ACLs, and JMX with a password."""
+    settings = ClusterSettings(brokers=1, security=Security.SASL_SSL_SCRAM, jmx_password=True, tiered=False)
     with Cluster(settings) as cluster:
         cluster.admin.create_topic("secured", partitions=2)
         yield cluster
@@ -99,28 +95,3 @@ def test_each_missing_acl(secured: Cluster, tmp_path: Path, capsys: pytest.Captu
 
 def test_a_principal_without_rights(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert look(secured, tmp_path, capsys, "stranger").wrong().keys() == set(CODES.values())
-
-
-def test_a_secured_cluster_that_is_broken(secured: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def named(code: str, *parts: str, **kafka: Any) -> None:
-        look(secured, tmp_path, capsys, MONITOR, **kafka).one(code, *parts)
-
-    named("KW-TLS", "has expired", bootstrap_servers=secured.listener_bootstrap(EXPIRED_LISTENER))
-    named("KW-TLS", "mismatch", bootstrap_servers=secured.listener_bootstrap(MISNAMED_LISTENER))
-    stranger = Authority(tmp_path / "other", "other").certificate
-    named("KW-TLS", "is not trusted", ssl_ca_location=str(stranger))
-    named("KW-LOGIN", "does not offer PLAIN", sasl_mechanism="PLAIN")
-    named("KW-LOGIN", "refused user name or password", sasl_password_file=str(secured.secret_file(WRONG)))
-    doctor = look(secured, tmp_path, capsys, MONITOR)
-    del doctor.config["kafka"]["ssl.ca.location"]
-    doctor.kafka(security_protocol="SASL_PLAINTEXT")
-    doctor.one("KW-TLS", "speaks TLS, and security.protocol does not")
-    doctor.config["kafka"] = {
-        "bootstrap.servers": secured.bootstrap,
-        "security.protocol": "SSL",
-        "ssl.ca.location": secured.client_properties(MONITOR)["ssl.ca.location"],
-    }
-    doctor.one("KW-LOGIN", "wants a login; it offers SCRAM-SHA-")
-    doctor = look(secured, tmp_path, capsys, MONITOR)
-    doctor.config["jmx"]["password_file"] = str(secured.secret_file(WRONG))
-    doctor.one("KW-JMX", "jmx.password_file")
