@@ -47,7 +47,6 @@ DISK_ROUNDS: Final = (
 WORST_DAY: Final = (
     Timed(worst_day.brokers_dead, "KafkaClusterUnreachable", within=60, watched=180, pace=OFTEN),
     Timed(worst_day.quorum_lost, "KafkaNoActiveController", within=60, watched=120, pace=OFTEN),
-    Timed(worst_day.hangs, "KafkaBrokerUnreachable", within=90, watched=150, pace=OFTEN),
     Timed(worst_day.outrun, "KafkaReassignmentStuck", within=120, watched=150, pace=OFTEN),
     Timed(worst_day.burst, "", within=0, watched=420, pace=OFTEN),
     Timed(worst_day.dead, "KafkaBrokerUnreachable", within=worst_day.WITHIN, watched=840),

@@ -1,7 +1,7 @@
 """A sidecar whose certificate, configuration, descriptors, logins or own password need an operator."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -62,9 +62,14 @@ def login_refused(stage: Stage) -> Iterator[set[Fired]]:
 @fault("second-refused", "A second sidecar logs in at a listener that offers no login")
 def second_refused(stage: Stage) -> Iterator[set[Fired]]:
     """The first one has data."""
+    yield from second_sidecar(stage, _login(stage))
+
+
+def second_sidecar(stage: Stage, login: Mapping[str, str]) -> Iterator[set[Fired]]:
+    """Run another sidecar, whose login is refused."""
     labels, folder = {"cluster": CLUSTER}, stage.sidecar.directory.with_name("second")
     with Watcher(folder, stage.cluster, stage.pace.sections) as second:
-        second.restart(ready=False, kafka=_login(stage))
+        second.restart(ready=False, kafka=login)
         targets = [stage.sidecar.address, second.address]
         stage.prometheus.scrape(static_configs=[{"targets": targets, "labels": labels}])
         yield {fired("KafkaWardenAccessRefused")}

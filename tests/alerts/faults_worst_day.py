@@ -80,15 +80,6 @@ def failover(stage: Stage) -> Iterator[set[Fired]]:
     cluster.wait_ready(active)
 
 
-@fault("one-hangs", "One broker hangs")
-def hangs(stage: Stage) -> Iterator[set[Fired]]:
-    """SIGSTOP."""
-    stage.cluster.pause(VICTIM)
-    yield {fired("KafkaBrokerUnreachable", broker=VICTIM)}
-    stage.cluster.resume(VICTIM)
-    _whole(stage.cluster)
-
-
 @fault("one-dead", "One broker is killed")
 def dead(stage: Stage) -> Iterator[set[Fired]]:
     """SIGKILL."""

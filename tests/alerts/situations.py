@@ -9,6 +9,7 @@ from sandbox.admin_moves import FOLLOWER_RATE, LEADER_RATE
 from sandbox.protection import MONITOR, WRONG
 from tests.alerts import faults_followers as followers
 from tests.alerts import faults_history as history
+from tests.alerts import faults_process as process
 from tests.alerts import faults_sidecar as sidecar
 from tests.alerts import faults_throttles as throttles
 from tests.alerts import faults_worst_day as worst_day
@@ -16,7 +17,7 @@ from tests.alerts import matrix
 from tests.alerts.fault import Fault, fault
 from tests.alerts.faults import DISK_ROUNDS, FAULTS, SMALL_ROUNDS, WORST_DAY
 from tests.alerts.faults_disks import TWO_DIRECTORIES
-from tests.alerts.stage import CLUSTER, Fired, Stage, Watcher, fired
+from tests.alerts.stage import Fired, Stage, fired
 from tests.cluster.followers import SMALL
 
 DEFAULT: Final = ClusterSettings()
@@ -93,13 +94,7 @@ def topic_too_many(stage: Stage) -> Iterator[set[Fired]]:
 @fault("password-expired", "A second sidecar has a password that is not valid any more")
 def password_expired(stage: Stage) -> Iterator[set[Fired]]:
     """Only a secured cluster refuses one; the first sidecar has data."""
-    labels, folder = {"cluster": CLUSTER}, stage.sidecar.directory.with_name("second")
-    with Watcher(folder, stage.cluster, stage.pace.sections) as second:
-        second.restart(ready=False, kafka={"sasl.password.file": str(stage.cluster.secret_file(WRONG))})
-        targets = [stage.sidecar.address, second.address]
-        stage.prometheus.scrape(static_configs=[{"targets": targets, "labels": labels}])
-        yield {fired("KafkaWardenAccessRefused")}
-        stage.prometheus.scrape(static_configs=[{"targets": targets[:1], "labels": labels}])
+    yield from process.second_sidecar(stage, {"sasl.password.file": str(stage.cluster.secret_file(WRONG))})
 
 
 @fault("history-too-large", "The topic of history takes no message, and the sidecar may write to it")

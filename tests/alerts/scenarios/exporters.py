@@ -8,20 +8,9 @@ from tests.alerts.scenarios.changes import broker_down, moving, stuck, throttle_
 from tests.alerts.scenarios.scenario import Checks, fires, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, after, during
-from tests.support.promtool import Check
 
 
-@scenario("S05", 60, core=True, cluster=None, instance="a:10073")
-def no_label(one: Exporter) -> Checks:
-    """Two clusters have no label, and a broker of one is dead: an alert says that they are mixed up."""
-    other = one.beside(instance="b:10073")
-    one.set("cluster_info", 1, cluster_id="first", cluster_name="", kafka_version="4.1.1")
-    other.set("cluster_info", 1, cluster_id="second", cluster_name="", kafka_version="4.1.1")
-    broker_down(other, 2, 10 * MINUTE)
-    return [fires("KafkaWardenClusterLabelAmbiguous", until=30)]
-
-
-@scenario("S05b", 60)
+@scenario("S05b", 60, core=True)
 def one_label_for_two(exporter: Exporter) -> Checks:
     """Two clusters have one label, by copy and paste: an alert says so. Two exporters of one cluster are fine."""
     for each, cluster_id in ((exporter, "first"), (exporter.beside(instance="b:10073"), "second")):
@@ -113,16 +102,3 @@ def access_refused(exporter: Exporter) -> Checks:
     exporter.set("source_errors_total", errors, source="offsets", broker=2, reason="authorization")
     yield from (fires("KafkaWardenAccessRefused", until=25), over("KafkaWardenAccessRefused", at=60))
     yield silent("KafkaBrokerUnreachable", until=60)
-
-
-@scenario("S67", 60, core=True)
-def labels(exporter: Exporter) -> Checks:
-    """Many faults at once: every alert has the label of the program that it comes from."""
-    broker_down(exporter, 3, 10 * MINUTE)
-    moving(exporter, eta=math.inf)
-    stuck(exporter, after(10 * MINUTE, 1, None), cause="throttle_blocked", since=600)
-    throttle_problem(exporter, "blocked", after(10 * MINUTE, lambda t: t - 600, None))
-    for name in ("offline_partitions", "under_min_isr_partitions", "at_min_isr_partitions"):
-        exporter.set(name, after(10 * MINUTE, 5))
-    unlabelled = Check(HOUR, 'count(ALERTS{exporter!="kafka-warden"})', None)
-    return [firing(".+", at=60, exporter="kafka-warden"), unlabelled]

@@ -51,13 +51,6 @@ def one_scrape_of_fifteen(exporter: Exporter) -> Checks:
     return [silent(until=10), *steady("KafkaReassignmentStuck", 20, 180)]
 
 
-@scenario("S04", 30, core=True, step=60, evaluation=15)
-def one_poll_of_the_cluster(exporter: Exporter) -> Checks:
-    """No broker answers one poll, which a scrape every 60 s shows for 4 evaluations: no page."""
-    exporter.set("cluster_reachable", during(600, 610, 0, 1))
-    return [silent(severity="critical", until=30)]
-
-
 @scenario("S04d", 40, core=True, cluster="offline", outages=[(610, 790)])
 def one_sample_of_an_election(offline: Exporter) -> Checks:
     """A scrape meets a leader election, and the exporter is down for the next 3 min: no page from one sample."""
