@@ -34,26 +34,42 @@ def tokens(text: str | None) -> list[float]:
     return [float(found.replace(",", "")) for found in TOKEN.findall(text or "")]
 
 
-class PageNumbers(HTMLParser):
-    """The numbers of one page. `found` has those of each place in order, `wrong` those whose text is another number."""
+class Tags(HTMLParser):
+    """The elements of one page, which is well-formed: `tags` are all, with their attributes."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: dict[Place, list[float]] = defaultdict(list)
-        self.rows: dict[str, list[str]] = defaultdict(list)
-        """Name of a table to its rows."""
-        self.wrong: list[str] = []
+        self.tags: list[tuple[str, dict[str, str]]] = []
         self._open: list[tuple[str, dict[str, str]]] = []
-        self._tile = ""
-        self._items = 0
         self.feed(page)
         assert self._open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Open an element, and read the number that it has."""
-        values = {name: value or "" for name, value in attrs}
+        """Open an element."""
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
         if tag not in VOID:
-            self._open.append((tag, values))
+            self._open.append(self.tags[-1])
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop()[0] == tag
+
+
+class PageNumbers(Tags):
+    """The numbers of one page. `found` has those of each place in order, `wrong` those whose text is another number."""
+
+    def __init__(self, page: str) -> None:
+        self.found: dict[Place, list[float]] = defaultdict(list)
+        self.rows: dict[str, list[str]] = defaultdict(list)
+        """Name of a table to its rows."""
+        self.wrong: list[str] = []
+        self._tile = ""
+        self._items = 0
+        super().__init__(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element, and read the number that it has."""
+        super().handle_starttag(tag, attrs)
+        _, values = self.tags[-1]
         if tag == "li":
             self._items += 1
         if tag == "tr" and "data-row" in values:
@@ -62,9 +78,6 @@ class PageNumbers(HTMLParser):
             self.found[self._place()].append(float(values["value"]))
         if tag == "time":
             self.found[self._place()].append(datetime.fromisoformat(values["datetime"]).timestamp())
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop()[0] == tag
 
     def handle_data(self, data: str) -> None:
         """Read the numbers of a text."""

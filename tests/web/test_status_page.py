@@ -1,6 +1,5 @@
 """The status page as HTML: the numbers of the API and of `/metrics`, escaped, in parts, with every state explained."""
 
-import html.parser
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +19,7 @@ from kafka_warden.web.status.render import status
 from tests.building import known
 from tests.support import status_rows
 from tests.support.asking import views_of
+from tests.support.page_numbers import Tags
 from tests.web.conftest import Served
 
 EVIL = "x\"'><script>alert(1)</script>\u202e\x1b[31m{{7*7}}&amp;"
@@ -29,27 +29,6 @@ def text_of(views: Views, query: bytes = b"") -> str:
     answer = status(views, query, "1.2")
     assert answer.status == 200
     return answer.body.decode()
-
-
-class Tags(html.parser.HTMLParser):
-    """Every tag with its attributes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        if tag not in ("meta", "link", "input"):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 def test_hostile_names_are_text() -> None:
@@ -62,24 +41,21 @@ def test_hostile_names_are_text() -> None:
     assert "\\u202e" in page
     assert "{{7*7}}" in page
     assert not set(page) & {"\x1b", "\u202e", "\ud800"}
-    tags = Tags(page)
-    assert tags.open == []
-    assert not any(name.startswith("on") or name == "style" for _, attrs in tags.found for name in attrs)
+    tags = Tags(page).tags
+    assert not any(name.startswith("on") or name == "style" for _, attrs in tags for name in attrs)
 
 
 @pytest.mark.parametrize(
     "make", [status_rows.troubled, status_rows.quiet, status_rows.blind], ids=lambda each: each.__name__
 )
 def test_page_is_well_formed_and_can_be_read_aloud(make: Callable[[], Page]) -> None:
-    tags = Tags(text_of(views_of(make())))
-
-    assert tags.open == []
-    ids = [attrs["id"] for _, attrs in tags.found if "id" in attrs]
+    tags = Tags(text_of(views_of(make()))).tags
+    ids = [attrs["id"] for _, attrs in tags if "id" in attrs]
     assert len(ids) == len(set(ids))
-    links = [attrs["href"] or "" for tag, attrs in tags.found if tag == "a"]
+    links = [attrs["href"] for tag, attrs in tags if tag == "a"]
     assert {link.partition("#")[2] for link in links if link.startswith(("#", "?")) and "#" in link} <= set(ids)
     assert not [link for link in links if link.startswith("/")], "a prefix of a proxy would be lost"
-    for tag, attrs in tags.found:
+    for tag, attrs in tags:
         if tag in ("svg", "progress", "table") or attrs.get("tabindex") == "0":
             assert attrs.get("aria-label") or attrs.get("aria-labelledby"), (tag, attrs)
 
@@ -154,7 +130,7 @@ def test_empty_states_claim_no_more_than_is_known() -> None:
 def test_problems_of_one_kind_have_different_ids() -> None:
     views = views_of(status_rows.troubled())
     problem = views.problems.rows[0]
-    tags = Tags(text_of(replace(views, problems=Table((problem, problem), 2)))).found
+    tags = Tags(text_of(replace(views, problems=Table((problem, problem), 2)))).tags
     ids = [attrs["id"] for _, attrs in tags if "id" in attrs]
     assert len(ids) == len(set(ids))
 
