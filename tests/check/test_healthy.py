@@ -58,11 +58,3 @@ def test_an_authority_and_a_port(doctor: ScriptedDoctor, secured: Callable[..., 
     found = doctor.wrong()
     assert found.keys() == {"KW-TLS", "KW-TCP"}
     assert {text.partition(" ")[0] for text in found.values()} == {"error"}
-
-
-def test_a_clock_and_a_history_folder(doctor: ScriptedDoctor) -> None:
-    doctor.brokers.do("skew", seconds=-60.0)
-    (doctor.folder / "file").touch()
-    doctor.config["history"] = {"parquet": {"path": str(doctor.folder / "file")}}
-    assert doctor.wrong().keys() == {"KW-CLOCK", "KW-HISTORY-FOLDER"}
-    assert doctor.code == 1

@@ -123,16 +123,6 @@ def test_a_later_moment_never_needs_less(gains: list[int], when: float, later: f
     assert end_to_reach(*samples, asked[0], slack)[0] <= ends[0]
 
 
-@given(st.lists(st.tuples(st.floats(0, 1e6), st.booleans()), min_size=1, max_size=20))
-def test_behind_is_never_negative(polls: list[tuple[float, bool]]) -> None:
-    state = np.array([NAN])
-    for clock, caught in polls:
-        state, seconds = replica_time.behind(state, clock, np.array([caught]))
-        assert seconds[0] >= 0
-        if caught:
-            assert seconds[0] == 0
-
-
 def test_follower_always_20_s_behind() -> None:
     """docs/spec/lag.md#time-behind: at constant load the lag is 20 s for ever; with a limit of 30 s it leaves then."""
     judged = judge_each(*seen(polls(120), lambda clock: loaded(clock, 20 * RATE if clock > 30 else 0)))
@@ -249,18 +239,6 @@ def test_end_above_a_new_leaders_says_nothing() -> None:
     assert math.isnan(lag_seconds(derived, 2))
     assert math.isnan(behind(derived, 2))
     assert not late(derived, 2)
-
-
-def test_a_topic_created_again_inherits_nothing() -> None:
-    def partition(clock: float) -> Partition:
-        return loaded(clock, 1500, out=(2,)) if clock < 40 else Partition(end=int(clock) * 10, lag={2: 20}, out=(2,))
-
-    polled = seen(polls(70), partition)
-    judged = judge_each(*polled[:4], *(replace(s, topic_ids=(b"another topic id",)) for s in polled[4:]))
-
-    assert [behind(derived, 2) for derived in judged[3:6]] == [30.0, 0.0, 10.0]
-    # At least 0 s says nothing.
-    assert [lag_seconds(derived, 2) for derived in judged[4:7]] == pytest.approx([math.nan, 2.0, 2.0], nan_ok=True)
 
 
 def test_rows_that_move_take_their_past_along() -> None:

@@ -117,7 +117,7 @@ def test_new_topic_does_not_know_the_old_one(before: list[Happening], after: lis
     together = judge_each(*polls_of(old + new))[-1]
     alone = judge_each(*polls_of([replace(new[0], seconds=elapsed + new[0].seconds), *new[1:]]))[-1]
 
-    for family in ("replica_behind_seconds", "replica_state"):
+    for family in ("replica_behind_seconds", "replica_lag_seconds", "replica_state"):
         mine, theirs = (
             {labels: value for labels, value in page(derived, family).items() if labels[0] == "t"}
             for derived in (together, alone)

@@ -156,9 +156,3 @@ def test_the_first_cause_wins(pair: tuple[Cause, Cause]) -> None:
     first, second = sorted(pair, key=list(Cause).index)
     facts = MoveFacts(**{**asdict(NOTHING), **FIRST_OF[second], **FIRST_OF[first]})
     assert holding(facts)[0] is first
-
-
-def test_a_fact_is_named_before_a_cause_that_needs_waiting() -> None:
-    """A disk that is too small does not hide that the throttle is 0."""
-    facts = replace(NOTHING, usable_bytes=0.0, leader_limit=0.0)
-    assert holding(facts) == [Cause.LOG_DIR_FULL, Cause.TARGET_DISK_TOO_SMALL, Cause.THROTTLE_BLOCKED]

@@ -10,10 +10,8 @@ from statistics import median
 import pytest
 
 from fleet.schedule import MOVES
-from kafka_warden.history.parquet.reader import polls
 from kafka_warden.history.schema import TABLES
 from tests.fleet.conftest import SETTINGS, Fleet
-from tests.history.replay import differences, in_order_of, replay, rows, written
 
 
 def test_polls_are_whole_and_begin_with_nothing(fleet: Fleet) -> None:
@@ -27,16 +25,6 @@ def test_polls_are_whole_and_begin_with_nothing(fleet: Fleet) -> None:
     assert {table for table, found in counts.items() if not found} == {"restored"}
     for name in ("replicas", "moves", "quotas"):
         assert sum(dict(row["rows"])[name] for row in seen) == sum(counts[name].values())
-
-
-def test_polls_judged_again_give_the_same(fleet: Fleet) -> None:
-    kept = [written(tables) for tables in polls(fleet.history, end=SETTINGS.start + 2 * 3600)]
-
-    again = [rows(poll) for poll in replay(kept)]
-
-    assert len(again) == 120
-    for before, after in zip(kept, again, strict=True):
-        assert differences(before, in_order_of(before, after), ("run", "sequence")) == []
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from kafka_warden.errors import HistoryRowsError
 from kafka_warden.history.poll import Poll, Remembered, topic_id_bytes, topic_id_text
-from kafka_warden.history.replay import replay as evaluate_again
 from kafka_warden.history.replay import snapshot_of
 from kafka_warden.history.tables import polls as polls_table
 from kafka_warden.history.tables.polls import document_of
@@ -20,7 +19,7 @@ from kafka_warden.model import Parameters, Snapshot
 from tests import scene
 from tests.building import Partition, snapshot
 from tests.history.anything import histories
-from tests.history.replay import Rows, differences, in_order_of, polls, replay, restarted_polls, rows, scene_polls
+from tests.history.replay import Rows, differences, in_order_of, polls, replay, rows, scene_polls
 
 
 def test_the_scene_has_values_to_compare() -> None:
@@ -76,16 +75,6 @@ def shuffled(columns: Rows, chance: random.Random) -> Rows:
     order = list(range(len(columns["time"])))
     chance.shuffle(order)
     return {name: [values[row] for row in order] for name, values in columns.items()}
-
-
-def test_a_restart_is_replayed() -> None:
-    kept = [rows(poll) for poll in restarted_polls()]
-    assert [len(tables["restored"]["part"]) for tables in kept] == [1, 0, 0, 0, 0]
-    for before, again in zip(kept, replay(kept), strict=True):
-        assert differences(before, rows(again)) == []
-    without = [{**tables, "polls": {**tables["polls"], "remembered": ["kept"]}} for tables in kept]
-    polls = [each.poll for each in evaluate_again(without)]
-    assert any(differences(before, rows(poll)) for before, poll in zip(kept, polls, strict=True) if poll is not None)
 
 
 def test_a_large_state_file_is_split(monkeypatch: pytest.MonkeyPatch) -> None:

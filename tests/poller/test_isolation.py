@@ -253,15 +253,6 @@ def test_a_broker_that_knows_no_brokers_is_not_believed(polled: Polling) -> None
     assert re.fullmatch(r"127.0.0.1:\d+ knows no brokers", logs[0]["error"])
 
 
-def test_a_reply_that_comes_with_the_end_of_the_connection_counts(polled: Polling) -> None:
-    polled.brokers.rule(2, "ListOffsets", close=True)
-    before = polled.connections()
-    snapshot = polled.poll()
-    assert set(snapshot.offsets_at) == {1, 2, 3}
-    assert polled.down() == {}
-    assert polled.connections() > before
-
-
 @pytest.mark.parametrize("broker", [1, 2, 3])
 @pytest.mark.parametrize(("after", "least"), [(INTERVAL, 2), (MINUTE, 6)])
 def test_a_broker_that_hangs_within_a_poll_costs_its_own_numbers_only(

@@ -106,20 +106,6 @@ def test_a_broker_that_hangs_leaves_the_numbers_of_the_others(polled: Polling, c
     assert shown(cycle, LAG) == {'broker="2"': 10.0}
 
 
-def test_numbers_are_shown_for_three_intervals_after_the_last_answer(polled: Polling, cycle: Cycle) -> None:
-    answered = polled.clock.time()
-    polled.brokers.rule(None, error=-1)
-    polled.brokers.rule(None, "Metadata", drop=True)
-    pages = []
-    with capture_logs():
-        for _ in range(4):
-            show(polled, cycle)
-            pages.append(len(shown(cycle, LAG)))
-            assert shown(cycle, "snapshot_timestamp_seconds") == {"": answered}
-    assert pages == [3, 3, 3, 0]
-    assert len(down(cycle)) == len(shown(cycle, "up"))
-
-
 def test_a_broker_without_the_listener_is_neither_down_nor_are_its_partitions_offline(
     polled: Polling, cycle: Cycle
 ) -> None:

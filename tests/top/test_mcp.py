@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import bcrypt
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult
@@ -16,8 +15,6 @@ from mcp.types import CallToolResult
 from kafka_warden import cli, installed
 from kafka_warden.views.specs import TABLES
 from kafka_warden.web.api import plain
-from sandbox.certificates import Authority
-from sandbox.passwords import write_secret
 from tests.support import status_rows
 from tests.support.asking import views_of
 from tests.support.scripted import ScriptedCluster
@@ -135,26 +132,6 @@ def test_without_an_exporter() -> None:
         return await refused(client, "problems")
 
     assert "nothing listens there: connection refused" in asked(use, "--url", "http://127.0.0.1:1")
-
-
-def test_tls_and_password(serve: Callable[..., Served], tmp_path: Path, authority: Authority) -> None:
-    hashed = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(4)).decode()
-    tls = "tls_server_config: {cert_file: server.pem, key_file: server.key}"
-    (tmp_path / "web.yml").write_text(f"{tls}\nbasic_auth_users:\n  ada: {hashed}\n")
-    served = serve(tmp_path / "web.yml")
-    served.holder.page = status_rows.troubled()
-    password = str(write_secret(tmp_path / "password", PASSWORD))
-    flags = ("--url", f"https://localhost:{served.port}", "--ca", str(authority.certificate))
-
-    async def use(client: Client) -> Any:
-        return (await called(client, "problems"))["fresh"]
-
-    assert asked(use, *flags, "--user", "ada", "--password-file", password) is True
-
-    async def unknown(client: Client) -> str:
-        return await refused(client, "problems")
-
-    assert "401: the user name or the password is missing or wrong" in asked(unknown, *flags)
 
 
 def test_a_plan_comes_from_the_command(url: str, tmp_path: Path, brokers: ScriptedCluster) -> None:

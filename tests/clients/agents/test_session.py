@@ -30,7 +30,7 @@ from sandbox import wait_for
 from sandbox.certificates import HERE, Authority
 from sandbox.ports import LOOPBACK
 from tests.support.scripted import VirtualClock
-from tests.support.serving import Server, answering, dripping, listening
+from tests.support.serving import Server, answering, listening
 
 QUESTION = BeanQueries((BeanQuery("a:type=B,name=C", ("Value",)),))
 PAGE = b'a_B_Value{name="C"} 4\n'
@@ -372,13 +372,6 @@ def test_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agents, "LONGEST", 0.3)
     with socket.create_server((LOOPBACK, 0)) as silent:
         assert isinstance(ask(session(), target(f"{LOOPBACK}:{silent.getsockname()[1]}")), AnswerTimeoutError)
-
-
-@pytest.mark.parametrize("head", [b"Connection: close\r\n\r\n", b"Content-Length: 1000\r\n\r\n", b"X-Header: "])
-def test_a_server_that_sends_byte_after_byte(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
-    monkeypatch.setattr(agents, "LONGEST", 0.5)
-    with dripping(b"HTTP/1.1 200 OK\r\n" + head) as address:
-        assert isinstance(ask(session(), target(address)), AnswerTimeoutError)
 
 
 @pytest.mark.parametrize("said", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort"])
