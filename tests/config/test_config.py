@@ -231,6 +231,11 @@ def test_the_deadline_follows_a_short_interval(tmp_path: Path) -> None:
 _MISTAKES: tuple[tuple[str, str], ...] = (
     ("kafka: [a", "not valid YAML: expected ',' or ']', but got '<stream end>'"),
     ("\tkafka: x", "not valid YAML: "),
+    (
+        "poll: {interval: 1s}\nlog: {level: 'a\x07'}",
+        "not valid YAML: the character U+0007 (line 2, column 16) is not allowed; remove it",
+    ),
+    (f"topics: {'[' * 3000}", "not valid YAML: nested too deeply"),
     ("just text", "expected keys and values, such as `poll:`, at the top of the file"),
     ("poll: {interval: 1s, interval: 2s}", "not valid YAML: the key interval appears twice (line 1, column 22)"),
     ("kafka: {}\nkafka: {}", "the key kafka appears twice"),

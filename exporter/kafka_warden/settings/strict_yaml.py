@@ -89,6 +89,15 @@ def parse_yaml(text: str) -> Any:
         return yaml.load(text, Loader=_StrictLoader)  # noqa: S506  # a SafeLoader
     except yaml.MarkedYAMLError as failure:
         raise ValueError(_problem(failure)) from None
+    except yaml.reader.ReaderError as failure:
+        line, column = (
+            text.count("\n", 0, failure.position) + 1,
+            failure.position - text.rfind("\n", 0, failure.position),
+        )
+        problem = f"the character U+{failure.character:04X} (line {line}, column {column}) is not allowed; remove it"
+        raise ValueError(problem) from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     except Exception:  # noqa: BLE001  # PyYAML's readers of explicit tags raise KeyError, IndexError and more
         raise ValueError("a tag does not fit its value") from None
 
