@@ -95,7 +95,25 @@ def test_addresses(text: str, host: str, port: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a", "a:", ":1", "a:0", "a:65536", "a:-1", "a:x", "::1:1", "[::1]", "[x]:1", "a b:1", "http://a:1", "a:1 2"],
+    [
+        "a",
+        "a:",
+        ":1",
+        "a:0",
+        "a:65536",
+        "a:-1",
+        "a:x",
+        "::1:1",
+        "[::1]",
+        "[x]:1",
+        "a b:1",
+        "http://a:1",
+        "a:1 2",
+        "a:0000099999",
+        "a..b:1",
+        f"{'x' * 64}:1",
+        ".:1",
+    ],
 )
 def test_a_bad_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"expected host:port or \[IPv6 address\]:port"):
@@ -124,6 +142,8 @@ def test_text_before_an_at_sign_is_not_shown() -> None:
         (values.port, 9999, 9999),
         (values.positive_number, "1.25e8", 1.25e8),
         (boolean, "True", True),
+        (values.address, "broker.example.:1", ("broker.example.", 1)),
+        (values.host_names, "Warden.Example., b", {"warden.example", "b"}),
         (values.addresses, "a:1, b:2", (("a", 1), ("b", 2))),
         (values.addresses, '["a:1"]', (("a", 1),)),
         (values.addresses, "", ()),

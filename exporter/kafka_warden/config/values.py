@@ -179,8 +179,8 @@ def addresses(value: object) -> tuple[Address, ...]:
 
 
 def host_names(value: object) -> frozenset[str]:
-    """Read a list of host names, without ports."""
-    names = [text(item).strip().lower() for item in _items(value)]
+    """Read a list of host names, without ports and a last dot."""
+    names = [text(item).strip().rstrip(".").lower() for item in _items(value)]
     for name in names:
         if not re.fullmatch(r"[a-z0-9._-]+", name):
             raise _unexpected("expected a host name without a port", name)

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+_LABEL: Final = r"[A-Za-z0-9_-]{1,63}"
+_NAME: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
+_LONGEST_PORT: Final = 5
 _PORTS: Final = 65536
 _UNITS: Final = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _DURATION: Final = re.compile(
@@ -47,7 +49,8 @@ def parse_address(text: str, *, default_port: int | None = None, listen: bool = 
             raise ValueError(expected) from None
     elif not _NAME.fullmatch(host) and not (listen and not host):
         raise ValueError(expected)
-    if not (port.isascii() and port.isdigit() and (0 if listen else 1) <= int(port[:6]) < _PORTS):
+    digits = port.isascii() and port.isdigit() and len(port) <= _LONGEST_PORT
+    if not (digits and (0 if listen else 1) <= int(port) < _PORTS):
         raise ValueError(expected)
     return Address(host, int(port))
 
