@@ -9,6 +9,7 @@ from contextlib import ExitStack
 import pytest
 import structlog
 
+from kafka_warden.log import LIBRARIES
 from sandbox import Cluster, ClusterSettings, WaitTimeoutError, wait_for
 from tests.support.processes import processes_with
 from tests.support.scripted import ScriptedCluster, VirtualClock
@@ -111,7 +112,7 @@ def logging_as_before() -> Iterator[None]:
     root.setLevel(level)
     logging.captureWarnings(capture=False)
     structlog.reset_defaults()
-    for name in ("kafka", "uvicorn", "asyncio", "apscheduler"):
+    for name in LIBRARIES:
         logging.getLogger(name).setLevel(logging.NOTSET)
 
 

@@ -1,9 +1,7 @@
 """Logs: structlog on stderr, one line per event. The libraries log through it too.
 
 No secret is logged: a `Secret` prints redacted, the value of a key that names a secret is replaced, and so is every
-secret in memory, in any text. kafka-python logs requests with passwords at DEBUG, botocore what it signs: records of
-libraries below WARNING are dropped. Libraries log a broker that is down at every attempt: each of their lines is logged
-once in `REPEAT_AFTER`, since the poller reports every change itself.
+secret in memory, in any text. botocore logs at DEBUG what it signs: libraries log from WARNING on.
 """
 
 import io
@@ -11,8 +9,6 @@ import logging
 import os
 import re
 import sys
-import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -25,9 +21,12 @@ from kafka_warden.settings.secrets import REDACTED, Secret, scrub
 
 FORMATS: Final = ("logfmt", "json", "console")
 
-REPEAT_AFTER: Final = 600.0
-"""Seconds after which the same line of a library is logged again."""
-_CHATTY: Final = ("kafka", "uvicorn", "asyncio", "apscheduler", "boto3", "botocore", "urllib3")
+LIBRARIES: Final = {
+    **dict.fromkeys(("kafka", "uvicorn", "asyncio", "apscheduler", "boto3", "urllib3"), logging.WARNING),
+    # They warn at every attempt. The cycle logs late polls, and the poller a login that fails.
+    **dict.fromkeys(("apscheduler.scheduler", "botocore"), logging.ERROR),
+}
+"""The level from which each library logs."""
 _SECRET_KEY: Final = re.compile(r"passw|secret|token|credential|authorization|jaas|private.?key|pem$", re.IGNORECASE)
 _INNOCENT_KEY: Final = re.compile(r"(file|path|location|tokens|_per_second|_seconds)$", re.IGNORECASE)
 """`password_file` is a path, and `controller_mutation_tokens` is a number."""
@@ -36,9 +35,8 @@ _DEEPEST: Final = 6
 
 
 def configure(level: str = "info", form: str = "logfmt") -> None:
-    """Set up logging for the whole process. Libraries log from warning on. `form`: one of `FORMATS`."""
+    """Set up logging for the whole process. `form`: one of `FORMATS`."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.addFilter(LibraryFilter())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=_annotations(),
@@ -53,8 +51,8 @@ def configure(level: str = "info", form: str = "logfmt") -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for name in _CHATTY:
-        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    for name, least in LIBRARIES.items():
+        logging.getLogger(name).setLevel(max(least, root.level))
     logging.captureWarnings(capture=True)
     structlog.configure(
         processors=[
@@ -125,32 +123,6 @@ def _text(value: Any) -> str:
     # A carriage return or an escape sequence would forge lines and colours on a terminal.
     text = "".join(char if char.isprintable() or char in "\n\t" else repr(char)[1:-1] for char in text)
     return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]}..."
-
-
-class LibraryFilter(logging.Filter):
-    """Passes records of libraries from WARNING on, and of each line of their code once in `REPEAT_AFTER`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._lock = threading.Lock()
-        self._logged: dict[tuple[str, int, str], float] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Decide on one record."""
-        if record.name.partition(".")[0] not in _CHATTY:
-            return True
-        # The cycle logs late polls; the scheduler warns of each.
-        least = logging.ERROR if record.name == "apscheduler.scheduler" else logging.WARNING
-        return record.levelno >= least and self._is_new(record)
-
-    def _is_new(self, record: logging.LogRecord) -> bool:
-        place = (record.pathname, record.lineno, record.levelname)
-        now = time.monotonic()
-        with self._lock:
-            if now - self._logged.get(place, -REPEAT_AFTER) < REPEAT_AFTER:
-                return False
-            self._logged[place] = now
-            return True
 
 
 def write(text: str) -> None:

@@ -80,45 +80,21 @@ def test_every_form_shows_exceptions_without_local_variables(capsys: pytest.Capt
 
 
 def test_the_level_is_for_this_program_and_libraries_stay_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    """At debug kafka-python logs passwords, and botocore signatures: dropped, even when the level is changed."""
+    """At debug botocore logs signatures. Of late polls and failing logins the exporter logs each change itself."""
     log.configure("debug", "logfmt")
 
-    logging.getLogger("kafka.net.connection").setLevel(logging.DEBUG)
-    logging.getLogger("kafka.net.connection").debug("Request 1: SaslAuthenticateRequest(auth_bytes=%s)", CANARY)
-    logging.getLogger("kafka.net.transport").info("connected")
+    logging.getLogger("kafka.protocol.parser").debug("Request 1: SaslAuthenticateRequest(auth_bytes=%s)", CANARY)
     logging.getLogger("botocore.auth").debug("Signature: %s", CANARY)
     logging.getLogger("urllib3.connectionpool").debug("GET /?%s", CANARY)
     logging.getLogger("uvicorn.error").info("Running on")
     logging.getLogger("apscheduler.executors").debug("running job")
+    logging.getLogger("apscheduler.scheduler").warning("Execution of job skipped")
+    logging.getLogger("botocore.credentials").warning("Refreshing temporary credentials failed")
     structlog.get_logger("kafka_warden.x").debug("ours")
 
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 1
     assert "event=ours" in lines[0]
-
-
-def test_a_line_of_a_library_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """kafka-python logs a broker that is down at every attempt: one line of each kind is logged."""
-    log.configure("info", "logfmt")
-
-    for attempt in range(50):
-        logging.getLogger("kafka.net.connection").error("Connection lost: %s", attempt)
-        logging.getLogger("kafka.net.transport").warning("another place")
-
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
-    assert "Connection lost: 0" in lines[0]
-
-
-def test_a_line_of_a_library_is_repeated_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [1000.0]
-    monkeypatch.setattr("kafka_warden.log.time.monotonic", lambda: now[0])
-    library_filter = log.LibraryFilter()
-    record = logging.LogRecord("kafka.net", logging.ERROR, "f.py", 1, "lost", (), None)
-
-    assert [library_filter.filter(record), library_filter.filter(record)] == [True, False]
-    now[0] += log.REPEAT_AFTER + 1
-    assert library_filter.filter(record)
 
 
 @pytest.mark.parametrize(
