@@ -1,6 +1,9 @@
 """Reading history: errors name the file and what is wrong with it."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +13,7 @@ from kafka_warden.errors import (
     EmptyHistoryError,
     HistoryFileError,
 )
+from kafka_warden.history.parquet import reader as reader_module
 from kafka_warden.history.parquet.arrow import VERSION_KEY, metadata_of, schema_of
 from kafka_warden.history.parquet.reader import polls, read
 from kafka_warden.history.replay import snapshot_of
@@ -32,6 +36,35 @@ def test_rows_of_a_time_span_are_read(history: Path) -> None:
     assert read(history, "polls", times[2], times[5])["time"].to_pylist() == times[2:5]
     assert read(history, "restored").num_rows == 0
     assert read(history, "restored").schema == schema_of(BY_NAME["restored"])
+
+
+def test_polls_are_read_run_by_run(tmp_path: Path) -> None:
+    """The run that began first comes first, also if both are of the same time."""
+    early, late = scene_polls()[:4], scene_polls()[1:3]
+    for name, some in (("a", late), ("b", early)):
+        write(tmp_path, [replace(poll, run=name, sequence=number) for number, poll in enumerate(some)])
+    found = [(tables["polls"]["run"][0], tables["polls"]["sequence"][0]) for tables in polls(tmp_path)]
+    assert found == [("b", 0), ("b", 1), ("b", 2), ("b", 3), ("a", 0), ("a", 1)]
+
+
+class ComparedRun(str):
+    """Counts how often it is compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    comparisons = 0
+
+    def __eq__(self, other: object) -> bool:
+        ComparedRun.comparisons += 1
+        return super().__eq__(other)
+
+
+def test_the_order_of_polls_takes_one_pass() -> None:
+    run, count = ComparedRun("run"), 1000
+    columns = {"run": [run] * count, "sequence": [*range(count)], "time": [float(each) for each in range(count)]}
+    rows = {name: SimpleNamespace(to_pylist=partial(list, values)) for name, values in columns.items()}
+    assert reader_module._order(rows) == [(run, number) for number in range(count)]
+    assert ComparedRun.comparisons < 10 * count
 
 
 def test_missing_history_is_an_error(history: Path, tmp_path: Path) -> None:

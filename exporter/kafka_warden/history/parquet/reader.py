@@ -222,5 +222,7 @@ def polls(path: Path, start: float = 0.0, end: float = float("inf")) -> Iterator
 def _order(rows: Any) -> Sequence[tuple[str, int]]:
     named = zip(rows["run"].to_pylist(), rows["sequence"].to_pylist(), rows["time"].to_pylist(), strict=True)
     found = {(run, sequence): time for run, sequence, time in named}
-    began = {run: min(time for (other, _), time in found.items() if other == run) for run, _ in found}
+    began: dict[str, float] = {}
+    for (run, _), time in found.items():
+        began[run] = min(time, began.get(run, time))
     return sorted(found, key=lambda key: (began[key[0]], *key))
