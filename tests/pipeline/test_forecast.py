@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for i
 
 from kafka_warden.errors import ConfigError
 from kafka_warden.pipeline import forecast
-from kafka_warden.pipeline.forecast import JOB, Options, series
+from kafka_warden.pipeline.forecast import GONE, JOB, Options, series
 from kafka_warden.pipeline.incremental import Work
 from kafka_warden.pipeline.marts import FORECAST_PATHS, FORECASTS, SERIES_DAYS, Mart
 from kafka_warden.pipeline.rollup import put_days
@@ -28,7 +28,10 @@ START = datetime.fromtimestamp(FIRST, UTC).replace(tzinfo=None)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """30 days and 5 hours: 10 partitions and 10 GB a day, of a disk of 1 TB; a rate that is the same each day."""
+    """30 days and 5 hours: 10 partitions and 10 GB a day, of a disk of 1 TB; a rate that is the same each day.
+
+    Broker 2 is new, and broker 3 is gone. So are the other clusters.
+    """
     folder = tmp_path_factory.mktemp("history")
     made = folder / "one"
     hours = range(DAYS * 24 + 5)
@@ -40,7 +43,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         made,
         "brokers",
         [broker(hour, 1, 3000 + 10 * day[hour], dirs[hour]) for hour in hours]
-        + [broker(hour, 2, 7, {"/old": (5 * GB, -1, -1)}) for hour in range(3 * 24)],
+        + [broker(hour, 2, 7, {"/new": (5 * GB, -1, -1)}) for hour in range((DAYS - 3) * 24, DAYS * 24)]
+        + [broker(hour, 3, 7, {"/old": (1, 0, 1)}) for hour in range((DAYS + 1 - GONE) * 24)],
     )
     write_table(
         made,
@@ -84,7 +88,7 @@ EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
     ("1", "bytes_in"): {"outcome": "beyond", "now": 4800.0, "limit": 1e6, "day": None, "day_low": None},
     ("cluster", "bytes_in"): {"outcome": "limit_unknown", "now": 9600.0, "broker": None},
     ("1", "replicas"): {"outcome": "unlimited", "limit": math.inf, "day": None},
-    ("2:/old", "disk_bytes"): {
+    ("2:/new", "disk_bytes"): {
         "outcome": "too_short",
         "limit": None,
         "day": None,
@@ -99,7 +103,7 @@ EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
 
 
 def test_every_series_has_its_forecast(spark: SparkSession, output: Path) -> None:
-    found = {(row.subject, row.what): row.asDict() for row in one(spark, output, FORECASTS).collect()}
+    found = {(row.subject, row.what): row.asDict() for row in mart(spark, output, FORECASTS).collect()}
     assert {key: {name: found[key][name] for name in row} for key, row in EXPECTED.items()} == EXPECTED
     assert found.keys() == EXPECTED.keys()
     partitions = found["cluster", "partitions"]

@@ -29,6 +29,8 @@ MOST_DAYS: Final = 366
 """The longest horizon: beyond it, intervals are too wide to use."""
 LEAST_SHARE: Final = 0.75
 """Of the median number of hours with a value per day: 18 of 24, or 3 of 4 with one poll in six hours."""
+GONE: Final = 7
+"""Days without a value, up to the newest day of the store, after which a broker, log directory or cluster is gone."""
 LAST_BASELINE: Final = 366 * 1000
 """Days after 1970 up to which the straight line is followed."""
 KINDS: Final = {"partitions": Kind.COUNT, "replicas": Kind.COUNT, "bytes_in": Kind.FLOW, "disk_bytes": Kind.STOCK}
@@ -88,13 +90,18 @@ def series(days: DataFrame, options: Options) -> DataFrame:
 
     A day's value is the maximum of its hours, since limits are reached at the busiest hour. A rate's hour is the mean
     of its polls, so that a burst is not growth. A day with too few hours may lack its busiest one and is left out,
-    often the last day. The threshold depends on the usual number of hours, since history may be sampled.
+    often the last day. The threshold depends on the usual number of hours, since history may be sampled. A series
+    whose last day is `GONE` days before the newest one is left out.
     """
+    last = F.max("day").over(Window.partitionBy("cluster_id", "subject", "what"))
+    newest = F.broadcast(days.agg(F.max("day").alias("newest")))
     usual = F.percentile_approx("hours", 0.5).over(Window.partitionBy("cluster_id", "subject", "what"))
     value = F.when(F.col("hours") >= LEAST_SHARE * usual, F.col("value"))
     return (
         days.withColumn("limit", _limit(options))
         .where("hours > 0")
+        .withColumn("last", last)
+        .join(newest, F.date_add("last", GONE) > F.col("newest"))
         .select(*SERIES, F.unix_date("day").cast("bigint").alias("day"), value.alias("value"), "limit")
     )
 
