@@ -1,6 +1,7 @@
 """Alerts of Alertmanager's API as known faults."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from kafka_warden.errors import ConfigError, TruthError
-from kafka_warden.pipeline.backtest import JOB
-from kafka_warden.pipeline.truth import Truth, exported, faults
+from kafka_warden.pipeline.backtest import JOB, of_trials, trial_rows
+from kafka_warden.pipeline.marts import ALARMS, of_rows
+from kafka_warden.pipeline.trials import trials
+from kafka_warden.pipeline.truth import FILE, FORM, NO_FAULTS, Truth, exported, faults, scores
 from tests.pipeline.stored import options
 
 NOON = 1777896000.0
@@ -24,6 +27,35 @@ def test_each_round_of_a_loop_reads_the_file(spark: SparkSession, tmp_path: Path
     for count in (1, 2):
         (tmp_path / "faults.json").write_text(f"{line}\n" * count)
         assert faults(spark, Truth(str(tmp_path))).count() == count
+
+
+def test_truth_is_read_from_any_place(spark: SparkSession, tmp_path: Path) -> None:
+    """Events that are no faults, too, as on an object store. A place without faults says so there, too."""
+    place = tmp_path / "a [1] b"
+    place.mkdir()
+    for name, kind in ((FILE, "broker_down"), (NO_FAULTS, "restart")):
+        (place / name).write_text(json.dumps({"cluster_id": "one", "kind": kind, "began": NOON}))
+    for given in (str(place), f"file://{place}/"):
+        assert sorted(row["kind"] for row in faults(spark, Truth(given)).collect()) == ["broker_down", "restart"]
+    with pytest.raises(TruthError, match=r"file:///nowhere/faults\.json: no such file"):
+        faults(spark, Truth("file:///nowhere"))
+
+
+def test_alarms_that_were_not_computed_again_are_compared_with_faults(spark: SparkSession) -> None:
+    """They are of polls whose raw rows were deleted."""
+    tried = trial_rows(spark, trials(()))
+    (rule,) = tried.where("rule = 'KafkaBrokerUnreachable'").collect()
+    moments = {"began": NOON, "fired": NOON + 60, "ended": NOON + 600}
+    subject = {"subject": {"broker": "3"}, "would_fire": True, "seconds": 600.0}
+    alarm = {"cluster_id": "one", **rule.asDict(), **subject}
+    alarm |= {name: datetime.fromtimestamp(seconds, UTC) for name, seconds in moments.items()}
+    stored = of_rows(spark, [[alarm.get(name) for name in ALARMS.names]], ALARMS.ddl)
+    happened = of_rows(spark, [("one", "broker_down", NOON, NOON + 900, None, None, 3)], FORM)
+    polled = "cluster_id string, what_if boolean, interval double, since double, until double"
+    clusters = of_rows(spark, [("one", False, 10.0, NOON, NOON + 9e3)], polled)
+    of_rule = scores(of_trials(stored, tried), tried, clusters, happened).where(f"trial = {rule['trial']}")
+    (found,) = of_rule.collect()
+    assert (found["alarms"], found["true_alarms"], found["false_alarms"], found["precision"]) == (1, 1, 0, 1.0)
 
 
 def alert(ends: str = "2026-05-04T12:10:00.000Z", **labels: str) -> dict[str, Any]:

@@ -84,15 +84,15 @@ def _backtest(
             again.replace(work, ALARMS, dated, "what_if")
         with request.progress.step("backtest: rules"):
             mine = in_list("cluster_id", work.hours)
-            marked = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
-            incremental.replace(work, RULES, scores(marked, trial_frame, _clusters(polls, marked), happened), mine)
+            kept = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
+            incremental.replace(work, RULES, scores(kept, trial_frame, _clusters(polls, kept), happened), mine)
 
 
-def _clusters(polls: DataFrame, marked: DataFrame) -> DataFrame:
+def _clusters(polls: DataFrame, kept: DataFrame) -> DataFrame:
     """Return `clusters` of `truth.expected`. Stored alarms may be older than the raw polls."""
     interval = (F.max("silent_after") / SILENT_AFTER).alias("interval")
     found = polls.groupBy("cluster_id").agg(interval, F.min("at").alias("first"), F.max("at").alias("until"))
-    oldest = marked.groupBy("cluster_id", "what_if").agg(F.min("began").alias("oldest"))
+    oldest = kept.groupBy("cluster_id", "what_if").agg(F.min("began").alias("oldest"))
     both = found.withColumn("what_if", F.explode(F.array(F.lit(False), F.lit(True))))
     known = both.join(oldest, ["cluster_id", "what_if"], "left")
     return known.withColumn("since", F.least("first", "oldest")).drop("first", "oldest")
@@ -114,14 +114,14 @@ def with_place(frame: DataFrame) -> DataFrame:
 
 
 def of_trials(alarms: DataFrame, trial_frame: DataFrame) -> DataFrame:
-    """Return those rows of the mart `alarms` that are of a trial, with `trial` and the columns of the subject.
+    """Return those rows of the mart `alarms` that are of a trial, with `trial`, `detects` and the subject's columns.
 
     Alarms with another threshold or duration are left out.
     """
-    trial = F.broadcast(trial_frame.select("trial", *_TRIED)).alias("trial")
+    trial = F.broadcast(trial_frame.select("trial", "detects", *_TRIED)).alias("trial")
     same = [F.col(f"alarm.{name}").eqNullSafe(F.col(f"trial.{name}")) for name in _TRIED]
     times = {name: F.unix_micros(name) / 1e6 for name in _MOMENTS}
-    return with_place(alarms.alias("alarm").join(trial, same).select("alarm.*", "trial").withColumns(times))
+    return with_place(alarms.alias("alarm").join(trial, same).select("alarm.*", "trial", "detects").withColumns(times))
 
 
 def _add_flags(parser: ArgumentParser) -> None:

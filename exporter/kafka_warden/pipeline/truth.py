@@ -10,17 +10,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import TruthError
-from kafka_warden.pipeline.landing import joined
+from kafka_warden.pipeline.landing import joined, literal
 from kafka_warden.pipeline.marts import of_rows
 from kafka_warden.pipeline.session import persisted
+from kafka_warden.pipeline.store import address
 from kafka_warden.pipeline.timeline import divide
 
 FORM: Final = "cluster_id string, kind string, began double, ended double, topic string, partition int, broker int"
@@ -63,13 +64,10 @@ def faults(spark: SparkSession, known: Truth) -> DataFrame:
     folder = known.place
     if folder.endswith(EXPORT):
         return of_rows(spark, _exported(known), FORM)
-    place = f"{folder.rstrip('/')}/{FILE}"
-    if "://" in place:
-        return _read(spark, place)
-    if not Path(place).is_file():
-        raise TruthError(f"{place}: no such file; give --truth the folder that has {FILE}, or leave it out")
-    files = [file for name in (FILE, NO_FAULTS) if (file := Path(folder) / name).is_file()]
-    return reduce(DataFrame.unionByName, [_read(spark, file.absolute().as_uri()) for file in files])
+    happened, others = (_read(spark, f"{address(folder)}/{name}") for name in (FILE, NO_FAULTS))
+    if happened is None:
+        raise TruthError(f"{folder}/{FILE}: no such file; give --truth the folder that has {FILE}, or leave it out")
+    return happened if others is None else happened.unionByName(others)
 
 
 def _exported(known: Truth) -> list[Fault]:
@@ -83,12 +81,19 @@ def _exported(known: Truth) -> list[Fault]:
         raise TruthError(f"{known.place}: {failure}") from None
 
 
-def _read(spark: SparkSession, place: str) -> DataFrame:
-    found = spark.read.schema(f"{FORM}, broken string").option("columnNameOfCorruptRecord", "broken").json(place)
+def _read(spark: SparkSession, place: str) -> DataFrame | None:
+    """Read a file; None if there is none."""
+    reader = spark.read.schema(f"{FORM}, broken string").option("columnNameOfCorruptRecord", "broken")
     bad = "broken is not null or cluster_id is null or kind is null or began is null"
-    # Spark only finds broken lines in a cached frame. The next round of a loop reads the file again.
-    with persisted(found) as cached:
-        wrong = cached.where(bad).limit(1).collect()
+    try:
+        found = reader.json(literal(place))
+        # Spark only finds broken lines in a cached frame. The next round of a loop reads the file again.
+        with persisted(found) as cached:
+            wrong = cached.where(bad).limit(1).collect()
+    except AnalysisException as failure:
+        if failure.getCondition() == "PATH_NOT_FOUND":
+            return None
+        raise
     if wrong:
         raise TruthError(f"{place}: a line is not of the form of docs/pipeline.md: {wrong[0].asDict()}")
     return found.withColumn("ended", F.coalesce("ended", F.lit(float("inf")))).drop("broken")
@@ -217,8 +222,12 @@ def labelled(found: DataFrame, happened: DataFrame | None) -> DataFrame:
     )
 
 
-def scores(marked: DataFrame, trials: DataFrame, clusters: DataFrame, happened: DataFrame | None) -> DataFrame:
-    """Return the mart `rules`: one row per cluster and trial. `clusters`: as in `expected`."""
+def scores(found: DataFrame, trials: DataFrame, clusters: DataFrame, happened: DataFrame | None) -> DataFrame:
+    """Return the mart `rules`: one row per cluster and trial. `clusters`: as in `expected`.
+
+    `found`: stored alarms, with `detects`. Those that were not computed again are compared with the faults here.
+    """
+    marked = labelled(found, happened)
     counted = marked.groupBy(*_OF).agg(
         F.count_if("would_fire").alias("alarms"),
         F.count_if(~F.col("would_fire")).alias("short"),
