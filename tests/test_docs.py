@@ -28,7 +28,7 @@ ALERT: Final = re.compile(r"\bKafka[A-Z][a-z]+[A-Z]\w+\b(?!\.\+)")
 NO_RUNBOOK: Final = {"KafkaWardenWatchdog"}
 NO_ALERTS: Final = {"KafkaAdminClient", "KafkaClientSettings", "KafkaRaftServer", "KafkaWardenError"}
 """Classes."""
-SHARED: Final = {"KafkaWardenAccessRefused", "KafkaWardenRestarting"}
+SHARED: Final = {"KafkaWardenAccessRefused", "KafkaWardenDown", "KafkaWardenRestarting"}
 """Alerts that read only metrics of many alerts, which the page counts."""
 NAMES: Final = {metric.full_name for metric in CATALOGUE}
 KEYS: Final = {option.key for option in OPTIONS}

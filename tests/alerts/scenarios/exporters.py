@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Callable
 
-from tests.alerts.scenarios.changes import broker_down, moving, stuck, throttle_problem
+from tests.alerts.scenarios.changes import broker_down, cluster_down, moving, stuck, throttle_problem
 from tests.alerts.scenarios.scenario import Checks, fires, firing, over, scenario, silent, steady
 from tests.support.exporter_pages import Exporter
 from tests.support.over_time import HOUR, MINUTE, after, during
@@ -85,6 +85,26 @@ def one_of_two_dies_with_a_rack(exporter: Exporter) -> Checks:
             alive.set("offline_partitions", after(10 * MINUTE + 18, 12))
             yield fires("KafkaPartitionOffline", until=13, cluster=name, severity="critical")
             yield fires("KafkaBrokerUnreachable", until=12.5, cluster=name, broker="3")
+
+
+@scenario("S47d", 60, core=True, cluster="restart")
+def one_cut_off_and_the_other_away(exporter: Exporter) -> Checks:
+    """One of two exporters is cut off from all brokers, or from one, and the other one restarts: no page.
+
+    Nor if two scrapes of the other one fail. If it stays away, the one that is cut off is all there is: a page.
+    """
+    for name, away in (("restart", 60), ("update", 180), ("gone", math.inf), ("scrapes", 0)):
+        cut_off = exporter if name == "restart" else exporter.beside(cluster=name)
+        outages, lost = ([(30 * MINUTE, 30 * MINUTE + away)], _fails(0, 0)) if away else ([], _fails(30 * MINUTE, 30))
+        cut_off.beside(instance="b:10073", outages=outages, lost=lost)
+        cluster_down(cut_off, 5 * MINUTE)
+    partly = exporter.beside(cluster="partly")
+    partly.set("up", after(5 * MINUTE, 0, 1), source="offsets", broker=2)
+    errors = after(5 * MINUTE, lambda t: t // 10, None)
+    partly.set("source_errors_total", errors, source="offsets", broker=2, reason="timeout")
+    partly.beside(instance="b:10073", outages=[(30 * MINUTE, 31 * MINUTE)])
+    yield silent("Kafka[^W].+", cluster="restart|update|scrapes|partly", until=60)
+    yield from (silent("Kafka[^W].+", cluster="gone", until=34), fires("KafkaClusterUnreachable", until=36))
 
 
 @scenario("S52", 90, core=True, instance="10.0.0.1:10073", target=(0, HOUR))

@@ -73,6 +73,19 @@ def never_a_poll(exporter: Exporter) -> Checks:
     yield silent(BLIND, cluster="unreachable", data="none", until=30)
 
 
+@scenario("W05b", 40, core=True, brokers=SMALL, outages=[(615, math.inf)])
+def dies_with_the_cluster(exporter: Exporter) -> Checks:
+    """The only exporter dies after one poll that no broker answered: a page that nothing is monitored.
+
+    If it dies later, the cluster has a page, and the exporter none.
+    """
+    later = exporter.beside(cluster="later", outages=[(645, math.inf)])
+    for each in (exporter, later):
+        cluster_down(each, 595)
+    yield from (silent("KafkaC.+", cluster="prod", until=40), *steady(BLIND, 22, 40, cluster="prod", data="none"))
+    yield from (*steady("KafkaClusterUnreachable", 12, 40, cluster="later"), silent(BLIND, cluster="later", until=40))
+
+
 @scenario("W06", 90, step=60, brokers=SMALL, cluster="slow", poll=600)
 def rare_polls(slow: Exporter) -> Checks:
     """Polls take 10 min: no alert. After the last one the data count for three intervals."""
