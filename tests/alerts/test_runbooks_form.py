@@ -85,6 +85,13 @@ def test_a_change_of_a_topic_goes_to_its_operator(page: Path) -> None:
     assert bool(owned) or not changes
 
 
+@pages
+def test_commands_of_the_exporter_name_its_configuration(page: Path) -> None:
+    """Without it they do not know the brokers: exit code 2."""
+    for given in re.findall(r"\bkafka-warden (?:plan|check|run) [^`\n]+", unwrapped(page)):
+        assert "--config /etc/kafka-warden/warden.yml" in given
+
+
 def test_every_command_was_run_on_each_version() -> None:
     """The recorded exit code is 0, or one that the page names."""
     recorded, known = exits.read(), exits.known_commands()
