@@ -50,9 +50,11 @@ def test_only_the_times_are_printed(capsys: pytest.CaptureFixture[str], tmp_path
 
 
 def test_times_are_those_of_the_values() -> None:
-    lines = table(Values(thresholds={"outage_for": "45s"}, disabled=frozenset({"KafkaPartitionAtMinIsr/critical"})))
+    disabled = frozenset({"KafkaPartitionAtMinIsr/critical", "KafkaLogDirFilling/critical"})
+    lines = table(Values(thresholds={"outage_for": "45s"}, disabled=disabled))
     assert "  1 min 45 s  KafkaClusterUnreachable\n" in lines
     assert ("KafkaPartitionAtMinIsr            warning" in lines, "critical" in lines) == (True, False)
+    assert ("above its share" in lines, "above its higher share" in lines) == (True, False)
     assert "KafkaPartitionOffline" not in table(Values(disabled=frozenset({"KafkaPartitionOffline"})))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from kafka_warden.poller import PollerSettings
 from kafka_warden.rules.delays import CASES, DEADLINE, SELDOM_ASKED, Case, Intervals, delays
-from kafka_warden.rules.render import TEMPLATES, alerts, rules, templates
+from kafka_warden.rules.render import TEMPLATES, alerts, rules, severities, templates
 from kafka_warden.rules.thresholds import seconds, thresholds
 from tests.alerts.scenarios import every
 from tests.alerts.scenarios.fault import Fault
@@ -28,9 +28,11 @@ def of(alert: str, fault: str = "", intervals: Intervals = DEFAULTS, **changed: 
 
 
 def test_every_alert_has_its_cases() -> None:
-    assert {(case.alert, thresholds()[case.wait].value) for case in CASES} == {
-        (alert["alert"], alert["for"]) for alert in ALERTS
-    }
+    assert {
+        (case.alert, severity, thresholds()[case.wait].value)
+        for case in CASES
+        for severity in ([case.severity] if case.severity else severities()[case.alert])
+    } == {(alert["alert"], alert["labels"]["severity"], alert["for"]) for alert in ALERTS}
     assert len({(case.alert, case.fault) for case in CASES}) == len(CASES)
 
 

@@ -61,7 +61,7 @@ def table(values: Values) -> str:
     rows = [
         (in_time(longest), case.alert, case.fault)
         for case, longest in delays(values.thresholds, of).items()
-        if not {case.alert, f"{case.alert}/{case.fault}"} & values.disabled
+        if not {case.alert, f"{case.alert}/{case.severity}"} & values.disabled
     ]
     lines = [f"{longest:>12}  {alert:<32}  {fault}".rstrip() for longest, alert, fault in rows]
     return "\n".join([f"Longest time from a fault to its alert, with {every}:", *lines, ""])

@@ -47,6 +47,7 @@ class Case:
         polls: Further polls that the exporter needs to decide.
         least: Seconds that it needs at least.
         polled: Whether polls and scrapes are on the way; if not, the fault is that they end.
+        severity: Of an alert with several ones, the one that reports this fault.
     """
 
     alert: str
@@ -60,6 +61,7 @@ class Case:
     polls: int = 0
     least: float = 0.0
     polled: bool = True
+    severity: str = ""
 
 
 _STALL: Final = stuck.WINDOWS * DEFAULT_WINDOW.seconds
@@ -92,9 +94,16 @@ CASES: Final = (
         ("throttled_over * throttled_share", "share_step"),
     ),
     Case("KafkaLogDirOffline", "", "log_dir_for", every=SELDOM_ASKED),
-    Case("KafkaLogDirFilling", "above its share", "filling_for", every=SELDOM_ASKED),
-    Case("KafkaLogDirFilling", "above its higher share", "two_samples", every=SELDOM_ASKED),
-    Case("KafkaLogDirFilling", "begins to fill up, full soon", "filling_for", ("disk_recent",), every=SELDOM_ASKED),
+    Case("KafkaLogDirFilling", "above its share", "filling_for", every=SELDOM_ASKED, severity="warning"),
+    Case("KafkaLogDirFilling", "above its higher share", "two_samples", every=SELDOM_ASKED, severity="critical"),
+    Case(
+        "KafkaLogDirFilling",
+        "begins to fill up, full soon",
+        "filling_for",
+        ("disk_recent",),
+        every=SELDOM_ASKED,
+        severity="warning",
+    ),
     Case("KafkaPartitionLimit", "", "limit_for"),
     Case(_MOVE, "cannot go on by itself", "stuck_for", polls=stuck.POLLS, least=_STALL),
     Case(_MOVE, "producers write more than before", "stuck_for", least=stuck.BURST),
@@ -108,8 +117,8 @@ CASES: Final = (
     Case("KafkaPartitionUnderMinIsr", "", "under_min_isr_for", samples=2),
     Case("KafkaPartitionUnderMinIsr", "again and again", "under_min_isr_for", ("flapping_over",)),
     Case("KafkaPartitionUnderMinIsr", "many more", "two_samples"),
-    Case("KafkaPartitionAtMinIsr", "warning", "at_min_isr_for", records=1),
-    Case("KafkaPartitionAtMinIsr", "critical", "at_min_isr_long", records=1),
+    Case("KafkaPartitionAtMinIsr", "warning", "at_min_isr_for", records=1, severity="warning"),
+    Case("KafkaPartitionAtMinIsr", "critical", "at_min_isr_long", records=1, severity="critical"),
     Case("KafkaPartitionOffline", "", "offline_for", (), ("broker_restart",), records=1, samples=2),
     Case(
         "KafkaPartitionOffline",
@@ -154,12 +163,20 @@ CASES: Final = (
     Case("KafkaWardenDown", "has old data", "sidecar_for", ("page_age",), records=1, polls=3),
     Case("KafkaWardenRestarting", "the last restart that counts", "restarts_for"),
     Case("KafkaWardenClusterLabelAmbiguous", "", "ambiguous_for"),
-    Case("KafkaWardenBlind", "no exporter answers", "blind_for", ("answered",), records=1, polled=False),
-    Case("KafkaWardenBlind", "all have old data", "blind_for", ("page_age",), records=1, polls=3),
-    Case("KafkaWardenBlind", "lag of replicas unknown", "sidecar_for", ("lag_unknown",), records=1),
-    Case("KafkaWardenBlind", "a request is not answered", "sidecar_for", ("bridge",), records=1),
-    Case("KafkaWardenBlind", "other data are missing", "sidecar_for", records=1),
-    Case("KafkaWardenBlind", "beans are missing", "jmx_for", ("bridge",), records=1),
+    Case(
+        "KafkaWardenBlind",
+        "no exporter answers",
+        "blind_for",
+        ("answered",),
+        records=1,
+        polled=False,
+        severity="critical",
+    ),
+    Case("KafkaWardenBlind", "all have old data", "blind_for", ("page_age",), records=1, polls=3, severity="critical"),
+    Case("KafkaWardenBlind", "lag of replicas unknown", "sidecar_for", ("lag_unknown",), records=1, severity="warning"),
+    Case("KafkaWardenBlind", "a request is not answered", "sidecar_for", ("bridge",), records=1, severity="warning"),
+    Case("KafkaWardenBlind", "other data are missing", "sidecar_for", records=1, severity="warning"),
+    Case("KafkaWardenBlind", "beans are missing", "jmx_for", ("bridge",), records=1, severity="info"),
     Case("KafkaWardenAccessRefused", "", "refused_for", records=1, every=SELDOM_ASKED),
     Case("KafkaWardenHistoryLost", "a write fails", "sink_for", ("bridge",)),
     Case("KafkaWardenHistoryLost", "nothing is written", "sink_for", ("written_within",)),
