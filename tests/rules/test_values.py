@@ -81,6 +81,11 @@ def test_what_is_not_set_stays(file: Path, text: str) -> None:
         ),
         ("thresholds: {disk_recent: 1h}", "thresholds.disk_recent_seconds: expected 3600, the seconds of disk_recent"),
         ("thresholds: {page_age: 100}", "thresholds.bridged_age: expected 300, the seconds of page_age and answered"),
+        ("pollInterval: 45s", "thresholds.outage_for: expected 45s or more: one failed poll is shown for so long"),
+        (
+            "pollInterval: 2m\nthresholds: {outage_for: 2m, under_min_isr_for: 2m}",
+            "thresholds.offline_for: expected 120s or more: one failed poll",
+        ),
         ("thresholds: {disk_full: 0.98}", "thresholds.disk_full: expected less than disk_critical"),
         (
             "severity: {KafkaReplicaOutOfSync: info}",

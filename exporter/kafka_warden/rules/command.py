@@ -7,10 +7,9 @@ from kafka_warden.errors import ConfigError
 from kafka_warden.formatting import in_time
 from kafka_warden.installed import version
 from kafka_warden.log import complain, write
-from kafka_warden.rules.delays import Intervals, delays
+from kafka_warden.rules.delays import delays
 from kafka_warden.rules.render import DEFAULTS, WATCHDOG, Values, rules, templates
-from kafka_warden.rules.thresholds import seconds
-from kafka_warden.rules.values import read
+from kafka_warden.rules.values import intervals, read
 from kafka_warden.settings.strict import reason
 
 HEADER: Final = "# Made by `kafka-warden rules` {}: change its values, and make it again.\n"
@@ -55,8 +54,7 @@ def one_file(values: Values) -> str:
 
 def table(values: Values) -> str:
     """Return the longest time of each case, for people."""
-    known = {"scrape": values.scrape_interval, "evaluation": values.interval, "poll": values.poll_interval}
-    of = Intervals(**{name: seconds(text) for name, text in known.items() if text})
+    of = intervals(values)
     every = f"scrapes every {of.scrape:g} s, evaluations every {of.evaluation:g} s, polls every {of.poll:g} s"
     rows = [
         (in_time(longest), case.alert, case.fault)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from kafka_warden.config.values import choice, text
 from kafka_warden.errors import ConfigError
+from kafka_warden.rules.delays import Intervals
 from kafka_warden.rules.render import CLUSTER, LinkPrefixes, Values, labels, severities
 from kafka_warden.rules.thresholds import DURATION, numbers, seconds, thresholds
 from kafka_warden.settings.strict import boolean, did_you_mean
@@ -32,6 +33,8 @@ RISING: Final = (
     ("at_min_isr_for", "at_min_isr_long"),
 )
 """Thresholds of which each is less than the next one."""
+LONGER_THAN_A_POLL: Final = ("outage_for", "under_min_isr_for", "offline_for")
+"""What alerts wait for that need two samples: where polls are rarer than scrapes, both may be of one poll."""
 
 _DURATION: Final = re.compile(r"(?=\d)(\d+y)?(\d+w)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(\d+ms)?", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,18}(\.\d{1,9})?", re.ASCII)
@@ -54,6 +57,7 @@ def read(file: Path) -> Values:
         }
         values = Values(**found)
         _check_related(values.thresholds)
+        _check_polls(values)
         _check_labels(values)
     except ValueError as failure:
         raise ConfigError(f"{file}: {failure}") from None
@@ -191,3 +195,19 @@ def _check_related(changed: Mapping[str, str]) -> None:
         for lower, higher in pairwise(names):
             if known[lower] >= known[higher]:
                 raise ValueError(f"thresholds.{lower}: expected less than {higher}")
+
+
+def _check_polls(values: Values) -> None:
+    """Check that one failed poll, which is shown until the next one, pages no one."""
+    known, every = numbers(values.thresholds), intervals(values)
+    for name in LONGER_THAN_A_POLL:
+        if known[name] < every.poll - every.scrape:
+            raise ValueError(
+                f"thresholds.{name}: expected {every.poll:g}s or more: one failed poll is shown for so long"
+            )
+
+
+def intervals(values: Values) -> Intervals:
+    """Return the intervals of these values, or the usual ones."""
+    known = {"scrape": values.scrape_interval, "evaluation": values.interval, "poll": values.poll_interval}
+    return Intervals(**{name: seconds(text) for name, text in known.items() if text})
