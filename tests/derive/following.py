@@ -50,12 +50,6 @@ def remembering(
     return kept
 
 
-def beside(partition: Partition, clock: float, while_: range) -> Snapshot:
-    """A poll of `t` that sees a topic before it for some time."""
-    new = {"a": [Partition(replicas=(3, 2), end=7)] * 3} if clock in while_ else {}
-    return snapshot({**new, "t": [partition]}, clock=float(clock), broker_configs=CONFIGS)
-
-
 def shown(partition: Callable[[float], Partition], until: int = 60, **fields: Any) -> list[str]:
     """The state of broker 2 that is shown in each poll."""
     return [state(derived, 2) for derived in judge_each(*seen(polls(until), partition, **fields))]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -151,31 +150,6 @@ def test_an_empty_log_teaches_nothing() -> None:
     assert rate == pytest.approx(1_000)
 
 
-def test_realign_follows_rows_and_starts_new_ones_unknown() -> None:
-    state, _ = run([log(1000, 1, 100_000, 1)])
-    state = realign(state, moved(U, 0))
-    assert state.unpaced.tolist() == [False, True]
-    two = replace(
-        log(1000, 10),
-        **{
-            column: np.repeat(getattr(log(1500, 11, 100_000, 1), column), 2)
-            for column in ("leader", "epoch", "start", "end", "ended_at", "size", "sized_at")
-        },
-    )
-
-    _, rates = step(state, two, np.array([False, False]))
-
-    assert math.isnan(rates[0])
-    assert rates[1] == pytest.approx(5_000)
-
-
-def test_realign_from_nothing() -> None:
-    empty = run([log(1000, 0)])[0]
-    none = realign(empty, moved())
-    again = realign(none, moved(U, U))
-    assert np.isnan([again.per_offset, again.appended]).all()
-
-
 offset = st.integers(U, 10**12)
 
 polls_of_one = st.builds(
@@ -281,7 +255,3 @@ def test_memory_is_bounded_however_often_is_polled(every: float, polls: int) -> 
 def test_rows_are_carried() -> None:
     assert carry(np.zeros(0), np.array([UNKNOWN, UNKNOWN]), 7.0).tolist() == [7.0, 7.0]
     assert carry(np.array([5.0]), np.array([UNKNOWN, 0]), 7.0).tolist() == [7.0, 5.0]
-    state, _ = step_mean((), 0.0, np.array([NAN, NAN]))
-    state, _ = step_mean(state, 10.0, np.array([1.0, 2.0]))
-    moved = realign(state, {Axis.PARTITION: np.array([1, -1, 0])})
-    assert step_mean(moved, 20.0, np.array([4.0, 7.0, 1.0]))[1].tolist() == [3.0, 7.0, 1.0]

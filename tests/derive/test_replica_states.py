@@ -8,7 +8,7 @@ import pytest
 
 from kafka_warden.model import UNKNOWN, Broker, Source, SourceStatus
 from tests.building import Partition, answered, judge_each
-from tests.derive.following import RATE, REPLICA, beside, brokers, loaded, page, polls, seen, shown, state
+from tests.derive.following import RATE, REPLICA, brokers, loaded, page, polls, seen, shown, state
 
 
 def statuses(*silent: int) -> dict[tuple[Source, str], SourceStatus]:
@@ -261,13 +261,6 @@ def test_seconds_carry_over_a_change_of_state() -> None:
     assert [state(derived, 2) for derived in judged[6:]] == ["stuck"] * 4 + ["recovering"] * 2
     assert [page(d, "replica_behind_seconds")[REPLICA] for d in judged[6:]] == [10.0 * n for n in range(4, 10)]
     assert [page(d, "replica_out_of_sync_seconds")[REPLICA] for d in judged[6:]] == [10.0 * n for n in range(2, 8)]
-
-
-def test_rows_that_move_take_their_states_along() -> None:
-    standing = (beside(loaded(at, 1000 + at * 100, out=(2,)), at, range(50, 999)) for at in polls(90))
-    judged = judge_each(*standing)
-    assert [state(derived, 2) for derived in judged[4:]] == ["stuck"] * 6
-    assert [state(derived, 2, "a") for derived in judged[5:]] == ["unknown"] * 3 + ["in_sync"] * 2
 
 
 def test_election_keeps_what_is_known_of_the_states() -> None:

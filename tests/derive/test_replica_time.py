@@ -18,7 +18,6 @@ from tests.derive.following import (
     RATE,
     REPLICA,
     behind,
-    beside,
     lag_seconds,
     late,
     loaded,
@@ -239,26 +238,6 @@ def test_end_above_a_new_leaders_says_nothing() -> None:
     assert math.isnan(lag_seconds(derived, 2))
     assert math.isnan(behind(derived, 2))
     assert not late(derived, 2)
-
-
-def test_rows_that_move_take_their_past_along() -> None:
-    """Topics that come before `t` and go again change every row: times are those of a cluster where nothing did."""
-
-    def partition(clock: float) -> Partition:
-        return loaded(clock, 20 * RATE if clock > 20 else 0)
-
-    judged = judge_each(*(beside(partition(clock), clock, range(30, 70)) for clock in polls(90)))
-    still = judge_each(*seen(polls(90), partition))
-
-    assert [behind(derived, 2) for derived in judged] == [behind(derived, 2) for derived in still]
-    np.testing.assert_array_equal([lag_seconds(d, 2) for d in judged], [lag_seconds(d, 2) for d in still])
-    assert late(judged[-1], 2)
-
-
-def test_rows_that_move_take_along_what_the_window_forgot() -> None:
-    standing = (beside(loaded(clock, clock * 100, out=(2,)), clock, range(110, 999)) for clock in polls(130))
-    judged = judge_each(*standing)
-    assert [lag_seconds(derived, 2) for derived in judged[9:]] == pytest.approx([90.0, 100.0, 110.0, 120.0, 130.0])
 
 
 def test_a_poll_every_second_keeps_a_bounded_past() -> None:

@@ -389,15 +389,6 @@ def test_holds_no_original(why: str, beans: dict[int, object], silent: tuple[int
     assert watch.problems(out, polls=5, broker_beans=beans, **tool()) == set(), why
 
 
-def test_memory_of_originals_follows_its_rows() -> None:
-    """A topic that comes first moves all rows; the replica is still known to have been in sync."""
-    watch = Watch()
-    watch.problems(moving(), polls=4, broker_beans=BUSY, **tool())
-    out = {"a": [Partition(replicas=(4, 3))], **moving(out=(2,), lag={2: 500, 3: 100_000})}
-    configured: dict[str, Any] = {**tool(), "topic_configs": {"a": TopicConfig(), "t": TOOL}}
-    assert watch.problems(out, polls=3, broker_beans=BUSY, **configured) == of("holds_original", (1, "leader"))
-
-
 def test_fetch_size() -> None:
     """10 MiB do not fit into 11 s at 953,250 B/s; one byte a second more and they do."""
     watch = Watch()

@@ -156,16 +156,6 @@ def test_a_topic_created_again_starts_from_0() -> None:
     assert of_topic(judge(before, after)) == (85_000, 0)
 
 
-def test_stalls_follow_their_partitions_to_other_rows() -> None:
-    config = {"a": TopicConfig(), "t": REMOTE}
-    polls = [
-        snapshot({"t": [led(tiered=499)]}, topic_configs=config),
-        snapshot({"a": [led()], "t": [led(tiered=499)]}, clock=10, topic_configs=config),
-    ]
-
-    assert judge(*polls).tiered.stalled.tolist() == pytest.approx([math.nan, 10], nan_ok=True)
-
-
 def test_nothing_is_overdue_where_copying_is_switched_off() -> None:
     """No copy is due, whatever the quota; remote data is still fetched."""
     off = {"topic_configs": {"t": replace(REMOTE, remote_copy_disabled=True)}}
