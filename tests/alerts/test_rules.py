@@ -6,17 +6,25 @@ from typing import Any
 
 import pytest
 
-from kafka_warden.catalogue import PREFIX
 from kafka_warden.derive import stuck
 from kafka_warden.rules.thresholds import seconds, thresholds
 from sandbox.monitoring import ALERTS
 from sandbox.monitoring_tools import tools
 from tests.alerts.runbook import PAGES, blocks
 from tests.support.processes import checked
-from tests.support.rules import FILES, SERVED, TARGET_LABELS, VALUES, alerting_rules, check_queries, rules_in
+from tests.support.rules import (
+    FILES,
+    LABEL_LIST,
+    METRIC,
+    SERVED,
+    TARGET_LABELS,
+    VALUES,
+    alerting_rules,
+    check_queries,
+    rules_in,
+)
 
 OF_ALERTS = {"alertname", "alertstate", "data", "exporter", "severity", "what"}
-METRIC = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
 SELECTOR_LABEL = re.compile(r"(?<!\$)\b(\w+)\s*(?:=~|!~|!=|=)\s*(?:\\?\"|%q)")
 SELECTED = re.compile(r'(\w+)(?:=~|!~|!=|=)"([\w|]+)"')
 """A label and what it is compared with, alternatives and all."""
@@ -31,7 +39,6 @@ DECIDED = {
     "KafkaWardenBlind": {"data"},
 }
 """Labels besides the severity, for inhibitions."""
-LABEL_LIST = re.compile(r"\b(?:by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 RULES = rules_in(*(file.read_text() for file in FILES))
 ALERTING = alerting_rules()
 each_alert = pytest.mark.parametrize("rule", ALERTING, ids=lambda rule: rule["alert"])
@@ -88,7 +95,7 @@ def test_rules_name_only_what_is_served() -> None:
             assert name in SERVED, f"{name} in: {text}"
             labels = set(SELECTOR_LABEL.findall(selector))
             assert labels <= SERVED[name] | TARGET_LABELS, f"{labels} of {name} in: {text}"
-        for names in LABEL_LIST.findall(text):
+        for _, names in LABEL_LIST.findall(text):
             assert {label.strip() for label in names.split(",") if label.strip()} <= known, text
         assert set(SELECTOR_LABEL.findall(text)) <= known, text
         assert set(re.findall(r"\w+:kafka_warden_\w+:\w+", text)) <= recorded, text

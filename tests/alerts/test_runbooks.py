@@ -25,7 +25,7 @@ from tests.alerts.runbook import (
 )
 from tests.support.dashboards import FILES, load, panels, titles
 from tests.support.rules import FILES as RULES
-from tests.support.rules import SERVED, TARGET_LABELS, VALUES, alerting_rules, rules_in
+from tests.support.rules import MATCHER, METRIC, SERVED, TARGET_LABELS, VALUES, alerting_rules, rules_in
 
 ROOT = ALERTS.parent
 REFUSED = "source:kafka_warden_access_refused:max"
@@ -38,9 +38,6 @@ DYNAMIC_SINCE = {"remote.log.manager.copier.thread.pool.size": "4.0"}
 LOCAL = "kafka-storage"
 """The tool that asks no cluster."""
 ENTITIES = {"topics", "brokers", "users", "clients"}
-
-METRIC = re.compile(r"\bkafka_warden_(\w+)(?:\{([^}]*)\})?")
-MATCHER = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
 
 EXAMPLE_END = re.compile(r"(?<![\w.])\(?-?\d(?:[\d.,()/+ -]|(?<= )x(?= ))*$")
 EXAMPLE_START = re.compile(r"\(?-?\d(?:[\d.,()/+ -]|(?<= )x(?= ))*")

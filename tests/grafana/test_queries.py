@@ -7,18 +7,14 @@ from typing import Final
 
 import pytest
 
-from kafka_warden.catalogue import PREFIX
 from kafka_warden.catalogue.replication import QUANTILES
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.throttle_problems import Problem as ThrottleProblem
 from kafka_warden.derive.tiered import Problem as TieredProblem
 from kafka_warden.model import BrokerState, Side
 from tests.support.dashboards import Target, targets
-from tests.support.rules import SERVED, TARGET_LABELS, check_queries
+from tests.support.rules import LABEL_LIST, MATCHER, METRIC, SERVED, TARGET_LABELS, check_queries
 
-METRIC: Final = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
-MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
-LABEL_LIST: Final = re.compile(r"\b(by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 AGGREGATION: Final = re.compile(r"\b(?:max|min|sum|count)(?: by \(([^)]*)\))? \(")
 OF_ALERTS: Final = {"alertname", "severity", "broker"}
 THOUSANDS: Final = {"topic", "partition", "user", "client_id"}

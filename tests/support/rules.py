@@ -1,5 +1,6 @@
 """Recording and alerting rules of `alerts/`, as Prometheus reads them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
@@ -8,7 +9,7 @@ from typing import Any, Final
 
 import yaml
 
-from kafka_warden.catalogue import CATALOGUE
+from kafka_warden.catalogue import CATALOGUE, PREFIX
 from kafka_warden.derive import throttle_problems, tiered
 from kafka_warden.derive.replica_state import ReplicaState
 from kafka_warden.derive.stuck import Cause
@@ -33,6 +34,10 @@ VALUES: Final[Mapping[str, AbstractSet[str]]] = {
     "job": {JOB},
 }
 """Labels with a closed set of values."""
+METRIC: Final = re.compile(rf"(?<![:\w]){PREFIX}(\w+)(?:\{{([^}}]*)\}})?")
+"""A metric without its prefix, and what is between the braces."""
+MATCHER: Final = re.compile(r'(\w+)\s*(=~|!~|!=|=)\s*"([^"]*)"')
+LABEL_LIST: Final = re.compile(r"\b(by|on|without|ignoring|group_left|group_right)\s*\(([^)]*)\)")
 
 
 @cache
