@@ -146,10 +146,12 @@ def test_no_eta_is_negative_or_nan(answers: list[tuple[int, int, float]]) -> Non
             assert move.eta is None or move.eta >= 0
 
 
-def test_topics_that_may_not_have_series_have_none() -> None:
-    derived = see(Watch(), future_replicas=copying(p0=0))
-    for shown in (True, False):
-        assert len(samples(derived, "log_dir_move_bytes_remaining", shown=shown)) == shown
+def test_the_bytes_of_topics_without_series_are_summed_by_broker() -> None:
+    """An alert on a volume must not miss what moves still bring."""
+    derived = see(Watch(), future_replicas=copying(p0=0, p1=40 * MB))
+    name = "log_dir_move_bytes_remaining"
+    assert samples(derived, name, shown=True) == [(("t", "0", "2"), 100 * MB), (("t", "1", "2"), 60 * MB)]
+    assert samples(derived, name, shown=False) == [(("", "", "2"), 160 * MB)]
 
 
 def test_the_longest_of_the_topics_without_series_is_shown_by_broker() -> None:

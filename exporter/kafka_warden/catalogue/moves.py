@@ -1,7 +1,7 @@
 """Reassignments under way: KIP-73, KIP-455; moves between log directories: KIP-113."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kafka_warden.catalogue.metric import Kind, Labels, Metric, Sample, View, keyed, known
 from kafka_warden.derive.log_dir_moves import LogDirMove
@@ -61,9 +61,19 @@ def _total(name: str, about: str, value: Callable[[Totals], float | None], *, so
     return Metric(name, about, (), lambda view: known([((), value(view.derived.totals))]), source=source)
 
 
-def _log_dir_bytes(view: View) -> Iterator[Sample]:
-    allowed, moves = _allowed(view), view.derived.throttling.log_dir_moves
-    return known((_labels(move), move.remaining_bytes) for move in moves if move.topic in allowed)
+def _bytes(view: View, moves: Iterable[Move | LogDirMove]) -> Iterator[Sample]:
+    """Name the moves of topics that may have series, after the sum of the others: an alert must not miss them."""
+    allowed = _allowed(view)
+    others: dict[Labels, float] = {}
+    named: list[Sample] = []
+    for move in moves:
+        if move.remaining_bytes is not None and move.topic in allowed:
+            named.append((_labels(move), move.remaining_bytes))
+        elif move.remaining_bytes is not None:
+            hidden = "", "", str(move.broker)
+            others[hidden] = others.get(hidden, 0.0) + move.remaining_bytes
+    yield from others.items()
+    yield from named
 
 
 def _log_dir_etas(view: View) -> Iterator[Sample]:
@@ -101,11 +111,13 @@ MOVES = (
         _changes,
         source="ListPartitionReassignments. KIP-455",
     ),
-    _each(
+    Metric(
         "reassignment_bytes_remaining",
-        "Bytes that the adding replica lacks; 0 for a replica that stays",
-        lambda move: move.remaining_bytes,
+        "Bytes that the adding replica lacks, 0 if it stays. Empty topic: sum without series",
+        MOVE,
+        lambda view: _bytes(view, view.derived.moves),
         source="DescribeLogDirs, ListOffsets. KIP-73",
+        value=lambda move: move.remaining_bytes,
     ),
     _each(
         "reassignment_messages_remaining",
@@ -193,9 +205,9 @@ MOVES = (
     ),
     Metric(
         "log_dir_move_bytes_remaining",
-        "Bytes still to arrive in the new log directory",
+        "Bytes that the new log directory lacks. Empty topic: sum without series",
         MOVE,
-        _log_dir_bytes,
+        lambda view: _bytes(view, view.derived.throttling.log_dir_moves),
         source="DescribeLogDirs. KIP-113",
     ),
     Metric(
