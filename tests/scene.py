@@ -90,7 +90,7 @@ def sidecar() -> ExporterState:
         (Source.LOG_DIRS, "2"): "authorization",
         (Source.QUORUM, ""): "unsupported",
         (Source.CONFIGS, ""): "disabled",
-        (Source.CONFIGS, "100"): "unreachable",
+        (Source.CONTROLLER_CONFIGS, "100"): "unreachable",
     }
     sinks = {"parquet": SinkStatus(up=False, rows=4100, dropped={"disk_full": 41}, last_success=EPOCH)}
     figures: Figures = {

@@ -49,6 +49,8 @@ class Source(StrEnum):
     OFFSETS = "offsets"
     LOG_DIRS = "log_dirs"
     CONFIGS = "configs"
+    """Of topics, and of each broker."""
+    CONTROLLER_CONFIGS = "controller_configs"
     REASSIGNMENTS = "reassignments"
     QUOTAS = "quotas"
     QUORUM = "quorum"
@@ -73,7 +75,8 @@ class OptionalQuestion(StrEnum):
     @property
     def source(self) -> Source:
         """The source that it belongs to."""
-        return Source.CONFIGS if self.value.endswith("_configs") else Source(self.value)
+        either = self in (OptionalQuestion.TOPIC_CONFIGS, OptionalQuestion.BROKER_CONFIGS)
+        return Source.CONFIGS if either else Source(self.value)
 
 
 class BrokerState(StrEnum):

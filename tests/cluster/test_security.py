@@ -134,7 +134,7 @@ def _assert_complete(page: Page, cluster: Cluster) -> None:
     assert {source for source, _ in page.up()} == EVERY_SOURCE
     assert page.down() == set()
     assert {node for source, node in page.up() if source == "jmx"} == {str(node) for node in cluster.nodes}
-    assert ("configs", str(cluster.active_controller())) in page.up()
+    assert ("controller_configs", str(cluster.active_controller())) in page.up()
     for name in ("broker_bytes_in_total", "broker_sum_replica_lag_messages", "broker_replicas"):
         assert page.brokers(name).keys() == brokers
     assert {int(labels["broker"]) for labels, _ in page.rows("log_dir_bytes")} == brokers

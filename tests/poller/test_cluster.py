@@ -83,17 +83,17 @@ def window_of(snapshot: Snapshot) -> int | None:
 def test_controllers_that_are_not_active_are_no_failure_of_the_one_that_is(configured: Polling) -> None:
     """One of the configured listeners answers for the active controller; the others refuse, or are not there."""
     assert window_of(configured.poll()) == 11
-    assert configured.status(Source.CONFIGS, "100").errors == {}
+    assert configured.status(Source.CONTROLLER_CONFIGS, "100").errors == {}
 
 
 def test_an_active_controller_that_no_listener_answers_for_is_one_failure(configured: Polling) -> None:
     """One error in that poll, not one for every listener, and its own. It is dropped when another one is active."""
     configured.brokers.rule(100, hang=True)
     assert window_of(configured.poll()) is None
-    assert configured.status(Source.CONFIGS, "100").errors == {"timeout": 1}
+    assert configured.status(Source.CONTROLLER_CONFIGS, "100").errors == {"timeout": 1}
     configured.brokers.do("controllers", controllers=[{"id": 102}])
     configured.poll()
-    assert (Source.CONFIGS, "100") not in configured.last.status
+    assert (Source.CONTROLLER_CONFIGS, "100") not in configured.last.status
 
 
 def test_a_listener_of_the_active_controller_that_cannot_be_reached(

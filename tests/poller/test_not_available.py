@@ -16,7 +16,7 @@ from tests.support.scripted import ScriptedCluster, VirtualClock
 REFUSED: Final = 31
 RIGHTS: Final = {
     "cluster_describe": {"log_dirs1", "log_dirs2", "log_dirs3", "reassignments", "quorum"},
-    "cluster_configs": {"configs1", "configs2", "configs3", "configs100", "quotas"},
+    "cluster_configs": {"configs1", "configs2", "configs3", "controller_configs100", "quotas"},
     "topic_configs": {"configs"},
 }
 """Right that is missing to what is not available then."""
@@ -35,7 +35,7 @@ DISABLED: Final = {
     OptionalQuestion.ELIGIBLE_LEADERS: {"eligible_leaders"},
     OptionalQuestion.TOPIC_CONFIGS: {"configs"},
     OptionalQuestion.BROKER_CONFIGS: {"configs1", "configs2", "configs3"},
-    OptionalQuestion.CONTROLLER_CONFIGS: {"configs100"},
+    OptionalQuestion.CONTROLLER_CONFIGS: {"controller_configs100"},
 }
 
 
@@ -213,7 +213,7 @@ def lacks(snapshot: Snapshot, optional: OptionalQuestion) -> bool:
         OptionalQuestion.ELIGIBLE_LEADERS: not (snapshot.replicas.eligible == IN_ELR).any(),
         OptionalQuestion.TOPIC_CONFIGS: not snapshot.topic_configs,
         OptionalQuestion.BROKER_CONFIGS: not snapshot.broker_configs,
-        OptionalQuestion.CONTROLLER_CONFIGS: (Source.CONFIGS, "100") not in snapshot.status,
+        OptionalQuestion.CONTROLLER_CONFIGS: (Source.CONTROLLER_CONFIGS, "100") not in snapshot.status,
     }[optional]
 
 
@@ -291,26 +291,41 @@ def test_a_listener_of_controllers_that_never_answered_is_not_available(started:
     started.brokers.do("refuse", broker=100)
     for _ in range(10):
         started.poll(60.0)
-    assert (absent(started, "unreachable"), started.down()) == ({"configs100"}, {})
+    assert (absent(started, "unreachable"), started.down()) == ({"controller_configs100"}, {})
     started.brokers.do("accept", broker=100)
     started.poll(60.0)
     assert (absent(started, "unreachable"), started.down()) == (set(), {})
     started.brokers.do("refuse", broker=100)
     started.poll(60.0)
-    assert started.down() == {"configs100": "refused"}
+    assert started.down() == {"controller_configs100": "refused"}
+
+
+def test_a_controller_that_is_a_broker_too_has_two_outcomes(brokers: ScriptedCluster, clock: VirtualClock) -> None:
+    """Its listener for controllers is closed to clients, or not to be asked. Its configuration as a broker is there."""
+    brokers.do("controllers", controllers=[{"id": 1, "advertised": ["127.0.0.1", 1]}])
+    brokers.topic("a", [[1, 2, 3]])
+    with polling(brokers, clock) as polled, capture_logs() as logged:
+        for reason in ("unreachable", "disabled"):
+            for _ in range(int(2 * 60.0 / INTERVAL) + 1):
+                polled.poll()
+                assert (absent(polled, reason), polled.down()) == ({"controller_configs1"}, {})
+                assert polled.status(Source.CONFIGS, "1").up
+            assert [line["reason"] for line in logged if line["event"].startswith("source ")].pop() == reason
+            polled.configure(disabled=frozenset({OptionalQuestion.CONTROLLER_CONFIGS}))
+        assert len([line for line in logged if line["event"].startswith("source ")]) == 2
 
 
 def test_a_window_that_is_configured_later_ends_the_failure(started: Polling) -> None:
     started.brokers.rule(100, "DescribeConfigs", hang=True)
     started.poll()
-    assert started.down() == {"configs100": "timeout"}
+    assert started.down() == {"controller_configs100": "timeout"}
     window = ControllerWindow(samples=1, seconds=11.0)
     started.configure(controller_window=window)
     assert started.poll().controller_window == window
     assert started.down() == {}
     started.configure()
     started.poll(60.0)
-    assert started.down() == {"configs100": "timeout"}
+    assert started.down() == {"controller_configs100": "timeout"}
 
 
 def test_a_window_that_is_configured_is_not_asked(brokers: ScriptedCluster, clock: VirtualClock) -> None:

@@ -154,10 +154,9 @@ class Explanation:
             self.report.ok("KW-BROKER", "", text)
 
     def _fault(self, source: Source, broker: int | str) -> SourceError | None:
-        """Return what a broker failed with. A broker that is a controller has another outcome of `configs`."""
+        """Return what a broker failed with."""
         outcome = self.outcomes.get((source, str(broker)))
-        other = source is Source.CONFIGS and broker in self.snapshot.broker_configs
-        return None if outcome is None or other else outcome.fault
+        return None if outcome is None else outcome.fault
 
     async def _answers(self, broker: Broker) -> bool:
         """Return whether a broker answered all that it may; explain why not."""
@@ -288,7 +287,7 @@ class Explanation:
         elif self.snapshot.controller_window is not None:
             self.report.ok(code, subject, f"answers at {quorum.controllers.get(quorum.leader, 'its own listener')}")
         else:
-            asked = self.outcomes.get((Source.CONFIGS, str(quorum.leader)))
+            asked = self.outcomes.get((Source.CONTROLLER_CONFIGS, str(quorum.leader)))
             why = "it is not known" if asked is None else asked.fault
             fix = (
                 "set controllers.quota_window to controller.quota.window.num x controller.quota.window.size.seconds, or"

@@ -95,10 +95,8 @@ class ClusterQuestions:
         else:
             quorum = await self._ask_controller(Source.QUORUM, self._read_quorum, self._candidates)
             if quorum is not None:
-                before, state.answers.quorum, state.replaced = state.answers.quorum, quorum, 0
+                state.answers.quorum, state.replaced = quorum, 0
                 state.answers.mark_answered(Source.QUORUM, self.context.clock)
-                if before is not None and before.leader != quorum.leader:
-                    self._forget_controller(before.leader)
             elif self._replaced:
                 state.replaced += 1
         # While a cluster migrates to KRaft, brokers in ZooKeeper mode do not read the metadata of its controllers.
@@ -150,11 +148,6 @@ class ClusterQuestions:
             return answer
 
         return await self.context.ask_any(source, candidates, forward, CONTROLLER_TRIES)
-
-    def _forget_controller(self, node: int) -> None:
-        """Drop the outcome of its own listener, which is not asked any more. A broker that is one keeps its own."""
-        if node not in self.context.state.answers.brokers:
-            self.context.state.book.forget([str(node)], Source.CONFIGS)
 
     async def eligible_leaders(self) -> None:
         """Ask who may lead the partitions without a leader. Brokers that do not know the request have no ELR."""
@@ -228,13 +221,13 @@ class ClusterQuestions:
         node = self.context.controller if quorum is None else quorum.leader
         if node is None:
             return
-        if state.settings.controller_window is not None:
-            self._forget_controller(node)
-            return
-        if node != state.window_of:
-            state.window_of = node
+        if state.settings.controller_window is not None or node != state.window_of:
+            state.book.forget([str(state.window_of)], Source.CONTROLLER_CONFIGS)
             state.answers.forget("window")
-        if not self.context.due("window") or not self.context.wants(OptionalQuestion.CONTROLLER_CONFIGS, node):
+            state.window_of = node
+        if state.settings.controller_window is not None:
+            return
+        if not self.context.wants(OptionalQuestion.CONTROLLER_CONFIGS, node) or not self.context.due("window"):
             return
         started = self.context.now()
         # Also when there is no answer: a listener behind a firewall must not make every poll wait.
@@ -244,14 +237,14 @@ class ClusterQuestions:
         for link in [self._broker(node)] if quorum is None else self._controller_links(quorum):
             answer = await self.context.attempt(link, partial(read_controller_window, node=node), self.context.soon())
             if not isinstance(answer, SourceError):
-                self.context.note(Source.CONFIGS, str(node), started, answer)
+                self.context.note(Source.CONTROLLER_CONFIGS, str(node), started, answer)
                 state.answers.windows = {node: answer}
                 return
             faults.append(answer)
         if faults:
             # Another controller answers with an error (`protocol`), and a stopped one refuses: these count least.
             fault = max(faults, key=lambda each: [not isinstance(each, kind) for kind in (ProtocolError, RefusedError)])
-            self.context.note(Source.CONFIGS, str(node), started, fault)
+            self.context.note(Source.CONTROLLER_CONFIGS, str(node), started, fault)
 
     def _controller_links(self, quorum: Quorum) -> Sequence[BrokerLink]:
         state, addresses = self.context.state, self.context.state.settings.controllers

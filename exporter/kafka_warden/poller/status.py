@@ -24,7 +24,7 @@ from kafka_warden.errors import (
     TlsError,
     UnsupportedError,
 )
-from kafka_warden.model import OptionalQuestion, Source, SourceStatus
+from kafka_warden.model import NO_BROKER, OptionalQuestion, Source, SourceStatus
 
 log = structlog.get_logger(__name__)
 
@@ -43,6 +43,15 @@ SILENT: Final = {reason for reason, cls in REASONS.items() if cls.reached is Fal
 
 Key = tuple[Source, str]
 """Source and broker id as text; `NO_BROKER` where none is asked in particular."""
+
+_OPTIONAL: Final = {optional.source: optional for optional in OptionalQuestion}
+
+
+def _optional(source: Source, broker: str) -> OptionalQuestion | None:
+    """Return the optional question that an outcome belongs to, if it is one."""
+    if source is Source.CONFIGS:
+        return OptionalQuestion.TOPIC_CONFIGS if broker == NO_BROKER else OptionalQuestion.BROKER_CONFIGS
+    return _OPTIONAL.get(source)
 
 
 @dataclass(slots=True)
@@ -65,13 +74,11 @@ class StatusBook:
         self.ever_answered: frozenset[OptionalQuestion] = frozenset()
         """Questions that were ever answered, also by an earlier process."""
         self._entries: dict[Key, _Entry] = defaultdict(_Entry)
-        self._optional: dict[Key, OptionalQuestion] = {}
         self._logged: set[tuple[OptionalQuestion, str]] = set()
 
     def due(self, optional: OptionalQuestion, broker: str, clock: float, *, disabled: bool) -> bool:
         """Return whether to ask a question that is optional at this monotonic time, unless it is `disabled`."""
         key = optional.source, broker
-        self._optional.setdefault(key, optional)
         if disabled:
             self._not_available(key, optional, DISABLED, "the option sources.disable lists it")
             return False
@@ -96,13 +103,13 @@ class StatusBook:
             log.info("source answers again", source=str(source), broker=broker)
         entry.up, entry.duration, entry.last_success = True, duration, now
         entry.reason = entry.not_available = None
-        optional = self._optional.get((source, broker))
+        optional = _optional(source, broker)
         if optional is not None and optional not in self.ever_answered:
             self.ever_answered |= {optional}
 
     def failed(self, source: Source, broker: str, duration: float, fault: SourceError, clock: float = 0.0) -> None:
         """Note that a source was not answered, and count why. `clock`: monotonic time, for what may be refused."""
-        entry, optional = self._entries[source, broker], self._optional.get((source, broker))
+        entry, optional = self._entries[source, broker], _optional(source, broker)
         if optional is not None and self._may_be_absent(entry, optional, fault):
             refused = isinstance(fault, AuthorizationError)
             if refused:
@@ -137,7 +144,6 @@ class StatusBook:
         dropped = set(brokers)
         for key in [key for key in self._entries if key[1] in dropped and only in (None, key[0])]:
             del self._entries[key]
-            self._optional.pop(key, None)
 
     def publish(self) -> Mapping[Key, SourceStatus]:
         """Freeze the book for a snapshot. A source that was never asked, or is not available, has no entry."""
