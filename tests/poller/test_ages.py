@@ -2,7 +2,7 @@
 
 import pytest
 
-from kafka_warden.model import BrokerConfig, Limit, Origin, Side
+from kafka_warden.model import UNKNOWN, BrokerConfig, Limit, Origin, Side
 from kafka_warden.poller.brokers import is_limited
 from tests.poller.polling import INTERVAL, Polling
 
@@ -43,6 +43,17 @@ def test_quotas_are_unknown_after_three_minutes(polled: Polling) -> None:
     polled.brokers.rule(None, "DescribeClientQuotas", error=31)
     known = [polled.poll().quotas is not None for _ in range(19)]
     assert known == [True] * 18 + [False]
+
+
+def test_sizes_and_the_quota_window_are_unknown_after_three_minutes(polled: Polling) -> None:
+    """The sizes of the broker that does not answer."""
+    polled.brokers.rule(2, "DescribeLogDirs", error=41)
+    polled.brokers.rule(100, "DescribeConfigs", error=41)
+    for number in range(1, 20):
+        snapshot = polled.poll()
+        unknown = (snapshot.replicas.size == UNKNOWN) & (snapshot.replicas.sized_at == 0.0)
+        assert set(snapshot.replicas.broker[unknown].tolist()) == ({2} if number > 18 else set())
+        assert (snapshot.controller_window is None) == (number > 18)
 
 
 def test_without_an_answer_there_is_no_snapshot_and_every_source_is_down(polled: Polling) -> None:

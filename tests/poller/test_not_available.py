@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 from structlog.testing import capture_logs
 
-from kafka_warden.model import IN_ELR, OptionalQuestion, Snapshot, Source
+from kafka_warden.model import IN_ELR, UNKNOWN, OptionalQuestion, Snapshot, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.status import ASK_AGAIN
 from kafka_warden.replies import ControllerWindow
@@ -205,7 +205,7 @@ def test_what_is_disabled_is_not_asked(
 def lacks(snapshot: Snapshot, optional: OptionalQuestion) -> bool:
     """Whether a snapshot has nothing of a question."""
     return {
-        OptionalQuestion.LOG_DIRS: not snapshot.log_dirs,
+        OptionalQuestion.LOG_DIRS: not snapshot.log_dirs and (snapshot.replicas.size == UNKNOWN).all(),
         OptionalQuestion.REASSIGNMENTS: not snapshot.reassignments_known and not snapshot.replicas.adding.any(),
         OptionalQuestion.QUORUM: snapshot.quorum is None,
         OptionalQuestion.QUOTAS: snapshot.quotas is None,
@@ -213,7 +213,8 @@ def lacks(snapshot: Snapshot, optional: OptionalQuestion) -> bool:
         OptionalQuestion.ELIGIBLE_LEADERS: not (snapshot.replicas.eligible == IN_ELR).any(),
         OptionalQuestion.TOPIC_CONFIGS: not snapshot.topic_configs,
         OptionalQuestion.BROKER_CONFIGS: not snapshot.broker_configs,
-        OptionalQuestion.CONTROLLER_CONFIGS: (Source.CONTROLLER_CONFIGS, "100") not in snapshot.status,
+        OptionalQuestion.CONTROLLER_CONFIGS: (Source.CONTROLLER_CONFIGS, "100") not in snapshot.status
+        and snapshot.controller_window is None,
     }[optional]
 
 

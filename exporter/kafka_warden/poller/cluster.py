@@ -239,6 +239,7 @@ class ClusterQuestions:
             if not isinstance(answer, SourceError):
                 self.context.note(Source.CONTROLLER_CONFIGS, str(node), started, answer)
                 state.answers.windows = {node: answer}
+                state.answers.mark_answered(Source.CONTROLLER_CONFIGS, self.context.clock)
                 return
             faults.append(answer)
         if faults:

@@ -204,6 +204,8 @@ class Poller:
         ends = in_order(layout, rows, asked.ends, asked.followers_at, asked.leaders_asked_at)
         quorum = answers.quorum if answers.answered_since(Source.QUORUM, oldest) else None
         controller = quorum.leader if quorum is not None else asked.controller
+        windows = answers.windows if answers.answered_since(Source.CONTROLLER_CONFIGS, slow) else {}
+        answers.columns.expire(slow)
         return Snapshot(
             time=now,
             clock=clock,
@@ -228,7 +230,7 @@ class Poller:
             quotas=answers.quotas if answers.answered_since(Source.QUOTAS, slow) else None,
             quorum=quorum,
             metadata_ages=self._state.images.ages(clock),
-            controller_window=answers.windows.get(controller, settings.controller_window),
+            controller_window=windows.get(controller, settings.controller_window),
             broker_beans=fresh(answers.broker_beans, clock, interval),
             controller_beans=fresh(answers.controller_beans, clock, interval),
             **learned,

@@ -64,6 +64,13 @@ class Columns:
         rows = rows[starts[rows] != UNKNOWN]
         self.start[rows] = starts[rows]
 
+    def expire(self, oldest: float) -> None:
+        """Drop the sizes that were answered before a monotonic time."""
+        old = (self.size != UNKNOWN) & (self.sized_at < oldest)
+        if old.any():
+            self._own()
+            self.size[old], self.sized_at[old] = NEW["size"], NEW["sized_at"]
+
     def lead(self, rows: Longs) -> None:
         """Drop the log starts of replicas that lead from now on: they were last asked when they last led, if ever."""
         self._own()
