@@ -39,6 +39,15 @@ def test_the_quorum_is_unknown_after_three_intervals(polled: Polling) -> None:
     assert known == [100, 100, 100, None]
 
 
+def test_the_age_of_metadata_is_unknown_after_three_intervals(polled: Polling) -> None:
+    """The right to ask for the quorum is taken away. No broker is avoided any more."""
+    polled.brokers.do("quorum_ages", ages={1: 290.0, 2: 0.0, 3: 0.0})
+    assert polled.poll().metadata_ages[1] == pytest.approx(290, abs=1)
+    polled.brokers.rule(None, "DescribeQuorum", error=31)
+    assert [sorted(polled.poll().metadata_ages) for _ in range(4)] == [[1, 2, 3], [1, 2, 3], [1, 2, 3], []]
+    assert not polled.poller._state.images.old(1)
+
+
 def test_quotas_are_unknown_after_three_minutes(polled: Polling) -> None:
     polled.brokers.rule(None, "DescribeClientQuotas", error=31)
     known = [polled.poll().quotas is not None for _ in range(19)]

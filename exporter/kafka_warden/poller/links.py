@@ -74,7 +74,7 @@ class Images:
     def note_quorum(
         self, quorum: Quorum | None, brokers: Mapping[int, Broker], readers: Collection[int], clock: float
     ) -> None:
-        """Take over when each broker last caught up. Without an answer with times the last one stays in force.
+        """Take over when each broker last caught up. Without an answer with times the last one stays until `expire`.
 
         `readers`: the brokers that are to follow the active controller.
         """
@@ -94,6 +94,11 @@ class Images:
             elif broker in readers:
                 # After 300 s without a fetch the controller no longer lists it. A new controller does not list it yet.
                 self._caught_up[broker] = before.get(broker, clock)
+
+    def expire(self, oldest: float) -> None:
+        """Forget the last answer of DescribeQuorum if it came before a monotonic time."""
+        if self._as_of < oldest:
+            self._caught_up = {}
 
     def note(self, broker: int, behind_at: float | None) -> None:
         """Note when the metadata of a broker was found to be behind; `None` where it is not."""

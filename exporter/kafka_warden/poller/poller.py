@@ -206,6 +206,7 @@ class Poller:
         controller = quorum.leader if quorum is not None else asked.controller
         windows = answers.windows if answers.answered_since(Source.CONTROLLER_CONFIGS, slow) else {}
         answers.columns.expire(slow)
+        self._state.images.expire(oldest)
         return Snapshot(
             time=now,
             clock=clock,
