@@ -157,6 +157,28 @@ def test_a_thread_that_cannot_start_costs_no_numbers_of_kafka(
     assert watched.shown() == dict.fromkeys(("1", "2", "3", "101"), True)
 
 
+@pytest.mark.parametrize("failing", ["broker 1", "controller 1"])
+def test_a_node_that_fails_as_broker_or_as_controller_is_down(
+    brokers: ScriptedCluster, clock: VirtualClock, failing: str
+) -> None:
+    """It is both, and has one outcome in a poll; the answered half of its beans is kept."""
+    session = Session()
+    session.faults[failing] = AnswerTimeoutError("late")
+    addresses = {"addresses": {1: ("a.example", 9999)}, "controllers": {"1": ("a.example", 9999)}}
+    jmx = JmxQuestions(session, **addresses)  # type: ignore[arg-type]  # has what is used of it
+    with polling(brokers, clock, jmx=jmx) as polled, structlog.testing.capture_logs() as logs:
+        for polls in (1, 2, 3):
+            polled.poll_any()
+            status = polled.status(Source.JMX, "1")
+            assert (status.up, status.errors) == (False, {"timeout": polls})
+        answers = polled.poller._state.answers
+        assert (1 in answers.broker_beans, "1" in answers.controller_beans) == (
+            failing != "broker 1",
+            failing != "controller 1",
+        )
+        assert len([line for line in logs if line["broker"] == "1" and line["source"] == "jmx"]) == 1
+
+
 def test_processes_that_are_asked_no_longer_are_forgotten(watched: Watched) -> None:
     """Another plan, and then none: no outcome and no beans of others stay, and what stays keeps its counts."""
     watched.start(1, 2, 3)

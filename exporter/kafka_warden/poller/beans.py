@@ -82,29 +82,37 @@ class JmxQuestions:
         thread.shutdown(wait=False)
         return question
 
-    def keep(self, question: Question, answers: LastAnswers, book: StatusBook) -> None:
-        """Wait for each answer, note its outcome and keep it.
+    def keep(self, questions: Iterable[Question], answers: LastAnswers, book: StatusBook) -> None:
+        """Wait for the answers of a poll, and keep them. Note one outcome by name: a node has the beans of both kinds.
 
         Processes that moved meanwhile according to the metadata are left out.
         """
-        started, replies = question.asked_at, {**question.answers.result(), **shared_places(question.targets)}
-        places = {target.place for target in self.targets(answers.brokers, question.controller)}
-        for key in (target.key for target in question.targets if target.place in places):
-            answer, (kind, _, name) = replies[key], key.partition(" ")
-            if isinstance(answer, RawBeans):
-                try:
-                    beans = parse_beans(answer)
-                except Exception as failure:  # noqa: BLE001  # whatever it is, it costs no other process its numbers
-                    answer = ProtocolError(f"its beans cannot be read: {type(failure).__name__}")
-            if isinstance(answer, SourceError):
-                book.failed(Source.JMX, name, monotonic() - started, answer)
-                continue
-            took = answer.at - started if answer.took is None else answer.took
-            book.answered(Source.JMX, name, took, time.time() - (monotonic() - answer.at))
-            if kind == "broker":
-                answers.broker_beans[int(name)] = beans
-            else:
-                answers.controller_beans[name] = beans
+        failed: dict[str, tuple[float, SourceError]] = {}
+        answered: dict[str, tuple[float, float]] = {}
+        for question in questions:
+            started, replies = question.asked_at, {**question.answers.result(), **shared_places(question.targets)}
+            places = {target.place for target in self.targets(answers.brokers, question.controller)}
+            for key in (target.key for target in question.targets if target.place in places):
+                answer, (kind, _, name) = replies[key], key.partition(" ")
+                if isinstance(answer, RawBeans):
+                    try:
+                        beans = parse_beans(answer)
+                    except Exception as failure:  # noqa: BLE001  # whatever it is, it costs no other process its numbers
+                        answer = ProtocolError(f"its beans cannot be read: {type(failure).__name__}")
+                if isinstance(answer, SourceError):
+                    failed.setdefault(name, (monotonic() - started, answer))
+                    continue
+                took = answer.at - started if answer.took is None else answer.took
+                answered[name] = took, time.time() - (monotonic() - answer.at)
+                if kind == "broker":
+                    answers.broker_beans[int(name)] = beans
+                else:
+                    answers.controller_beans[name] = beans
+        for name, fault in failed.items():
+            book.failed(Source.JMX, name, *fault)
+        for name, reply in answered.items():
+            if name not in failed:
+                book.answered(Source.JMX, name, *reply)
 
     def close(self) -> None:
         """End the child process, and with it the questions under way."""

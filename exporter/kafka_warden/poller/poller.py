@@ -109,8 +109,7 @@ class Poller:
             # Without the metadata no broker is asked anything: what was up a poll ago is not known to be up now.
             self._state.book.fail_others(metadata.fault, spared=(Source.METADATA, Source.JMX))
         if self.jmx is not None:
-            for question in beans:
-                self.jmx.keep(question, self._state.answers, self._state.book)
+            self.jmx.keep(beans, self._state.answers, self._state.book)
         self._last = self._result(now, asked, max(interval, self._state.settings.interval))
         return self._last
 
