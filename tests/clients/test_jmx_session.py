@@ -78,6 +78,21 @@ def test_ten_thousand_brokers_cost_no_number_of_others(make_session: MakeSession
         assert threads(known(session.pid)) < 2 * MOST_TARGETS
 
 
+def test_a_thread_that_cannot_start_costs_one_poll(
+    session: JmxSession, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        answer = session.ask([servers[0].target("a")], monotonic() + 30.0)["a"]
+    assert isinstance(answer, AnswerTimeoutError)
+    assert "no thread could start" in str(answer)
+    assert session.starts == 0
+    assert isinstance(session.ask([servers[0].target("a")], monotonic() + 30.0)["a"], RawBeans)
+
+
 def test_a_stopped_target_delays_no_other(session: JmxSession, servers: Servers) -> None:
     one, two = servers[0].target("one"), servers[1].target("two")
     ask(session, one, two)

@@ -185,6 +185,21 @@ def test_no_answer_in_time_is_its_own_sentence() -> None:
     assert text(tokens, GIVE_UP + 1) == "token-2"
 
 
+def test_a_thread_that_cannot_start_costs_one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one is a second later, as after any failure; the poll goes on, and no login waits."""
+    tokens = Tokens(Script())
+
+    def fail(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        assert not tokens.changed(0.0)
+        with pytest.raises(TokenError, match="no thread could start"):
+            text(tokens, 0.0)
+    assert text(tokens, 1.0) == "token-1"
+
+
 def test_what_a_library_raises_is_not_quoted() -> None:
     """It may have the secret."""
     source = Script()

@@ -34,6 +34,9 @@ class ChildProcess:
 
     A separate thread starts the child and reads its output until it ends. Linux ends a child when the *thread* that
     started it ends, so no thread of a pool may do that.
+
+    Raises:
+        RuntimeError: no thread can start.
     """
 
     def __init__(

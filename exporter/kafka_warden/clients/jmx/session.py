@@ -275,7 +275,10 @@ class JmxSession:
             child.kill()
             child = None
         if child is None:
-            child = self._start(now)
+            try:
+                child = self._start(now)
+            except RuntimeError:
+                return AnswerTimeoutError("no thread could start for the JVM for JMX; the next poll tries again")
         while not child.ready and not child.over and monotonic() < deadline:
             self._changed.wait(deadline - monotonic())
         return child if child.ready else self._not_ready(child)
@@ -294,8 +297,8 @@ class JmxSession:
         for slot in self._slots.values():
             slot.outstanding = None
         self._child_since = now
-        self.starts += 1
         self._child = ChildProcess(self._hello, self._changed, self._reply)
+        self.starts += 1
         return self._child
 
     def _not_ready(self, child: ChildProcess) -> SourceError:

@@ -230,10 +230,14 @@ class Tokens:
             return
         self._flight = None
         if due and now >= self._not_before:
-            flight = self._flight = Future[Token | SourceError]()
+            flight = Future[Token | SourceError]()
             flight.set_running_or_notify_cancel()  # a caller that gives up must not cancel it for the others
-            self._flown_since = now
-            threading.Thread(target=self._get, args=(flight, now), name="token", daemon=True).start()
+            try:
+                threading.Thread(target=self._get, args=(flight, now), name="token", daemon=True).start()
+            except RuntimeError:
+                self._take(TokenError(f"no token from {self.source.name}: no thread could start to get it"), now)
+                return
+            self._flight, self._flown_since = flight, now
 
     def _get(self, flight: Future[Token | SourceError], now: float) -> None:
         try:
