@@ -6,6 +6,7 @@ from typing import Any, Final
 import pytest
 from structlog.testing import capture_logs
 
+from kafka_warden.errors import AuthorizationError
 from kafka_warden.model import IN_ELR, UNKNOWN, OptionalQuestion, Snapshot, Source
 from kafka_warden.poller import PollerSettings
 from kafka_warden.poller.status import ASK_AGAIN
@@ -275,6 +276,15 @@ def test_what_is_not_available_stays_so_in_an_outage(started: Polling) -> None:
     started.poll_any()
     assert (absent(started, "disabled"), absent(started, "unsupported")) == (gone, {"quorum"})
     assert not started.down().keys() & {*gone, "quorum"}
+
+
+def test_metadata_that_is_refused_changes_no_reason(started: Polling) -> None:
+    """Nor does what only timed out so far become not available."""
+    started.brokers.do("refuse", broker=100)
+    started.brokers.rule(None, "DescribeClientQuotas", hang=True)
+    started.poll()
+    started.poller._state.book.fail_others(AuthorizationError("no topic"), spared=())
+    assert started.poller._state.book.not_available() == {(Source.CONTROLLER_CONFIGS, "100"): "unreachable"}
 
 
 def test_nothing_is_said_of_a_controller_that_is_not_asked(started: Polling) -> None:

@@ -118,8 +118,12 @@ class StatusBook:
                 reason = UNREACHABLE if isinstance(fault, _NOT_FOR_CLIENTS) else fault.reason
                 self._not_available((source, broker), optional, reason, str(fault))
             return
+        self._failed((source, broker), duration, fault)
+
+    def _failed(self, key: Key, duration: float, fault: SourceError) -> None:
+        entry = self._entries[key]
         if entry.reason != fault.reason:
-            log.warning("source failed", source=str(source), broker=broker, reason=fault.reason, error=str(fault))
+            log.warning("source failed", source=str(key[0]), broker=key[1], reason=fault.reason, error=str(fault))
         entry.up, entry.duration, entry.reason, entry.not_available = False, duration, fault.reason, None
         entry.errors[fault.reason] += 1
 
@@ -134,10 +138,13 @@ class StatusBook:
         return entry is not None and entry.up is False and entry.reason in SILENT
 
     def fail_others(self, fault: SourceError, spared: Collection[Source]) -> None:
-        """Note the same failure for every source that was asked before, except the spared ones."""
-        for source, broker in list(self._entries):
-            if source not in spared:
-                self.failed(source, broker, 0.0, fault)
+        """Note the same failure for every source that was asked before, except the spared ones.
+
+        What is not available stays so, for its own reason: it was not asked.
+        """
+        for key, entry in self._entries.items():
+            if key[0] not in spared and entry.not_available is None:
+                self._failed(key, 0.0, fault)
 
     def forget(self, brokers: Iterable[str], only: Source | None = None) -> None:
         """Drop brokers that the cluster no longer knows, or one source of them."""
