@@ -95,6 +95,7 @@ ROOMS: dict[str, set[str]] = {
     | {
         "kafka_warden.catalogue",
         "kafka_warden.clients.kafka.librdkafka",
+        "kafka_warden.clients.kafka.properties",
         "kafka_warden.config.options",
         "kafka_warden.config.values",
         "kafka_warden.derive",

@@ -87,11 +87,7 @@ def make_history(config: Config) -> Recorder | None:
     if config.history.kafka.topic is not None:
         from kafka_warden.history.kafka import KafkaSink  # noqa: PLC0415  # brings librdkafka
 
-        def connect() -> dict[str, Any]:
-            kafka = config.kafka
-            return {"client.id": "kafka-warden", **librdkafka(kafka.properties, kafka.secrets, kafka.settings)}
-
-        sinks.append(KafkaSink(config.history.kafka.topic, connect))
+        sinks.append(KafkaSink(config.history.kafka.topic, lambda: librdkafka(config.kafka.settings)))
     return Recorder(sinks, config.history.interval) if sinks else None
 
 

@@ -205,4 +205,4 @@ def test_history_in_a_topic_is_refused(kdc: Tickets, keytab: Path, tmp_path: Pat
     ):
         load({}, {}, file)
     with pytest.raises(ConfigError, match="cannot be used with GSSAPI"):
-        librdkafka(properties)
+        librdkafka(translate(properties))

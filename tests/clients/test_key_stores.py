@@ -218,7 +218,7 @@ def test_a_replaced_store_makes_a_new_context(stores: Stores, tmp_path: Path) ->
 @pytest.mark.parametrize("kind", KINDS)
 def test_librdkafka_gets_pem_text(stores: Stores, kind: str) -> None:
     """It reads no JKS, and no trust store of PKCS12."""
-    options = librdkafka(*_properties(stores.trust[kind], stores.keys[kind]))
+    options = librdkafka(settings(stores.trust[kind], stores.keys[kind]))
     assert subjects(options["ssl.ca.pem"]) == ["CN=authority"]
     assert subjects(options["ssl.certificate.pem"]) == ["CN=client", "CN=authority"]
     assert _number(options["ssl.key.pem"].encode()) == _number(stores.client.key.read_bytes())

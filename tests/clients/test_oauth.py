@@ -304,7 +304,7 @@ def test_librdkafka_gets_the_token_of_the_sidecar(issuer: Issuer) -> None:
     settings = translate(properties, secrets)
     assert isinstance(settings.credentials, Tokens)
     token = settings.credentials.wait(monotonic(), WITHIN)
-    options = librdkafka(properties, secrets, settings)
+    options = librdkafka(settings)
     text, until, subject, extensions = options["oauth_cb"]("")
     assert (text, subject, extensions) == (token.value.reveal(), "monitor", {"a": "b"})
     assert until - time.time() == pytest.approx(issuer.lifetime, abs=30)

@@ -191,7 +191,7 @@ def test_a_protocol_before_a_server_is_that_of_the_connection(server: str) -> No
     """As Confluent Cloud and brokers' own properties write it; librdkafka gets the address alone."""
     properties = {"bootstrap.servers": f"{server}, [::1]:3"}
     assert translate(properties).bootstrap == (("a", 1), ("::1", 3))
-    assert librdkafka(properties)["bootstrap.servers"] == "a:1,[::1]:3"
+    assert librdkafka(translate(properties))["bootstrap.servers"] == "a:1,[::1]:3"
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_options_of_java_s_brokers_have_no_effect_in_a_login() -> None:
     assert settings.ignored == ("sasl.jaas.config: user_admin", "sasl.jaas.config: serviceName")
     assert settings.login() == ("u", Secret("p"), True)
     with pytest.raises(ConfigError, match="cannot be used with a delegation token"):
-        librdkafka(SCRAM, {"sasl.jaas.config": Secret(jaas)})
+        librdkafka(settings)
     plain = translate(SASL, {"sasl.jaas.config": Secret(jaas.replace("Scram", "Plain"))})
     assert plain.login() == ("u", Secret("p"), False)
     assert "sasl.jaas.config: tokenauth" in plain.ignored
@@ -307,14 +307,35 @@ def test_confluent_kafka_takes_the_translation(authority: Authority, tmp_path: P
         "default.api.timeout.ms": "1",
     }
 
-    options = librdkafka(properties, {"sasl.jaas.config": Secret(JAAS), "ssl.key.password": Secret("key-password")})
+    options = librdkafka(
+        translate(properties, {"sasl.jaas.config": Secret(JAAS), "ssl.key.password": Secret("key-password")})
+    )
 
     assert options["sasl.password"] == 'canary "quoted" ; Tr0ub4dor'
     assert options["ssl.endpoint.identification.algorithm"] == "none"
-    assert options["socket.timeout.ms"] == "3000"
+    assert options["socket.timeout.ms"] == 3000
     assert options["ssl.key.location"] == str(store)
     assert options["ssl.cipher.suites"] == properties["ssl.cipher.suites"]
     confluent_kafka.admin.AdminClient(dict(options))
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"security.protocol": "sasl_plaintext", "sasl.mechanism": "scram-sha-512", "sasl.username": "u"},
+        {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": " plain ", "sasl.username": "u"},
+        {"security.protocol": " SSL ", "enable.ssl.certificate.verification": " TRUE "},
+        {"security.protocol": "SSL", "ssl.endpoint.identification.algorithm": "HTTPS"},
+        *({"request.timeout.ms": text} for text in ("5", "600000", " 3000 ")),
+        {"socket.connection.setup.timeout.ms": "500"},
+        *({"receive.message.max.bytes": text} for text in ("500", "2147483647")),
+    ],
+)
+def test_confluent_kafka_takes_all_that_the_links_take(properties: dict[str, str]) -> None:
+    """Other spellings, and numbers out of its range."""
+    secrets = {"sasl.password": Secret("secret")} if "sasl.mechanism" in properties else {}
+    settings = translate({"bootstrap.servers": "127.0.0.1:1", **properties}, secrets)
+    confluent_kafka.Producer({**librdkafka(settings), "log_level": 0})
 
 
 @given(st.dictionaries(st.sampled_from(sorted(KNOWN)) | st.text(max_size=20), st.text(max_size=40), max_size=6))

@@ -215,7 +215,7 @@ def test_pem_text_in_it_is_used(tmp_path: Path, spelling: str, form: str, passwo
     settings = config.kafka.settings
     assert len(settings.ssl_context().get_ca_certs()) == 1
     assert 0 < known(known(settings.tls).validity()).end - time.time() < DAY.total_seconds()
-    options = librdkafka(config.kafka.properties, config.kafka.secrets, settings)
+    options = librdkafka(settings)
     assert [options[name] for name in SPELLINGS["librdkafka"]] == texts
     assert options.get("ssl.key.password") == password
     confluent_kafka.admin.AdminClient(options)

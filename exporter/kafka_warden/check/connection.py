@@ -284,8 +284,8 @@ def check_librdkafka(config: Config, report: Report) -> None:
     from confluent_kafka import KafkaException  # noqa: PLC0415  # 14 MB of memory, for this check only
     from confluent_kafka.admin import AdminClient  # noqa: PLC0415  # the same
 
-    code, kafka, errors = "KW-LOGIN-LIBRDKAFKA", config.kafka, list[str]()
-    settings: dict[str, Any] = dict(librdkafka(kafka.properties, kafka.secrets, kafka.settings))
+    code, errors = "KW-LOGIN-LIBRDKAFKA", list[str]()
+    settings: dict[str, Any] = dict(librdkafka(config.kafka.settings))
     settings["error_cb"] = lambda error: errors.append(str(error))
     silent = logging.getLogger(f"{__name__}.librdkafka")
     silent.addHandler(logging.NullHandler())

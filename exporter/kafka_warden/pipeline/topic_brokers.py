@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from kafka_warden.clients.kafka.librdkafka import librdkafka
+from kafka_warden.clients.kafka.properties import translate
 from kafka_warden.errors import (
     ConfigError,
     HistoryTopicError,
@@ -84,10 +85,10 @@ def _offsets(client: Any, name: str, partitions: list[int], spec: Any) -> dict[i
 
 def _client(topic: Topic, errors: list[Any]) -> Any:
     try:
-        known = librdkafka({**topic.properties, "bootstrap.servers": topic.servers})
+        known = librdkafka(translate({**topic.properties, "bootstrap.servers": topic.servers}))
         # Errors are collected; librdkafka would write them to stderr.
         quiet: dict[str, Any] = {"error_cb": errors.append, "log_level": 0}
-        return AdminClient({"client.id": "kafka-warden", **known, **quiet})
+        return AdminClient({**known, **quiet})
     except ConfigError as problem:
         raise ConfigError(f"--kafka-properties: {problem}") from None
     except KafkaException as problem:

@@ -14,11 +14,11 @@ V = TypeVar("V")
 
 _TABLE: Final = """
     bootstrap.servers
-    client.id                                        librdkafka
-    enable.ssl.certificate.verification              librdkafka
+    client.id
+    enable.ssl.certificate.verification
     https.ca.location                                path token
     https.ca.pem                                     token
-    receive.message.max.bytes                        librdkafka
+    receive.message.max.bytes
     request.timeout.ms
     sasl.client.callback.handler.class               token
     sasl.jaas.config                                 sasl secret
@@ -26,7 +26,7 @@ _TABLE: Final = """
     sasl.kerberos.principal                          kerberos
     sasl.kerberos.service.name                       kerberos
     sasl.login.callback.handler.class                token
-    sasl.mechanism                                   librdkafka
+    sasl.mechanism
     sasl.oauthbearer.client.id                       sasl token
     sasl.oauthbearer.client.secret                   sasl token secret
     sasl.oauthbearer.extensions                      sasl token
@@ -38,19 +38,19 @@ _TABLE: Final = """
     sasl.oauthbearer.scope                           sasl token
     sasl.oauthbearer.token.endpoint.url              sasl token
     sasl.password                                    sasl secret
-    sasl.username                                    sasl librdkafka
-    security.protocol                                librdkafka
-    socket.connection.setup.timeout.ms               librdkafka
-    socket.timeout.ms                                librdkafka
-    ssl.ca.location                                  tls path librdkafka
+    sasl.username                                    sasl
+    security.protocol
+    socket.connection.setup.timeout.ms
+    socket.timeout.ms
+    ssl.ca.location                                  tls path
     ssl.ca.pem                                       tls pem
-    ssl.certificate.location                         tls path librdkafka
+    ssl.certificate.location                         tls path
     ssl.certificate.pem                              tls pem
     ssl.cipher.suites
-    ssl.crl.location                                 path librdkafka
+    ssl.crl.location                                 path
     ssl.enabled.protocols
-    ssl.endpoint.identification.algorithm            librdkafka
-    ssl.key.location                                 tls path librdkafka
+    ssl.endpoint.identification.algorithm
+    ssl.key.location                                 tls path
     ssl.key.password                                 tls secret
     ssl.key.pem                                      tls secret
     ssl.keystore.certificate.chain                   tls pem
@@ -66,7 +66,7 @@ _TABLE: Final = """
 """The properties with an effect here, each with its marks.
 
 sasl, tls: none without that part of `security.protocol`. token, kerberos: only for that login. secret, path, pem: the
-kind of value. librdkafka: passed on to it as it is.
+kind of value.
 """
 
 _WITHOUT_EFFECT: Final = """
