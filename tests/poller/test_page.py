@@ -124,7 +124,7 @@ def test_a_broker_without_the_listener_is_neither_down_nor_are_its_partitions_of
     assert states == {
         f'broker="{id_}",state="{state}"' for id_, state in enumerate(("active", "active", "no_listener"), 1)
     }
-    assert [(each.kind, each.severity) for each in known(views(cycle).get()).problems.rows] == [
+    assert [(each.kind, each.severity) for each in known(views(cycle).get()).tables["problems"].rows] == [
         ("unknown_leaders", "warning"),
         ("broker_no_listener", "warning"),
     ]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from kafka_warden.views.fields import FAMILIES
 from kafka_warden.views.specs import TABLES
-from kafka_warden.web.status.render import ROWS
+from kafka_warden.web.status.render import ROWS, parameter
 from tests.support.page_numbers import PageNumbers
 from tests.support.row_values import Series, series_of
 
@@ -72,7 +72,7 @@ def read(get: Callable[[str], bytes], before: Mapping[float, bytes]) -> Answers:
     }
     pages = {("", 1): PageNumbers(get("/").decode())}
     for spec in TABLES:
-        name, rows = spec.attribute, bodies[f"/{spec.name}"]["total"]
+        name, rows = parameter(spec), bodies[f"/{spec.name}"]["total"]
         for part in range(2, -(-rows // ROWS) + 1):
             pages[name, part] = PageNumbers(get(f"/?{name}={part}").decode())
     for body in bodies.values():

@@ -43,7 +43,7 @@ def shown_of(get: Get, most: int = 10_000) -> Reading:
 def differences_from(shown: Reading, views: Views) -> list[str]:
     """Return what differs from the rows of a page: a table, the cluster, the sidecar or the time."""
     pairs: dict[str, tuple[Any, Any]] = {
-        name: (shown.tables[name], getattr(views, spec.attribute)) for name, spec in BY_NAME.items()
+        name: (shown.tables[name], views.tables[spec.name]) for name, spec in BY_NAME.items()
     }
     pairs["exporter"] = shown.exporter, views.sidecar
     for name in ("time", "fresh", "cluster"):

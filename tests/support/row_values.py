@@ -2,14 +2,12 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from kafka_warden.views import Views
 from kafka_warden.views.fields import FAMILIES, LabelOf, Of, fields_of
-from kafka_warden.views.rows import Table
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -24,10 +22,8 @@ def series_of(text: bytes) -> Series:
 
 
 def rows_of(views: Views) -> Iterator[Any]:
-    for each in fields(views):
-        value = getattr(views, each.name)
-        if isinstance(value, Table):
-            yield from value.rows
+    for table in views.tables.values():
+        yield from table.rows
     yield views.sidecar
     if views.cluster is not None:
         yield views.cluster

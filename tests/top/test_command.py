@@ -16,7 +16,6 @@ from kafka_warden import cli
 from kafka_warden.exposition import Page
 from kafka_warden.model import Broker, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot
 from kafka_warden.top import command
-from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import plain
 from tests.building import Partition, snapshot
 from tests.support import status_rows
@@ -46,7 +45,7 @@ def _json(top: Top, page: Page, *arguments: str, code: int = 0) -> Any:
 
 
 def _count(severity: str) -> int:
-    return sum(row.severity == severity for row in views_of(status_rows.troubled()).problems.rows)
+    return sum(row.severity == severity for row in views_of(status_rows.troubled()).tables["problems"].rows)
 
 
 def test_the_tables_are_printed_once(top: Top) -> None:
@@ -75,7 +74,7 @@ def test_the_document_has_the_rows_of_the_api(top: Top) -> None:
     found, views = _json(top, page), views_of(page)
 
     for name, table in found["tables"].items():
-        expected = getattr(views, BY_NAME[name].attribute)
+        expected = views.tables[name]
         assert (table["data"], table["total"]) == (plain(expected.rows), expected.total), name
     assert (found["cluster"], found["exporter"]) == (plain(views.cluster), plain(views.sidecar))
     assert (found["version"], found["fresh"], found["time"]) == (1, True, views.time)
@@ -85,7 +84,7 @@ def test_the_document_has_the_rows_of_the_api(top: Top) -> None:
 
 def test_rows_are_chosen_and_ordered(top: Top) -> None:
     page = status_rows.moving()
-    moves = views_of(page).moves.rows
+    moves = views_of(page).tables["moves"].rows
 
     def data(*arguments: str) -> tuple[list[Any], int]:
         found = _json(top, page, "--table", "moves", *arguments)["tables"]["moves"]

@@ -79,29 +79,29 @@ def test_answers_are_the_rows_of_the_page(url: str) -> None:
     async def use(client: Client) -> None:
         first = await called(client, "problems")
         assert first["fresh"] is True
-        assert first["problems"] == plain(views.problems.rows)
+        assert first["problems"] == plain(views.tables["problems"].rows)
         assert first["cluster"] == plain(views.cluster)
 
         move = (await called(client, "explain_move", topic="orders", partition=1))["tables"]
-        assert move["moves"]["rows"] == [row for row in plain(views.moves.rows) if row["partition"] == 1]
+        assert move["moves"]["rows"] == [row for row in plain(views.tables["moves"].rows) if row["partition"] == 1]
         assert move["moves"]["rows"][0]["cause"] == "throttle_below_inbound"
         (row,) = move["moves"]["rows"]
         assert {each["broker"] for each in move["throttles"]["rows"]} == {row["broker"], row["leader"]}
         assert {each["broker"] for each in move["brokers"]["rows"]} == {row["broker"], row["leader"]}
 
-        follower = plain(views.replicas.rows)[0]
+        follower = plain(views.tables["replicas"].rows)[0]
         named = {name: follower[name] for name in ("topic", "partition", "broker")}
         assert (await called(client, "explain_replica", **named))["tables"]["replicas"]["rows"] == [follower]
         assert (await called(client, "explain_replica", topic="none"))["tables"]["replicas"]["rows"] == []
 
         table = (await called(client, "table", name="moves", limit=1))["tables"]["moves"]
-        assert table == {"total": len(views.moves.rows), "rows": plain(views.moves.rows[:1])}
+        assert table == {"total": len(views.tables["moves"].rows), "rows": plain(views.tables["moves"].rows[:1])}
         table = await called(client, "table", name="brokers", filters={"broker": "3"})
         assert [each["broker"] for each in table["tables"]["brokers"]["rows"]] == [3]
 
         as_shown = {"never_ends": "false", "cause": "null", "adding": "true"}
         table = (await called(client, "table", name="moves", filters=as_shown))["tables"]["moves"]
-        assert table["rows"] == [row for row in plain(views.moves.rows) if not row["never_ends"]]
+        assert table["rows"] == [row for row in plain(views.tables["moves"].rows) if not row["never_ends"]]
         assert table["total"] == 1
 
     asked(use, "--url", url)

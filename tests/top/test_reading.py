@@ -163,7 +163,7 @@ def test_rows_have_keys_and_columns_differ() -> None:
     for name, spec in BY_NAME.items():
         assert len({column.field for column in spec.columns}) == len(spec.columns)
         for make in PAGES:
-            rows = getattr(views_of(make()), spec.attribute).rows
+            rows = views_of(make()).tables[spec.name].rows
             assert len({str(spec.key_of(row)) for row in rows}) == len(rows), name
 
 

@@ -61,7 +61,7 @@ def test_every_table_fits_the_screen(make: Callable[[], Page], size: tuple[int, 
             assert all(cell_len(line) == size[0] for line in lines), spec.name
             assert lines[0].startswith("kafka-warden")
             assert lines[-1].rstrip().endswith("p Pause")
-            table = getattr(views, spec.attribute)
+            table = views.tables[spec.name]
             rows, total = chosen(spec, table, Request(""))
             at = next(at for at, line in enumerate(lines) if f" {spec.title} {total:,} " in line)
             assert lines[at + 1].startswith(f"   {spec.columns[0].title} ")
@@ -91,7 +91,7 @@ def test_it_opens_on_the_first_table_with_rows(make: Callable[[], Page], table: 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_keys(size: tuple[int, int]) -> None:
     page = status_rows.moving(300)
-    moves = views_of(page).moves.rows
+    moves = views_of(page).tables["moves"].rows
 
     async def script(app: Top, pilot: Pilot[int]) -> None:
         rows = app.query_one(RowTable)
@@ -274,7 +274,7 @@ def test_no_state_is_shown_by_colour_alone() -> None:
     seen = set()
     for page in (status_rows.troubled(), status_rows.blind()):
         for spec in TABLES:
-            for row in getattr(views_of(page), spec.attribute).rows:
+            for row in views_of(page).tables[spec.name].rows:
                 if sign := mark(row).strip():
                     text = " ".join(column.text(row) for column in spec.columns)
                     seen.add((spec.name, sign, text))

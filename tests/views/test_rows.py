@@ -59,7 +59,9 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
     So has each family that an alert reads, except where the alert itself is by topic.
     """
     hidden, whole = (status_rows.page(scene.poll, scene.PARAMETERS, deny=deny) for deny in (denied, ""))
-    found, expected = ({each.kind: each.severity for each in views_of(page).problems.rows} for page in (hidden, whole))
+    found, expected = (
+        {each.kind: each.severity for each in views_of(page).tables["problems"].rows} for page in (hidden, whole)
+    )
     assert found == expected
     expressions = [rule["expr"] for rule in rules_in(*(file.read_text() for file in FILES))]
     read = set(re.findall(r"(?<![\w:])kafka_warden_\w+", " ".join(expressions)))
@@ -73,7 +75,7 @@ def test_denied_topics_hide_no_problem_and_no_alert(denied: str) -> None:
     assert sums == all_sums
     assert any(name == "kafka_warden_reassignment_stuck" for name, _ in sums)
     assert f'"{denied}"' not in hidden.text.decode()
-    assert not any(denied in each.sentence for each in views_of(hidden).problems.rows)
+    assert not any(denied in each.sentence for each in views_of(hidden).tables["problems"].rows)
 
 
 def test_the_cluster_has_its_name() -> None:
@@ -88,15 +90,15 @@ def test_the_cluster_has_its_name() -> None:
 def test_uncounted_topics_are_shown_and_have_no_critical_alert() -> None:
     """The numbers of the cluster leave them out, another one has them, and their row and problem are only info."""
     without, page = (status_rows.page(scene.poll, scene.PARAMETERS, uncounted=topic) for topic in ("", "quiet"))
-    problems = {row.kind: row for row in views_of(page).problems.rows}
-    assert {row.kind for row in views_of(without).problems.rows} - problems.keys() == {"offline_partitions"}
+    problems = {row.kind: row for row in views_of(page).tables["problems"].rows}
+    assert {row.kind for row in views_of(without).tables["problems"].rows} - problems.keys() == {"offline_partitions"}
     found = problems["uncounted_partitions"]
     text = "Partitions that topics.uncounted leaves out of the counts and critical alerts: 1 offline."
     assert (found.sentence, found.severity, found.runbook) == (text, "info", None)
     cluster = known(views_of(page).cluster)
     assert (cluster.offline_partitions, cluster.under_min_isr_partitions) == (0, 1)
     assert cluster.uncounted == {"offline": 1}
-    severities = {row.topic: (row.uncounted, row.severity) for row in views_of(page).topics.rows}
+    severities = {row.topic: (row.uncounted, row.severity) for row in views_of(page).tables["topics"].rows}
     assert severities == {"payments": (False, "critical"), "quiet": (True, "info")}
     assert differences(views_of(page), page.text)[0] == []
     assert known(views_of(without).cluster).uncounted == {}
@@ -133,7 +135,7 @@ def test_a_denied_move_counts_once_it_is_stuck_for_long_enough() -> None:
         {"no_progress": 2},
     ]
     assert [differences(views_of(page), page.text)[0] for page in found] == [[]] * 4
-    problems = [{row.kind: row.sentence for row in views_of(page).problems.rows} for page in found]
+    problems = [{row.kind: row.sentence for row in views_of(page).tables["problems"].rows} for page in found]
     sentences = [None, "1 move stuck: no progress.", "1 move stuck: no progress.", "2 moves stuck: no progress."]
     assert [each.get("stuck_no_progress") for each in problems] == sentences
 
@@ -147,7 +149,7 @@ def test_a_move_that_only_removes_replicas_says_what_it_waits_for() -> None:
     def row(polls: int, *, down: bool = False) -> rows.Move:
         page = status_rows.page(partial(poll, down=down), Parameters(poll_interval=10.0), polls)
         assert differences(views_of(page), page.text)[0] == []
-        (move,) = views_of(page).moves.rows
+        (move,) = views_of(page).tables["moves"].rows
         return move
 
     state = next(column for column in BY_NAME["moves"].columns if column.title == "State")
@@ -177,11 +179,11 @@ def without_topics(text: str, names: set[str]) -> dict[tuple[str, frozenset[tupl
 def test_the_worst_come_first() -> None:
     views = views_of(status_rows.troubled())
 
-    assert [row.cause is None for row in views.moves.rows] == [False, True]
-    assert [row.state == "active" for row in views.brokers.rows] == [False, False, True, True]
-    severities = [row.severity for row in views.problems.rows]
+    assert [row.cause is None for row in views.tables["moves"].rows] == [False, True]
+    assert [row.state == "active" for row in views.tables["brokers"].rows] == [False, False, True, True]
+    severities = [row.severity for row in views.tables["problems"].rows]
     assert severities == sorted(severities, key=SEVERITIES.index)
-    ages = [row.out_of_sync_seconds or 0.0 for row in views.replicas.rows]
+    ages = [row.out_of_sync_seconds or 0.0 for row in views.tables["replicas"].rows]
     assert ages == sorted(ages, reverse=True)
 
 
@@ -190,10 +192,10 @@ def test_only_the_worst_of_very_many_rows_are_kept(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("kafka_warden.views.build.MOST", 3)
     views = views_of(status_rows.moving(40, polls=10))
 
-    assert (len(views.moves.rows), views.moves.total) == (3, 40)
-    assert all(row.cause is not None for row in views.moves.rows)
+    assert (len(views.tables["moves"].rows), views.tables["moves"].total) == (3, 40)
+    assert all(row.cause is not None for row in views.tables["moves"].rows)
     assert known(views.cluster).stuck == {"no_progress": 7}
-    (stuck,) = (row.sentence for row in views.problems.rows if row.kind == "stuck_no_progress")
+    (stuck,) = (row.sentence for row in views.tables["problems"].rows if row.kind == "stuck_no_progress")
     assert stuck.startswith("7 moves ")
 
 
@@ -202,7 +204,7 @@ def test_every_cause_and_problem_has_a_sentence() -> None:
     assert set(alerts.STATES) == set(ReplicaState)
     assert set(alerts.THROTTLES) == set(ThrottleProblem)
     assert set(alerts.TIERED) == set(TieredProblem)
-    move = views_of(status_rows.troubled()).moves.rows[0]
+    move = views_of(status_rows.troubled()).tables["moves"].rows[0]
     moves = [replace(move, leader=None, cause=cause) for cause in Cause]
     assert not any("{" in known(alerts.why(move)) for move in moves)
     assert {row.cause for row in moves if conditions.conditions(row)[0].alert != conditions.STUCK} == EXPLAINED
@@ -257,7 +259,7 @@ def test_clients_with_the_fewest_tokens_come_first() -> None:
         return replace(seen, controller_beans={"101": replace(beans, mutations=clients)}, quotas=quotas)
 
     views = views_of(status_rows.page(poll, scene.PARAMETERS))
-    assert [row.user for row in views.clients.rows] == ["ada", "half", "rich", "free"]
+    assert [row.user for row in views.tables["clients"].rows] == ["ada", "half", "rich", "free"]
 
 
 def test_a_copy_between_log_directories_that_never_ends_has_the_alert_of_a_stuck_move() -> None:
@@ -273,18 +275,19 @@ def test_a_copy_between_log_directories_that_never_ends_has_the_alert_of_a_stuck
         for each, deny in ((scene.poll, ""), (poll, ""), (poll, "payments"))
     )
     kind = "log_dir_moves_never_end"
-    assert kind not in {row.kind for row in healthy.problems.rows}
-    assert [row.severity for row in healthy.log_dir_moves.rows] == [None]
-    assert [row.severity for row in stuck.log_dir_moves.rows] == ["warning"]
-    assert denied.log_dir_moves.rows == ()
+    assert kind not in {row.kind for row in healthy.tables["problems"].rows}
+    assert [row.severity for row in healthy.tables["log-dir-moves"].rows] == [None]
+    assert [row.severity for row in stuck.tables["log-dir-moves"].rows] == ["warning"]
+    assert denied.tables["log-dir-moves"].rows == ()
     for views in (stuck, denied):
-        (problem,) = (row for row in views.problems.rows if row.kind == kind)
+        (problem,) = (row for row in views.tables["problems"].rows if row.kind == kind)
         assert problem.sentence == "1 move between log directories of broker 2 never ending."
         assert (problem.severity, problem.runbook) == ("warning", "alerts/runbooks/KafkaReassignmentStuck.md")
 
 
 def test_the_state_of_a_broker_names_what_is_wrong_beside_it() -> None:
-    active, limited = views_of(status_rows.quiet()).brokers.rows[0], {"partitions": 9.0, "partition_limit": 10.0}
+    active = views_of(status_rows.quiet()).tables["brokers"].rows[0]
+    limited = {"partitions": 9.0, "partition_limit": 10.0}
     column = next(column for column in BY_NAME["brokers"].columns if column.field == "state")
     changes: list[dict[str, Any]] = [{}, {"metadata_stale_seconds": 300.0}, limited]
     changes += [changes[1] | limited, {"state": "fenced", **limited}]
@@ -305,7 +308,7 @@ def test_hostile_names_are_kept_as_they_are() -> None:
         renamed = tuple(evil if name == "orders" else name for name in seen.topics)
         return replace(seen, topics=renamed, topic_configs={**seen.topic_configs, evil: TopicConfig()})
 
-    assert evil in {row.topic for row in views_of(status_rows.page(poll, scene.PARAMETERS)).moves.rows}
+    assert evil in {row.topic for row in views_of(status_rows.page(poll, scene.PARAMETERS)).tables["moves"].rows}
 
 
 def test_what_is_wrong_is_as_severe_as_its_alert() -> None:
@@ -326,19 +329,23 @@ def test_what_is_wrong_is_as_severe_as_its_alert() -> None:
 def test_rows_are_as_severe_as_the_problem_that_counts_them() -> None:
     """A stuck move, a broker that is away and a lost disk are what "Needs a look" calls them; the rest is not rated."""
     views = views_of(status_rows.troubled())
-    problem = {each.kind: each.severity for each in views.problems.rows}
+    problem = {each.kind: each.severity for each in views.tables["problems"].rows}
 
-    moves = {row.cause: row.severity for row in views.moves.rows}
+    moves = {row.cause: row.severity for row in views.tables["moves"].rows}
     assert moves == {"throttle_below_inbound": problem["stuck_throttle_below_inbound"], None: None}
-    brokers = {row.state: row.severity for row in views.brokers.rows}
+    brokers = {row.state: row.severity for row in views.tables["brokers"].rows}
     assert brokers == {"active": None, **{state: problem[f"broker_{state}"] for state in ("unanswering", "fenced")}}
-    assert {row.severity for row in views.log_dirs.rows if row.online == 0} == {problem["log_dir_offline"]}
-    assert {row.severity for row in views.topics.rows if row.offline_partitions} == {problem["offline_partitions"]}
-    assert {row.severity for row in views.clients.rows if (row.tokens or 0) < 0} == {problem["mutations_throttled"]}
-    replicas = {row.state: row.severity for row in views.replicas.rows if row.out_of_sync_seconds is not None}
+    assert {row.severity for row in views.tables["log-dirs"].rows if row.online == 0} == {problem["log_dir_offline"]}
+    assert {row.severity for row in views.tables["topics"].rows if row.offline_partitions} == {
+        problem["offline_partitions"]
+    }
+    assert {row.severity for row in views.tables["clients"].rows if (row.tokens or 0) < 0} == {
+        problem["mutations_throttled"]
+    }
+    replicas = {row.state: row.severity for row in views.tables["replicas"].rows if row.out_of_sync_seconds is not None}
     assert {**replicas, "moving": None} == dict.fromkeys(replicas, problem["out_of_sync"]) | {"moving": None}
-    for row in views.throttle_problems.rows:
+    for row in views.tables["throttle-problems"].rows:
         assert row.severity == problem.get(f"throttle_{row.problem}", "info")
-    for source in views.sources.rows:
+    for source in views.tables["sources"].rows:
         expected = problem["jmx_down" if source.source == "jmx" else "sources_down"] if source.up == 0 else None
         assert source.severity == expected

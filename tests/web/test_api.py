@@ -76,7 +76,7 @@ def test_a_schema_that_is_wrong_is_noticed() -> None:
 def test_rows_are_those_of_the_views() -> None:
     views = views_of(status_rows.troubled())
     for spec in TABLES:
-        table = getattr(views, spec.attribute)
+        table = views.tables[spec.name]
         body = json.loads(ask(views, spec.name).body)
         assert body["total"] == table.total
         assert len(body["data"]) == len(table.rows)

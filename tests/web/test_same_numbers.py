@@ -179,10 +179,10 @@ def test_what_is_wrong_is_what_the_rules_send(
     views, fired = views_of(page), firing(page, tmp_path)
 
     assert {each.alert for row in rows_of(views) for each in conditions(row)} - {None} == fired
-    problems = {(Path(each.runbook).stem, each.severity) for each in views.problems.rows if each.runbook}
+    problems = {(Path(each.runbook).stem, each.severity) for each in views.tables["problems"].rows if each.runbook}
     assert problems == fired - {("KafkaReassignmentWillMissItsTime", "warning")}
     assert len(fired) > 12
-    assert {row.topic for row in views.moves.rows} == {"copied", "stuck"} - {*denied}
+    assert {row.topic for row in views.tables["moves"].rows} == {"copied", "stuck"} - {*denied}
 
 
 def firing(page: Page, folder: Path) -> set[tuple[str, str]]:

@@ -129,8 +129,8 @@ def test_empty_states_claim_no_more_than_is_known() -> None:
 
 def test_problems_of_one_kind_have_different_ids() -> None:
     views = views_of(status_rows.troubled())
-    problem = views.problems.rows[0]
-    tags = Tags(text_of(replace(views, problems=Table((problem, problem), 2)))).tags
+    problem = views.tables["problems"].rows[0]
+    tags = Tags(text_of(replace(views, tables={**views.tables, "problems": Table((problem, problem), 2)}))).tags
     ids = [attrs["id"] for _, attrs in tags if "id" in attrs]
     assert len(ids) == len(set(ids))
 
@@ -144,7 +144,7 @@ def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems(
     views = views_of(status_rows.quiet())
     dirs = tuple(LogDir(1, f"/{left}", 1.0, 5.0, left, 100.0, 0.0) for left in (2.0, 9.0, 11.0))
     sidecar = replace(views.sidecar, dropped_series={"replica_lag_messages": 1200})
-    views = replace(views, log_dirs=Table(dirs, 3), sidecar=sidecar)
+    views = replace(views, tables={**views.tables, "log-dirs": Table(dirs, 3)}, sidecar=sidecar)
     assert [(problem.kind, problem.sentence) for problem in problems(views)] == [
         ("log_dir_full", "Log directories more than 97% full: /2.0 of broker 1."),
         ("log_dir_filling", "Log directories more than 90% full: /9.0 of broker 1."),
@@ -156,7 +156,8 @@ def test_a_volume_that_is_nearly_full_and_series_that_are_left_out_are_problems(
 def test_a_cluster_that_cannot_be_reached_may_be_another_one_by_now() -> None:
     views = views_of(status_rows.quiet())
     lost = SourceRow("metadata", "", 0.0, None, 0.1, None, {"refused": 2, "other_cluster": 3})
-    views = replace(views, sidecar=replace(views.sidecar, cluster_reachable=0.0), sources=Table((lost,), 1))
+    tables = {**views.tables, "sources": Table((lost,), 1)}
+    views = replace(views, sidecar=replace(views.sidecar, cluster_reachable=0.0), tables=tables)
     (sentence,) = (each.sentence for each in problems(views) if each.kind == "cluster_unreachable")
     assert " Another cluster has answered instead in 3 polls, and is not used: the log names both." in sentence
 
@@ -174,10 +175,10 @@ def test_without_a_fresh_snapshot_the_page_says_so() -> None:
 def test_sources_that_are_not_available_show_why() -> None:
     views = views_of(status_rows.troubled())
     page = text_of(views)
-    states = [source_state(row.up, row.not_available) for row in views.sources.rows]
+    states = [source_state(row.up, row.not_available) for row in views.tables["sources"].rows]
     assert states[:6] == [*["not answered"] * 2, *sorted(NOT_AVAILABLE.values(), key=states.index)]
     assert all(page.count(words) == 1 for words in NOT_AVAILABLE.values())
-    problem = next(row for row in views.problems.rows if row.kind == "sources_down")
+    problem = next(row for row in views.tables["problems"].rows if row.kind == "sources_down")
     assert "log_dirs" not in problem.sentence
 
 

@@ -104,21 +104,19 @@ def make_views(view: View | None, sidecar: ExporterState, history: Samples) -> V
     made = Views(
         time=sidecar.snapshot_time,
         fresh=view is not None,
-        problems=Table(),
         sidecar=_sidecar(sidecar),
-        sources=table(BY_NAME["sources"], _sources(sidecar)),
         history=history,
+        tables=dict.fromkeys(BY_NAME, Table()) | {"sources": table(BY_NAME["sources"], _sources(sidecar))},
     )
     if view is not None:
-        tables: dict[str, Any] = {
-            spec.attribute: table(
-                spec, ROWS[spec.name](view) if spec.name in ROWS else joined(view, spec.row, spec.key)
-            )
+        tables = {
+            spec.name: table(spec, ROWS[spec.name](view) if spec.name in ROWS else joined(view, spec.row, spec.key))
             for spec in TABLES
             if not spec.of_sidecar and spec.row not in (Move, Replica)
         }
-        made = replace(made, cluster=_cluster(view), moves=_moves(view), replicas=_replicas(view), **tables)
-    return replace(made, problems=table(BY_NAME["problems"], problems(made)))
+        tables |= {"moves": _moves(view), "replicas": _replicas(view)}
+        made = replace(made, cluster=_cluster(view), tables={**made.tables, **tables})
+    return replace(made, tables={**made.tables, "problems": table(BY_NAME["problems"], problems(made))})
 
 
 def _moves(view: View) -> Table[Move]:

@@ -22,7 +22,7 @@ class _Found:
     def __init__(self, views: Views) -> None:
         self.views = views
         self._rows = defaultdict[Condition, list[Any]](list)
-        tables = (getattr(views, spec.attribute) for spec in TABLES if spec.row not in (Replica, Topic))
+        tables = (views.tables[spec.name] for spec in TABLES if spec.row not in (Replica, Topic))
         for row in (views.cluster, *(row for table in tables for row in table.rows), views, views.sidecar):
             for condition in conditions(row):
                 self._rows[condition].append(row)
@@ -70,7 +70,8 @@ def _partitions(found: _Found, cluster: Cluster) -> Iterator[Problem]:
     )
     out = in_count(sum(cluster.out_of_sync.values()), "replica")
     # Topics without rows have no age either.
-    ages = [row.out_of_sync_seconds for row in found.views.replicas.rows if row.out_of_sync_seconds is not None]
+    known = (row.out_of_sync_seconds for row in found.views.tables["replicas"].rows)
+    ages = [age for age in known if age is not None]
     left_out = f"Partitions that topics.uncounted leaves out of the counts and critical alerts: {uncounted}."
     hidden = f"{unknown} led by brokers without the exporter's listener: their lag is unknown."
     refused = f"{under} with fewer in-sync replicas than min.insync.replicas: writes may fail."
@@ -84,7 +85,8 @@ def _partitions(found: _Found, cluster: Cluster) -> Iterator[Problem]:
 
 def _to_start(views: Views) -> str:
     """Name the brokers that do not run and may lead partitions without a leader, those of most partitions first."""
-    down = [row for row in views.brokers.rows if row.leader_candidate_partitions and row.state != BrokerState.ACTIVE]
+    brokers = views.tables["brokers"].rows
+    down = [row for row in brokers if row.leader_candidate_partitions and row.state != BrokerState.ACTIVE]
     down.sort(key=lambda row: -(row.leader_candidate_partitions or 0))
     names = _listed(f"{row.broker} (in the ISR or ELR of {row.leader_candidate_partitions:,.0f})" for row in down)
     return f" Start broker {names}." if down else ""
@@ -92,7 +94,7 @@ def _to_start(views: Views) -> str:
 
 def _brokers(found: _Found) -> Iterator[Problem]:
     states: dict[tuple[Condition, bool], list[str]] = defaultdict(list)
-    for row in found.views.brokers.rows:
+    for row in found.views.tables["brokers"].rows:
         for each in conditions(row):
             if each.name == "broker":
                 states[each, row.fenced_responding].append(str(row.broker))
@@ -142,7 +144,7 @@ def _rest(found: _Found) -> Iterator[Problem]:
     )
     text = f"Refused until their controller mutation quota refills: {names}."
     yield from found.say("mutations_throttled", "clients", text)
-    for row in found.views.tiered_problems.rows:
+    for row in found.views.tables["tiered-problems"].rows:
         text = f"Tiered storage of broker {row.broker}: {row.sentence}"
         yield from (_problem(each, "tiered", text, row.seconds) for each in conditions(row) if each.name != HINT)
 
@@ -178,7 +180,8 @@ def _sidecar(found: _Found) -> Iterator[Problem]:
 
 def _other_cluster(views: Views, source: Source, brokers: Collection[str]) -> str:
     """Return a sentence if another cluster has answered for these brokers since the start, and nothing answers now."""
-    rows = [row for row in views.sources.rows if row.source == source and row.broker in brokers and not row.up]
+    sources = views.tables["sources"].rows
+    rows = [row for row in sources if row.source == source and row.broker in brokers and not row.up]
     polls = max((row.errors.get(OtherClusterError.reason, 0) for row in rows), default=0)
     if not polls:
         return ""

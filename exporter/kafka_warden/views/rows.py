@@ -344,9 +344,6 @@ class ExporterRow:
     history: Annotated[Mapping[str, bool], "Destination of history to whether it can be written"]
 
 
-EMPTY: Final[Table[Any]] = Table()
-
-
 @dataclass(frozen=True, slots=True)
 class Views:
     """Everything of one page of `/metrics`, as rows. Without a fresh snapshot only what the sidecar knows of itself."""
@@ -355,21 +352,8 @@ class Views:
     """Unix time of the snapshot that is shown, or was shown last."""
     fresh: bool
     """False without a fresh snapshot: then the tables of the cluster are empty."""
-    problems: Table[Problem]
     sidecar: ExporterRow
-    sources: Table[SourceRow]
     history: Samples
+    tables: Mapping[str, Table[Any]]
+    """All tables, by the names of their specs."""
     cluster: Cluster | None = None
-    brokers: Table[BrokerRow] = EMPTY
-    moves: Table[Move] = EMPTY
-    log_dir_moves: Table[LogDirMove] = EMPTY
-    throttles: Table[Throttle] = EMPTY
-    throttle_problems: Table[ThrottleProblem] = EMPTY
-    replicas: Table[Replica] = EMPTY
-    topics: Table[Topic] = EMPTY
-    leader_candidates: Table[Candidate] = EMPTY
-    clients: Table[Client] = EMPTY
-    log_dirs: Table[LogDir] = EMPTY
-    tiered_brokers: Table[TieredBroker] = EMPTY
-    tiered_topics: Table[TieredTopic] = EMPTY
-    tiered_problems: Table[TieredProblem] = EMPTY

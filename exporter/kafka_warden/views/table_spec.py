@@ -58,7 +58,7 @@ class Column:
 
 @dataclass(frozen=True)
 class TableSpec:
-    """A table: that of `/api/v1` with this name, and the field of `Views`, with underscores for hyphens.
+    """A table: that of `/api/v1` with this name.
 
     Attributes:
         name: In the path.
@@ -89,11 +89,6 @@ class TableSpec:
     of: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     sides: int | None = None
     curve: Callable[[History, Any], Curve | None] = lambda *_: None
-
-    @property
-    def attribute(self) -> str:
-        """The name of the field of `Views`."""
-        return self.name.replace("-", "_")
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:

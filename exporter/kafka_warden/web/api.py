@@ -86,7 +86,7 @@ def _table(views: Views, spec: TableSpec, values: dict[str, str]) -> Response:
     offset, limit = number(values, "offset", 0, FARTHEST), number(values, "limit", ROWS, MOST_ROWS)
     if not (views.fresh or spec.of_sidecar):
         return _blind()
-    table = getattr(views, spec.attribute)
+    table = views.tables[spec.name]
     filters = {name: values[name] for name in spec.filters if name in values}
     rows = matching(table.rows, filters)
     total = len(rows) if filters else table.total

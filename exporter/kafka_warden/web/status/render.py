@@ -124,11 +124,16 @@ POINTS: Final = 120
 """Of a plot: SVG with one or two lines over the last hour. Attributes only, as the policy refuses styles."""
 
 
+def parameter(spec: TableSpec) -> str:
+    """Return the name of a table in the templates and in addresses of the page."""
+    return spec.name.replace("-", "_")
+
+
 class TablePart:
     """The part of a table that the page shows."""
 
     def __init__(self, spec: TableSpec, table: Table[Any], values: dict[str, str]) -> None:
-        self.spec, self.name = spec, spec.attribute
+        self.spec, self.name = spec, parameter(spec)
         self.filters: dict[str, str] = {key: values[key] for key in FILTERED if key in values and key in spec.filters}
         rows = matching(table.rows, self.filters)
         self.total = len(rows) if self.filters else table.total
@@ -164,9 +169,9 @@ def template(name: str) -> Template:
 def status(views: Views, query: bytes, version: str) -> Response:
     """Render the page; parameters that it does not know are left out."""
     try:
-        known = {*FILTERED, *(spec.attribute for spec in TABLES)}
+        known = {*FILTERED, *map(parameter, TABLES)}
         values = {name: text for name, text in parameters(query).items() if name in known}
-        tables = {spec.attribute: TablePart(spec, getattr(views, spec.attribute), values) for spec in TABLES}
+        tables = {parameter(spec): TablePart(spec, views.tables[spec.name], values) for spec in TABLES}
     except QueryError as problem:
         return plain(400, str(problem))
     history = views.history.history(())
@@ -176,8 +181,8 @@ def status(views: Views, query: bytes, version: str) -> Response:
         tables=tables,
         wanted={name: values.get(name, "") for name in FILTERED},
         version=version,
-        severities=by_severity(views.problems.rows),
-        worst=partial(severity_of, views.problems.rows),
+        severities=by_severity(views.tables["problems"].rows),
+        worst=partial(severity_of, views.tables["problems"].rows),
         marks=MARKS,
         remaining=plot(recent.of_remaining(history)),
         out_of_sync=plot(recent.of_out_of_sync(history)),
