@@ -14,15 +14,14 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 
+from kafka_warden.api_client import PROBLEMS, Get, read, read_client
 from kafka_warden.errors import NoAnswerError, UnusableError
 from kafka_warden.installed import version
 from kafka_warden.settings.strict import parse_json
-from kafka_warden.top.command import read_client
-from kafka_warden.top.reading import PROBLEMS, Get, read
 from kafka_warden.views.fields import fields_of
+from kafka_warden.views.plain import plain
 from kafka_warden.views.rows import MOST
 from kafka_warden.views.specs import BY_NAME
-from kafka_warden.web.api import plain
 
 ROWS: Final = 50
 """Rows of a table that are returned if the assistant asks for no other number."""

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from kafka_warden.api_client import Answer, Get, Reading, read
 from kafka_warden.exposition import Page, PageHolder
-from kafka_warden.top.reading import Answer, Get, Reading, read
 from kafka_warden.views import Views
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import PREFIX

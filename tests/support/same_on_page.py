@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from kafka_warden.formatting import in_bytes, in_rate
-from kafka_warden.top.reading import row_of
 from kafka_warden.views.alerts import SEVERITIES
+from kafka_warden.views.plain import row_of
 from kafka_warden.views.specs import TABLES
 from kafka_warden.views.table_spec import NAMES, Column, TableSpec
 from kafka_warden.web.status.render import ROWS

@@ -15,12 +15,12 @@ from typing import Any
 import bcrypt
 import pytest
 
+from kafka_warden import api_client
+from kafka_warden.api_client import ApiClient, Reading, read, read_client
 from kafka_warden.cli import _parser
 from kafka_warden.errors import ConfigError, NoAnswerError, SecretError
 from kafka_warden.exposition import PageHolder
-from kafka_warden.top import reading
-from kafka_warden.top.command import read_client, read_request
-from kafka_warden.top.reading import ApiClient, Reading, read
+from kafka_warden.top.command import read_request
 from sandbox.certificates import Authority
 from sandbox.passwords import write_secret
 from tests.building import known
@@ -88,7 +88,7 @@ def _answering(*answer: bytes) -> AbstractContextManager[str]:
     ],
 )
 def test_what_is_no_sidecar_is_named(answer: tuple[bytes, ...], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LARGEST", 1000)
+    monkeypatch.setattr(api_client, "LARGEST", 1000)
     with _answering(*answer) as address:
         assert re.match(expected, problem(made(f"http://{address}")))
 

@@ -16,7 +16,7 @@ from kafka_warden import cli
 from kafka_warden.exposition import Page
 from kafka_warden.model import Broker, BrokerConfig, Limit, Origin, Parameters, Side, Snapshot
 from kafka_warden.top import command
-from kafka_warden.web.api import plain
+from kafka_warden.views.plain import plain
 from tests.building import Partition, snapshot
 from tests.support import status_rows
 from tests.support.asking import views_of

@@ -13,8 +13,8 @@ from mcp import Client, StdioServerParameters
 from mcp.types import CallToolResult
 
 from kafka_warden import cli, installed
+from kafka_warden.views.plain import plain
 from kafka_warden.views.specs import TABLES
-from kafka_warden.web.api import plain
 from tests.support import status_rows
 from tests.support.asking import views_of
 from tests.support.scripted import ScriptedCluster

@@ -13,12 +13,12 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
+from kafka_warden.api_client import Answer, read
 from kafka_warden.config import load
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.exposition import Page
 from kafka_warden.top import command
 from kafka_warden.top.output import cell
-from kafka_warden.top.reading import Answer, read
 from kafka_warden.views import rows
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.rows import RowSite
@@ -107,7 +107,7 @@ def test_data_that_becomes_too_old_meanwhile_is_not_mixed() -> None:
 
 
 def test_polls_that_are_too_fast_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kafka_warden.top.reading.PAUSE", 0.0)
+    monkeypatch.setattr("kafka_warden.api_client.PAUSE", 0.0)
     # A sidecar answers with what it made from the page before, for a second: then all may be of one poll.
     monkeypatch.setattr("kafka_warden.web.rows.FRESH_SECONDS", 0.0)
     pages: Iterator[Page] = itertools.cycle([status_rows.troubled(), status_rows.moving(40)])

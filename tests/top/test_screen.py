@@ -10,13 +10,14 @@ import pytest
 from rich.cells import cell_len
 from textual.pilot import Pilot
 
+from kafka_warden import api_client
+from kafka_warden.api_client import Answer, Get
 from kafka_warden.config.layers import TOP_PASSWORD
 from kafka_warden.errors import NoAnswerError
 from kafka_warden.exposition import Page
 from kafka_warden.formatting import in_size
-from kafka_warden.top import reading, screen
+from kafka_warden.top import screen
 from kafka_warden.top.output import Request, cell, chosen, document, head, mark, text
-from kafka_warden.top.reading import Answer, Get
 from kafka_warden.top.screen import ROWS, RowTable, Top
 from kafka_warden.views.specs import BY_NAME, TABLES
 from tests.building import known
@@ -138,7 +139,7 @@ def test_keys(size: tuple[int, int]) -> None:
 
 def test_the_screen_in_the_document_is_current(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the cluster in trouble; `--update-golden` writes it."""
-    for module in (reading, screen):
+    for module in (api_client, screen):
         monkeypatch.setattr(module, "monotonic", lambda: 100.0)
     shown = ""
 

@@ -8,36 +8,27 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any, Final
-from urllib.parse import SplitResult, urlsplit
 
-from kafka_warden.clients.kafka.tls import TlsFiles
+from kafka_warden.api_client import Answer, Get, read, read_client
 from kafka_warden.config import Config, values
-from kafka_warden.config.layers import TOP_PASSWORD
-from kafka_warden.config.options import flag_name, read_values
-from kafka_warden.config.types import BOOTSTRAP
+from kafka_warden.config.options import read_values
 from kafka_warden.cycle import Cycle
 from kafka_warden.errors import ConfigError, IncompleteError, NoAnswerError
 from kafka_warden.installed import check_installed
 from kafka_warden.log import configure, write
 from kafka_warden.parts import build, make_jmx, poller_settings
 from kafka_warden.poller import Poller
-from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource
 from kafka_warden.settings.strict import did_you_mean
 from kafka_warden.timer import Timer
 from kafka_warden.top import output
 from kafka_warden.top.output import Request
-from kafka_warden.top.reading import Answer, ApiClient, Get, read
 from kafka_warden.views.rows import MOST
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import PREFIX
 from kafka_warden.web.rows import RowSite
 
 EVERY: Final = 5.0
-HERE: Final = "http://127.0.0.1:10073"
-FILES: Final = ("ca", "cert", "key")
-REMOTE: Final = ("url", "user", "password_file", *FILES)
 POLLS: Final = 3
 """Polls before what they show is printed once: a predicted ETA needs two, a measured rate three."""
 _LAST_POLL: Final = 2.0
@@ -129,59 +120,6 @@ def own_polls(config: Config, *, once: bool) -> Iterator[Get]:
             timer.stop()
         poller.close()  # which ends the poll
         timer.join(_LAST_POLL)
-
-
-def read_client(
-    flags: Mapping[str, Any], options: Mapping[str, str], environment: Mapping[str, str]
-) -> ApiClient | None:
-    """Return the exporter to ask; `None` is to poll without one.
-
-    Raises:
-        ConfigError: a bad value, or flags that exclude each other.
-    """
-    own, given = (f"{BOOTSTRAP.name} or --config", [flag_name(name) for name in REMOTE if flags[name] is not None])
-    if flags["config"] is not None or BOOTSTRAP.name in options:
-        if given:
-            raise ConfigError(f"{given[0]}: not with {own}, which poll without an exporter")
-        return None
-    if options:
-        raise ConfigError(f"{next(iter(options))}: only with {own}, as an exporter has its own")
-    url, login = read_values(flags, {"url": _url})["url"] or urlsplit(HERE), _login(flags, environment)
-    files = {name: Path(flags[name]) for name in FILES if flags[name] is not None}
-    if url.scheme == "http" and files:
-        raise ConfigError(f"--{next(iter(files))}: only with an address that begins with https://")
-    if "key" in files and "cert" not in files:
-        raise ConfigError("--key: needs --cert")
-    tls = TlsFiles(ca=files.get("ca"), certificate=files.get("cert"), key=files.get("key"))
-    return ApiClient(url, None if url.scheme == "http" else tls.context(), login)
-
-
-def _url(text: str) -> SplitResult:
-    try:
-        url = urlsplit(text)
-        fits = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and not url.query and not url.fragment
-    except ValueError:
-        fits = False
-    if "@" in text:
-        raise ValueError(
-            "no user and password in an address, since ps shows it to all users of this machine; set --user"
-        )
-    if not fits or not text.isascii() or not text.isprintable() or " " in text:
-        raise ValueError(f"expected an address such as {HERE} or https://HOST:PORT/PREFIX")
-    return url
-
-
-def _login(flags: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, SecretSource] | None:
-    user, file, variable = flags["user"], flags["password_file"], environment.get(TOP_PASSWORD)
-    if user is None:
-        if file is not None:
-            raise ConfigError("--password-file: needs --user")
-        return None
-    if file is None and not variable:
-        raise ConfigError(f"--user: needs --password-file, or the environment variable {TOP_PASSWORD}")
-    password: SecretSource = SecretFile(Path(file)) if file is not None else Secret(variable or "")
-    password.read()
-    return user, password
 
 
 def read_request(flags: Mapping[str, Any], where: str) -> Request:

@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kafka_warden.api_client import PROBLEMS, Reading
 from kafka_warden.clock import monotonic
 from kafka_warden.formatting import in_bytes, in_count, in_rate, in_time, in_utc, in_whole, in_words, visible
-from kafka_warden.top.reading import PROBLEMS, Reading
 from kafka_warden.views.alerts import MARKS, WARNING
 from kafka_warden.views.fields import fields_of
+from kafka_warden.views.plain import plain
 from kafka_warden.views.problems import by_severity
 from kafka_warden.views.recent import Curve
 from kafka_warden.views.rows import MOST, Cluster, Table
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import CONTAINED, NAMES, UNKNOWN, Column, TableSpec
-from kafka_warden.web.api import plain
 
 ROWS: Final = 20
 """Rows of each table as text, as on the status page."""

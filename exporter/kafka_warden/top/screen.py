@@ -18,11 +18,11 @@ from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widgets import DataTable, Footer, Input, Static, Tab, Tabs
 
+from kafka_warden.api_client import Get, Reading, read
 from kafka_warden.clock import monotonic
 from kafka_warden.errors import NoAnswerError, SecretError
 from kafka_warden.formatting import in_utc, visible
 from kafka_warden.top.output import Request, cell, chosen, curve_line, head, mark, why_empty
-from kafka_warden.top.reading import Get, Reading, read
 from kafka_warden.views.alerts import CRITICAL, MARKS, WARNING
 from kafka_warden.views.fields import fields_of
 from kafka_warden.views.rows import MOST, Table

@@ -1,19 +1,16 @@
-"""`/api/v1`: the rows of the status page as JSON, and its OpenAPI document, made from their types: docs/openapi.json.
-
-Unknown is null; unlimited and never are the text `+Inf`, as JSON has no infinity.
-"""
+"""`/api/v1`: the rows of the status page as JSON, and the OpenAPI document of their types, docs/openapi.json."""
 
 import json
-import math
 import types
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from functools import cache
 from typing import Annotated, Any, Final, get_args, get_origin
 
 from kafka_warden.model import SIDES
 from kafka_warden.views import Views, recent, rows
 from kafka_warden.views.fields import Of, fields_of
+from kafka_warden.views.plain import INFINITE, plain
 from kafka_warden.views.specs import BY_NAME, MOST_SIDES, TABLES
 from kafka_warden.views.table_spec import CONTAINED, TableSpec
 from kafka_warden.web.responses import QueryError, Response, matching, number, parameters
@@ -25,7 +22,6 @@ OPENAPI: Final = f"{PREFIX}openapi.json"
 ROWS: Final = 100
 MOST_ROWS: Final = 1_000
 FARTHEST: Final = 1_000_000
-INFINITE: Final = "+Inf"
 ABOUT: Final = """\
 What /metrics and the status page show, as JSON, of the same poll. Read only. Bytes, seconds, ratios from 0 to 1. null \
 is unknown; the text "+Inf" is unlimited, or never. Fields keep their names and meanings within v1; new ones may be \
@@ -42,19 +38,6 @@ _SIMPLE: Final[Mapping[Any, Schema]] = {
 def to_json(value: Any) -> bytes:
     """Write a value. Only ASCII: every name can be written, also one that is no valid Unicode."""
     return json.dumps(plain(value), allow_nan=False, separators=(",", ":")).encode()
-
-
-def plain(value: Any) -> Any:
-    """Turn a row, and all in it, into values that JSON has."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else INFINITE if value > 0 else "-Inf"
-    if value is None or isinstance(value, str | int):
-        return value
-    if is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
-    return [plain(each) for each in value]
 
 
 def answer(views: Views, name: str, query: bytes) -> Response | None:

@@ -3,30 +3,37 @@
 import asyncio
 import http
 import http.client
-import math
 import ssl
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, NoReturn, get_args, get_origin
-from urllib.parse import SplitResult
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import SplitResult, urlsplit
 
 from kafka_warden.clients.http import TimeLimit, connection, explained, parts
+from kafka_warden.clients.kafka.tls import TlsFiles
 from kafka_warden.clock import monotonic
+from kafka_warden.config.layers import TOP_PASSWORD
+from kafka_warden.config.options import flag_name, read_values
+from kafka_warden.config.types import BOOTSTRAP
 from kafka_warden.daemon_threads import DaemonThreads
-from kafka_warden.errors import NoAnswerError
+from kafka_warden.errors import ConfigError, NoAnswerError
 from kafka_warden.formatting import in_bytes, visible
-from kafka_warden.settings.secrets import SecretSource, basic_authorization
+from kafka_warden.settings.secrets import Secret, SecretFile, SecretSource, basic_authorization
 from kafka_warden.settings.strict import parse_json
-from kafka_warden.views.fields import fields_of
+from kafka_warden.views.plain import read_value, refuse, row_of
 from kafka_warden.views.recent import History
 from kafka_warden.views.rows import Cluster, ExporterRow, Table
 from kafka_warden.views.specs import BY_NAME
 from kafka_warden.views.table_spec import TableSpec
-from kafka_warden.web.api import INFINITE, MOST_ROWS
+from kafka_warden.web.api import MOST_ROWS
 
+HERE: Final = "http://127.0.0.1:10073"
+FILES: Final = ("ca", "cert", "key")
+REMOTE: Final = ("url", "user", "password_file", *FILES)
 LARGEST: Final = 32 << 20
 """Bytes of one answer. A table of 1,000 rows has at most some MB."""
 TRIES: Final = 5
@@ -34,7 +41,6 @@ PAUSE: Final = 0.4
 """Seconds between two tries, when a new poll came between the answers."""
 PROBLEMS: Final = "problems"
 
-_INFINITE: Final = {INFINITE: math.inf, f"-{INFINITE[1:]}": -math.inf}
 _REFUSED: Final = {
     401: "the user name or the password is missing or wrong (--user, --password-file)",
     404: "there is no such path: is this the address of an exporter of this version?",
@@ -95,6 +101,59 @@ class ApiClient:
         with suppress(ValueError):  # its clock and ours may differ, and the age of data must not
             clock = parsedate_to_datetime(response.headers.get("Date", "")).timestamp()
         return Answer(response.status, body, clock)
+
+
+def read_client(
+    flags: Mapping[str, Any], options: Mapping[str, str], environment: Mapping[str, str]
+) -> ApiClient | None:
+    """Return the exporter to ask; `None` is to poll without one.
+
+    Raises:
+        ConfigError: a bad value, or flags that exclude each other.
+    """
+    own, given = (f"{BOOTSTRAP.name} or --config", [flag_name(name) for name in REMOTE if flags[name] is not None])
+    if flags["config"] is not None or BOOTSTRAP.name in options:
+        if given:
+            raise ConfigError(f"{given[0]}: not with {own}, which poll without an exporter")
+        return None
+    if options:
+        raise ConfigError(f"{next(iter(options))}: only with {own}, as an exporter has its own")
+    url, login = read_values(flags, {"url": _url})["url"] or urlsplit(HERE), _login(flags, environment)
+    files = {name: Path(flags[name]) for name in FILES if flags[name] is not None}
+    if url.scheme == "http" and files:
+        raise ConfigError(f"--{next(iter(files))}: only with an address that begins with https://")
+    if "key" in files and "cert" not in files:
+        raise ConfigError("--key: needs --cert")
+    tls = TlsFiles(ca=files.get("ca"), certificate=files.get("cert"), key=files.get("key"))
+    return ApiClient(url, None if url.scheme == "http" else tls.context(), login)
+
+
+def _url(text: str) -> SplitResult:
+    try:
+        url = urlsplit(text)
+        fits = url.scheme in {"http", "https"} and url.hostname and url.port != 0 and not url.query and not url.fragment
+    except ValueError:
+        fits = False
+    if "@" in text:
+        raise ValueError(
+            "no user and password in an address, since ps shows it to all users of this machine; set --user"
+        )
+    if not fits or not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError(f"expected an address such as {HERE} or https://HOST:PORT/PREFIX")
+    return url
+
+
+def _login(flags: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, SecretSource] | None:
+    user, file, variable = flags["user"], flags["password_file"], environment.get(TOP_PASSWORD)
+    if user is None:
+        if file is not None:
+            raise ConfigError("--password-file: needs --user")
+        return None
+    if file is None and not variable:
+        raise ConfigError(f"--user: needs --password-file, or the environment variable {TOP_PASSWORD}")
+    password: SecretSource = SecretFile(Path(file)) if file is not None else Secret(variable or "")
+    password.read()
+    return user, password
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +241,10 @@ async def _document(
     except ValueError:
         raise NoAnswerError("its answer is not JSON: is this the address of an exporter?") from None
     if not isinstance(document, dict):
-        _refuse("the whole")
+        refuse("the whole")
     time, fresh = read_value("time", float | None, document.get("time")), document.get("fresh")
     if not isinstance(fresh, bool):
-        _refuse("time")
+        refuse("time")
     return monotonic() - max(answer.clock - (time or 0.0), 0.0), time, fresh, document
 
 
@@ -195,33 +254,3 @@ def _first_line(answer: Answer) -> str:
         return visible(str(parse_json(answer.body)["error"])[:300])
     text = answer.body[:300].decode(errors="replace").strip().partition("\n")[0]
     return visible(text) or "an empty answer"
-
-
-def row_of(kind: type, values: Any) -> Any:
-    """Make a row. A field that this version of the exporter does not have is unknown."""
-    if not isinstance(values, dict):
-        _refuse(kind.__name__)
-    hints = ((name, hint) for name, (hint, _) in fields_of(kind).items())
-    return kind(**{name: read_value(name, hint, values.get(name)) for name, hint in hints})
-
-
-def read_value(name: str, hint: Any, value: Any) -> Any:
-    """Read the value of a field, of a type that rows have."""
-    kinds, origin = get_args(hint) or (hint,), get_origin(hint)
-    if isinstance(hint, type) and is_dataclass(hint):
-        return row_of(hint, value)
-    if origin is tuple and isinstance(value, list | None):
-        return tuple(read_value(name, kinds[0], each) for each in value or ())
-    if origin is Mapping and isinstance(value, dict | None):
-        return {key: read_value(name, kinds[1], each) for key, each in (value or {}).items()}
-    if float in kinds and isinstance(value, str) and value in _INFINITE:
-        return _INFINITE[value]
-    if origin in (tuple, Mapping) or not (
-        value is None or type(value) in kinds or (float in kinds and type(value) is int)
-    ):
-        _refuse(name)
-    return value
-
-
-def _refuse(what: str) -> NoReturn:
-    raise NoAnswerError(f"its answer has an unexpected {what}: is this the address of an exporter?")
