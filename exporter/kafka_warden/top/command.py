@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
 from kafka_warden.api_client import Answer, Get, read, read_client
@@ -19,7 +19,6 @@ from kafka_warden.installed import check_installed
 from kafka_warden.log import configure, write
 from kafka_warden.parts import build, make_jmx, poller_settings
 from kafka_warden.poller import Poller
-from kafka_warden.settings.strict import did_you_mean
 from kafka_warden.timer import Timer
 from kafka_warden.top import output
 from kafka_warden.top.output import Request
@@ -28,7 +27,6 @@ from kafka_warden.views.specs import BY_NAME
 from kafka_warden.web.api import PREFIX
 from kafka_warden.web.rows import RowSite
 
-EVERY: Final = 5.0
 POLLS: Final = 3
 """Polls before what they show is printed once: a predicted ETA needs two, a measured rate three."""
 _LAST_POLL: Final = 2.0
@@ -59,8 +57,7 @@ def run(
     once = flags["once"] or flags["json"] or not terminal
     if not once:
         check_installed("top", "textual", "top")
-    with ExitStack() as stack:
-        get = client.get if client is not None else stack.enter_context(own_polls(load(), once=once))
+    with nullcontext(client.get) if client is not None else own_polls(load(), once=once) as get:
         if once:
             return _print(get, request, as_json=flags["json"])
         from kafka_warden.top.screen import Top  # noqa: PLC0415  # an optional library
@@ -88,15 +85,9 @@ def _print(get: Get, request: Request, *, as_json: bool) -> int:
 def own_polls(config: Config, *, once: bool) -> Iterator[Get]:
     """Answer for paths below `/api/v1/` from own polls: as many as a rate needs, or one every interval."""
     configure(config.log.level if "log.level" in config.explicit else "warning", config.log.format)
-    poller = Poller(
-        poller_settings(config),
-        config.kafka.settings,
-        make_jmx(config),
-        lost=lambda: timer.hasten(),  # noqa: PLW0108  # it is made below
-    )
+    poller = Poller(poller_settings(config), config.kafka.settings, make_jmx(config), lost=lambda: timer.hasten())  # noqa: PLW0108  # it is made below
     made, topics = build(), config.topics
-    parameters = config.to_parameters()
-    cycle = Cycle(poller, parameters, made, shows_topic=topics.matches, uncounted=topics.is_uncounted)
+    cycle = Cycle(poller, config.to_parameters(), made, shows_topic=topics.matches, uncounted=topics.is_uncounted)
     timer = Timer(cycle.once, cycle.expire, config.poll.interval)
     site = RowSite(cycle.holder, made.version)
 
@@ -131,14 +122,8 @@ def read_request(flags: Mapping[str, Any], where: str) -> Request:
     table, rows, every = read_values(
         flags, {"table": values.choice(*BY_NAME), "rows": values.whole_number, "every": values.duration}
     ).values()
-    column = None
-    if (name := flags["sort"]) is not None:
-        if table is None:
-            raise ConfigError("--sort: needs --table")
-        known = {column.field: column for column in BY_NAME[table].columns}
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise ConfigError(f"--sort: {table} has no column {name!r}{hint}; it has {', '.join(known)}")
-        column = known[name]
-    search = flags["filter"] or ""
-    return Request(where, max(every or EVERY, 1.0), table, rows, search, column, reverse=flags["reverse"])
+    if flags["sort"] is not None and table is None:
+        raise ConfigError("--sort: needs --table")
+    columns = {each.field: each for each in BY_NAME[table].columns} if table is not None else {}
+    column = columns.get(read_values(flags, {"sort": values.choice(*columns)})["sort"])
+    return Request(where, max(every, 1.0), table, rows, flags["filter"], column, reverse=flags["reverse"])

@@ -171,8 +171,7 @@ class Top(App[int]):
         try:
             if self._opening:
                 found = await read(self._get, dict.fromkeys(BY_NAME, 1))
-                filled = (spec for spec in TABLES if chosen(spec, found.tables[spec.name], Request(""))[0])
-                self._open(next(filled, TABLES[0]))
+                self._open(next((spec for spec in TABLES if found.tables[spec.name].rows), TABLES[0]))
             self.shown = await read(self._get, {self.spec.name: MOST}, self.spec.sides)
         except (NoAnswerError, SecretError) as failure:
             since = self.trouble.partition(" · ")[0] or f"! No answer since {in_utc(time.time())}"
