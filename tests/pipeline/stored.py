@@ -1,7 +1,6 @@
 """Stores as jobs make them, and what is in them."""
 
 import math
-from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from kafka_warden.history.column import HistoryTable
 from kafka_warden.history.parquet.reader import read
 from kafka_warden.history.poll import Poll
 from kafka_warden.history.schema import TABLES
-from kafka_warden.pipeline import ingest, rollup
+from kafka_warden.pipeline import cli, ingest, rollup
 from kafka_warden.pipeline.job import Job, Request
 from kafka_warden.pipeline.marts import MARTS, Mart
 from kafka_warden.pipeline.progress import Progress
@@ -39,9 +38,8 @@ def request(
 
 def options(job: Job[Any], *given: str) -> Any:
     """The options of a job with these flags."""
-    parser = ArgumentParser()
-    job.add_flags(parser)
-    return job.read_flags(parser.parse_args(given))
+    parser = cli.parser([job.name])
+    return job.read_flags(parser.parse_args([job.name, "--store", "store", *given]))
 
 
 def stored(spark: SparkSession, place: Path, landing: Path) -> Path:

@@ -142,6 +142,8 @@ def test_flags_of_alerts() -> None:
         (("--truth-alert", "NodeDown=broker_down"), "only valid with --truth FILE.json"),
         (("--truth", "folder", "--truth-cluster", "prod=id"), "only valid with --truth FILE.json"),
         (("--truth", "alerts.json"), "give --truth-alert NAME=KIND"),
+        (("--truth", "folder", "--end", "2026-05-04"), "--start, --end: not valid with --what-if or --truth"),
+        (("--what-if", "out_of_sync_by_time=60", "--start", "2026-05-04"), "--start, --end: not valid with --what-if"),
         (("--truth-cluster", "a=1", "--truth-cluster", "a=2"), "--truth-cluster: a name is given twice: a=1 a=2"),
     ],
 )

@@ -34,7 +34,7 @@ PARTS: Final = 256
 """Of the followers of a cluster, at most: those of a part are in memory together."""
 FOUND: Final = (
     "cluster_id string, chunk bigint, trial int, subject map<string,string>, about string, began double, fired double,"
-    " ended double, last_until double, polls bigint, value_max double, continues boolean"
+    " ended double, last_until double, value_max double, continues boolean"
 )
 """`about`: the subject as text. `continues`: it began before the chunk. No `ended`: it goes on at the chunk's end."""
 _KEY: Final = ("cluster_id", "trial", "about")
@@ -60,7 +60,7 @@ def alarms(history: History, polls: DataFrame, late: DataFrame, asked: Sequence[
 
     `polls`: rows of `timeline`, with the columns of `samples.polls`. `late`: `followers`. Returns `cluster_id`,
     `trial` (its index), `subject`; `began`, `fired`, `ended` and `last_until` (Unix s; no `ended` while the alarm goes
-    on); `seconds`, `polls` (evaluations), `value_max`, `would_fire`.
+    on); `seconds`, `value_max`, `would_fire`.
     """
     names = {name for trial in asked for rule in rules_of(trial) for name in metrics([rule])}
     times = _in_chunks(samples.times(polls))
@@ -96,7 +96,6 @@ def joined(parts: DataFrame) -> DataFrame:
         F.min("began").alias("began"),
         F.min("fired").alias("fired"),
         *map(last, ("ended", "last_until", "chunk", "last_chunk")),
-        F.sum("polls").alias("polls"),
         F.max("value_max").alias("value_max"),
     )
     # What goes on at the end of a chunk, and not in the next one, ended there.
@@ -172,13 +171,11 @@ def _row(alarm: Alarm, grid: Grid, start: float, end: float) -> dict[str, Any] |
     began, until = grid.at(alarm.began), grid.at(last)
     if until < start or began >= end:
         return None
-    first = max(alarm.began, -int(-(start - grid.start) // grid.step), 0)
     return {
         "began": began,
         "fired": None if alarm.fired is None else grid.at(alarm.fired),
         "ended": None if alarm.ended is None else until,
         "last_until": until,
-        "polls": max(last - first + (alarm.ended is None), 0),
         "value_max": alarm.highest,
         "continues": began < start,
     }

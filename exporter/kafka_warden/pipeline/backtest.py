@@ -149,6 +149,10 @@ def _read_flags(parsed: Namespace) -> Options:
         raise ConfigError(
             f"--truth {parsed.truth}: give --truth-alert NAME=KIND for alerts that are faults, or the folder of {FILE}"
         )
+    if (parsed.what_if or parsed.truth) and (parsed.start > 0 or parsed.end != math.inf):
+        raise ConfigError(
+            "--start, --end: not valid with --what-if or --truth, which take all raw rows; leave them out"
+        )
     what_if = tuple(trial for text in parsed.what_if for trial in read_what_if(text))
     return Options(what_if, Truth(parsed.truth, kinds, clusters) if parsed.truth else None)
 

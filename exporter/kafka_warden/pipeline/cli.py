@@ -209,7 +209,9 @@ def _add_shared(command: argparse.ArgumentParser) -> None:
     command.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
     command.add_argument("--every", metavar="DURATION", help="run again and again, for example every 5m")
     command.add_argument("--dry-run", action="store_true", help="say what would be done; write nothing")
-    about = "file for node_exporter's textfile collector: hours, rows, problems, duration and newest row of each job"
+    about = (
+        "file for node_exporter's textfile collector: hours, rows, problems, duration and newest row of all but report"
+    )
     command.add_argument("--metrics", type=Path, metavar="FILE.prom", help=about)
     command.add_argument("--start", type=_time, default=0.0, metavar="TIME", help="first hour to compute again; UTC")
     command.add_argument("--end", type=_time, default=float("inf"), metavar="TIME", help="stop before this hour; UTC")

@@ -319,7 +319,6 @@ ALARMS: Final = Mart(
         Field("fired", "timestamp", "", "when it fires; null if never"),
         Field("ended", "timestamp", "", "first poll without; null while it holds"),
         Field("seconds", "double", "s", "from `began` to `ended` or the last poll"),
-        Field("polls", "bigint", "", "polls with it"),
         Field("value_max", "double", "of the rule", "highest value of the expression"),
         Field("would_fire", "boolean", "", "it held for `for`"),
         Field("true_alarm", "boolean", "", "there was a fault; null if unknown or not fired"),
