@@ -15,8 +15,8 @@ from kafka_warden.errors import TruthError
 from kafka_warden.history.poll import Poll
 from kafka_warden.model import BrokerConfig, Parameters, Snapshot
 from kafka_warden.pipeline.alarms import FOUND, joined
-from kafka_warden.pipeline.backtest import JOB, Options, of_trials, trial_rows
-from kafka_warden.pipeline.marts import ALARMS, RULES
+from kafka_warden.pipeline.backtest import JOB, Options, of_trials, trial_rows, with_begin
+from kafka_warden.pipeline.marts import ALARMS, RULES, of_rows
 from kafka_warden.pipeline.trials import BY_MESSAGES, BY_TIME, read_what_if, rules, trials
 from kafka_warden.pipeline.truth import Truth, faults
 from tests import scene
@@ -229,6 +229,43 @@ def test_alarms_that_go_on_in_the_next_days_are_one(spark: SparkSession) -> None
         ("ends between", 150.0, 155.0, 199.0),
         ("first seen later", 190.0, 195.0, 230.0),
     }
+
+
+def test_an_alarm_that_began_before_the_raw_rows_keeps_its_begin(spark: SparkSession) -> None:
+    """Raw rows begin at 100. What is not in them any more is in the stored row."""
+    form = (
+        "cluster_id string, trial int, subject map<string, string>, began double, fired double, ended double,"
+        " seconds double, value_max double, would_fire boolean"
+    )
+
+    def alarm(name: str, began: float, fired: float | None, ended: float | None, highest: float) -> tuple[Any, ...]:
+        until = 300.0 if ended is None else ended
+        return ("one", 0, {"broker": name}, began, fired, ended, until - began, highest, fired is not None)
+
+    stored_rows = [
+        alarm("goes on", 10.0, 20.0, None, 9.0),
+        alarm("ended", 10.0, 20.0, 150.0, 1.0),
+        alarm("fires later", 90.0, None, None, 1.0),
+        alarm("again", 10.0, 20.0, 99.0, 9.0),
+    ]
+    computed = [
+        alarm("goes on", 100.5, 110.5, None, 2.0),
+        alarm("ended", 100.5, 110.5, 150.0, 2.0),
+        alarm("ended", 200.0, 210.0, None, 2.0),
+        alarm("fires later", 100.5, 110.5, None, 2.0),
+        alarm("again", 100.5, 110.5, None, 2.0),
+        alarm("new", 120.0, None, 125.0, 2.0),
+    ]
+    expected = [
+        alarm("goes on", 10.0, 20.0, None, 9.0),
+        alarm("ended", 10.0, 20.0, 150.0, 2.0),
+        alarm("ended", 200.0, 210.0, None, 2.0),
+        alarm("fires later", 90.0, 110.5, None, 2.0),
+        *computed[-2:],
+    ]
+    first = of_rows(spark, [("one", 100.0)], "cluster_id string, first double")
+    found, old = (spark.createDataFrame(rows, form) for rows in (computed, stored_rows))
+    assert sorted(map(tuple, with_begin(found, old, first).collect()), key=repr) == sorted(expected, key=repr)
 
 
 def test_stored_alarms_are_those_of_the_trial_that_made_them(spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812  # Spark's usual name for it
 
 from kafka_warden.errors import ConfigError
@@ -80,12 +80,40 @@ def _backtest(
     ):
         with request.progress.step("backtest: alarms"):
             found = with_place(alarms(history, polls, late, asked)).join(F.broadcast(trial_frame), "trial")
-            dated = labelled(found, happened).withColumns({name: moment(name) for name in _MOMENTS})
+            stored = of_trials(store.read(of_mart(ALARMS)), trial_frame)
+            whole = with_begin(found, stored, polls.groupBy("cluster_id").agg(F.min("at").alias("first")))
+            dated = labelled(whole, happened).withColumns({name: moment(name) for name in _MOMENTS})
             again.replace(work, ALARMS, dated, "what_if")
         with request.progress.step("backtest: rules"):
             mine = in_list("cluster_id", work.hours)
             kept = of_trials(store.read(of_mart(ALARMS)).where(mine), trial_frame)
             incremental.replace(work, RULES, scores(kept, trial_frame, _clusters(polls, kept), happened), mine)
+
+
+def with_begin(found: DataFrame, stored: DataFrame, first: DataFrame) -> DataFrame:
+    """Give alarms that go on from before the first raw poll the begin of their stored row, and what is known since.
+
+    `stored`: of `of_trials`. `first`: the time of the first poll of each `cluster_id`.
+    """
+    # Maps cannot be compared.
+    subject = F.array_sort(F.map_entries("subject")).alias("about")
+    key, forever = ("cluster_id", "trial", "about"), F.lit(math.inf)
+    reaches = (F.col("began") < F.col("first")) & (F.coalesce("ended", forever) >= F.col("first"))
+    old = F.broadcast(stored.select("*", subject).join(F.broadcast(first), "cluster_id").where(reaches)).alias("old")
+    number = F.row_number().over(Window.partitionBy(*key).orderBy("began")).alias("number")
+    new = found.select("*", subject).select("*", number).alias("new")
+    same = [F.col(f"new.{name}") == F.col(f"old.{name}") for name in key]
+    goes_on = (F.col("number") == 1) & (F.col("new.began") <= F.coalesce("old.ended", forever))
+    began, fired = (F.coalesce(f"old.{name}", f"new.{name}") for name in ("began", "fired"))
+    changed = {
+        "began": began,
+        "fired": fired,
+        "seconds": F.col("new.seconds") + F.col("new.began") - began,
+        "value_max": F.greatest("new.value_max", "old.value_max"),
+        "would_fire": fired.isNotNull(),
+    }
+    both = new.join(old, [*same, goes_on], "left")
+    return both.select(*(changed.get(name, F.col(f"new.{name}")).alias(name) for name in found.columns))
 
 
 def _clusters(polls: DataFrame, kept: DataFrame) -> DataFrame:
