@@ -97,6 +97,7 @@ LEFT_OUT = {
     "derived.throttles.limits": "equal to `configs.broker_config.limits`",
     "derived.throttles.lists": "parsed from `configs.topic_config`",
     "derived.throttles.held": "computed from `replicas.leader_listed` and `replicas.follower_listed`",
+    "derived.throttles.last_held": "the same by the last known lists, which a replay has in its memory",
     "derived.throttles.lasting": "the headroom at mean inbound rates, which a replay computes again",
     "derived.moves[].row": "a row number: `moves` has topic, partition and broker",
     "derived.moves[].lasting": "computed from the column `stuck` of `moves` in this and earlier polls",

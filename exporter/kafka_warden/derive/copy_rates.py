@@ -16,6 +16,7 @@ from kafka_warden.derive.columns import Saved
 from kafka_warden.derive.law import DEFAULT_WINDOW, FlowKey, Trend, Window
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles
+from kafka_warden.derive.throttle_lists import known_lists
 from kafka_warden.model import SIDES, UNLIMITED, Floats
 
 LONGEST_SLOPE: Final = 3
@@ -117,7 +118,7 @@ class Change:
     """What a slope depends on, and when it last changed, in monotonic seconds."""
 
     limits: Annotated[tuple[float | None, float | None], Saved("limits")]
-    """Of the leader and of the target, `+inf` where it does not hold the flow back; `None` is unknown."""
+    """Of the leader and of the target as last known, `+inf` where it does not hold the flow back; `None` before."""
     moves: Annotated[Mapping[MoveKey, bool], Saved("throttled")]
     """Whether the replica of each move is in the ISR."""
     at: Annotated[float, Saved("changed_at", time=True)]
@@ -130,6 +131,21 @@ def move_key(indexed: IndexedSnapshot, row: int) -> MoveKey:
     topic = int(snapshot.partitions.topic[partition])
     number, broker = int(snapshot.partitions.number[partition]), int(snapshot.replicas.broker[row])
     return snapshot.topic_ids[topic], snapshot.topics[topic], number, broker
+
+
+def hold_as_before(indexed: IndexedSnapshot, throttles: Throttles, before: Mapping[FlowKey, Change]) -> Throttles:
+    """Let moves whose lists are not known stay in the flow of the previous poll."""
+    if throttles.lists_known:
+        return throttles
+    replicas, partitions = indexed.snapshot.replicas, indexed.snapshot.partitions
+    unknown = partitions.reassigning & ~known_lists(indexed)[partitions.topic]
+    flows = {move: flow for flow, change in before.items() for move in change.moves}
+    held = {side: column.copy() for side, column in throttles.held.items()}
+    for row in np.flatnonzero(unknown[replicas.partition]).tolist():
+        flow = flows.get(move_key(indexed, row))
+        for side in SIDES:
+            held[side][row] = flow is not None and flow.listed(side)
+    return replace(throttles, last_held=held)
 
 
 def derive_changes(
@@ -147,7 +163,7 @@ def derive_changes(
     """
     in_isr, clock = indexed.snapshot.replicas.in_isr, indexed.snapshot.clock
     now = {
-        flow: Change(_limits(throttles, flow), {keys[row]: bool(in_isr[row]) for row in rows}, clock)
+        flow: Change(_limits(throttles, flow, before.get(flow)), {keys[row]: bool(in_isr[row]) for row in rows}, clock)
         for flow, rows in groups.items()
     }
     altered = _altered(before, now)
@@ -161,8 +177,10 @@ def derive_changes(
     return now
 
 
-def _limits(throttles: Throttles, flow: FlowKey) -> tuple[float | None, float | None]:
-    leader, target = (throttles.limit(flow.broker(side), side) if flow.listed(side) else UNLIMITED for side in SIDES)
+def _limits(throttles: Throttles, flow: FlowKey, before: Change | None) -> tuple[float | None, float | None]:
+    now = (throttles.limit(flow.broker(side), side) if flow.listed(side) else UNLIMITED for side in SIDES)
+    last = (None, None) if before is None else before.limits
+    leader, target = (then if limit is None else limit for limit, then in zip(now, last, strict=True))
     return leader, target
 
 
@@ -261,7 +279,7 @@ def _finished(
         row = None if topic is None else indexed.find_replica(topic, *key[2:])
         if row is not None and snapshot.replicas.in_isr[row]:
             rate = float(bytes_in[snapshot.replicas.partition[row]])
-            held = any(throttles.held[side][row] for side in SIDES)
+            held = any(throttles.last_held[side][row] for side in SIDES)
             finished[key] = 0.0 if math.isnan(rate) or held else rate
     return finished
 

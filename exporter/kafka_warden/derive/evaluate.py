@@ -21,6 +21,7 @@ from kafka_warden.derive.cluster import (
     derive_topics,
 )
 from kafka_warden.derive.columns import Rows, blank, match, realign
+from kafka_warden.derive.copy_rates import hold_as_before
 from kafka_warden.derive.inbound import (
     BytesIn,
     Sums,
@@ -125,6 +126,7 @@ def derive(snapshot: Snapshot, memory: Memory | None, parameters: Parameters) ->
     lasting, spanned = np.fmin(mean, bytes_in), mean_memory[-1].seconds - mean_memory[0].seconds
     inbound = Inbound(mean, lasting, spanned)
     throttles = derive_throttles(seen, bytes_in, inbound.least, parameters.network_bytes_per_second)
+    throttles = hold_as_before(seen, throttles, before.moves.changes)
     replicas_memory, replicas = derive_replicas(
         seen, lag, logs, throttles, per_offset, new_leader, before.known_end, before.replicas
     )

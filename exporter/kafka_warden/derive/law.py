@@ -242,7 +242,7 @@ def group_by_flow(indexed: IndexedSnapshot, throttles: Throttles, rows: Longs) -
     led_by = indexed.led_by[replicas.partition[rows]]
     none = np.minimum(indexed.snapshot.partitions.leader[replicas.partition[rows]], UNKNOWN)
     leaders = np.where(led_by == UNKNOWN, none, indexed.brokers[led_by])
-    columns = (replicas.broker[rows], leaders, *(throttles.held[side][rows] for side in SIDES))
+    columns = (replicas.broker[rows], leaders, *(throttles.last_held[side][rows] for side in SIDES))
     groups: dict[tuple[int, int, bool, bool], list[int]] = {}
     for row, *key in zip(rows.tolist(), *(column.tolist() for column in columns), strict=True):
         groups.setdefault(tuple(key), []).append(row)
@@ -331,7 +331,7 @@ class Flow(Traffic):
 def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:
     """Group the replicas that catch up: adding ones, and listed ones out of sync; both with a leader."""
     replicas = indexed.snapshot.replicas
-    held = throttles.held[Side.LEADER] | throttles.held[Side.FOLLOWER]
+    held = throttles.last_held[Side.LEADER] | throttles.last_held[Side.FOLLOWER]
     led = indexed.led_by[replicas.partition] != UNKNOWN
     wanted = (replicas.adding | (held & ~replicas.in_isr)) & ~indexed.is_leader & led & (lag.messages != 0)
     groups = group_by_flow(indexed, throttles, np.flatnonzero(wanted))

@@ -125,7 +125,7 @@ def follow_moves(
         for flow, found in copy_progress.items()
         if not found.ended
     }
-    inputs = MoveProgress(indexed, flows, throttles, remaining, stalls, groups, changes, measured, keys, parameters)
+    inputs = MoveProgress(indexed, flows, remaining, stalls, groups, changes, measured, keys, parameters)
     same = {
         flow: together
         for flow, together in memory.stuck.flows.items()

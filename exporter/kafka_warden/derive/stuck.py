@@ -17,8 +17,7 @@ from kafka_warden.derive.copy_rates import FLOWS, MOVES, Change, Measured, Minim
 from kafka_warden.derive.law import DEFAULT_WINDOW, Flow, FlowKey, Verdict, Window
 from kafka_warden.derive.log_dir_moves import Disks
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle import Throttles
-from kafka_warden.model import NO_LISTENER, UNKNOWN, BrokerConfig, Parameters, Side, Source
+from kafka_warden.model import NO_LISTENER, SIDES, UNKNOWN, BrokerConfig, Parameters, Side, Source
 
 POLLS: Final = 3
 """No new minimum over three polls ..."""
@@ -197,7 +196,6 @@ class MoveProgress:
 
     indexed: IndexedSnapshot
     flows: Mapping[FlowKey, Flow]
-    throttles: Throttles
     remaining: Mapping[int, float | None]
     """Row of each replica that a move waits for to the bytes that it lacks."""
     stalls: Mapping[int, Stall | None]
@@ -369,7 +367,8 @@ def _facts(inputs: MoveProgress, key: FlowKey) -> MoveFacts:
         failed_partitions=values.get("fetcher_failed_partitions_count", 0.0),
         dead_threads=values.get("fetcher_dead_thread_count", 0.0),
         aux_state_errors=values.get("build_remote_log_aux_state_errors_total", math.nan),
-        verdict=inputs.verdict(key),
+        # While its headroom is not known, the throttle is neither the cause nor ruled out.
+        verdict=Verdict.UNKNOWN if flow is not None and flow.headroom is None else inputs.verdict(key),
         throttle_may_lose=flow is None or flow.may_lose is not False,
     )
 
@@ -397,5 +396,5 @@ def _answers(inputs: MoveProgress, broker: int) -> bool:
 
 
 def _binding(inputs: MoveProgress, key: FlowKey, side: Side, *, lagging: bool) -> float:
-    limit = inputs.throttles.limit(key.broker(side), side) if lagging and key.listed(side) else None
+    limit = inputs.changes[key].limits[SIDES.index(side)] if lagging else None
     return math.inf if limit is None else limit

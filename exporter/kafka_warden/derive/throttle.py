@@ -14,7 +14,13 @@ import numpy as np
 from kafka_warden.arrays import Axis, Longs, StateColumn, Value
 from kafka_warden.derive.lag import Sums, sums
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
-from kafka_warden.derive.throttle_lists import ThrottledReplicas, held_rows, listed_replicas, lists_of_side
+from kafka_warden.derive.throttle_lists import (
+    ThrottledReplicas,
+    held_rows,
+    known_lists,
+    listed_replicas,
+    lists_of_side,
+)
 from kafka_warden.model import SIDES, UNKNOWN, Bools, BrokerConfig, Floats, Ints, Limit, Side
 
 BINDING_SHARE: Final = 0.9
@@ -124,6 +130,8 @@ class Throttles:
     """(R,) replicas that their topic's list of that side names."""
     held: dict[Side, Bools]
     """(R,) followers that a list of that side holds back: an entry of the leader counts for all its followers."""
+    last_held: dict[Side, Bools]
+    """(R,) the same, by the last known list where the list of a move is not known: what its flow is."""
     throttled: Annotated[dict[Side, Floats], "listed replicas"]
     """(B,) NaN while the lists of a topic are not known."""
     floor: Annotated[dict[Side, Floats], "floor: in-sync traffic under the limit", "bytes/s"]
@@ -152,9 +160,9 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
     lists = {side: lists_of_side(indexed, side) for side in SIDES}
     listed = {side: listed_replicas(indexed, lists[side]) for side in SIDES}
     # A topic with unknown lists may name any replica: then neither a count nor a floor is known.
-    lists_known = indexed.snapshot.topic_configs.keys() >= set(indexed.snapshot.topics)
+    lists_known = bool(known_lists(indexed).all())
     known = np.float64(0 if lists_known else math.nan)
-    rows = throttled_rows(indexed, listed)
+    rows, held = throttled_rows(indexed, listed), held_rows(indexed, listed)
     brokers = len(indexed.brokers)
     floor = {side: column + known for side, column in floors(indexed, listed, bytes_in).items()}
     lasting = {side: column + known for side, column in floors(indexed, listed, least).items()}
@@ -163,7 +171,8 @@ def derive_throttles(indexed: IndexedSnapshot, bytes_in: Floats, least: Floats, 
         lists=lists,
         lists_known=lists_known,
         listed=listed,
-        held=held_rows(indexed, listed),
+        held=held,
+        last_held=held,
         throttled={side: indexed.hosted(listed[side]) + known for side in SIDES},
         floor=floor,
         headroom={side: _headroom(indexed, limits, side, floor[side]) for side in SIDES},
@@ -238,8 +247,13 @@ class ThrottledTraffic:
 
 def follow_floors(
     indexed: IndexedSnapshot, throttles: Throttles, before: ThrottledTraffic | None
-) -> tuple[ThrottledTraffic, frozenset[SideKey]]:
-    """Return the brokers and sides where other replicas count than in the poll before, whose rows are realigned."""
+) -> tuple[ThrottledTraffic | None, frozenset[SideKey]]:
+    """Return the brokers and sides where other replicas count than in the poll before, whose rows are realigned.
+
+    The poll before is the last one in which all lists were known.
+    """
+    if not throttles.lists_known:
+        return before, frozenset()
     moving = indexed.snapshot.partitions.reassigning
     against = {side: _against(indexed, throttles, side) for side in SIDES}
     if before is None:

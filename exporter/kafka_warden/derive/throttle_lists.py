@@ -71,6 +71,11 @@ def lists_of_side(indexed: IndexedSnapshot, side: Side) -> dict[int, ThrottledRe
     return found
 
 
+def known_lists(indexed: IndexedSnapshot) -> Bools:
+    """(T,) topics whose lists are known."""
+    return np.array([name in indexed.snapshot.topic_configs for name in indexed.snapshot.topics], bool)
+
+
 def listed_replicas(indexed: IndexedSnapshot, lists: Lists) -> Bools:
     """(R,) replicas that the list of their topic names."""
     if not lists:
@@ -100,7 +105,7 @@ Entry = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ListsMemory:
-    """The lists of the previous poll, and which of their entries never had a replica."""
+    """The last known lists, and which of their entries never had a replica."""
 
     lists: Mapping[ListKey, ThrottledReplicas] = field(default_factory=dict)
     unexplained: Mapping[ListKey, frozenset[Entry]] = field(default_factory=dict)
@@ -130,11 +135,12 @@ def derive_named(
 ) -> tuple[ListsMemory, dict[Side, Named]]:
     """Find which brokers the lists of both sides name; `listed` (R,) are the replicas."""
     named = {side: _named(indexed, lists[side], listed, side, memory) for side in SIDES}
+    unknown = {_key(indexed, index, side) for side in SIDES for index in np.flatnonzero(~known_lists(indexed)).tolist()}
     kept = ListsMemory(
-        lists={_key(indexed, index, side): found for side in SIDES for index, found in lists[side].items()},
-        unexplained={
-            _key(indexed, index, side): left for side in SIDES for index, left in named[side].unexplained.items()
-        },
+        lists={key: found for key, found in memory.lists.items() if key in unknown}
+        | {_key(indexed, index, side): found for side in SIDES for index, found in lists[side].items()},
+        unexplained={key: left for key, left in memory.unexplained.items() if key in unknown}
+        | {_key(indexed, index, side): left for side in SIDES for index, left in named[side].unexplained.items()},
     )
     return kept, named
 

@@ -20,7 +20,7 @@ from kafka_warden.derive.lag import Lag
 from kafka_warden.derive.law import Verdict
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles, binding_limits, limit_column, throttled_rates
-from kafka_warden.derive.throttle_lists import ListsMemory, Named, derive_named
+from kafka_warden.derive.throttle_lists import ListsMemory, Named, derive_named, known_lists
 from kafka_warden.model import SIDES, UNKNOWN, UNLIMITED, Bools, BrokerConfig, Floats, Ints, Origin, Parameters, Side
 
 POLLS: Final = 3
@@ -182,7 +182,7 @@ def _holds_original(facts: Facts, side: Side, in_sync: Bools) -> dict[ProblemKey
     seconds, and meanwhile the limit of the other side holds the replica back.
     """
     replicas = facts.indexed.snapshot.replicas
-    out = in_sync & facts.behind & ~replicas.in_isr & ~replicas.adding
+    out = in_sync & facts.throttles.held[side] & facts.behind & ~replicas.in_isr & ~replicas.adding
     # A replica that does not answer is down, not held back.
     out &= ~replicas.offline & (replicas.end != UNKNOWN)
     limits, brokers = facts.limits[side], facts.indexed.brokers
@@ -360,8 +360,9 @@ def derive_problems(
 
 def _in_sync(facts: Facts, side: Side, before: Bools) -> Bools:
     """(R,) replicas that were in the ISR since they are throttled: the next state of a fold."""
-    replicas = facts.indexed.snapshot.replicas
-    kept = np.zeros(len(replicas), bool)
+    replicas, partitions = facts.indexed.snapshot.replicas, facts.indexed.snapshot.partitions
+    # A list that is not known ends nothing, either.
+    kept = before & ~known_lists(facts.indexed)[partitions.topic][replicas.partition]
     rows = np.flatnonzero(facts.throttles.held[side])
     # A limit that cannot be read at present ends nothing.
     throttled = ~np.isposinf(facts.limit_of_rows(side, rows))
