@@ -1,13 +1,14 @@
 """A poll without the configuration of topics or brokers decides nothing: what went on before it goes on after it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kafka_warden.derive.saved import from_document, to_document
 from kafka_warden.derive.stuck import Cause
-from kafka_warden.model import Snapshot, TopicConfig
+from kafka_warden.model import Parameters, Snapshot, TopicConfig
 from tests.building import Partition, Topics, judge_each
 from tests.derive.following import remembering
 from tests.derive.throttled import MB, Found, everywhere, found, of, poll, rates, throttle, throttled_rates
@@ -106,3 +107,52 @@ def test_a_replica_was_in_sync_before_its_list_was_unknown() -> None:
     derived = judge_each(*map(polled, range(14)))
     original = of("holds_original", (2, "follower"))
     assert [original <= seen(number) for number in (5, 8, 13)] == [True, False, True]
+
+
+BEHIND: Topics = {"t": [Partition(replicas=(1, 2), end=10_000, lag={2: 500}, out=(2,))]}
+IDLE: Topics = {"t": [Partition(replicas=(1, 2), end=10_000)]}
+BLOCKED = throttle(TopicConfig(follower_throttled="0:2"), {}, {2: 0.0})
+PROBLEMS: dict[str, tuple[Topics, dict[str, Any], Found]] = {
+    "blocked": (BEHIND, BLOCKED, of("blocked", (2, "follower"))),
+    "uneven": (STANDING, throttle(TOOL, {1: MB, 2: 2 * MB}), of("uneven", (1, "leader"), (2, "leader"))),
+    "lopsided": (IDLE, throttle(TopicConfig(leader_throttled="0:3"), {3: MB}, {}), of("lopsided", (3, "leader"))),
+    "fetch_size": (IDLE, throttle(TopicConfig("*", "*"), everywhere(100.0)), of("fetch_size", (1, "leader"))),
+    "left_behind": (IDLE, throttle(TOOL, everywhere(MB)), of("left_behind", (1, "leader"))),
+    "idle_rate": (IDLE, throttle(TopicConfig(), everywhere(MB)), of("idle_rate", (1, "leader"))),
+}
+UNKNOWN: list[dict[str, Any]] = [{"topic_configs": {}}, {"broker_configs": {}}, {"reassignments_known": False}]
+
+
+@pytest.mark.parametrize("unknown", UNKNOWN, ids=lambda unknown: next(iter(unknown)))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_problem_ends_with_the_third_poll_in_a_row_that_cannot_decide(name: str, unknown: dict[str, Any]) -> None:
+    topics, fields, problem = PROBLEMS[name]
+
+    def seen(number: int, gap: tuple[int, ...]) -> Snapshot:
+        if number not in gap:
+            return poll(topics, 10.0 * number, **fields)
+        hidden: dict[str, Any] = (
+            {"adding": (), "out": (2,)} if topics is STANDING and "reassignments_known" in unknown else {}
+        )
+        return poll({"t": [replace(topics["t"][0], **hidden)]}, 10.0 * number, **fields | unknown)
+
+    def ages(*gap: int) -> list[float | None]:
+        polls = [seen(number, gap) for number in range(10)]
+        (place,) = list(problem)[:1]
+        return [
+            {(b, str(s), str(p)): age for (b, s, p), age in derived.throttling.problems.items()}.get(place)
+            for derived in judge_each(*polls, parameters=Parameters(moves_grace=0.0))
+        ]
+
+    whole = [None, None, *(10.0 * number for number in range(2, 10))]
+    assert (ages(), ages(5, 6)) == (whole, whole)
+    # A limit of 0 and a size need no reassignments, and an entry without its replica no rate.
+    decides = {"reassignments_known": {"blocked", "fetch_size"}, "broker_configs": {"lopsided"}}
+    decided = name in decides.get(next(iter(unknown)), ())
+    assert ages(5, 6, 7)[6:] == ([60.0, 70.0, 80.0, 90.0] if decided else [60.0, None, None, None])
+
+
+def test_a_rate_without_a_list_may_be_of_a_move_while_reassignments_are_unknown() -> None:
+    fields = throttle(TopicConfig(), everywhere(MB))
+    polls = [poll(BEHIND, 10.0 * number, **fields, reassignments_known=False) for number in range(5)]
+    assert [derived.throttling.problems for derived in judge_each(*polls)] == [{}] * 5

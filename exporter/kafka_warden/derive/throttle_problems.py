@@ -351,7 +351,7 @@ def derive_problems(
     held = {
         key: state
         for key in memory.held.keys() | holding.keys()
-        if (state := persist(memory.held.get(key), clock, holding.get(key, False))) is not None
+        if (state := persist(memory.held.get(key), clock, holding.get(key, _absent(facts, key)))) is not None
     }
     grace = {Problem.LEFT_BEHIND: parameters.moves_grace}
     ages = ((key, raised(state, clock, grace.get(key[2], 0.0))) for key, state in sorted(held.items()))
@@ -370,12 +370,22 @@ def _in_sync(facts: Facts, side: Side, before: Bools) -> Bools:
     return kept
 
 
+def _absent(facts: Facts, key: ProblemKey) -> bool | None:
+    """Return False for a problem that was not found to hold; `None` where the poll cannot decide."""
+    broker, side, problem = key
+    # These two compare the limits of several brokers.
+    compared = problem in {Problem.UNEVEN, Problem.LOPSIDED} and bool(np.isnan(facts.limits[side]).any())
+    lists_known = facts.throttles.lists_known or side is Side.LOG_DIRS
+    known = facts.indexed.snapshot.reassignments_known and lists_known and not compared
+    return False if known and facts.throttles.limit(broker, side) is not None else None
+
+
 def _evaluate(facts: Facts, in_sync: Mapping[Side, Bools]) -> dict[ProblemKey, bool | None]:
-    """Return the problems that hold; `None` is unknown, a missing one does not hold."""
+    """Return the problems that hold; `None` is unknown, a missing one was not found."""
     found, snapshot = _below_inbound(facts), facts.indexed.snapshot
     columns: list[tuple[Side, Problem, Bools]] = []
     # In a move a rate without any list is lopsided.
-    unused = facts.throttles.lists_known and not any(facts.throttles.lists.values())
+    unused = facts.throttles.lists_known and snapshot.reassignments_known and not any(facts.throttles.lists.values())
     for side in SIDES:
         limit, named = facts.limits[side], facts.named[side]
         unlisted = list_without_rate(limit, named.one_by_one, named.by_wildcard)
