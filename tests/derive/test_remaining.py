@@ -253,3 +253,13 @@ def test_a_cleaned_log_that_lacks_messages_lacks_a_tenth_of_their_bytes() -> Non
     move = Partition(replicas=(1, 2), adding=(2,), end=1000, lag={2: 500}, sizes={1: 100_000, 2: 100_000})
     seen = snapshot({"t": [move]}, topic_configs={"t": TopicConfig(compacted=True)})
     assert judge_each(seen)[0].moves[0].remaining_bytes == 5000
+
+
+@pytest.mark.parametrize("above", [1, 700])
+def test_records_that_are_deleted_between_two_answers_make_no_lag_negative(above: int) -> None:
+    """The end is of the first answer, the start of the second."""
+    lagging = Partition(replicas=(1, 2), end=100_000, lag={2: 300})
+    seen = [poll({"t": [lagging]}, STEP * number) for number in range(2)]
+    starts = replace(seen[1].partitions, start=np.array([100_000 + above], np.int64))
+    derived = judge_each(seen[0], replace(seen[1], partitions=starts))[-1]
+    assert (derived.lag.bytes.tolist(), derived.lag.messages.tolist()) == ([0.0, 0.0], [0, 300])

@@ -292,7 +292,8 @@ def derive_lag(
     silent = replicas.end == UNKNOWN
     found = messages(end, leader_end, elected[replicas.partition] | silent)
     first = first_offsets(indexed)
-    held = np.where((leader_end == UNKNOWN) | (first == UNKNOWN), UNKNOWN, leader_end - first)
+    # The start is from a later answer than the end: records may have been deleted in between.
+    held = np.where((leader_end == UNKNOWN) | (first == UNKNOWN), UNKNOWN, np.maximum(leader_end - first, 0))
     lacking = to_copy(found.values, held)
     estimate, adding = estimate_remaining(indexed, lacking, per_offset, compacted, estimate)
     lag_bytes = offsets_to_bytes(lacking, per_offset[replicas.partition])
