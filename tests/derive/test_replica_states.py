@@ -249,6 +249,30 @@ def test_a_truncation_is_not_bootstrapping() -> None:
     assert "bootstrapping" not in shown(partition, 90)
 
 
+@pytest.mark.parametrize(("end", "expected"), [(10_050, "stuck"), (10_000, "stuck"), (9_000, "bootstrapping")])
+def test_a_return_after_a_truncation_is_not_bootstrapping(end: int, expected: str) -> None:
+    """Broker 2 led, and goes down 50 messages ahead of 3, which writes on. A log below that is a new one."""
+
+    def partition(clock: float) -> Partition:
+        if clock < 10:
+            return Partition(end=10_050, leader=2, lag={3: 50})
+        now = 10_000 + int(clock) * RATE
+        return Partition(end=now, leader=3, epoch=1, out=(2,), lag={2: now - end}, silent=(2,) if clock < 60 else ())
+
+    assert shown(partition, 120)[-2:] == [expected] * 2
+
+
+def test_a_log_that_falls_later_is_bootstrapping() -> None:
+    """Its end after the election was seen."""
+
+    def partition(clock: float) -> Partition:
+        now = 10_000 + int(clock) * RATE
+        led = {"leader": 3, "epoch": 1, "out": (2,)} if clock >= 10 else {"leader": 2}
+        return Partition(end=now, lag={2: 0 if clock < 60 else int(clock) * RATE - 1000}, **led)
+
+    assert shown(partition, 120)[-2:] == ["bootstrapping"] * 2
+
+
 def test_seconds_carry_over_a_change_of_state() -> None:
     """Stuck, then recovering: behind since it was last caught up, out of sync since it left the ISR."""
 

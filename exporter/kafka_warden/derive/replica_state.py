@@ -97,6 +97,17 @@ def restarted_log(
     return restarted
 
 
+def truncated_to(before: Longs, elected: Bools, end_before: Longs, leader_end: Longs) -> Longs:
+    """The least end that truncation at the last election leaves to K replicas, `UNKNOWN` without one. (K,).
+
+    A follower is truncated to the end that its leader had when it was `elected`. Later the leader writes on. That end
+    is at least `end_before`, the leader's in the poll before, and at most `leader_end`, its present one.
+    """
+    least = np.where(end_before == UNKNOWN, leader_end, end_before)
+    least = np.where(leader_end == UNKNOWN, least, np.minimum(least, leader_end))
+    return np.where(elected, least, before)
+
+
 def state(facts: FollowerFacts) -> Codes:
     """The state of each follower in this poll, as indices into `STATES`. (K,). First match wins."""
     out = ~facts.in_isr
@@ -303,6 +314,8 @@ class ReplicasMemory:
     """(R,) monotonic time at which the leader passed the replica's end, at the latest; NaN where it has not."""
     restarted: Annotated[Bools, StateColumn(Axis.REPLICA, 0, "restarted")]
     """(R,) its log started from scratch during its present absence from the ISR."""
+    truncated_to: Annotated[Longs, StateColumn(Axis.REPLICA, UNKNOWN)]
+    """(R,) least end after the truncation at an election, `UNKNOWN` once an end after it was seen."""
     evaluated_since: Annotated[Floats, StateColumn(Axis.REPLICA, -np.inf)]
     """(R,) monotonic time since which it could have caught up, NaN while it cannot, -inf before the first poll."""
     samples: Annotated[Codes, StateColumn(Axis.REPLICA, 0, "samples")]
@@ -348,7 +361,13 @@ def derive_replicas(
     followers = append_followers(memory.followers, FollowerEnds(clock, lag.end, lag.messages), window)
     times = derive_times(indexed, lag, leaders, elected, known_end, memory.caught_up_at, memory.passed_at)
     starts, ends = indexed.snapshot.partitions.start[replicas.partition], indexed.leader_end[replicas.partition]
-    restarted = restarted_log(memory.restarted, replicas.in_isr, replicas.end, known_end, starts, ends)
+    leader_row = indexed.snapshot.partitions.leader_row[replicas.partition]
+    new = elected[replicas.partition] & (leader_row != UNKNOWN)
+    least = truncated_to(memory.truncated_to, new, known_end[leader_row], ends)
+    # An answer of the poll of the election may be from before the truncation.
+    seen = ~new & (replicas.end != UNKNOWN)
+    end_before = np.where(least == UNKNOWN, known_end, np.minimum(known_end, least))
+    restarted = restarted_log(memory.restarted, replicas.in_isr, replicas.end, end_before, starts, ends)
     samples = np.minimum(memory.samples + (replicas.end != UNKNOWN), ENOUGH_SAMPLES)
     stuck = STATES.index(ReplicaState.STUCK)
     able = available_brokers(indexed)[indexed.host] & ~replicas.offline
@@ -361,6 +380,7 @@ def derive_replicas(
         times.caught_up_at,
         times.passed_at,
         restarted,
+        np.where(seen, UNKNOWN, least),
         since,
         samples,
         shown.astype(np.int8),
