@@ -273,8 +273,8 @@ def test_client_fetch_quota_above(
     assert problem(derived, Problem.CLIENT_FETCH_QUOTA_ABOVE) == expected, why
 
 
-def test_a_broker_without_answers_keeps_no_problem() -> None:
+def test_a_poll_without_the_configuration_of_a_broker_hides_its_problem_and_does_not_end_it() -> None:
     polls = [poll(led(tiered=499), rate=960.0), poll(led(tiered=499), clock=10, rate=960.0, broker_configs={})]
     again = poll(led(tiered=499), clock=20, rate=960.0)
     assert judge(*polls).tiered.problems == {}
-    assert problem(judge(*polls, again), Problem.COPY_HELD_BACK) == 0
+    assert problem(judge(*polls, again), Problem.COPY_HELD_BACK) == 20

@@ -324,7 +324,10 @@ def _facts(indexed: IndexedSnapshot, topics: _Topics, overdue: Floats) -> dict[K
         strict=True,
     )
     for broker, late, (largest, complete) in places:
-        config, beans = snapshot.broker_configs.get(broker, BrokerConfig()), snapshot.broker_beans.get(broker)
+        config, beans = snapshot.broker_configs.get(broker), snapshot.broker_beans.get(broker)
+        if config is None:
+            facts |= dict.fromkeys(((broker, problem) for problem in Problem), None)
+            continue
         # Kafka creates these beans when needed: 0 when JMX answered without.
         names = ("remote_copy_byte_rate", "remote_fetch_byte_rate", "remote_fetch_throttle_time_max")
         copied, fetched, throttle = (None if beans is None else beans.values.get(name, 0.0) for name in names)
