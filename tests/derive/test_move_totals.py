@@ -1,6 +1,7 @@
 """What all moves add up to: MoveRatio, MoveTime, the ETA of all, what binds, and the throttle to recommend."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from kafka_warden.derive import Derived, etas, move_totals, moves, throttle_use
 from kafka_warden.derive.law import gross, net
 from kafka_warden.derive.move_totals import Totals
-from kafka_warden.model import UNKNOWN, Side, TopicConfig
+from kafka_warden.model import NO_LISTENER, UNKNOWN, Side, TopicConfig
 from tests.building import BYTES_PER_OFFSET, Partition, Topics, known
 from tests.derive.throttled import ALL, MB, STEP, Watch, everywhere, rates, throttle
 
@@ -186,6 +187,42 @@ def test_an_unknown_part_makes_the_whole_unknown() -> None:
     unknown = Partition(replicas=(1, 3), adding=(3,), end=9, lag={3: 5}, sizes={1: UNKNOWN, 3: UNKNOWN})
     totals = see({"t": [unknown, move(4, 1e8)]}).totals
     assert (totals.eta, totals.bottleneck, totals.predicted_bottleneck) == (None, None, None)
+
+
+@pytest.mark.parametrize("leader", [UNKNOWN, NO_LISTENER])
+def test_a_move_without_a_known_leader_is_not_left_out(leader: int) -> None:
+    """What it lacks is not known: no sum, no throttle and no time without it."""
+    alone, lost = move(4, 2e8), replace(move(4, 9e8, leader=2), leader=leader)
+    seen, part = see({"t": [alone]}, polls=3), see({"t": [alone, lost]}, polls=3)
+    assert None not in (seen.throttling.recommended, seen.totals.predicted, seen.totals.predicted_bottleneck)
+    totals = part.totals
+    assert (part.throttling.recommended, totals.predicted, totals.predicted_bottleneck, totals.bottleneck) == (
+        None,
+    ) * 4
+    left = {key: load.remaining for key, load in part.throttling.sides.items()}
+    assert left == {(1, Side.LEADER): 2e8, (4, Side.FOLLOWER): None}
+
+
+@pytest.mark.parametrize("broker", [1, 3])
+def test_no_move_time_without_the_limit_of_a_broker_that_takes_part(broker: int) -> None:
+    """It may be the lowest."""
+    configs = rates(everywhere(2 * MB))
+    assert see({"t": [move(3, 2e8)]}, broker_configs=configs).totals.predicted is not None
+    del configs[broker]
+    assert see({"t": [move(3, 2e8)]}, broker_configs=configs).totals.predicted is None
+
+
+def test_a_copy_rate_is_not_a_part_of_itself() -> None:
+    """A second move to broker 3 begins at 30 s; its rate is known at 50 s."""
+
+    def topics(number: int) -> Topics:
+        second = move(3, 9e8 - 1e6 * number, leader=2) if number >= 3 else Partition(replicas=(2,))
+        return {"t": [move(3, 9e8 - 1e5 * number), second]}
+
+    watch = Watch()
+    seen = [watch.see(topics(number)).totals.catch_up for number in range(6)]
+    sums = [[found.get(key) for found in seen[2:]] for key in ((3, Side.FOLLOWER), (1, Side.LEADER), (2, Side.LEADER))]
+    assert sums == [[1e4, None, None, 1.1e5], [1e4] * 4, [None, None, None, 1e5]]
 
 
 def followed(number: int, left: float) -> Partition:

@@ -22,7 +22,7 @@ from kafka_warden.derive.law import (
 )
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles
-from kafka_warden.model import SIDES, UNLIMITED
+from kafka_warden.model import SIDES, UNLIMITED, Side
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -197,6 +197,9 @@ def derive_sides(
     """
     headroom = {side: indexed.by_broker(throttles.lasting[side]) for side in SIDES}
     ended = by_side(key for key, each in copy_progress.items() if each.ended)
+    unknown = {
+        (broker, Side.FOLLOWER) for broker in indexed.snapshot.replicas.broker[law.without_flow(indexed)].tolist()
+    }
     loads: dict[SideKey, Load] = {}
     for (broker, side), keys in by_side(flows).items():
         limited = any(key.listed(side) for key in keys)
@@ -205,7 +208,7 @@ def derive_sides(
         window = flows[keys[0]].window
         together = _together([measured.get(key) for key in under])
         loads[broker, side] = Load(
-            remaining=sum_known([flow.remaining for flow in under.values()]),
+            remaining=None if (broker, side) in unknown else sum_known([flow.remaining for flow in under.values()]),
             bytes_in=sum_known([flow.bytes_in for flow in under.values()]),
             least_in=sum_known([flow.least_in for flow in under.values()]),
             burst=_burst(under),

@@ -328,6 +328,13 @@ class Flow(Traffic):
     window: Window
 
 
+def without_flow(indexed: IndexedSnapshot) -> Bools:
+    """(R,) replicas that a move adds and that are in no flow, as their leader is not known. What they lack is not."""
+    replicas = indexed.snapshot.replicas
+    found: Bools = replicas.adding & (indexed.led_by[replicas.partition] == UNKNOWN)
+    return found
+
+
 def derive_flows(indexed: IndexedSnapshot, lag: Lag, throttles: Throttles, inbound: Inbound) -> dict[FlowKey, Flow]:
     """Group the replicas that catch up: adding ones, and listed ones out of sync; both with a leader."""
     replicas = indexed.snapshot.replicas

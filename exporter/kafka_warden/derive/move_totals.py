@@ -10,6 +10,7 @@ import numpy as np
 from kafka_warden.arrays import Ints, Longs, sum_known
 from kafka_warden.derive import etas
 from kafka_warden.derive.etas import eta, last_eta
+from kafka_warden.derive.law import without_flow
 from kafka_warden.derive.moves import Move
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
 from kafka_warden.derive.throttle import SideKey, Throttles
@@ -58,7 +59,10 @@ class Totals:
     """`None` when nothing is limited."""
     bottleneck: Annotated[SideKey | None, "broker and side that end last"]
     catch_up: Annotated[Mapping[tuple[int, Side], float], "copy rate of adding replicas", "bytes/s"]
-    """(broker, side) to bytes per second that its adding replicas copy, or that it sends to adding ones."""
+    """(broker, side) to bytes per second that its adding replicas copy, or that it sends to adding ones.
+
+    Missing while one of them is unknown.
+    """
 
 
 def derive_totals(
@@ -68,7 +72,7 @@ def derive_totals(
     snapshot, moves = indexed.snapshot, tuple(move for move in moves if move.adding)
     reassigning = int(snapshot.partitions.reassigning.sum())
     ratio = move_ratio(reassigning, len(snapshot.partitions))
-    binding = _bottleneck(throttling) if moves else None
+    binding = _bottleneck(throttling) if moves and not without_flow(indexed).any() else None
     known = snapshot.reassignments_known
     return Totals(
         reassigning_partitions=reassigning if known else None,
@@ -111,8 +115,9 @@ def _predicted(
     """KIP-73's MoveTime, where something moves under a limit and all that it needs is known."""
     involved = {broker for move in moves for broker in (move.broker, move.leader) if broker is not None}
     limits = [throttles.limit(broker, side) for broker in involved for side in SIDES]
-    lowest = min((limit for limit in limits if limit is not None), default=UNLIMITED)
-    if lowest == UNLIMITED:
+    known = [limit for limit in limits if limit is not None]
+    lowest = min(known, default=UNLIMITED)
+    if lowest == UNLIMITED or len(known) < len(limits) or any(move.leader is None for move in moves):
         return None
     snapshot, led = indexed.snapshot, indexed.led_by != UNKNOWN
     return move_time_of_cluster(
@@ -120,11 +125,12 @@ def _predicted(
     )
 
 
-def _catch_up(moves: tuple[Move, ...]) -> dict[tuple[int, Side], float]:
-    rates: dict[tuple[int, Side], float] = {}
+def _catch_up(moves: tuple[Move, ...]) -> dict[SideKey, float]:
+    """Add the rates up by broker and side; a sum with an unknown rate is missing."""
+    rates: dict[SideKey, list[float | None]] = {}
     for move in moves:
-        if move.bytes_per_second is None or move.leader is None:
-            continue
-        for key in ((move.broker, Side.FOLLOWER), (move.leader, Side.LEADER)):
-            rates[key] = rates.get(key, 0.0) + move.bytes_per_second
-    return rates
+        rates.setdefault((move.broker, Side.FOLLOWER), []).append(move.bytes_per_second)
+        if move.leader is not None:
+            rates.setdefault((move.leader, Side.LEADER), []).append(move.bytes_per_second)
+    sums = {key: sum_known(parts) for key, parts in rates.items()}
+    return {key: rate for key, rate in sums.items() if rate is not None}

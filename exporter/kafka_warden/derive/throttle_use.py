@@ -10,7 +10,7 @@ import numpy as np
 from kafka_warden.arrays import as_known, sum_known
 from kafka_warden.derive.etas import Load, by_side, derive_sides, eta, flow_eta, side_etas
 from kafka_warden.derive.lag import Lag
-from kafka_warden.derive.law import Flow, FlowKey
+from kafka_warden.derive.law import Flow, FlowKey, without_flow
 from kafka_warden.derive.log_dir_moves import LogDirMove, LogDirMovesMemory, derive_log_dir_moves
 from kafka_warden.derive.moves import MovesMemory, measured_nets
 from kafka_warden.derive.snapshot_index import IndexedSnapshot
@@ -111,7 +111,7 @@ def _recommended(
     parameters: Parameters,
 ) -> float | None:
     """Return the lowest limit for all brokers that take part; `None` while a part is unknown, or nothing moves."""
-    if not indexed.snapshot.replicas.adding.any() or not throttles.lists_known:
+    if not indexed.snapshot.replicas.adding.any() or not throttles.lists_known or without_flow(indexed).any():
         return None
     planned, needed, sides = _planned_floors(indexed, throttles, bytes_in), [], by_side(flows)
     # Throttled or not: the tool lists them all.
