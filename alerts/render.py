@@ -91,9 +91,13 @@ def groups(values: Values, numbers: Mapping[str, str] | None = None) -> list[dic
 
 
 def chart() -> str:
-    """All groups for the Helm chart: its values fill in thresholds and the label of the cluster, each a `${name}`."""
+    """All groups for the Helm chart, and the labels that its values must not use.
+
+    The values fill in thresholds and the label of the cluster, each a `${name}`.
+    """
     names = {name: f"${{{name}}}" for name in thresholds()}
-    return HEADER + _yaml({"groups": groups(Values(cluster_label="${cluster_label}"), names)})
+    made = groups(Values(cluster_label="${cluster_label}"), names)
+    return HEADER + _yaml({"labels": sorted(render.labels()), "groups": made})
 
 
 def severities() -> str:

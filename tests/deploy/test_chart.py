@@ -8,7 +8,6 @@ import jsonschema
 import pytest
 import yaml
 
-from kafka_warden.rules.render import CLUSTER, labels
 from scripts.helm import CHART
 from scripts.manifests import EXAMPLES, SUMS, sums
 from scripts.release import chart_version
@@ -79,15 +78,8 @@ def documented(section: str) -> dict[str, Any]:
         {"image": {"repository": "registry.example/kafka-warden:1.0"}},
         {"image": {"repository": "https://registry.example/kafka-warden"}},
         {"monitor": {"kind": "Probe"}},
-        {"monitor": {"interval": "15"}},
         {"replicas": 3},
         {"rules": {"severity": {"KafkaWardenDown": "page"}}},
-        {"rules": {"alertLabels": {"cluster": "a"}}},
-        {"rules": {"alertLabels": {"broker": "a"}}},
-        {"clusterLabel": "topic"},
-        {"clusterLabel": "kafka-cluster"},
-        {"clusterLabel": ""},
-        {"rules": {"thresholds": {"disk_full": "95%"}}},
         {"secrets": [{"name": "a", "files": {"../a": "b"}}]},
         {"config": {"web": {"listen": 10073}}},
         {"networkPolicy": {"from": []}},
@@ -116,14 +108,6 @@ def test_values_that_are_emptied_are_refused(emptied: str) -> None:
     remaining = {key: value for key, value in VALUES.items() if key != section} | ({section: others} if name else {})
     with pytest.raises(jsonschema.ValidationError, match="is a required property"):
         jsonschema.validate(remaining, SCHEMA)
-
-
-def test_label_of_the_cluster_is_none_of_the_rules() -> None:
-    taken = labels() - {CLUSTER} | {"alertname", "alertstate", "le", "quantile"}
-    assert set(SCHEMA["properties"]["clusterLabel"]["not"]["enum"]) == taken
-    names = SCHEMA["properties"]["rules"]["properties"]["alertLabels"]["propertyNames"]
-    # The label of all alerts stays as it is, whatever the values say.
-    assert set(names["not"]["enum"]) == (taken | {CLUSTER}) - {"exporter"}
 
 
 def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:

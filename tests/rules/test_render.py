@@ -47,6 +47,13 @@ def test_a_threshold_changes_its_rules() -> None:
     assert [(rule["alert"], rule["for"]) for rule in rules] == [("KafkaPartitionOffline", "7m")]
 
 
+def test_a_threshold_changes_its_sum() -> None:
+    texts = [rule["expr"] for _, rule in changed(Values(thresholds={"disk_recent": "1h", "page_age": "100"})) if rule]
+    assert any("offset 1h" in text and "* 3600" in text for text in texts)
+    assert any("< 300" in text for text in texts)
+    assert not any("* 1800" in text or "< 320" in text for text in texts)
+
+
 def test_a_severity_changes_its_alert() -> None:
     (before, _), (_, now) = changed(Values(severity={"KafkaReplicasOutOfSync": "info"}))
     assert before is not None

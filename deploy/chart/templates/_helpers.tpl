@@ -36,6 +36,51 @@ labels:
 {{- required "set `cluster` to the name of this Kafka cluster in Prometheus: all series and alerts get it as the label `cluster`" .Values.cluster -}}
 {{- end -}}
 
+{{/* Refuses a name that no label can have, or that is in use: (list value name names-in-use). */}}
+{{- define "kafka-warden.label" -}}
+{{- $value := index . 0 -}}
+{{- $name := index . 1 -}}
+{{- if or (not (regexMatch "^[a-zA-Z_][a-zA-Z0-9_]*$" $name)) (hasPrefix "__" $name) -}}
+{{- fail (printf "rename %s in `%s` to the name of a label, such as team" $name $value) -}}
+{{- end -}}
+{{- if has $name (index . 2) -}}
+{{- fail (printf "rename %s in `%s`: the rules or Prometheus use this label" $name $value) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "kafka-warden.clusterLabel" -}}
+{{- $name := .Values.clusterLabel -}}
+{{- if ne $name "cluster" -}}
+{{- include "kafka-warden.label" (list "clusterLabel" $name (.Files.Get "files/rules.yaml" | fromYaml).labels) -}}
+{{- end -}}
+{{- $name -}}
+{{- end -}}
+
+{{/* The milliseconds of a duration as Prometheus writes it: (list value duration example). */}}
+{{- define "kafka-warden.milliseconds" -}}
+{{- $duration := toString (index . 1) -}}
+{{- $total := 0 -}}
+{{- if regexMatch "^([0-9]+y)?([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?$" $duration -}}
+{{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 "w" 604800000 "y" 31536000000 -}}
+{{- range regexFindAll "[0-9]+[a-z]+" $duration -1 -}}
+{{- /* Without zeros in front, which would make it octal. */ -}}
+{{- $total = add $total (mul (regexFind "[1-9][0-9]*" .) (get $units (regexFind "[a-z]+" .))) -}}
+{{- end -}}
+{{- end -}}
+{{- if not $total -}}
+{{- fail (printf "set `%s` to a duration above 0 in whole numbers with units, such as %v, not %s" (index . 0) (index . 2) $duration) -}}
+{{- end -}}
+{{- $total -}}
+{{- end -}}
+
+{{/* The time between two scrapes or evaluations, if the rules can work with it: (list value duration). */}}
+{{- define "kafka-warden.interval" -}}
+{{- if gt (include "kafka-warden.milliseconds" (append . "15s") | int) 60000 -}}
+{{- fail (printf "set `%s` to 1m or less: the rules count on a scrape and an evaluation a minute" (index . 0)) -}}
+{{- end -}}
+{{- index . 1 -}}
+{{- end -}}
+
 {{/* The port of web.listen, which other pods must be able to reach. */}}
 {{- define "kafka-warden.port" -}}
 {{- $listen := toString .Values.config.web.listen -}}
@@ -70,14 +115,14 @@ httpGet:
 
 {{/* What ServiceMonitor and PodMonitor have in common: one endpoint. */}}
 {{- define "kafka-warden.endpoint" -}}
-{{- $timeout := regexFind "^[0-9]+s$" .Values.monitor.scrapeTimeout | trimSuffix "s" | int -}}
-{{- $interval := regexFind "^[0-9]+s$" .Values.monitor.interval | trimSuffix "s" | int -}}
-{{- if and $interval (gt $timeout $interval) -}}
+{{- $timeout := include "kafka-warden.milliseconds" (list "monitor.scrapeTimeout" .Values.monitor.scrapeTimeout "10s") | int -}}
+{{- $interval := include "kafka-warden.interval" (list "monitor.interval" .Values.monitor.interval) -}}
+{{- if gt $timeout (include "kafka-warden.milliseconds" (list "monitor.interval" $interval "15s") | int) -}}
 {{- fail "set `monitor.scrapeTimeout` to `monitor.interval` at most: the Prometheus operator ignores a monitor with a longer one" -}}
 {{- end -}}
 - port: http
   path: /metrics
-  interval: {{ .Values.monitor.interval }}
+  interval: {{ $interval }}
   scrapeTimeout: {{ .Values.monitor.scrapeTimeout }}
   {{- if .Values.webFile.tls }}
   scheme: https
@@ -93,7 +138,7 @@ httpGet:
   relabelings:
     # One value for each Kafka cluster, the same for all of its exporters.
     - action: replace
-      targetLabel: {{ .Values.clusterLabel }}
+      targetLabel: {{ include "kafka-warden.clusterLabel" . }}
       replacement: {{ include "kafka-warden.cluster" . | quote }}
     {{- with .Values.monitor.relabelings }}
     {{- toYaml . | nindent 4 }}

@@ -1,7 +1,8 @@
 {{/* The groups of files/rules.yaml, in which each threshold is the text ${name} and the label of the cluster ${cluster_label}, as values change them. */}}
 {{- define "kafka-warden.rules" -}}
 {{- $values := .Values.rules -}}
-{{- $groups := (include "kafka-warden.thresholds" . | fromYaml).groups -}}
+{{- $file := include "kafka-warden.thresholds" . | fromYaml -}}
+{{- $groups := $file.groups -}}
 {{- $names := list -}}
 {{- range $groups -}}
 {{- range .rules -}}
@@ -26,8 +27,11 @@
 {{- fail (printf "remove %s from `rules.severity`: its severities have different limits. `rules.disabled` takes %s" $alert (join " or " $tiers)) -}}
 {{- end -}}
 {{- end -}}
-{{- if hasKey $values.alertLabels .Values.clusterLabel -}}
-{{- fail (printf "rename %s in `rules.alertLabels`: `clusterLabel` has this name" .Values.clusterLabel) -}}
+{{- range $name, $text := $values.alertLabels -}}
+{{- include "kafka-warden.label" (list "rules.alertLabels" $name (append $file.labels $.Values.clusterLabel)) -}}
+{{- if regexMatch "^\\s*$|[$][{][^{}]*[}]|[{][{][^{}]*[}][}]" $text -}}
+{{- fail (printf "set `rules.alertLabels.%s` to the text of the label, not %q: nothing is replaced in it" $name $text) -}}
+{{- end -}}
 {{- end -}}
 {{- range $group := $groups -}}
 {{- $kept := list -}}
@@ -41,7 +45,7 @@
 {{- end -}}
 {{- $_ := set $group "rules" $kept -}}
 {{- with $values.interval -}}
-{{- $_ := set $group "interval" . -}}
+{{- $_ := set $group "interval" (include "kafka-warden.interval" (list "rules.interval" .)) -}}
 {{- end -}}
 {{- end -}}
 {{- dict "groups" $groups | toYaml -}}
@@ -50,19 +54,44 @@
 {{/* The text of files/rules.yaml with numbers, links and the label of the cluster. */}}
 {{- define "kafka-warden.thresholds" -}}
 {{- $mine := .Values.rules.thresholds -}}
-{{- $text := include "kafka-warden.spec" (dict "context" . "file" "files/rules.yaml") | replace "${cluster_label}" .Values.clusterLabel -}}
+{{- $text := include "kafka-warden.spec" (dict "context" . "file" "files/rules.yaml") | replace "${cluster_label}" (include "kafka-warden.clusterLabel" .) -}}
 {{- range $name, $_ := $mine -}}
 {{- if not (contains (printf "${%s}" $name) $text) -}}
 {{- fail (printf "remove %s from `rules.thresholds`: no rule has it. files/thresholds.yml of the chart has the names" $name) -}}
 {{- end -}}
 {{- end -}}
-{{- range .Files.Get "files/thresholds.yml" | fromYamlArray -}}
+{{- $numbers := dict -}}
+{{- $thresholds := .Files.Get "files/thresholds.yml" | fromYamlArray -}}
+{{- range $thresholds -}}
+{{- $path := printf "rules.thresholds.%s" .name -}}
 {{- $value := ternary (get $mine .name) .value (hasKey $mine .name) -}}
-{{- $duration := eq .unit "duration" -}}
-{{- if ne $duration (kindIs "string" $value) -}}
-{{- fail (printf "set `rules.thresholds.%s` to a %s, such as %v" .name (ternary "duration" "number" $duration) .value) -}}
+{{- $number := 0.0 -}}
+{{- if .sum_of -}}
+{{- if hasKey $mine .name -}}
+{{- fail (printf "remove `%s`: it is computed; set %s" $path (join " or " .sum_of)) -}}
 {{- end -}}
+{{- range .sum_of -}}
+{{- $number = addf $number (get $numbers .) -}}
+{{- end -}}
+{{- $value = $number -}}
+{{- else if eq .unit "duration" -}}
+{{- $number = divf (include "kafka-warden.milliseconds" (list $path $value .value)) 1000 -}}
+{{- else -}}
+{{- $share := and (eq .unit "ratio") (lt (float64 .value) 1.0) -}}
+{{- $number = float64 $value -}}
+{{- if or (kindIs "string" $value) (le $number 0.0) (and $share (gt $number 1.0)) -}}
+{{- fail (printf "set `%s` to a %s, such as %s, not %v" $path (ternary "share above 0 and up to 1" "number above 0" $share) (toJson .value) $value) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $numbers .name $number -}}
 {{- $text = $text | replace (printf "${%s}" .name) ($value | toJson | trimAll "\"") -}}
+{{- end -}}
+{{- range $thresholds -}}
+{{- if .below -}}
+{{- if ge (get $numbers .name) (get $numbers .below) -}}
+{{- fail (printf "set `rules.thresholds.%s` to less than `%s`, or raise that" .name .below) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- $text -}}
 {{- end -}}

@@ -15,13 +15,15 @@ from typing import Any, Final
 import jinja2
 import yaml
 
-from kafka_warden.rules.thresholds import at_scale
+from kafka_warden.rules.thresholds import changed_to
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 WATCHDOG: Final = TEMPLATES / "watchdog.yml"
 """Optional: other projects bring one."""
 CLUSTER: Final = "cluster"
 """The label that names a Kafka cluster."""
+OF_PROMETHEUS: Final = frozenset({"alertname", "alertstate", "le", "quantile"})
+"""Labels."""
 MACROS: Final = "macros.jinja"
 CALL: Final = re.compile(r"\$\{(\w+\(.*?\))\}")
 """A call of a macro: all lines of its text are indented like the line of the call."""
@@ -148,13 +150,13 @@ def rules(template: Path, values: Values = DEFAULTS, numbers: Mapping[str, str] 
     Args:
         template: The file to fill in.
         values: What the operator changes.
-        numbers: The text of every threshold, by default its value.
+        numbers: The text of every threshold, by default its value or what the operator changes.
 
     Raises:
         jinja2.UndefinedError: The template names a threshold or a macro that does not exist.
     """
     subject = template.name.removesuffix(".rules.yml")
-    names = {**(at_scale() if numbers is None else numbers), **values.thresholds}
+    names = numbers or {name: threshold.value for name, threshold in changed_to(values.thresholds).items()}
     text = ENVIRONMENT.get_template(template.name).render(names, subject=subject)
     # An empty line separates rules, and only rules.
     text = "\n\n".join(filter(None, (_changed(rule, values) for rule in text.rstrip().split("\n\n")))) + "\n"
@@ -209,8 +211,8 @@ def severities() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def labels() -> frozenset[str]:
-    """The labels that rules match or group by, and those of alerts."""
+    """The labels that rules match or group by, those of alerts, and those that Prometheus uses."""
     texts = [rules(template) for template in templates()]
     grouped = " ".join(label for text in texts for label in _GROUPING.findall(text))
     static = {label for text in texts for rule in alerts(text) for label in rule["labels"]}
-    return frozenset(re.findall(r"\w+", grouped)) - {"by", "on"} | static
+    return frozenset(re.findall(r"\w+", grouped)) - {"by", "on"} | static | OF_PROMETHEUS

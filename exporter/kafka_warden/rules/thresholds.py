@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Final
@@ -27,19 +27,27 @@ class Threshold:
         value: As written: 5m, 600, 0.8.
         unit: One of `UNITS`.
         reason: Why this value.
+        below: The threshold that it has to be less than, or nothing.
+        sum_of: The thresholds whose seconds it is; it cannot be set.
     """
 
     name: str
     value: str
     unit: str
     reason: str
+    below: str = ""
+    sum_of: tuple[str, ...] = ()
+
+    @property
+    def number(self) -> float:
+        """The value; of a duration its seconds."""
+        return seconds(self.value) if self.unit == DURATION else float(self.value)
 
     def at(self, scale: float, floor: float) -> str:
         """The text that a rule has at this scale of time; see `at_scale`."""
         if scale == 1 or self.unit not in {DURATION, SECONDS}:
             return self.value
-        original = seconds(self.value) if self.unit == DURATION else float(self.value)
-        scaled = min(original, floor + original * scale)
+        scaled = min(self.number, floor + self.number * scale)
         return f"{round(scaled * 1000)}ms" if self.unit == DURATION else f"{scaled:g}"
 
 
@@ -47,16 +55,33 @@ class Threshold:
 def thresholds() -> Mapping[str, Threshold]:
     """Every threshold by its name, in the order of the file."""
     rows = yaml.safe_load(resources.files(__package__).joinpath("thresholds.yml").read_text(encoding="utf-8"))
-    return {
-        row["name"]: Threshold(row["name"], str(row["value"]), row["unit"], " ".join(row["reason"].split()))
+    made = {
+        row["name"]: Threshold(
+            row["name"],
+            str(row.get("value", "")),
+            row["unit"],
+            " ".join(row["reason"].split()),
+            row.get("below", ""),
+            tuple(row.get("sum_of", ())),
+        )
         for row in rows
     }
+    return changed_to({}, made)
+
+
+def changed_to(values: Mapping[str, str], usual: Mapping[str, Threshold] | None = None) -> dict[str, Threshold]:
+    """Every threshold with other values of some, and with the sums of these. The parts of a sum come before it."""
+    made: dict[str, Threshold] = {}
+    for name, threshold in (usual or thresholds()).items():
+        total = sum(made[part].number for part in threshold.sum_of)
+        value = f"{total:.15g}" if threshold.sum_of else values.get(name, threshold.value)
+        made[name] = replace(threshold, value=value)
+    return made
 
 
 def numbers(changed: Mapping[str, str] | None = None) -> dict[str, float]:
     """The number of every threshold, of a duration its seconds; `changed` has other values by name."""
-    values = {name: (each.unit, (changed or {}).get(name, each.value)) for name, each in thresholds().items()}
-    return {name: seconds(value) if unit == DURATION else float(value) for name, (unit, value) in values.items()}
+    return {name: threshold.number for name, threshold in changed_to(changed or {}).items()}
 
 
 def at_scale(scale: float = 1.0, floor: float = 0.0) -> dict[str, str]:

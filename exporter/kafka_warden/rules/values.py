@@ -6,7 +6,6 @@ Keys that the Helm chart has, too, have the names and the form of its values.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,25 +13,12 @@ from kafka_warden.config.values import choice, text
 from kafka_warden.errors import ConfigError
 from kafka_warden.rules.delays import Intervals
 from kafka_warden.rules.render import CLUSTER, LinkPrefixes, Values, labels, severities
-from kafka_warden.rules.thresholds import DURATION, numbers, seconds, thresholds
+from kafka_warden.rules.thresholds import DURATION, changed_to, numbers, seconds, thresholds
 from kafka_warden.settings.strict import boolean, did_you_mean
 from kafka_warden.settings.strict_yaml import read_yaml
 
 LONGEST_INTERVAL: Final = 60.0
 """Seconds: the rules count on a scrape and an evaluation a minute."""
-SUMS: Final[Mapping[str, tuple[str, ...]]] = {
-    "bridged_age": ("page_age", "answered"),
-    "disk_recent_seconds": ("disk_recent",),
-}
-"""Thresholds that are the sum of others, in seconds."""
-RISING: Final = (
-    ("answered", "bridge"),
-    ("disk_high", "disk_full", "disk_critical"),
-    ("disk_soon", "disk_ahead"),
-    ("copy_trend", "copy_trend_long"),
-    ("at_min_isr_for", "at_min_isr_long"),
-)
-"""Thresholds of which each is less than the next one."""
 LONGER_THAN_A_POLL: Final = ("outage_for", "under_min_isr_for", "offline_for")
 """What alerts wait for that need two samples: where polls are rarer than scrapes, both may be of one poll."""
 
@@ -110,10 +96,12 @@ def _interval(value: Any) -> str:
 
 def _threshold(name: str, value: Any) -> str:
     threshold = thresholds()[name]
+    if threshold.sum_of:
+        raise ValueError(f"it is computed; set {' or '.join(threshold.sum_of)}")
     if threshold.unit == DURATION:
         return _duration(value, threshold.value)
     read = value.strip() if isinstance(value, str) else ""
-    share = threshold.unit == "ratio" and float(threshold.value) < 1
+    share = threshold.unit == "ratio" and threshold.number < 1
     if not _NUMBER.fullmatch(read) or not float(read) or (share and float(read) > 1):
         kind = "a share above 0 and up to 1" if share else f"a number above 0, {threshold.unit}, without a unit"
         raise _unexpected(f"{kind}, such as {threshold.value}", value)
@@ -142,10 +130,10 @@ def _alert_labels(value: Any) -> dict[str, str]:
     return {_within(name, partial(_label, labels()), name): _within(name, text, item) for name, item in value.items()}
 
 
-def _label(taken: Iterable[str], name: Any) -> str:
+def _label(taken: frozenset[str], name: Any) -> str:
     if not isinstance(name, str) or not _LABEL_NAME.fullmatch(name):
         raise _unexpected("the name of a label, such as team", name)
-    if name in {*taken, "alertname", "alertstate", "le", "quantile"}:
+    if name in taken:
         raise ValueError("the rules or Prometheus use this label; take another name")
     return name
 
@@ -187,14 +175,10 @@ def _check_labels(values: Values) -> None:
 
 def _check_related(changed: Mapping[str, str]) -> None:
     """Check the thresholds that depend on each other."""
-    known = numbers(changed)
-    for name, parts in SUMS.items():
-        if known[name] != (total := sum(known[part] for part in parts)):
-            raise ValueError(f"thresholds.{name}: expected {total:g}, the seconds of {' and '.join(parts)}")
-    for names in RISING:
-        for lower, higher in pairwise(names):
-            if known[lower] >= known[higher]:
-                raise ValueError(f"thresholds.{lower}: expected less than {higher}")
+    known = changed_to(changed)
+    for name, threshold in known.items():
+        if threshold.below and threshold.number >= known[threshold.below].number:
+            raise ValueError(f"thresholds.{name}: expected less than {threshold.below}")
 
 
 def _check_polls(values: Values) -> None:
